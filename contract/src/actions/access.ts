@@ -1,0 +1,246 @@
+// Who may use the service: the calling key, API keys, members, settings and the audit trail. None
+// of these actions can give a key more than the caller has.
+import { z } from "zod";
+import { action } from "../action.ts";
+import { objectTo } from "../exactly-one.ts";
+import { ApiKeyId, SessionId, UserId } from "../ids.ts";
+import { DateTime, Instant, TimeZone } from "../moments.ts";
+import { Cursor, NextCursor, limit } from "../pages.ts";
+import { PermissionName, RoleName, agentKeyPermissions } from "../permissions.ts";
+import {
+  ApiKeyRecord,
+  AuditEntry,
+  KeyScope,
+  MemberRecord,
+  OrganizationRecord,
+  SettingsRecord,
+} from "../records/access.ts";
+import { UserReference } from "../records/actor.ts";
+import { text } from "../text.ts";
+
+const Name = text({ min: 1, max: 120 });
+
+const Permissions = z
+  .array(PermissionName)
+  .min(1)
+  .check((context) => {
+    if (new Set(context.value).size < context.value.length) {
+      context.issues.push({
+        code: "custom",
+        input: context.value,
+        message: "must name each permission once",
+      });
+    }
+  })
+  .meta({ uniqueItems: true });
+
+const ExpiryTime = DateTime.check((context) => {
+  if (!/(?:Z|[+-]\d\d:\d\d)$/.test(context.value)) {
+    context.issues.push({
+      code: "custom",
+      input: context.value,
+      message: "must say its offset from UTC, such as Z or +02:00",
+    });
+  }
+}).meta({ description: "An ISO 8601 date and time with an offset; never, when left out." });
+
+const Days = z.int().min(1).max(3650);
+
+const NewPolicy = z.strictObject({
+  allowedCommands: z
+    .array(text({ min: 1, max: 200 }))
+    .max(100)
+    .meta({ description: "Commands an agent may run without asking." }),
+  outsideWorktree: z
+    .enum(["ask", "refuse"])
+    .meta({ description: "What happens when an agent wants to write outside its worktree." }),
+});
+
+export const accessActions = {
+  whoami: action({
+    summary: "Tell whose key this is and what it may do.",
+    permission: null,
+    effect: "reads",
+    reach: "records",
+    input: z.strictObject({}),
+    result: z.strictObject({
+      organization: OrganizationRecord,
+      apiKeyId: ApiKeyId,
+      scope: KeyScope,
+      user: UserReference.nullable(),
+      permissions: z.array(PermissionName),
+    }),
+    refusals: [],
+  }),
+
+  list_api_keys: action({
+    summary: "List the organization's API keys, without their secrets.",
+    permission: "access:view",
+    effect: "reads",
+    reach: "records",
+    input: z.strictObject({}),
+    result: z.strictObject({ apiKeys: z.array(ApiKeyRecord) }),
+    refusals: [],
+    closedToAgents: true,
+  }),
+
+  create_api_key: action({
+    summary: "Make an API key for a user, for the organization, or for the agent of a session.",
+    details:
+      "The key itself is shown this once. It can hold no permission its maker or its user lacks. With `sessionId` it is an agent's key: it may look, and start and prompt sessions.",
+    permission: "access:edit",
+    effect: "changes",
+    reach: "records",
+    input: z
+      .strictObject({
+        name: Name,
+        scope: z.enum(["user", "organization"]),
+        userId: UserId.meta({
+          description: "Whose key it is, in the scope user; the caller's own user when left out.",
+        }).optional(),
+        sessionId: SessionId.meta({ description: "Binds the key to this session." }).optional(),
+        permissions: Permissions,
+        expiresAt: ExpiryTime.optional(),
+      })
+      .check((payload) => {
+        const { scope, userId, sessionId, permissions } = payload.value;
+        if (scope === "organization" && userId !== undefined) {
+          objectTo(payload, ["userId"], "must be left out for a key of the organization");
+        }
+        if (sessionId !== undefined && !permissions.every((p) => agentKeyPermissions.includes(p))) {
+          objectTo(
+            payload,
+            ["permissions"],
+            `must be among ${agentKeyPermissions.join(", ")} for an agent's key`,
+          );
+        }
+      }),
+    result: z.strictObject({ apiKey: ApiKeyRecord, key: z.string() }),
+    refusals: ["not_found", "user_key_required"],
+    resultHoldsSecret: true,
+    closedToAgents: true,
+  }),
+
+  rotate_api_key: action({
+    summary: "Replace an API key's secret, while the former one works on for a while.",
+    permission: "access:edit",
+    effect: "changes",
+    reach: "records",
+    input: z.strictObject({
+      apiKeyId: ApiKeyId,
+      overlapMinutes: z
+        .int()
+        .min(0)
+        .max(1440)
+        .meta({ description: "How long the former secret works on.", default: 60 })
+        .optional(),
+    }),
+    result: z.strictObject({
+      apiKey: ApiKeyRecord,
+      key: z.string(),
+      previousExpiresAt: Instant.meta({ description: "When the former secret stops working." }),
+    }),
+    refusals: ["not_found"],
+    resultHoldsSecret: true,
+    closedToAgents: true,
+  }),
+
+  revoke_api_key: action({
+    summary: "Revoke an API key, at once and for good.",
+    permission: "access:edit",
+    effect: "destroys",
+    reach: "records",
+    input: z.strictObject({ apiKeyId: ApiKeyId }),
+    result: ApiKeyRecord,
+    refusals: ["not_found"],
+    closedToAgents: true,
+  }),
+
+  list_members: action({
+    summary: "List the organization's members.",
+    permission: "access:view",
+    effect: "reads",
+    reach: "records",
+    input: z.strictObject({}),
+    result: z.strictObject({ members: z.array(MemberRecord) }),
+    refusals: [],
+    closedToAgents: true,
+  }),
+
+  add_member: action({
+    summary: "Add a user to the organization.",
+    permission: "access:edit",
+    effect: "changes",
+    reach: "records",
+    input: z.strictObject({
+      email: z.email("must be an e-mail address").max(254, "must have at most 254 characters"),
+      name: text({ max: 120 }).optional(),
+      role: RoleName,
+    }),
+    result: MemberRecord,
+    refusals: ["already_exists"],
+    closedToAgents: true,
+  }),
+
+  update_member: action({
+    summary: "Give a member another role.",
+    details: "The member's keys never exceed the new role.",
+    permission: "access:edit",
+    effect: "changes",
+    reach: "records",
+    input: z.strictObject({ userId: UserId, role: RoleName }),
+    result: MemberRecord,
+    refusals: ["not_found", "last_owner"],
+    closedToAgents: true,
+  }),
+
+  remove_member: action({
+    summary: "Remove a member; their keys stop working and their schedules are paused.",
+    permission: "access:edit",
+    effect: "destroys",
+    reach: "records",
+    input: z.strictObject({ userId: UserId }),
+    result: z.strictObject({ userId: UserId, removed: z.literal(true) }),
+    refusals: ["not_found", "last_owner"],
+    closedToAgents: true,
+  }),
+
+  get_settings: action({
+    summary: "Show the organization's settings.",
+    permission: "access:view",
+    effect: "reads",
+    reach: "records",
+    input: z.strictObject({}),
+    result: SettingsRecord,
+    refusals: [],
+    closedToAgents: true,
+  }),
+
+  update_settings: action({
+    summary: "Change the organization's settings; fields left out keep their value.",
+    permission: "access:edit",
+    effect: "changes",
+    reach: "records",
+    input: z.strictObject({
+      name: Name.optional(),
+      timeZone: TimeZone.optional(),
+      logRetentionDays: Days.meta({ description: "Counted from a session's end." }).optional(),
+      auditRetentionDays: Days.optional(),
+      defaultAgentPolicy: NewPolicy.optional(),
+    }),
+    result: SettingsRecord,
+    refusals: [],
+    closedToAgents: true,
+  }),
+
+  list_audit_entries: action({
+    summary: "Page through the audit trail, the newest entry first.",
+    permission: "access:view",
+    effect: "reads",
+    reach: "records",
+    input: z.strictObject({ cursor: Cursor.optional(), limit: limit({ max: 200, default: 50 }) }),
+    result: z.strictObject({ entries: z.array(AuditEntry), nextCursor: NextCursor }),
+    refusals: [],
+    closedToAgents: true,
+  }),
+};

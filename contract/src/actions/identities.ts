@@ -1,0 +1,95 @@
+// A user's own agent accounts on a host: seeing, linking and unlinking them. All of this is for the
+// calling user, so a key of the organization as a whole can only look.
+import { z } from "zod";
+import { action } from "../action.ts";
+import { hostRefusals } from "../errors.ts";
+import { InstanceId, LoginId } from "../ids.ts";
+import { LinkableKind } from "../records/agent-kind.ts";
+import { IdentityRecord } from "../records/identity.ts";
+import { LoginRecord } from "../records/login.ts";
+import { neverLogged, text } from "../text.ts";
+
+export const identityActions = {
+  list_agent_identities: action({
+    summary: "List the agent accounts the calling user has linked on a host.",
+    details: "Credentials are never part of the answer. `all` also asks for instances:edit.",
+    permission: "instances:view",
+    extraPermission: { when: (input) => input.all === true, permission: "instances:edit" },
+    effect: "reads",
+    reach: "records",
+    input: z.strictObject({
+      instanceId: InstanceId,
+      all: z
+        .boolean()
+        .meta({ description: "True lists every user's accounts.", default: false })
+        .optional(),
+    }),
+    result: z.strictObject({ identities: z.array(IdentityRecord) }),
+    refusals: ["not_found"],
+  }),
+
+  start_agent_login: action({
+    summary: "Begin to link, or renew, the calling user's agent account on a host.",
+    details:
+      "Open `authorizationUrl` in a browser. With flow paste_code, hand the code shown there to submit_agent_login; with device_code, type `userCode` into the page and watch poll_agent_login. An attempt lives 15 minutes. A claude_code login lasts about 30 days.",
+    permission: "instances:view",
+    effect: "changes",
+    reach: "host",
+    input: z.strictObject({
+      instanceId: InstanceId,
+      kind: LinkableKind,
+      email: z
+        .string()
+        .meta({ description: "Filled into the login page beforehand; codex has no place for it." })
+        .optional(),
+    }),
+    result: LoginRecord,
+    refusals: ["not_found", "user_key_required", "agent_not_ready", ...hostRefusals],
+    closedToAgents: true,
+  }),
+
+  poll_agent_login: action({
+    summary: "Tell how a login attempt of the calling user is getting on.",
+    permission: "instances:view",
+    effect: "reads",
+    reach: "records",
+    input: z.strictObject({ loginId: LoginId }),
+    result: LoginRecord,
+    refusals: ["not_found", "user_key_required"],
+  }),
+
+  submit_agent_login: action({
+    summary: "Finish a login attempt with the code the browser showed.",
+    details: "A wrong code ends the attempt; start a new one then.",
+    permission: "instances:view",
+    effect: "changes",
+    reach: "host",
+    input: z.strictObject({ loginId: LoginId, code: neverLogged(text({ min: 1, max: 4096 })) }),
+    result: LoginRecord,
+    refusals: [
+      "not_found",
+      "user_key_required",
+      "login_failed",
+      "wrong_login_flow",
+      ...hostRefusals,
+    ],
+    closedToAgents: true,
+  }),
+
+  unlink_agent_identity: action({
+    summary: "Remove the calling user's agent account from a host.",
+    details:
+      "The account's directory on the host is deleted, with its stored credentials and transcripts. Live sessions of that account stop with an error.",
+    permission: "instances:view",
+    effect: "destroys",
+    reach: "host",
+    input: z.strictObject({ instanceId: InstanceId, kind: LinkableKind }),
+    result: z.strictObject({
+      instanceId: InstanceId,
+      kind: LinkableKind,
+      unlinked: z.boolean().meta({ description: "False when no account was linked." }),
+    }),
+    refusals: ["not_found", "user_key_required", ...hostRefusals],
+    closedToAgents: true,
+  }),
+};

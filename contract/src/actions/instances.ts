@@ -1,0 +1,213 @@
+// Hosts: seeing, pairing, renaming and removing them, and looking at what is on them.
+import { z } from "zod";
+import { action } from "../action.ts";
+import { CheckoutName, CloneUrl, HostedRepository } from "../clone-source.ts";
+import { hostRefusals } from "../errors.ts";
+import { exactlyOneOf } from "../exactly-one.ts";
+import { InstanceId } from "../ids.ts";
+import { Cursor, NextCursor, limit } from "../pages.ts";
+import { AgentKind, AgentKindRecord, ModelListing } from "../records/agent-kind.ts";
+import {
+  DirectoryRecord,
+  HostedRepositoryRecord,
+  RootListing,
+  freshness,
+} from "../records/directory.ts";
+import { InstanceDetail, InstanceRecord, InstanceStatus, pairing } from "../records/instance.ts";
+import { AbsolutePath, text } from "../text.ts";
+
+const InstanceName = text({ min: 1, max: 80 });
+
+export const instanceActions = {
+  list_instances: action({
+    summary: "List the organization's hosts, ordered by name.",
+    details:
+      "At most 1,000 are listed; `total` counts all of them. search_instances pages through any number.",
+    permission: "instances:view",
+    effect: "reads",
+    reach: "records",
+    input: z.strictObject({}),
+    result: z.strictObject({
+      instances: z.array(InstanceRecord),
+      total: z.int().min(0),
+      truncated: z.boolean(),
+    }),
+    refusals: [],
+  }),
+
+  get_instance: action({
+    summary: "Show one host in detail: machine, agents, roots and active sessions.",
+    details: "Tokens and credentials are never part of the answer.",
+    permission: "instances:view",
+    effect: "reads",
+    reach: "records",
+    input: z.strictObject({ instanceId: InstanceId }),
+    result: InstanceDetail,
+    refusals: ["not_found"],
+  }),
+
+  list_directories: action({
+    summary: "List a host's roots and the projects directly below its folder roots.",
+    details:
+      "A connected host is asked; for one that is away the last answer is repeated with `live` false.",
+    permission: "instances:view",
+    effect: "reads",
+    reach: "host",
+    input: z.strictObject({ instanceId: InstanceId }),
+    result: z.strictObject({ roots: z.array(RootListing), ...freshness }),
+    refusals: ["not_found"],
+  }),
+
+  browse_directory: action({
+    summary: "List the directories inside a directory of a host.",
+    details:
+      "A path that leads out of every root is answered as not found, whether or not it exists.",
+    permission: "instances:view",
+    effect: "reads",
+    reach: "host",
+    input: z.strictObject({ instanceId: InstanceId, path: AbsolutePath }),
+    result: z.strictObject({
+      directories: z.array(DirectoryRecord),
+      truncated: z.boolean().meta({ description: "True when there are more than are listed." }),
+    }),
+    refusals: ["not_found", ...hostRefusals],
+  }),
+
+  list_github_repos: action({
+    summary: "List the hosted repositories that the host's own code-hosting client can reach.",
+    details:
+      "If the client is missing or logged out, the list is empty and `reason` says which of the two.",
+    permission: "instances:view",
+    effect: "reads",
+    reach: "host",
+    input: z.strictObject({
+      instanceId: InstanceId,
+      query: z
+        .string()
+        .meta({ description: "Keeps the repositories whose owner/name contains it." })
+        .optional(),
+      limit: limit({ max: 500, default: 100 }),
+    }),
+    result: z.strictObject({
+      repositories: z.array(HostedRepositoryRecord),
+      reason: z.enum(["cli_not_installed", "not_logged_in"]).nullable(),
+    }),
+    refusals: ["not_found", ...hostRefusals],
+  }),
+
+  list_models: action({
+    summary: "List the AI providers and models that an agent kind can use on a host.",
+    permission: "instances:view",
+    effect: "reads",
+    reach: "host",
+    input: z.strictObject({
+      instanceId: InstanceId,
+      agentKind: AgentKind.meta({
+        description: "The host's default kind when left out.",
+      }).optional(),
+    }),
+    result: ModelListing,
+    refusals: ["not_found", "agent_not_ready", ...hostRefusals],
+  }),
+
+  list_agent_kinds: action({
+    summary: "Tell for each agent kind whether it is ready on a host, and what it can do.",
+    details: "For a host that is away the last answer is repeated with `live` false.",
+    permission: "instances:view",
+    effect: "reads",
+    reach: "host",
+    input: z.strictObject({ instanceId: InstanceId }),
+    result: z.strictObject({ agentKinds: z.array(AgentKindRecord), ...freshness }),
+    refusals: ["not_found"],
+  }),
+
+  create_instance: action({
+    summary: "Register a host and get the one-time token and command that pair it.",
+    details: "Token and command work once, within 15 minutes, and are not shown again.",
+    permission: "instances:edit",
+    effect: "changes",
+    reach: "records",
+    input: z.strictObject({ name: InstanceName }),
+    result: z.strictObject({ instance: InstanceRecord, ...pairing }),
+    refusals: [],
+    resultHoldsSecret: true,
+    closedToAgents: true,
+  }),
+
+  regenerate_pairing_token: action({
+    summary: "Make a fresh pairing token and install command for a host.",
+    details:
+      "The former token stops working at once. A host that is already paired goes on as before, until another one redeems the new token and takes its place.",
+    permission: "instances:edit",
+    effect: "changes",
+    reach: "records",
+    input: z.strictObject({ instanceId: InstanceId }),
+    result: z.strictObject({ instanceId: InstanceId, ...pairing }),
+    refusals: ["not_found"],
+    resultHoldsSecret: true,
+    closedToAgents: true,
+  }),
+
+  update_instance: action({
+    summary: "Rename a host's record.",
+    permission: "instances:edit",
+    effect: "changes",
+    reach: "records",
+    input: z.strictObject({ instanceId: InstanceId, name: InstanceName }),
+    result: InstanceRecord,
+    refusals: ["not_found"],
+    closedToAgents: true,
+  }),
+
+  delete_instance: action({
+    summary: "Remove a host from the service, together with its sessions' records and exposures.",
+    details:
+      "The host's credential is revoked, and a connected daemon is told to stop and forget it. Files on the host stay.",
+    permission: "instances:delete",
+    effect: "destroys",
+    reach: "host",
+    input: z.strictObject({ instanceId: InstanceId }),
+    result: z.strictObject({ instanceId: InstanceId, deleted: z.literal(true) }),
+    refusals: ["not_found"],
+    closedToAgents: true,
+  }),
+
+  clone_repository: action({
+    summary: "Clone a repository into a folder root of a host, with the host's own credentials.",
+    details:
+      "Give exactly one of `repo` and `url`. A directory that is already there is never overwritten.",
+    permission: "instances:edit",
+    effect: "changes",
+    reach: "host",
+    input: z
+      .strictObject({
+        instanceId: InstanceId,
+        rootPath: AbsolutePath.meta({ description: "One of the instance's folder roots." }),
+        repo: HostedRepository.optional(),
+        url: CloneUrl.optional(),
+        name: CheckoutName.optional(),
+      })
+      .check(exactlyOneOf("repo", "url")),
+    result: DirectoryRecord,
+    refusals: ["not_found", "already_exists", ...hostRefusals],
+    closedToAgents: true,
+  }),
+
+  search_instances: action({
+    summary: "Page through the organization's hosts, by name or status.",
+    permission: "instances:view",
+    effect: "reads",
+    reach: "records",
+    input: z.strictObject({
+      query: z
+        .string()
+        .meta({ description: "Keeps the hosts whose name begins with it, in any case." })
+        .optional(),
+      status: InstanceStatus.optional(),
+      cursor: Cursor.optional(),
+      limit: limit({ max: 200, default: 50 }),
+    }),
+    result: z.strictObject({ instances: z.array(InstanceRecord), nextCursor: NextCursor }),
+    refusals: [],
+  }),
+};

@@ -1,0 +1,221 @@
+// Every refusal a caller can meet: its HTTP status, what it means and what to do about it. Callers
+// match on the code, never on the message. A code, once published, is never renamed.
+
+/** `never`: the same call fails again. `later`: wait, then the same call may pass. `changed`: only after the state it names has changed. */
+export type RetryAdvice = "never" | "later" | "changed";
+
+interface RefusalKind {
+  status: number;
+  retry: RetryAdvice;
+  meaning: string;
+}
+
+export const refusals = {
+  invalid_input: {
+    status: 400,
+    retry: "never",
+    meaning:
+      "The body breaks the action's schema or a listing's values; `fields` names each offending field.",
+  },
+  unauthenticated: {
+    status: 401,
+    retry: "never",
+    meaning: "The API key is missing, unknown, altered, expired or revoked.",
+  },
+  forbidden: {
+    status: 403,
+    retry: "never",
+    meaning: "The key is valid but lacks the permission the action asks for.",
+  },
+  unknown_action: { status: 404, retry: "never", meaning: "No action has this name." },
+  unknown_path: { status: 404, retry: "never", meaning: "Nothing is served at this path." },
+  not_found: {
+    status: 404,
+    retry: "never",
+    meaning: "No record of the caller's organization has this id.",
+  },
+  method_not_allowed: {
+    status: 405,
+    retry: "never",
+    meaning: "The path exists but not for this HTTP method.",
+  },
+  payload_too_large: { status: 413, retry: "never", meaning: "The body is larger than 8 MiB." },
+  rate_limited: {
+    status: 429,
+    retry: "later",
+    meaning: "The key made too many calls; `retryAfterMs` says how long to wait.",
+  },
+  internal: {
+    status: 500,
+    retry: "later",
+    meaning: "The service failed; `incidentId` finds the cause in its logs.",
+  },
+  not_implemented: {
+    status: 501,
+    retry: "never",
+    meaning: "The action is promised but not built in this version.",
+  },
+  unavailable: {
+    status: 503,
+    retry: "later",
+    meaning: "Something the service depends on, such as its database, does not answer.",
+  },
+  idempotency_mismatch: {
+    status: 409,
+    retry: "never",
+    meaning: "The idempotency key was used before with another body.",
+  },
+  in_progress: {
+    status: 409,
+    retry: "later",
+    meaning: "A call with the same idempotency key is still running.",
+  },
+  user_key_required: {
+    status: 409,
+    retry: "never",
+    meaning: "The action acts for a user, and this key belongs to an organization.",
+  },
+  last_owner: {
+    status: 409,
+    retry: "changed",
+    meaning: "An organization keeps at least one owner.",
+  },
+  already_exists: {
+    status: 409,
+    retry: "changed",
+    meaning: "Something with this name or path is already there.",
+  },
+  host_offline: { status: 409, retry: "changed", meaning: "The instance's host is not connected." },
+  host_refused: {
+    status: 409,
+    retry: "changed",
+    meaning: "The host's own policy or state forbids it; the message says which.",
+  },
+  daemon_outdated: {
+    status: 409,
+    retry: "changed",
+    meaning: "The host's daemon is too old to know this command; update it.",
+  },
+  agent_not_ready: {
+    status: 409,
+    retry: "changed",
+    meaning:
+      "The agent kind is not installed, not logged in or over its quota, and no fallback is left.",
+  },
+  capability_missing: {
+    status: 409,
+    retry: "never",
+    meaning: "The session's agent kind cannot do this.",
+  },
+  not_a_repository: {
+    status: 409,
+    retry: "changed",
+    meaning: "A worktree was asked for in a directory that is not a git repository.",
+  },
+  project_config_present: {
+    status: 409,
+    retry: "changed",
+    meaning: "The directory holds agent configuration that would run unasked.",
+  },
+  session_ended: {
+    status: 409,
+    retry: "never",
+    meaning: "The session has ended and takes no further work.",
+  },
+  turn_running: {
+    status: 409,
+    retry: "changed",
+    meaning: "The session's turn must finish or be stopped first.",
+  },
+  queue_full: {
+    status: 409,
+    retry: "later",
+    meaning: "The session already has as many prompts waiting as it takes.",
+  },
+  journal_full: {
+    status: 409,
+    retry: "later",
+    meaning: "The host cannot record more work until what it has is applied.",
+  },
+  nothing_deleted: {
+    status: 409,
+    retry: "changed",
+    meaning: "Not one of the given sessions could be deleted; `fields` has a reason for each.",
+  },
+  wrong_request_type: {
+    status: 409,
+    retry: "never",
+    meaning: "The request is a question and not a permission, or the reverse.",
+  },
+  login_failed: {
+    status: 409,
+    retry: "never",
+    meaning: "The login attempt did not succeed; start a new one.",
+  },
+  wrong_login_flow: {
+    status: 409,
+    retry: "never",
+    meaning: "This login attempt takes no code; the host finishes it by itself.",
+  },
+} as const satisfies Record<string, RefusalKind>;
+
+export type RefusalCode = keyof typeof refusals;
+
+/** The refusals that no action lists, because every action can give them. */
+export const commonRefusals = [
+  "invalid_input",
+  "unauthenticated",
+  "forbidden",
+  "payload_too_large",
+  "rate_limited",
+  "idempotency_mismatch",
+  "in_progress",
+  "internal",
+  "unavailable",
+] as const satisfies readonly RefusalCode[];
+
+/** What an action that needs its host can be refused with, whatever it asks of the host. */
+export const hostRefusals = [
+  "host_offline",
+  "host_refused",
+  "daemon_outdated",
+] as const satisfies readonly RefusalCode[];
+
+/** One offending field: where it is in the body, and what is wrong with it. */
+export interface FieldError {
+  field: string;
+  message: string;
+}
+
+export interface RefusalDetails {
+  fields?: FieldError[];
+  retryAfterMs?: number;
+  incidentId?: string;
+}
+
+/** A refusal on its way to the caller. Handlers throw it; only the dispatcher turns it into an answer. */
+export class Refusal extends Error {
+  readonly code: RefusalCode;
+  readonly details: RefusalDetails;
+
+  constructor(code: RefusalCode, message: string, details: RefusalDetails = {}) {
+    super(message);
+    this.name = "Refusal";
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** The body of every refusal, on every transport. */
+export interface ErrorBody {
+  error: { code: RefusalCode; message: string } & RefusalDetails;
+}
+
+export function errorBody(refusal: Refusal): ErrorBody {
+  return { error: { code: refusal.code, message: refusal.message, ...refusal.details } };
+}
+
+/** What an unknown id and another organization's id are both answered with, word for word. */
+export function notFound(what: string): Refusal {
+  return new Refusal("not_found", `There is no ${what} with this id in your organization.`);
+}

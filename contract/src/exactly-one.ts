@@ -1,0 +1,45 @@
+// The rule that exactly one of several optional fields is given. JSON Schema could say it with a
+// top-level `oneOf`, which model providers refuse in tool schemas; so it is a check, and the
+// action's details say it in words.
+import type { z } from "zod";
+
+type Payload = z.core.ParsePayload<object>;
+
+/** Refuses an object in which none, or more than one, of the fields has a value other than null. */
+export function exactlyOneOf(...fields: string[]) {
+  return (payload: Payload): void => {
+    const given = fieldsGiven(payload.value, fields);
+    if (given.length === 1) return;
+    objectTo(
+      payload,
+      given.length === 0 ? fields : given,
+      tellChoice(fields, "exactly one must be given"),
+    );
+  };
+}
+
+/** Refuses an object in which more than one of the fields has a value other than null. */
+export function atMostOneOf(...fields: string[]) {
+  return (payload: Payload): void => {
+    const given = fieldsGiven(payload.value, fields);
+    if (given.length > 1) objectTo(payload, given, tellChoice(fields, "only one can be given"));
+  };
+}
+
+/** Adds one issue per field, so that the caller sees each of them named. */
+export function objectTo(payload: Payload, fields: string[], message: string): void {
+  for (const field of fields) {
+    payload.issues.push({ code: "custom", path: [field], input: payload.value, message });
+  }
+}
+
+function fieldsGiven(value: object, fields: string[]): string[] {
+  const values = value as Record<string, unknown>;
+  return fields.filter((field) => values[field] !== undefined && values[field] !== null);
+}
+
+/** Reads as the rest of a sentence that begins with the field. */
+function tellChoice(fields: string[], rule: string): string {
+  const names = `${fields.slice(0, -1).join(", ")} and ${fields.at(-1)}`;
+  return `is one of ${names}, of which ${rule}`;
+}

@@ -1,0 +1,78 @@
+// Identifiers. Stored as UUIDv7, shown as a prefix that names the record and 26 characters of
+// base32. Callers must not read anything into them: any string is accepted where an id is asked
+// for, and one that names nothing is answered as not found.
+import { z } from "zod";
+
+/** The prefix of each record's ids. */
+export const idPrefixes = {
+  organization: "org",
+  user: "usr",
+  apiKey: "key",
+  instance: "ins",
+  session: "ses",
+  request: "req",
+  schedule: "sch",
+  exposure: "exp",
+  login: "log",
+  audit: "aud",
+} as const;
+
+export type IdKind = keyof typeof idPrefixes;
+
+const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
+const digits = new Map([...alphabet].map((letter, value) => [letter, BigInt(value)]));
+
+/** Shows a stored UUID as the id callers see. Runs for every id of every listed row, so no BigInt. */
+export function formatId(kind: IdKind, uuid: string): string {
+  let text = `${idPrefixes[kind]}_`;
+  // 128 bits fill 26 letters of 5 bits when two zero bits stand before them.
+  let pending = 0;
+  let bits = 2;
+  for (let i = 0; i < uuid.length; i++) {
+    const nibble = hexValue(uuid.charCodeAt(i));
+    if (nibble < 0) continue;
+    pending = (pending << 4) | nibble;
+    bits += 4;
+    if (bits >= 5) {
+      bits -= 5;
+      text += alphabet.charAt(pending >> bits);
+      pending &= (1 << bits) - 1;
+    }
+  }
+  return text;
+}
+
+function hexValue(code: number): number {
+  if (code >= 48 && code <= 57) return code - 48;
+  if (code >= 97 && code <= 102) return code - 87;
+  return -1;
+}
+
+/** The stored UUID behind an id, or null for a text that cannot be an id of this record. */
+export function parseId(kind: IdKind, text: string): string | null {
+  const prefix = `${idPrefixes[kind]}_`;
+  if (text.length !== prefix.length + 26 || !text.startsWith(prefix)) return null;
+  let value = 0n;
+  for (const letter of text.slice(prefix.length)) {
+    const digit = digits.get(letter);
+    if (digit === undefined) return null;
+    value = (value << 5n) | digit;
+  }
+  if (value >> 128n !== 0n) return null;
+  const hex = value.toString(16).padStart(32, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+const id = (kind: IdKind) => z.string().meta({ idOf: kind });
+
+// The `idOf` mark lets tests find every field that names a record, in every action.
+export const OrganizationId = id("organization");
+export const UserId = id("user");
+export const ApiKeyId = id("apiKey");
+export const InstanceId = id("instance");
+export const SessionId = id("session");
+export const RequestId = id("request");
+export const ScheduleId = id("schedule");
+export const ExposureId = id("exposure");
+export const LoginId = id("login");
+export const AuditId = id("audit");

@@ -1,0 +1,102 @@
+// The public promise, as data: actions, records, refusals and permissions. Every other part of the
+// product imports it from here; it imports none of them.
+export { action } from "./action.ts";
+export type { Action, Actions, Effect, InputOf, ResultOf } from "./action.ts";
+
+export { actionNames, extensionNames, registry } from "./registry.ts";
+export type { ActionName } from "./registry.ts";
+export { accessActions } from "./actions/access.ts";
+export { agentActions } from "./actions/agents.ts";
+export { exposureActions } from "./actions/exposures.ts";
+export { identityActions } from "./actions/identities.ts";
+export { instanceActions } from "./actions/instances.ts";
+export { requestActions } from "./actions/requests.ts";
+export { scheduleActions } from "./actions/schedules.ts";
+export { sessionActions } from "./actions/sessions.ts";
+
+export { Refusal, commonRefusals, errorBody, hostRefusals, notFound, refusals } from "./errors.ts";
+export type { ErrorBody, FieldError, RefusalCode, RefusalDetails, RetryAdvice } from "./errors.ts";
+
+export {
+  PermissionName,
+  RoleName,
+  agentKeyPermissions,
+  permissionNames,
+  permissions,
+  roles,
+} from "./permissions.ts";
+export type { Permission, Role } from "./permissions.ts";
+
+export {
+  ApiKeyId,
+  AuditId,
+  ExposureId,
+  InstanceId,
+  LoginId,
+  OrganizationId,
+  RequestId,
+  ScheduleId,
+  SessionId,
+  UserId,
+  formatId,
+  idPrefixes,
+  parseId,
+} from "./ids.ts";
+export type { IdKind } from "./ids.ts";
+
+export {
+  nameOfRepository,
+  objectToCheckoutName,
+  objectToCloneUrl,
+  objectToHostedRepository,
+} from "./clone-source.ts";
+export type { Objection } from "./clone-source.ts";
+export { DateTime, Instant, TimeZone, isDateTime, isTimeZone } from "./moments.ts";
+export { AbsolutePath, codePointLength, neverLogged, text } from "./text.ts";
+
+export {
+  AgentPolicy,
+  ApiKeyRecord,
+  AuditEntry,
+  KeyScope,
+  MemberRecord,
+  OrganizationRecord,
+  SettingsRecord,
+} from "./records/access.ts";
+export { Caller, Starter, UserReference } from "./records/actor.ts";
+export {
+  AgentKind,
+  AgentKindRecord,
+  Capability,
+  FallbackEntry,
+  FallbackEntryInput,
+  LinkableKind,
+  ModelChoice,
+  ModelListing,
+} from "./records/agent-kind.ts";
+export {
+  DirectoryRecord,
+  HostedRepositoryRecord,
+  RootListing,
+  RootRecord,
+} from "./records/directory.ts";
+export { ExposureRecord, NewExposure } from "./records/exposure.ts";
+export { IdentityRecord } from "./records/identity.ts";
+export {
+  InstanceDetail,
+  InstanceRecord,
+  InstanceStatus,
+  InstanceStatusReason,
+} from "./records/instance.ts";
+export { LoginFlow, LoginRecord } from "./records/login.ts";
+export { AnswerOutcome, PermissionAnswer, RequestRecord } from "./records/request.ts";
+export { Frequency, ScheduleRecord, ScheduleRun } from "./records/schedule.ts";
+export {
+  FileChange,
+  LiveSession,
+  SessionListEntry,
+  SessionRecord,
+  SessionStatus,
+  SessionSummary,
+  Usage,
+} from "./records/session.ts";

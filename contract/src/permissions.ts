@@ -1,0 +1,51 @@
+// Who may do what. An action asks for one permission; holding another never stands in for it,
+// and edit does not imply view.
+import { z } from "zod";
+
+/** Every permission there is, with what it allows. */
+export const permissions = {
+  "instances:view": "see hosts, their directories, repositories, agents and models",
+  "instances:edit": "add, pair and rename hosts, and clone repositories onto them",
+  "instances:delete": "remove hosts",
+  "settings:edit": "install, update and restart agents and daemons, and set fallback chains",
+  "sessions:view": "see sessions, their requests, exposures and schedules",
+  "sessions:edit": "start, prompt, answer, push, end and delete sessions, and schedule them",
+  "access:view": "see members, API keys, settings and the audit trail",
+  "access:edit": "manage members, API keys and settings",
+} as const;
+
+export type Permission = keyof typeof permissions;
+
+export const permissionNames = Object.keys(permissions) as Permission[];
+
+export const PermissionName = z.enum(permissionNames);
+
+const product: Permission[] = [
+  "instances:view",
+  "instances:edit",
+  "instances:delete",
+  "settings:edit",
+  "sessions:view",
+  "sessions:edit",
+];
+
+/** The roles a member can have: named sets of permissions. A user's key never exceeds its role. */
+export const roles = {
+  owner: permissionNames,
+  member: product,
+  viewer: ["instances:view", "sessions:view"],
+} as const satisfies Record<string, readonly Permission[]>;
+
+export type Role = keyof typeof roles;
+
+export const RoleName = z.enum(Object.keys(roles) as Role[]);
+
+/**
+ * What a key held by an agent may have at most: to look, and to start and prompt sessions.
+ * Answering, exposing and shell are closed to it action by action (`closedToAgents`).
+ */
+export const agentKeyPermissions: readonly Permission[] = [
+  "instances:view",
+  "sessions:view",
+  "sessions:edit",
+];

@@ -1,0 +1,90 @@
+// Who may use the service, and what is remembered of it: the organization, its members, API keys,
+// settings and audit entries.
+import { z } from "zod";
+import { ApiKeyId, AuditId, OrganizationId, SessionId, UserId } from "../ids.ts";
+import { Instant } from "../moments.ts";
+import { PermissionName, RoleName } from "../permissions.ts";
+import { Caller, UserReference } from "./actor.ts";
+
+export const OrganizationRecord = z
+  .strictObject({ organizationId: OrganizationId, name: z.string() })
+  .meta({ id: "Organization", description: "The organization a key belongs to." });
+export type OrganizationRecord = z.infer<typeof OrganizationRecord>;
+
+export const MemberRecord = z
+  .strictObject({
+    userId: UserId,
+    email: z.string(),
+    name: z.string().nullable(),
+    role: RoleName,
+    createdAt: Instant,
+  })
+  .meta({ id: "Member", description: "A user of the organization." });
+export type MemberRecord = z.infer<typeof MemberRecord>;
+
+/** Whom a key speaks for. An agent's key is bound to a session and may do little. */
+export const KeyScope = z.enum(["user", "organization", "agent"]);
+export type KeyScope = z.infer<typeof KeyScope>;
+
+export const ApiKeyRecord = z
+  .strictObject({
+    apiKeyId: ApiKeyId,
+    name: z.string(),
+    scope: KeyScope,
+    user: UserReference.nullable().meta({ description: "Whose key it is; null for none." }),
+    sessionId: SessionId.nullable().meta({
+      description: "The session an agent's key is bound to.",
+    }),
+    permissions: z.array(PermissionName),
+    createdBy: Caller.nullable().meta({ description: "Null when made at installation." }),
+    createdAt: Instant,
+    expiresAt: Instant.nullable(),
+    lastUsedAt: Instant.nullable(),
+    revokedAt: Instant.nullable(),
+  })
+  .meta({ id: "ApiKey", description: "An API key, without its secret." });
+export type ApiKeyRecord = z.infer<typeof ApiKeyRecord>;
+
+/** What agents may do without asking, unless a host's own policy is stricter. */
+export const AgentPolicy = z.strictObject({
+  allowedCommands: z.array(z.string()),
+  outsideWorktree: z.enum(["ask", "refuse"]),
+});
+export type AgentPolicy = z.infer<typeof AgentPolicy>;
+
+export const SettingsRecord = z
+  .strictObject({
+    name: z.string().meta({ description: "The organization's name." }),
+    timeZone: z.string(),
+    logRetentionDays: z.int().min(1),
+    auditRetentionDays: z.int().min(1),
+    defaultAgentPolicy: AgentPolicy,
+  })
+  .meta({ id: "Settings", description: "The organization's settings." });
+export type SettingsRecord = z.infer<typeof SettingsRecord>;
+
+export const AuditEntry = z
+  .strictObject({
+    auditId: AuditId,
+    at: Instant,
+    action: z.string(),
+    outcome: z.string().meta({
+      description:
+        "`done`; the code of the refusal; or `accepted`, when a host was asked and a later entry tells the end.",
+    }),
+    actor: z.strictObject({
+      type: z.enum(["user", "organization_key", "agent_key", "host"]),
+      id: z.string(),
+      name: z.string(),
+    }),
+    apiKeyId: ApiKeyId.nullable(),
+    input: z.record(z.string(), z.unknown()).meta({
+      description: "What was asked for; secrets are left out, long texts replaced by their length.",
+    }),
+    records: z
+      .record(z.string(), z.string())
+      .meta({ description: "The ids of the records it made or changed." }),
+    callId: z.string().meta({ description: "Names the call in the service's logs." }),
+  })
+  .meta({ id: "AuditEntry", description: "A call that changed something, or tried to." });
+export type AuditEntry = z.infer<typeof AuditEntry>;

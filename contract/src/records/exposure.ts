@@ -1,0 +1,33 @@
+// Exposures: time-boxed direct access to a host or one session. The password is only in the result
+// that makes one.
+import { z } from "zod";
+import { ExposureId, InstanceId, SessionId } from "../ids.ts";
+import { Instant } from "../moments.ts";
+import { Caller } from "./actor.ts";
+
+const recorded = {
+  exposureId: ExposureId,
+  instanceId: InstanceId,
+  scope: z.enum(["instance", "session"]),
+  sessionId: SessionId.nullable().meta({ description: "The one session it reaches, if narrowed." }),
+  createdBy: Caller,
+  createdAt: Instant,
+  expiresAt: Instant,
+  lastUsedAt: Instant.nullable(),
+};
+
+export const ExposureRecord = z
+  .strictObject(recorded)
+  .meta({ id: "Exposure", description: "Direct access to a host or one session, for a time." });
+export type ExposureRecord = z.infer<typeof ExposureRecord>;
+
+export const NewExposure = z
+  .strictObject({
+    ...recorded,
+    url: z.string(),
+    username: z.string(),
+    password: z.string().meta({ description: "Shown here and never again." }),
+    attachCommand: z.string().meta({ description: "Connects an opencode terminal client." }),
+  })
+  .meta({ id: "NewExposure", description: "An exposure with its credentials, shown once." });
+export type NewExposure = z.infer<typeof NewExposure>;

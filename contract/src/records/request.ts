@@ -1,0 +1,56 @@
+// What an agent asked and waits for: a permission or a question, and how it was settled.
+import { z } from "zod";
+import { InstanceId, RequestId, SessionId } from "../ids.ts";
+import { Instant } from "../moments.ts";
+import { Caller } from "./actor.ts";
+
+export const PermissionAnswer = z.enum(["once", "always", "reject"]);
+export type PermissionAnswer = z.infer<typeof PermissionAnswer>;
+
+/** What became of an answer. */
+export const AnswerOutcome = z.strictObject({
+  status: z.enum(["answered", "already_resolved", "undeliverable"]).meta({
+    description:
+      "answered: the agent took it. already_resolved: another answer was first. undeliverable: kept on record, but the host could not be reached.",
+  }),
+});
+export type AnswerOutcome = z.infer<typeof AnswerOutcome>;
+
+const AskedPermission = z.strictObject({
+  title: z.string().meta({ description: "What the agent wants to do." }),
+  detail: z
+    .string()
+    .nullable()
+    .meta({ description: "The exact command or change, if there is one." }),
+  alwaysRules: z.array(z.string()).meta({
+    description: "The exact rules `always` would remember; empty where nothing would be.",
+  }),
+});
+
+const AskedQuestion = z.strictObject({
+  question: z.string(),
+  options: z.array(z.strictObject({ label: z.string(), description: z.string().nullable() })),
+  multiple: z.boolean().meta({ description: "Whether several labels may be chosen." }),
+  freeText: z.boolean().meta({ description: "Whether an answer may be other than a label." }),
+});
+
+export const RequestRecord = z
+  .strictObject({
+    requestId: RequestId,
+    type: z.enum(["permission", "question"]),
+    sessionId: SessionId,
+    instanceId: InstanceId,
+    answerable: z.boolean().meta({ description: "Whether an answer can still take effect." }),
+    status: z.enum(["pending", "answered", "undeliverable", "withdrawn", "expired"]),
+    permission: AskedPermission.nullable().meta({ description: "Set for a permission." }),
+    questions: z.array(AskedQuestion).nullable().meta({ description: "Set for a question." }),
+    answer: PermissionAnswer.nullable().meta({
+      description: "The decision on record; `reject` also for a dismissed question.",
+    }),
+    answers: z.array(z.array(z.string())).nullable().meta({ description: "The labels on record." }),
+    answeredBy: Caller.nullable().meta({ description: "Null when settled on the host itself." }),
+    raisedAt: Instant,
+    resolvedAt: Instant.nullable(),
+  })
+  .meta({ id: "Request", description: "A permission or a question raised by an agent." });
+export type RequestRecord = z.infer<typeof RequestRecord>;

@@ -1,0 +1,98 @@
+// Sessions as callers see them: the record, its shorter form in lists, the summary with what the
+// host says now, and changed files.
+import { z } from "zod";
+import { InstanceId, SessionId } from "../ids.ts";
+import { Instant } from "../moments.ts";
+import { text } from "../text.ts";
+import { Starter } from "./actor.ts";
+import { AgentKind, Capability, ModelChoice } from "./agent-kind.ts";
+
+export const SessionStatus = z.enum(["active", "detached", "error", "ended", "cleanup_failed"]);
+export type SessionStatus = z.infer<typeof SessionStatus>;
+
+const count = z.int().min(0);
+
+/** Tokens a session has used. */
+export const Usage = z.strictObject({
+  inputTokens: count,
+  outputTokens: count,
+  cacheReadTokens: count,
+  cacheWriteTokens: count,
+});
+export type Usage = z.infer<typeof Usage>;
+
+const listed = {
+  sessionId: SessionId,
+  instanceId: InstanceId,
+  title: text({ max: 200 })
+    .nullable()
+    .meta({ description: "Null until the caller or the agent has given one." }),
+  agentKind: AgentKind.meta({ description: "The kind that runs it, after any fallback." }),
+  directory: z
+    .string()
+    .nullable()
+    .meta({ description: "Where it was started; null until a clone has its place." }),
+  worktreeBranch: z
+    .string()
+    .nullable()
+    .meta({ description: "The branch of its own worktree; null when it has none." }),
+  status: SessionStatus,
+  statusReason: z
+    .string()
+    .nullable()
+    .meta({ description: "Why it has this status, if not by request." }),
+  reachable: z.boolean().meta({ description: "Whether its host is connected." }),
+  cost: z.number().min(0).nullable().meta({ description: "US dollars so far; null when unknown." }),
+  costIsEstimate: z
+    .boolean()
+    .meta({ description: "True when a price table was used instead of the agent's own figures." }),
+  startedBy: Starter,
+  forkedFrom: SessionId.nullable().meta({ description: "The session it was forked from." }),
+  createdAt: Instant,
+  endedAt: Instant.nullable(),
+};
+
+const recorded = {
+  ...listed,
+  model: ModelChoice.nullable(),
+  usage: Usage.nullable(),
+  capabilities: z.array(Capability),
+};
+
+export const SessionListEntry = z
+  .strictObject(listed)
+  .meta({ id: "SessionListEntry", description: "A session, as lists show it." });
+export type SessionListEntry = z.infer<typeof SessionListEntry>;
+
+export const SessionRecord = z
+  .strictObject(recorded)
+  .meta({ id: "Session", description: "An agent at work in a directory of a host." });
+export type SessionRecord = z.infer<typeof SessionRecord>;
+
+/** What the daemon says of a session at this moment. */
+export const LiveSession = z.strictObject({
+  title: z.string().nullable(),
+  status: z.enum(["starting", "idle", "running", "waiting", "stopped"]).meta({
+    description: "`waiting` for an answer; `stopped` while no agent process serves it.",
+  }),
+  model: ModelChoice.nullable(),
+  usage: Usage.nullable(),
+});
+export type LiveSession = z.infer<typeof LiveSession>;
+
+export const SessionSummary = z
+  .strictObject({
+    ...recorded,
+    live: LiveSession.nullable().meta({ description: "Null while the host is not connected." }),
+  })
+  .meta({ id: "SessionSummary", description: "A session with what its host says now." });
+export type SessionSummary = z.infer<typeof SessionSummary>;
+
+export const FileChange = z
+  .strictObject({
+    path: z.string().meta({ description: "Relative to the session's working directory." }),
+    added: count.meta({ description: "Lines added; 0 for a binary file." }),
+    removed: count.meta({ description: "Lines removed; 0 for a binary file." }),
+  })
+  .meta({ id: "FileChange", description: "A file changed by a session." });
+export type FileChange = z.infer<typeof FileChange>;

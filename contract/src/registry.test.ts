@@ -1,0 +1,205 @@
+// What every action entry owes its readers, whatever the action: a summary, a fitting effect,
+// refusals that exist, marks on ids and secrets, and doors closed to agents.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { z } from "zod";
+import type { Action } from "./action.ts";
+import { commonRefusals, refusals, type RefusalCode } from "./errors.ts";
+import { idPrefixes } from "./ids.ts";
+import { permissions } from "./permissions.ts";
+import { actionNames, extensionNames, registry, type ActionName } from "./registry.ts";
+
+const entries: [ActionName, Action][] = actionNames.map((name) => [name, registry[name]]);
+type Schema = z.core.JSONSchema.JSONSchema;
+
+/** Every named property of a published schema, with its path and its own schema. */
+function properties(schema: Schema, path = ""): { path: string; name: string; schema: Schema }[] {
+  const found: { path: string; name: string; schema: Schema }[] = [];
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    const inner = property as Schema;
+    found.push({ path: `${path}${name}`, name, schema: inner });
+    found.push(...properties(inner, `${path}${name}.`));
+  }
+  for (const part of schema.anyOf ?? []) found.push(...properties(part, path));
+  if (schema.items) found.push(...properties(schema.items as Schema, path));
+  for (const part of Object.values(schema.$defs ?? {})) found.push(...properties(part, path));
+  return found;
+}
+
+const inputSchema = (entry: Action) => z.toJSONSchema(entry.input, { io: "input" });
+
+function idMark(schema: Schema): unknown {
+  const parts = [schema, schema.items as Schema, ...(schema.anyOf ?? [])];
+  return parts.find((part) => part?.idOf !== undefined)?.idOf;
+}
+
+test("every action has a one-sentence summary and a known permission", () => {
+  for (const [name, entry] of entries) {
+    assert.match(name, /^[a-z]+(?:_[a-z]+)*$/);
+    assert.match(entry.summary, /^[A-Z][^\n]*[a-z]\.$/, name);
+    assert.ok(!/\. [A-Z]/.test(entry.summary), `${name}: more than one sentence`);
+    if (entry.details !== undefined) assert.match(entry.details, /\.$/, name);
+    if (entry.permission === null) assert.equal(name, "whoami");
+    else assert.ok(Object.hasOwn(permissions, entry.permission), name);
+  }
+});
+
+test("an action's effect fits its permission and its name", () => {
+  for (const [name, entry] of entries) {
+    const looks = /^(?:list|get|browse|search|poll)_|^whoami$/.test(name);
+    assert.equal(entry.effect === "reads", looks, name);
+    if (entry.permission && !entry.permission.endsWith(":view")) assert.ok(!looks, name);
+    if (/^(?:delete|remove|revoke|unlink|end)_/.test(name)) {
+      assert.equal(entry.effect, "destroys", name);
+    }
+  }
+});
+
+test("an action lists only refusals of its own, each once", () => {
+  const common: readonly RefusalCode[] = commonRefusals;
+  for (const [name, entry] of entries) {
+    assert.equal(new Set(entry.refusals).size, entry.refusals.length, name);
+    for (const code of entry.refusals) {
+      assert.ok(Object.hasOwn(refusals, code), `${name}: ${code}`);
+      assert.ok(!common.includes(code), `${name}: ${code} is common to all`);
+      assert.notEqual(code, "not_implemented", name);
+    }
+  }
+});
+
+test("an action that takes an id can answer that it names nothing", () => {
+  for (const [name, entry] of entries) {
+    const takesId = properties(inputSchema(entry)).some(({ schema }) => idMark(schema));
+    // delete_session treats each id by itself, so unknown ids are failures among others.
+    const code = name === "delete_session" ? "nothing_deleted" : "not_found";
+    assert.equal(entry.refusals.includes(code), takesId, name);
+  }
+});
+
+test("an action answered from records alone is never refused by a host", () => {
+  for (const [name, entry] of entries) {
+    if (entry.reach === "host") continue;
+    for (const code of ["host_offline", "host_refused", "daemon_outdated"] as const) {
+      assert.ok(!entry.refusals.includes(code), name);
+    }
+  }
+});
+
+test("the results that show a secret once are marked", () => {
+  const marked = entries.filter(([, entry]) => entry.resultHoldsSecret).map(([name]) => name);
+  assert.deepEqual(marked.sort(), [
+    "create_api_key",
+    "create_exposure",
+    "create_instance",
+    "regenerate_pairing_token",
+    "rotate_api_key",
+  ]);
+});
+
+test("the inputs that are never logged are marked", () => {
+  const marked = entries.flatMap(([name, entry]) =>
+    properties(inputSchema(entry))
+      .filter(({ schema }) => schema.writeOnly)
+      .map(({ path }) => `${name}.${path}`),
+  );
+  assert.deepEqual(marked.sort(), ["run_shell.command", "submit_agent_login.code"]);
+});
+
+test("an agent's key may look, start, prompt, abort and rename, and nothing else", () => {
+  for (const [name, entry] of entries) {
+    const open =
+      (entry.effect === "reads" && !entry.permission?.startsWith("access:")) ||
+      ["start_session", "send_prompt", "abort_session", "rename_session"].includes(name);
+    assert.equal(entry.closedToAgents !== true, open, name);
+  }
+});
+
+test("every field that names a record of ours carries the mark of its kind", () => {
+  // Names that agents and their providers give, and ids of things that are not records.
+  const foreign = /^(?:providerId|modelId|messageId|partId|fileId|turnId|shellId|callId)$/;
+  let marked = 0;
+  for (const [name, entry] of entries) {
+    const both = [...properties(inputSchema(entry)), ...properties(z.toJSONSchema(entry.result))];
+    for (const field of both) {
+      const where = `${name}.${field.path}`;
+      if (!/Ids?$/.test(field.name) || foreign.test(field.name)) continue;
+      const mark = String(idMark(field.schema));
+      assert.ok(Object.hasOwn(idPrefixes, mark), `${where} has no mark`);
+      const [kind] = /[a-z]+Ids?$/i.exec(field.name) ?? [];
+      assert.ok(kind?.toLowerCase().includes(mark.toLowerCase()), `${where} is marked ${mark}`);
+      marked++;
+    }
+  }
+  assert.ok(marked > 60);
+});
+
+test("inputs publish whole numbers, strict objects and no defaults that parsing would apply", () => {
+  for (const [name, entry] of entries) {
+    for (const { path, schema } of properties(inputSchema(entry))) {
+      assert.notEqual(schema.type, "number", `${name}.${path}`);
+      if (schema.properties) assert.equal(schema.additionalProperties, false, `${name}.${path}`);
+    }
+  }
+  assert.deepEqual(registry.list_sessions.input.parse({}), {});
+  assert.deepEqual(registry.list_sessions.input.parse({ limit: 5.0 }), { limit: 5 });
+  for (const limit of [0, 201, 1.5, "5", true, Infinity, null]) {
+    assert.ok(!registry.list_sessions.input.safeParse({ limit }).success, String(limit));
+  }
+});
+
+test("results are objects, strict throughout, and their named records have one meaning", () => {
+  const named = new Map<string, string>();
+  for (const [name, entry] of entries) {
+    const schema = z.toJSONSchema(entry.result);
+    const inner = schema.$ref ? Object.values(schema.$defs ?? {}) : [schema];
+    assert.ok(
+      inner.some((part) => part.type === "object"),
+      name,
+    );
+    for (const part of [schema, ...properties(schema).map((property) => property.schema)]) {
+      if (part.properties) assert.equal(part.additionalProperties, false, name);
+    }
+    for (const [id, record] of Object.entries(schema.$defs ?? {})) {
+      const text = JSON.stringify(record);
+      assert.equal(named.get(id) ?? text, text, `two records are called ${id}`);
+      named.set(id, text);
+    }
+  }
+  for (const id of ["Instance", "InstanceDetail", "Session", "Schedule", "Exposure", "ApiKey"]) {
+    const found = named.has(id) || entries.some(([, entry]) => entry.result.meta()?.id === id);
+    assert.ok(found, id);
+  }
+});
+
+test("a key's permissions are named once, and an agent's key holds no more than it may", () => {
+  const { input } = registry.create_api_key;
+  const key = { name: "k", scope: "user", permissions: ["sessions:view"] };
+  assert.ok(input.safeParse(key).success);
+  assert.ok(input.safeParse({ ...key, userId: "u", expiresAt: "2030-01-01T00:00:00Z" }).success);
+  const broken: [object, string][] = [
+    [{ permissions: [] }, "permissions"],
+    [{ permissions: ["sessions:view", "sessions:view"] }, "permissions"],
+    [{ sessionId: "s", permissions: ["sessions:view", "access:edit"] }, "permissions"],
+    [{ scope: "organization", userId: "u" }, "userId"],
+    [{ expiresAt: "2030-01-01T00:00:00" }, "expiresAt"],
+    [{ scope: "agent" }, "scope"],
+  ];
+  for (const [change, field] of broken) {
+    const issues = input.safeParse({ ...key, ...change }).error?.issues ?? [];
+    assert.deepEqual(
+      issues.map((issue) => issue.path.join(".")),
+      [field],
+      JSON.stringify(change),
+    );
+  }
+});
+
+test("a command is named without its slash", () => {
+  const { input } = registry.run_command;
+  assert.ok(input.safeParse({ sessionId: "s", command: "compact" }).success);
+  assert.ok(!input.safeParse({ sessionId: "s", command: "/compact" }).success);
+});
+
+test("the extensions are listed once", () => {
+  assert.equal(new Set(extensionNames).size, extensionNames.length);
+});

@@ -1,0 +1,33 @@
+// All actions in one object: the only list there is. REST, MCP, OpenAPI, the action listing and the
+// tests read it. Nothing public exists outside of it.
+import type { Actions } from "./action.ts";
+import { accessActions } from "./actions/access.ts";
+import { agentActions } from "./actions/agents.ts";
+import { exposureActions } from "./actions/exposures.ts";
+import { identityActions } from "./actions/identities.ts";
+import { instanceActions } from "./actions/instances.ts";
+import { requestActions } from "./actions/requests.ts";
+import { scheduleActions } from "./actions/schedules.ts";
+import { sessionActions } from "./actions/sessions.ts";
+
+export const registry = {
+  ...instanceActions,
+  ...identityActions,
+  ...agentActions,
+  ...sessionActions,
+  ...requestActions,
+  ...exposureActions,
+  ...scheduleActions,
+  ...accessActions,
+} as const satisfies Actions;
+
+export type ActionName = keyof typeof registry;
+
+/** The actions that the interface's document does not know; all others are pinned to it. */
+export const extensionNames = [
+  "search_instances",
+  "search_sessions",
+  ...(Object.keys(accessActions) as (keyof typeof accessActions)[]),
+] as const satisfies readonly ActionName[];
+
+export const actionNames = Object.keys(registry) as ActionName[];

@@ -1,0 +1,64 @@
+// Text as callers send it. Lengths are counted in Unicode code points, which is how JSON Schema
+// counts them and not how JavaScript does; nothing is trimmed.
+import { z } from "zod";
+
+/** How many code points a text has: "🙂" is one, though its JavaScript length is two. */
+export function codePointLength(text: string): number {
+  let surrogatePairs = 0;
+  for (let i = 0; i < text.length - 1; i++) {
+    if ((text.charCodeAt(i) & 0xfc00) === 0xd800 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00) {
+      surrogatePairs++;
+    }
+  }
+  return text.length - surrogatePairs;
+}
+
+/** A string whose length in code points lies within the given bounds, both inclusive. */
+export function text(bounds: { min?: number; max?: number }) {
+  const { min = 0, max = Infinity } = bounds;
+  return z
+    .string()
+    .check((context) => {
+      const length = codePointLength(context.value);
+      if (length < min) {
+        context.issues.push({
+          code: "too_small",
+          origin: "string",
+          minimum: min,
+          input: context.value,
+          message: min === 1 ? "must not be empty" : `must have at least ${min} characters`,
+        });
+      } else if (length > max) {
+        context.issues.push({
+          code: "too_big",
+          origin: "string",
+          maximum: max,
+          input: context.value,
+          message: `must have at most ${max} characters`,
+        });
+      }
+    })
+    .meta({ ...(min > 0 && { minLength: min }), ...(max < Infinity && { maxLength: max }) });
+}
+
+/**
+ * Marks a field whose value must never reach a log, an audit entry or an event. The mark is JSON
+ * Schema's own `writeOnly`, so callers see it too.
+ */
+export function neverLogged<Schema extends z.ZodType>(schema: Schema): Schema {
+  return schema.meta({ ...schema.meta(), writeOnly: true });
+}
+
+/** An absolute path on a host. Whether it lies below a root is for the host to say. */
+export const AbsolutePath = z
+  .string()
+  .check((context) => {
+    if (!context.value.startsWith("/")) {
+      context.issues.push({
+        code: "custom",
+        input: context.value,
+        message: "must be an absolute path, beginning with /",
+      });
+    }
+  })
+  .meta({ pattern: "^/", description: "An absolute path on the host." });
