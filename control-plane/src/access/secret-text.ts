@@ -1,0 +1,30 @@
+// Secrets that people carry: a prefix that says what it is, 256 random bits, and a checksum that
+// tells a mistyped one from a wrong one without asking the database. Only their SHA-256 is stored.
+import { createHash, randomBytes } from "node:crypto";
+import { crc32 } from "node:zlib";
+
+/** `hwk_<id>_…` is an API key, `hwp_…` a pairing token. */
+export function makeSecretText(prefix: string): string {
+  const body = `${prefix}_${BigInt(`0x${randomBytes(32).toString("hex")}`)
+    .toString(36)
+    .padStart(50, "0")}`;
+  return body + checksum(body);
+}
+
+/** Whether a text can be a secret of this prefix at all. */
+export function looksLikeSecret(prefix: string, text: string): boolean {
+  return (
+    text.length < 200 &&
+    text.startsWith(`${prefix}_`) &&
+    text.length > 8 &&
+    checksum(text.slice(0, -8)) === text.slice(-8)
+  );
+}
+
+export function hashSecret(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+function checksum(body: string): string {
+  return crc32(body).toString(16).padStart(8, "0");
+}

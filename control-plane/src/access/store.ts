@@ -1,0 +1,186 @@
+// The SQL of organizations, members and API keys. What runs as hawser_system says so.
+import type { AgentPolicy, Caller, Permission, Role } from "@hawser/contract";
+import { statement, systemStatement } from "../postgres/statement.ts";
+
+export const newId = systemStatement<{ id: string }>("make an id", `SELECT hawser_new_id() AS id`);
+
+export interface KeyOwner {
+  organization_id: string;
+  organization_name: string;
+  api_key_id: string;
+  user_id: string | null;
+  session_id: string | null;
+  permissions: Permission[];
+  role: Role | null;
+  expires_in_ms: number | null;
+}
+
+/** Who a key belongs to. A user's key ends with the membership, an agent's with its session. */
+export const selectKeyOwner = systemStatement<KeyOwner>(
+  "find the owner of an API key by its hash",
+  `SELECT k.organization_id, o.name AS organization_name, k.api_key_id, k.user_id, k.session_id,
+          k.permissions, m.role,
+          (extract(epoch FROM k.expires_at - hawser_now()) * 1000)::bigint AS expires_in_ms
+     FROM api_keys k
+     JOIN organizations o ON o.organization_id = k.organization_id
+     LEFT JOIN memberships m ON m.organization_id = k.organization_id AND m.user_id = k.user_id
+    WHERE k.secret_hash = $1
+      AND k.revoked_at IS NULL
+      AND (k.expires_at IS NULL OR k.expires_at > hawser_now())
+      AND (k.user_id IS NULL OR m.user_id IS NOT NULL)
+      AND (k.session_id IS NULL OR EXISTS (
+        SELECT FROM sessions s
+         WHERE s.organization_id = k.organization_id AND s.session_id = k.session_id
+           AND s.status NOT IN ('ended', 'cleanup_failed') AND s.deleted_at IS NULL))`,
+);
+
+export const anyOrganization = systemStatement<{ name: string }>(
+  "see whether the service is set up",
+  `SELECT name FROM organizations LIMIT 1`,
+);
+
+export const insertOrganization = systemStatement<{ organization_id: string }>(
+  "make an organization",
+  `INSERT INTO organizations (name) VALUES ($1) RETURNING organization_id`,
+);
+
+export const userForEmail = systemStatement<{ user_id: string }>(
+  "find or make the user of an e-mail address",
+  `SELECT hawser_user_for_email($1) AS user_id`,
+);
+
+export interface ApiKeyRow {
+  api_key_id: string;
+  name: string;
+  user_id: string | null;
+  session_id: string | null;
+  permissions: Permission[];
+  created_by: Caller | null;
+  created_at: string;
+  expires_at: string | null;
+  last_used_at: string | null;
+  revoked_at: string | null;
+  user_name: string | null;
+}
+
+const memberName = `coalesce(name, email)`;
+const apiKeyColumns = `api_key_id, name, user_id, session_id, permissions, created_by, created_at,
+  expires_at, last_used_at, revoked_at,
+  (SELECT ${memberName} FROM memberships m
+    WHERE m.organization_id = api_keys.organization_id AND m.user_id = api_keys.user_id) AS user_name`;
+
+export const insertApiKey = systemStatement<ApiKeyRow>(
+  "make an API key",
+  `INSERT INTO api_keys
+     (organization_id, api_key_id, name, secret_hash, user_id, session_id, permissions, created_by, expires_at)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+   RETURNING ${apiKeyColumns}`,
+);
+
+export const selectApiKeys = statement<ApiKeyRow>(
+  `SELECT ${apiKeyColumns} FROM api_keys
+    WHERE organization_id = $1 AND revoked_at IS NULL
+    ORDER BY api_key_id DESC LIMIT 1000`,
+);
+
+export const selectKeyName = statement<{ name: string }>(
+  `SELECT name FROM api_keys WHERE organization_id = $1 AND api_key_id = $2`,
+);
+
+export const noteKeyUses = systemStatement(
+  "note when API keys were last used",
+  `UPDATE api_keys SET last_used_at = hawser_now()
+     FROM unnest($1::uuid[], $2::uuid[]) AS used (organization_id, api_key_id)
+    WHERE api_keys.organization_id = used.organization_id AND api_keys.api_key_id = used.api_key_id`,
+);
+
+/** Locked, so that a rotation and a revocation of one key happen one after the other. */
+export const lockApiKey = statement<ApiKeyRow>(
+  `SELECT ${apiKeyColumns} FROM api_keys
+    WHERE organization_id = $1 AND api_key_id = $2 AND revoked_at IS NULL
+      AND (expires_at IS NULL OR expires_at > hawser_now())
+      FOR UPDATE`,
+);
+
+export const revokeApiKey = statement<ApiKeyRow>(
+  `UPDATE api_keys SET revoked_at = hawser_now()
+    WHERE organization_id = $1 AND api_key_id = $2
+   RETURNING ${apiKeyColumns}`,
+);
+
+/** Brings the end of a key forward, never back. */
+export const expireApiKeyIn = statement<{ expires_at: string }>(
+  `UPDATE api_keys SET expires_at = least(expires_at, hawser_now() + make_interval(mins => $3))
+    WHERE organization_id = $1 AND api_key_id = $2
+   RETURNING expires_at`,
+);
+
+export const revokeKeysOfUser = statement(
+  `UPDATE api_keys SET revoked_at = hawser_now()
+    WHERE organization_id = $1 AND user_id = $2 AND revoked_at IS NULL`,
+);
+
+export interface MemberRow {
+  user_id: string;
+  email: string;
+  name: string | null;
+  role: Role;
+  created_at: string;
+}
+
+const memberColumns = `user_id, email, name, role, created_at`;
+
+export const selectMembers = statement<MemberRow>(
+  `SELECT ${memberColumns} FROM memberships WHERE organization_id = $1 ORDER BY user_id LIMIT 1000`,
+);
+
+export const selectMember = statement<MemberRow>(
+  `SELECT ${memberColumns} FROM memberships WHERE organization_id = $1 AND user_id = $2`,
+);
+
+/** Nothing when the user is a member already. */
+export const insertMember = systemStatement<MemberRow>(
+  "make a member",
+  `INSERT INTO memberships (organization_id, user_id, email, name, role) VALUES ($1, $2, lower($3), $4, $5)
+   ON CONFLICT (organization_id, user_id) DO NOTHING
+   RETURNING ${memberColumns}`,
+);
+
+/** Locked, so that of two changes that would each leave no owner, the second sees the first. */
+export const lockOwners = statement<{ user_id: string }>(
+  `SELECT user_id FROM memberships WHERE organization_id = $1 AND role = 'owner' FOR UPDATE`,
+);
+
+export const updateMemberRole = statement<MemberRow>(
+  `UPDATE memberships SET role = $3 WHERE organization_id = $1 AND user_id = $2 RETURNING ${memberColumns}`,
+);
+
+export const deleteMember = statement<MemberRow>(
+  `DELETE FROM memberships WHERE organization_id = $1 AND user_id = $2 RETURNING ${memberColumns}`,
+);
+
+export interface SettingsRow {
+  name: string;
+  time_zone: string;
+  log_retention_days: number;
+  audit_retention_days: number;
+  default_agent_policy: AgentPolicy;
+}
+
+const settingsColumns = `name, time_zone, log_retention_days, audit_retention_days, default_agent_policy`;
+
+export const selectSettings = statement<SettingsRow>(
+  `SELECT ${settingsColumns} FROM organizations WHERE organization_id = $1`,
+);
+
+/** A null leaves the setting as it is. */
+export const updateSettings = statement<SettingsRow>(
+  `UPDATE organizations
+      SET name = coalesce($2, name),
+          time_zone = coalesce($3, time_zone),
+          log_retention_days = coalesce($4, log_retention_days),
+          audit_retention_days = coalesce($5, audit_retention_days),
+          default_agent_policy = coalesce($6, default_agent_policy)
+    WHERE organization_id = $1
+   RETURNING ${settingsColumns}`,
+);

@@ -1,0 +1,54 @@
+// What the trail keeps of an input: ids, words and flags. Fields marked as never logged are left
+// out altogether, and a long text is replaced by its length, because the trail says who did what
+// and is no second copy of prompts.
+import { codePointLength, type Action } from "@hawser/contract";
+import { z } from "zod";
+
+const longestText = 200;
+
+export type Redact = (input: Record<string, unknown>) => Record<string, unknown>;
+
+/** Made once per action: finds its never-logged fields in the published schema. */
+export function redactorFor(action: Action): Redact {
+  const schema = z.toJSONSchema(action.input, { io: "input" }) as JsonSchema;
+  return (input) => keep(input, schema) as Record<string, unknown>;
+}
+
+/** The ids in a result, one level down at most: what the call made or changed. */
+export function recordIds(result: unknown): Record<string, string> {
+  const fields = (value: unknown) =>
+    typeof value === "object" && value !== null ? Object.entries(value) : [];
+  const shallow = fields(result).flatMap(([key, value]) => [
+    [key, value] as const,
+    ...fields(value),
+  ]);
+  return Object.fromEntries(
+    shallow.filter(
+      (entry): entry is [string, string] =>
+        /[a-z]Id$/.test(entry[0]) && typeof entry[1] === "string",
+    ),
+  );
+}
+
+interface JsonSchema {
+  writeOnly?: boolean;
+  properties?: Record<string, JsonSchema>;
+  items?: JsonSchema;
+}
+
+function keep(value: unknown, schema: JsonSchema | undefined): unknown {
+  if (schema?.writeOnly) return undefined;
+  if (typeof value === "string") {
+    const length = codePointLength(value);
+    return length > longestText ? { characters: length } : value;
+  }
+  if (Array.isArray(value)) return value.map((item) => keep(item, schema?.items));
+  if (typeof value === "object" && value !== null) {
+    const kept = Object.entries(value).map(([key, inner]) => [
+      key,
+      keep(inner, schema?.properties?.[key]),
+    ]);
+    return Object.fromEntries(kept.filter(([, inner]) => inner !== undefined));
+  }
+  return value;
+}

@@ -1,0 +1,46 @@
+// The audit trail's SQL. Entries are written in the transaction of the change they tell of.
+import { statement, systemStatement } from "../postgres/statement.ts";
+
+export const insertEntry = systemStatement(
+  "write an audit entry",
+  `INSERT INTO audit_entries
+     (organization_id, api_key_id, user_id, agent_session_id, action, outcome, input, records, call_id)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+);
+
+export interface AuditRow {
+  audit_id: string;
+  at: string;
+  api_key_id: string | null;
+  user_id: string | null;
+  agent_session_id: string | null;
+  action: string;
+  outcome: string;
+  input: Record<string, unknown>;
+  records: Record<string, string>;
+  call_id: string;
+  key_name: string | null;
+  user_name: string | null;
+}
+
+/** A page of the trail, newest first, after the entry of the cursor. */
+export const selectPage = statement<AuditRow>(
+  `SELECT a.audit_id, a.at, a.api_key_id, a.user_id, a.agent_session_id, a.action, a.outcome,
+          a.input, a.records, a.call_id, k.name AS key_name, coalesce(m.name, m.email) AS user_name
+     FROM audit_entries a
+     LEFT JOIN api_keys k ON k.organization_id = a.organization_id AND k.api_key_id = a.api_key_id
+     LEFT JOIN memberships m ON m.organization_id = a.organization_id AND m.user_id = a.user_id
+    WHERE a.organization_id = $1 AND a.audit_id < $2
+    ORDER BY a.audit_id DESC
+    LIMIT $3`,
+);
+
+export const addReads = systemStatement(
+  "add counted reads to their hour",
+  `INSERT INTO audit_reads AS known (organization_id, api_key_id, action, hour, calls)
+   SELECT organization_id, api_key_id, action, date_trunc('hour', hawser_now()), calls
+     FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::bigint[])
+       AS counted (organization_id, api_key_id, action, calls)
+   ON CONFLICT (organization_id, api_key_id, action, hour)
+   DO UPDATE SET calls = known.calls + excluded.calls`,
+);

@@ -1,0 +1,103 @@
+// Every setting of a node: its environment variable, default and meaning. Read once at start;
+// nothing else reads the environment.
+import { z } from "zod";
+
+const port = z.coerce.number().int().min(0).max(65535);
+
+/** "host:port", as in 127.0.0.1:8080 or [::1]:8080. */
+const address = z
+  .string()
+  .regex(/^.+:\d+$/, "must be host:port")
+  .transform((text) => {
+    const at = text.lastIndexOf(":");
+    return {
+      host: text.slice(0, at).replace(/^\[|\]$/g, ""),
+      port: port.parse(text.slice(at + 1)),
+    };
+  });
+
+const settings = z.object({
+  HAWSER_DATABASE_URL: z
+    .url()
+    .describe("PostgreSQL, as a login that may switch to hawser_app and hawser_system"),
+  HAWSER_MASTER_KEY_FILE: z
+    .string()
+    .optional()
+    .describe("file with the master key: 64 hexadecimal digits"),
+  HAWSER_MASTER_KEY_COMMAND: z
+    .string()
+    .optional()
+    .describe("command that prints the master key instead"),
+  HAWSER_LISTEN: address.prefault("127.0.0.1:8080").describe("where callers are served"),
+  HAWSER_METRICS_LISTEN: address
+    .prefault("127.0.0.1:9090")
+    .describe("where /metrics is served; keep it private"),
+  HAWSER_BASE_URL: z
+    .url()
+    .optional()
+    .describe("the address callers and hosts use; default http:// and HAWSER_LISTEN"),
+  HAWSER_LOG_LEVEL: z
+    .enum(["debug", "info", "warn", "error", "silent"])
+    .default("info")
+    .describe("least level logged"),
+  HAWSER_RATE_PER_SECOND: z.coerce
+    .number()
+    .positive()
+    .default(200)
+    .describe("calls a second each API key may make"),
+  HAWSER_RATE_BURST: z.coerce
+    .number()
+    .min(1)
+    .default(400)
+    .describe("calls an API key may make at once"),
+  HAWSER_DATABASE_CONNECTIONS: z.coerce
+    .number()
+    .int()
+    .min(2)
+    .default(16)
+    .describe("database connections for callers"),
+  HAWSER_DATABASE_PATIENCE_MS: z.coerce
+    .number()
+    .int()
+    .min(100)
+    .default(4000)
+    .describe("how long the database may take to answer"),
+});
+
+export type Config = ReturnType<typeof readConfig>;
+
+export function readConfig(environment: NodeJS.ProcessEnv) {
+  const parsed = settings.safeParse(environment);
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map(
+      (issue) => `${issue.path.join(".")}: ${issue.message}`,
+    );
+    throw new ConfigError(`Settings are missing or wrong.\n  ${problems.join("\n  ")}`);
+  }
+  const env = parsed.data;
+  const { host } = env.HAWSER_LISTEN;
+  return {
+    databaseUrl: env.HAWSER_DATABASE_URL,
+    masterKeyFile: env.HAWSER_MASTER_KEY_FILE,
+    masterKeyCommand: env.HAWSER_MASTER_KEY_COMMAND,
+    listen: env.HAWSER_LISTEN,
+    metricsListen: env.HAWSER_METRICS_LISTEN,
+    baseUrl: (env.HAWSER_BASE_URL ?? `http://${host}:${env.HAWSER_LISTEN.port}`).replace(/\/$/, ""),
+    logLevel: env.HAWSER_LOG_LEVEL,
+    rateLimit: { perSecond: env.HAWSER_RATE_PER_SECOND, burst: env.HAWSER_RATE_BURST },
+    database: {
+      connections: env.HAWSER_DATABASE_CONNECTIONS,
+      patienceMs: env.HAWSER_DATABASE_PATIENCE_MS,
+    },
+  };
+}
+
+/** The operator's mistake, told without a stack. */
+export class ConfigError extends Error {}
+
+/** Every setting with its meaning, for `--help`. */
+export function describeSettings(): string {
+  return Object.entries(settings.shape)
+    .map(([name, schema]) => `  ${name.padEnd(28)} ${schema.description ?? ""}`)
+    .join("\n");
+}

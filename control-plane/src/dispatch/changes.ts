@@ -1,0 +1,224 @@
+// Carries out a call that changes something, with its audit entry and, when the caller gave an
+// idempotency key, exactly once.
+//
+//   records  one transaction: idempotency row, effect, result, audit entry
+//   host     two: before the host is asked (row, intended state, audit) and after (outcome, audit);
+//            none is open while the host is asked
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Refusal } from "@hawser/contract";
+import { recordIds } from "../audit/redact.ts";
+import { insertEntry } from "../audit/store.ts";
+import type { Database, TenantTransaction } from "../postgres/database.ts";
+import type { Caller } from "./caller.ts";
+import type { ChangeContext, HostHandler, RecordHandler } from "./handler.ts";
+import type { Claim, Claimed, IdempotentCall, Outcome } from "./idempotency.ts";
+
+/** A change that has passed every check before its handler. */
+export interface Change {
+  caller: Caller;
+  action: string;
+  input: Record<string, unknown>;
+  /** The input as the audit trail may keep it. */
+  auditInput: Record<string, unknown>;
+  callId: string;
+  idempotent: IdempotentCall | undefined;
+}
+
+export type AnyRecordHandler = RecordHandler<never, object>;
+export type AnyHostHandler = HostHandler<never, object>;
+
+export interface ChangeRunner {
+  database: Database;
+  services: object;
+  /** How long a caller waits for a host, or for another call with the same idempotency key. */
+  deadlineMs: number;
+}
+
+export async function changeRecords(
+  { database, services }: ChangeRunner,
+  change: Change,
+  handler: AnyRecordHandler,
+): Promise<Outcome> {
+  const { caller, idempotent } = change;
+  return database.tenantTransaction(caller.organizationId, async (sql) => {
+    const claimed = idempotent ? await idempotent.claim(sql) : newClaim();
+    if ("outcome" in claimed) return claimed.outcome;
+    if ("elsewhere" in claimed) throw inProgress();
+    const context = contextOf(change, sql, claimed.mine, services);
+    const outcome = await settle(() =>
+      sql.savepoint(() => handler(context as never, change.input as never)),
+    );
+    audit(sql, change, outcome);
+    await idempotent?.finish(sql, claimed.mine, outcome);
+    return outcome;
+  });
+}
+
+export async function changeOnHost(
+  runner: ChangeRunner,
+  change: Change,
+  handler: AnyHostHandler,
+): Promise<Outcome> {
+  const { database, services, deadlineMs } = runner;
+  const { caller, idempotent } = change;
+  const input = change.input as never;
+  const deadline = AbortSignal.timeout(deadlineMs);
+
+  const prepared = await prepare();
+  if ("outcome" in prepared) return prepared.outcome;
+  const { claim, intent } = prepared;
+  const overtaken = new AbortController();
+  const asked = await ask();
+  const outcome = await conclude(asked);
+  return outcome ?? waitForOutcome();
+
+  /** The first transaction, or what another call with the same key has already reached. */
+  async function prepare(): Promise<{ claim: Claim; intent: unknown } | { outcome: Outcome }> {
+    for (;;) {
+      const reached = await database.tenantTransaction(caller.organizationId, async (sql) => {
+        const claimed = idempotent ? await idempotent.claim(sql) : newClaim();
+        if (!("mine" in claimed)) return claimed;
+        const claim = claimed.mine;
+        if (claim.resumed) return { claim, intent: claim.intent };
+        const context = contextOf(change, sql, claim, services);
+        let intent: unknown;
+        const outcome = await settle(async () => {
+          intent = await sql.savepoint(() => handler.prepare(context, input));
+          return undefined;
+        });
+        if ("refusal" in outcome) {
+          audit(sql, change, outcome);
+          await idempotent?.finish(sql, claim, outcome);
+          return { outcome };
+        }
+        idempotent?.keepIntent(sql, intent);
+        sql.later(insertEntry, ...auditValues(change, "accepted"));
+        return { claim, intent };
+      });
+      if (!("elsewhere" in reached)) return reached;
+      await patience();
+    }
+  }
+
+  async function ask(): Promise<{ answer: unknown } | { refusal: Refusal }> {
+    using _lease = idempotent?.holdLease(database, claim, () => overtaken.abort());
+    const signal = AbortSignal.any([deadline, overtaken.signal]);
+    const context = {
+      caller,
+      callId: change.callId,
+      commandId: claim.commandId,
+      signal,
+      ...services,
+    };
+    try {
+      return { answer: await handler.ask(context, input, intent) };
+    } catch (error) {
+      if (error instanceof Refusal) return { refusal: error };
+      // Nobody knows whether the host acted. A retry asks again under the same command id.
+      await idempotent?.giveUp(database, claim);
+      if (deadline.aborted) throw inProgress();
+      throw error;
+    }
+  }
+
+  /** The second transaction; nothing when another node has overtaken this one. */
+  async function conclude(
+    asked: { answer: unknown } | { refusal: Refusal },
+  ): Promise<Outcome | undefined> {
+    try {
+      return await database.tenantTransaction(caller.organizationId, async (sql) => {
+        const context = contextOf(change, sql, claim, services);
+        const outcome = await settle(async () => {
+          if ("refusal" in asked) {
+            await handler.undo?.(context, input, intent);
+            throw asked.refusal;
+          }
+          return sql.savepoint(() =>
+            handler.conclude(context, input, intent as never, asked.answer as never),
+          );
+        });
+        audit(sql, change, outcome);
+        if (idempotent && !(await idempotent.finish(sql, claim, outcome))) throw new Overtaken();
+        return outcome;
+      });
+    } catch (error) {
+      if (error instanceof Overtaken) return undefined;
+      throw error;
+    }
+  }
+
+  async function waitForOutcome(): Promise<Outcome> {
+    for (;;) {
+      const claimed = await idempotent!.look(database.tenant(caller.organizationId));
+      if ("outcome" in claimed) return claimed.outcome;
+      await patience();
+    }
+  }
+
+  async function patience(): Promise<void> {
+    if (deadline.aborted) throw inProgress();
+    await sleep(100);
+  }
+}
+
+class Overtaken extends Error {}
+
+function newClaim(): Extract<Claimed, { mine: Claim }> {
+  return { mine: { commandId: randomUUID(), fence: 1, resumed: false } };
+}
+
+function contextOf(
+  change: Change,
+  sql: TenantTransaction,
+  claim: Claim,
+  services: object,
+): ChangeContext {
+  const { caller, callId } = change;
+  return { ...services, caller, callId, sql, commandId: claim.commandId };
+}
+
+/** A refusal is an outcome, kept for retries; anything else that is thrown is our fault, and is not. */
+async function settle(work: () => Promise<unknown>): Promise<Outcome> {
+  try {
+    return { result: await work() };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return { refusal: { code: error.code, message: error.message, details: error.details } };
+  }
+}
+
+function audit(sql: TenantTransaction, change: Change, outcome: Outcome): void {
+  const refused = "refusal" in outcome;
+  const records = refused ? {} : recordIds(outcome.result);
+  sql.later(insertEntry, ...auditValues(change, refused ? outcome.refusal.code : "done", records));
+}
+
+/** The values of an audit entry's insert, for a change or for an attempt at one. */
+export function auditValues(
+  attempt: Omit<Change, "input" | "idempotent">,
+  outcome: string,
+  records: Record<string, string> = {},
+): unknown[] {
+  const { caller, action, auditInput, callId } = attempt;
+  const { organizationId, apiKeyId, userId, sessionId } = caller;
+  return [
+    organizationId,
+    apiKeyId,
+    userId,
+    sessionId,
+    action,
+    outcome,
+    auditInput,
+    records,
+    callId,
+  ];
+}
+
+function inProgress(): Refusal {
+  return new Refusal(
+    "in_progress",
+    "This call is still being carried out. Call again with the same idempotency key to learn its outcome.",
+    { retryAfterMs: 1000 },
+  );
+}

@@ -1,0 +1,297 @@
+// The one path from a call to its answer, for every transport and every product:
+//
+//   authenticate → find the action → rate limit → authorize → validate → idempotency → handle → audit
+//
+// The first check that fails answers, so nothing is told before the key and the right are proven.
+// Knows actions only as data; what they are about is the registry's and the handlers' business.
+import { randomUUID } from "node:crypto";
+import { Refusal, commonRefusals, type Action, type Actions } from "@hawser/contract";
+import { redactorFor, type Redact } from "../audit/redact.ts";
+import type { ReadCounts } from "../audit/read-counts.ts";
+import { insertEntry } from "../audit/store.ts";
+import { DatabaseUnavailable, type Database } from "../postgres/database.ts";
+import type { Log } from "../log.ts";
+import type { Caller } from "./caller.ts";
+import {
+  auditValues,
+  changeOnHost,
+  changeRecords,
+  type AnyHostHandler,
+  type AnyRecordHandler,
+} from "./changes.ts";
+import { IdempotentCall, type Outcome } from "./idempotency.ts";
+import type { RateState, TokenBuckets } from "./token-bucket.ts";
+import { validate } from "./validate.ts";
+
+export interface Call {
+  action: string;
+  /** Read only after the key and the right are proven. */
+  body: () => Promise<unknown>;
+  idempotencyKey?: string | undefined;
+  callId: string;
+  transport: string;
+}
+
+export type Answer = ({ result: unknown } | { refusal: Refusal }) & {
+  /** What the key has left of its rate limit, once a call got that far. */
+  rate?: RateState | undefined;
+};
+
+export interface Dispatcher {
+  /** The caller behind an Authorization header, or a refusal. Counts against the key's rate limit. */
+  admit(authorization: string | undefined): Promise<{ caller: Caller } | { refusal: Refusal }>;
+  dispatch(authorization: string | undefined, call: Call): Promise<Answer>;
+  /** The built actions this caller may call. */
+  permitted(caller: Caller): { name: string; action: Action }[];
+}
+
+export interface DispatcherParts {
+  actions: Actions;
+  /** Handlers by action name; an action without one is answered `not_implemented`. */
+  handlers: Readonly<Record<string, unknown>>;
+  /** Handed to every handler in its context. */
+  services: object;
+  database: Database;
+  authenticate: (authorization: string | undefined) => Promise<Caller | undefined>;
+  buckets: TokenBuckets;
+  /** Keys the hashes in idempotency rows. */
+  pepper: Buffer;
+  readCounts: ReadCounts;
+  log: Log;
+  observe: (call: { action: string; transport: string; outcome: string; seconds: number }) => void;
+  deadlineMs?: number;
+  leaseSeconds?: number;
+}
+
+interface Entry {
+  action: Action;
+  handler: AnyRecordHandler | AnyHostHandler | undefined;
+  redact: Redact;
+}
+
+const beforeHandler: ReadonlySet<string> = new Set([
+  ...commonRefusals,
+  "unknown_action",
+  "not_implemented",
+]);
+
+export function createDispatcher(parts: DispatcherParts): Dispatcher {
+  const { database, services, buckets, log, deadlineMs = 30_000, leaseSeconds = 10 } = parts;
+  // A Map, because a plain object would know "constructor" and "__proto__".
+  const entries = new Map<string, Entry>(
+    Object.entries(parts.actions).map(([name, action]) => [
+      name,
+      { action, handler: parts.handlers[name] as Entry["handler"], redact: redactorFor(action) },
+    ]),
+  );
+
+  return {
+    async admit(authorization) {
+      try {
+        const caller = await authenticate(authorization);
+        limit(buckets.take(caller.apiKeyId));
+        return { caller };
+      } catch (error) {
+        return { refusal: asRefusal(error, {}) };
+      }
+    },
+    async dispatch(authorization, call) {
+      const started = performance.now();
+      let caller: Caller | undefined;
+      let rate: RateState | undefined;
+      let answer: Answer;
+      try {
+        caller = await authenticate(authorization);
+        const entry = find(call.action);
+        rate = buckets.take(caller.apiKeyId);
+        limit(rate);
+        answer = asAnswer(await carryOut(caller, call, entry));
+      } catch (error) {
+        answer = { refusal: asRefusal(error, { callId: call.callId, action: call.action }) };
+      }
+      answer = { ...keepPromise(call, answer), rate };
+      report(caller, call, answer, (performance.now() - started) / 1000);
+      return answer;
+    },
+    permitted(caller) {
+      return [...entries]
+        .filter(([, entry]) => entry.handler && refusalOfRight(caller, entry.action) === undefined)
+        .map(([name, { action }]) => ({ name, action }));
+    },
+  };
+
+  async function authenticate(authorization: string | undefined): Promise<Caller> {
+    const caller = await parts.authenticate(authorization);
+    if (caller) return caller;
+    throw new Refusal(
+      "unauthenticated",
+      "The API key is missing or not valid. Send it as: Authorization: Bearer <key>.",
+    );
+  }
+
+  function find(name: string): Entry {
+    const entry = entries.get(name);
+    if (entry) return entry;
+    throw new Refusal(
+      "unknown_action",
+      "There is no action of this name. GET /api/rest/actions lists what there is.",
+    );
+  }
+
+  function limit({ retryAfterMs }: RateState): void {
+    if (retryAfterMs === undefined) return;
+    throw new Refusal(
+      "rate_limited",
+      `This key has made too many calls. Wait ${retryAfterMs} ms and call again.`,
+      { retryAfterMs },
+    );
+  }
+
+  async function carryOut(caller: Caller, call: Call, entry: Entry): Promise<Outcome> {
+    const { action, handler } = entry;
+    await authorize(caller, call, action, refusalOfRight(caller, action));
+    const input = validate(action, await call.body());
+    if (
+      action.extraPermission?.when(input) &&
+      !caller.permissions.has(action.extraPermission.permission)
+    ) {
+      await authorize(caller, call, action, missingPermission(action.extraPermission.permission));
+    }
+    if (!handler) {
+      throw new Refusal(
+        "not_implemented",
+        `The action ${call.action} is promised but not built in this version.`,
+      );
+    }
+    if (action.effect === "reads") {
+      parts.readCounts.count(caller, call.action);
+      const sql = database.tenant(caller.organizationId);
+      const context = { ...services, caller, callId: call.callId, sql };
+      return { result: await (handler as AnyRecordHandler)(context, input as never) };
+    }
+    const change = {
+      caller,
+      action: call.action,
+      input,
+      auditInput: entry.redact(input),
+      callId: call.callId,
+      idempotent: idempotentCall(caller, call, input),
+    };
+    const runner = { database, services, deadlineMs };
+    return typeof handler === "function"
+      ? changeRecords(runner, change, handler)
+      : changeOnHost(runner, change, handler);
+  }
+
+  /** Refuses, and leaves a trace of it when the call would have changed something. */
+  async function authorize(
+    caller: Caller,
+    call: Call,
+    action: Action,
+    refusal: Refusal | undefined,
+  ): Promise<void> {
+    if (!refusal) return;
+    if (action.effect !== "reads") {
+      const attempt = { caller, action: call.action, auditInput: {}, callId: call.callId };
+      await database
+        .tenant(caller.organizationId)
+        .rows(insertEntry, ...auditValues(attempt, refusal.code));
+    }
+    throw refusal;
+  }
+
+  function idempotentCall(caller: Caller, call: Call, input: unknown): IdempotentCall | undefined {
+    const key = call.idempotencyKey;
+    if (key === undefined) return undefined;
+    if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
+      throw new Refusal(
+        "invalid_input",
+        "The idempotency key must be 1 to 255 visible ASCII characters.",
+        {
+          fields: [
+            { field: "Idempotency-Key", message: "must be 1 to 255 visible ASCII characters" },
+          ],
+        },
+      );
+    }
+    return new IdempotentCall(parts.pepper, leaseSeconds, caller, call.action, key, input);
+  }
+
+  /** An action gives only the refusals it lists; any other is a fault of ours. */
+  function keepPromise(call: Call, answer: Answer): Answer {
+    if ("result" in answer) return answer;
+    const { code } = answer.refusal;
+    const listed: readonly string[] = entries.get(call.action)?.action.refusals ?? [];
+    if (listed.includes(code) || beforeHandler.has(code)) return answer;
+    const fault = new Error(`${call.action} refused with ${code}, which it does not list`, {
+      cause: answer.refusal,
+    });
+    return { refusal: asRefusal(fault, { callId: call.callId, action: call.action }) };
+  }
+
+  function asRefusal(error: unknown, about: object): Refusal {
+    if (error instanceof Refusal) return error;
+    if (error instanceof DatabaseUnavailable) {
+      log.warn({ ...about, err: error }, "database unavailable");
+      return new Refusal(
+        "unavailable",
+        "The service cannot reach its database right now. Nothing was changed; try again.",
+        {
+          retryAfterMs: 1000,
+        },
+      );
+    }
+    const incidentId = randomUUID();
+    log.error({ ...about, incidentId, err: error }, "call failed");
+    return new Refusal(
+      "internal",
+      "The service failed while carrying this out. Quote the incident id when you report it.",
+      {
+        incidentId,
+      },
+    );
+  }
+
+  function report(caller: Caller | undefined, call: Call, answer: Answer, seconds: number): void {
+    const outcome = "refusal" in answer ? answer.refusal.code : "ok";
+    // Only names from the registry become labels; anything else would let callers make new ones.
+    const entry = entries.get(call.action);
+    const action = entry ? call.action : "unknown";
+    parts.observe({ action, transport: call.transport, outcome, seconds });
+    const level = outcome === "ok" && entry?.action.effect === "reads" ? "debug" : "info";
+    log[level](
+      {
+        callId: call.callId,
+        transport: call.transport,
+        action,
+        outcome,
+        ms: Math.round(seconds * 1e6) / 1e3,
+        organizationId: caller?.organizationId,
+        apiKeyId: caller?.apiKeyId,
+      },
+      "call",
+    );
+  }
+}
+
+function refusalOfRight(caller: Caller, action: Action): Refusal | undefined {
+  if (action.permission && !caller.permissions.has(action.permission))
+    return missingPermission(action.permission);
+  if (action.closedToAgents && caller.scope === "agent") {
+    return new Refusal("forbidden", "This action is closed to keys that agents hold.");
+  }
+  return undefined;
+}
+
+function missingPermission(permission: string): Refusal {
+  return new Refusal(
+    "forbidden",
+    `This key lacks the permission ${permission}, which the action asks for.`,
+  );
+}
+
+function asAnswer(outcome: Outcome): Answer {
+  if ("result" in outcome) return { result: outcome.result };
+  const { code, message, details } = outcome.refusal;
+  return { refusal: new Refusal(code, message, details) };
+}

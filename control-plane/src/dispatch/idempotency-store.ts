@@ -1,0 +1,78 @@
+// The SQL of idempotency rows. A row is found by (organization, API key, action, hash of the
+// idempotency key); whoever holds its highest fence may finish it.
+import { statement, systemStatement } from "../postgres/statement.ts";
+
+export interface IdempotencyRow {
+  body_hmac: Buffer;
+  command_id: string;
+  intent: Buffer | null;
+  state: "running" | "done";
+  fence: number;
+  lapsed: boolean;
+  outcome: Buffer | null;
+}
+
+/** Yields the command id when the row is new, nothing when it exists; waits for a transaction that is inserting it. */
+export const insertRow = statement<{ command_id: string; fence: number }>(
+  `INSERT INTO idempotency
+     (organization_id, api_key_id, action, key_hash, body_hmac, command_id, state, lease_until, expires_at)
+   VALUES ($1, $2, $3, $4, $5, hawser_new_id(), 'running',
+           hawser_now() + make_interval(secs => $6), hawser_now() + interval '24 hours')
+   ON CONFLICT (organization_id, api_key_id, action, key_hash) DO UPDATE
+     SET body_hmac = excluded.body_hmac, command_id = excluded.command_id, intent = NULL, state = 'running',
+         fence = idempotency.fence + 1, lease_until = excluded.lease_until, outcome = NULL,
+         created_at = excluded.created_at, expires_at = excluded.expires_at
+     WHERE idempotency.expires_at <= hawser_now()
+   RETURNING command_id, fence`,
+);
+
+export const selectRow = statement<IdempotencyRow>(
+  `SELECT body_hmac, command_id, intent, state, fence, lease_until < hawser_now() AS lapsed, outcome
+     FROM idempotency
+    WHERE organization_id = $1 AND api_key_id = $2 AND action = $3 AND key_hash = $4`,
+);
+
+export const saveIntent = statement(
+  `UPDATE idempotency SET intent = $5
+    WHERE organization_id = $1 AND api_key_id = $2 AND action = $3 AND key_hash = $4`,
+);
+
+/** Takes over a call whose node has stopped renewing its lease; exactly one of many takers gets the row. */
+export const takeOver = statement<IdempotencyRow>(
+  `UPDATE idempotency SET fence = fence + 1, lease_until = hawser_now() + make_interval(secs => $6)
+    WHERE organization_id = $1 AND api_key_id = $2 AND action = $3 AND key_hash = $4
+      AND fence = $5 AND state = 'running' AND lease_until < hawser_now()
+   RETURNING body_hmac, command_id, intent, state, fence, false AS lapsed, outcome`,
+);
+
+/** Gives a call up, so that a retry need not wait for the lease to lapse. */
+export const releaseLease = statement(
+  `UPDATE idempotency SET lease_until = hawser_now() - interval '1 second'
+    WHERE organization_id = $1 AND api_key_id = $2 AND action = $3 AND key_hash = $4
+      AND fence = $5 AND state = 'running'`,
+);
+
+/** Yields a row while this fence still holds the call. */
+export const renewLease = statement<{ fence: number }>(
+  `UPDATE idempotency SET lease_until = hawser_now() + make_interval(secs => $6)
+    WHERE organization_id = $1 AND api_key_id = $2 AND action = $3 AND key_hash = $4
+      AND fence = $5 AND state = 'running'
+   RETURNING fence`,
+);
+
+/** Yields a row when this fence was still the one to finish the call. */
+export const finishRow = statement<{ fence: number }>(
+  `UPDATE idempotency SET state = 'done', outcome = $6, lease_until = NULL, intent = NULL
+    WHERE organization_id = $1 AND api_key_id = $2 AND action = $3 AND key_hash = $4
+      AND fence = $5 AND state = 'running'
+   RETURNING fence`,
+);
+
+/** A bounded number at a time. */
+export const deleteExpired = systemStatement(
+  "drop idempotency rows whose day has passed",
+  `DELETE FROM idempotency
+    WHERE (organization_id, api_key_id, action, key_hash) IN (
+      SELECT organization_id, api_key_id, action, key_hash FROM idempotency
+       WHERE expires_at <= hawser_now() ORDER BY expires_at LIMIT 5000)`,
+);

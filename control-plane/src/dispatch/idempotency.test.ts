@@ -1,0 +1,232 @@
+// One effect and one outcome, whichever node the retries reach and whichever node dies. The toy
+// product counts, so "once" can be read off a number.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { randomBytes } from "node:crypto";
+import { Refusal } from "@hawser/contract";
+import { createDatabase, type TestDatabase } from "@hawser/testkit/database.ts";
+import { request, type Reply } from "@hawser/testkit/caller.ts";
+import { createTestOrganization } from "@hawser/testkit/organization.ts";
+import { ownerSql } from "@hawser/testkit/owner-sql.ts";
+import { createToyTables, startToyProduct, type ToyProduct } from "@hawser/testkit/toy-product.ts";
+import { openDatabase, type Database } from "../postgres/database.ts";
+
+let testDatabase: TestDatabase;
+let database: Database;
+let key: string;
+const pepper = randomBytes(32);
+
+before(async () => {
+  testDatabase = await createDatabase();
+  await createToyTables(testDatabase.url);
+  database = openDatabase({
+    url: testDatabase.url,
+    connections: 20,
+    patienceMs: 5_000,
+    onIdleError: () => {},
+  });
+  key = (await createTestOrganization(database, "Toys", "toy@toys.example")).keys.owner;
+});
+
+after(async () => {
+  await database[Symbol.asyncDispose]();
+  await testDatabase[Symbol.asyncDispose]();
+});
+
+function call(
+  toy: ToyProduct,
+  action: string,
+  input: object,
+  idempotencyKey?: string,
+): Promise<Reply> {
+  return request(toy.baseUrl, `/api/rest/actions/${action}`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
+      ...(idempotencyKey && { "idempotency-key": idempotencyKey }),
+    },
+    body: JSON.stringify(input),
+  });
+}
+
+const countOf = async (toy: ToyProduct, name: string) =>
+  (await call(toy, "read_count", { name })).body.result?.count;
+
+test("a hundred concurrent retries over two nodes take effect once and get one answer", async () => {
+  await using one = await startToyProduct({ database, pepper });
+  await using two = await startToyProduct({ database, pepper });
+  const replies = await Promise.all(
+    Array.from({ length: 100 }, (_, i) =>
+      call(i % 2 ? one : two, "add_one", { name: "many" }, "same-key"),
+    ),
+  );
+  assert.deepEqual(
+    new Set(replies.map(({ text }) => text)),
+    new Set(['{"result":{"name":"many","count":1}}']),
+  );
+  assert.equal(await countOf(one, "many"), 1);
+});
+
+test("without a key every call takes effect", async () => {
+  await using toy = await startToyProduct({ database, pepper });
+  await call(toy, "add_one", { name: "each" });
+  await call(toy, "add_one", { name: "each" });
+  assert.equal(await countOf(toy, "each"), 2);
+});
+
+test("the same key with another body is refused, and the order of fields does not matter", async () => {
+  await using toy = await startToyProduct({ database, pepper });
+  await call(toy, "add_one", { name: "body", fail: false }, "body-key");
+  const reordered = await call(toy, "add_one", { fail: false, name: "body" }, "body-key");
+  assert.equal(reordered.status, 200);
+  const other = await call(toy, "add_one", { name: "other" }, "body-key");
+  assert.equal(other.status, 409);
+  assert.equal(other.body.error.code, "idempotency_mismatch");
+  assert.equal(await countOf(toy, "body"), 1);
+});
+
+test("a refusal undoes the effect and is what every retry gets", async () => {
+  await using toy = await startToyProduct({ database, pepper });
+  const first = await call(
+    toy,
+    "add_one",
+    { name: "refused", refuse: "queue_full" },
+    "refusal-key",
+  );
+  const again = await call(
+    toy,
+    "add_one",
+    { name: "refused", refuse: "queue_full" },
+    "refusal-key",
+  );
+  assert.equal(first.status, 409);
+  assert.equal(first.body.error.code, "queue_full");
+  assert.equal(again.text, first.text);
+  assert.equal((await call(toy, "read_count", { name: "refused" })).status, 404);
+});
+
+test("a fault undoes the effect and is not kept: a retry carries the call out", async () => {
+  await using toy = await startToyProduct({ database, pepper });
+  const failed = await call(toy, "add_one", { name: "fault", fail: true }, "fault-key");
+  assert.equal(failed.status, 500);
+  assert.match(failed.body.error.incidentId as string, /^[0-9a-f-]{36}$/);
+  const again = await call(toy, "add_one", { name: "fault", fail: true }, "fault-key");
+  assert.equal(again.status, 500);
+  assert.equal((await call(toy, "read_count", { name: "fault" })).status, 404);
+});
+
+test("a key that is not visible ASCII is refused", async () => {
+  await using toy = await startToyProduct({ database, pepper });
+  for (const bad of ["with space", "x".repeat(256)]) {
+    assert.equal((await call(toy, "add_one", { name: "bad" }, bad)).status, 400, bad);
+  }
+});
+
+test("a host is asked once while retries wait for its outcome", async () => {
+  const asked: string[] = [];
+  const askHost = async (commandId: string) => {
+    asked.push(commandId);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+  };
+  await using one = await startToyProduct({ database, pepper, askHost });
+  await using two = await startToyProduct({ database, pepper, askHost });
+  const replies = await Promise.all(
+    Array.from({ length: 10 }, (_, i) =>
+      call(i % 2 ? one : two, "add_one_remotely", { name: "host" }, "host-key"),
+    ),
+  );
+  assert.deepEqual(
+    new Set(replies.map(({ text }) => text)),
+    new Set(['{"result":{"name":"host","count":1}}']),
+  );
+  assert.equal(asked.length, 1);
+  assert.equal(await countOf(one, "intended host"), 1);
+});
+
+test("a retry takes over from a node that stopped renewing, under the same command id, and fences it out", async () => {
+  const asked: string[] = [];
+  const stuck = Promise.withResolvers<void>();
+  // The first node hangs with its lease not renewed: its timer is far longer than the lease it took.
+  await using hung = await startToyProduct({
+    database,
+    pepper,
+    leaseSeconds: 1,
+    async askHost(commandId) {
+      asked.push(commandId);
+      await expireLeases();
+      await stuck.promise;
+    },
+  });
+  await using healthy = await startToyProduct({
+    database,
+    pepper,
+    askHost: (commandId) => (asked.push(commandId), Promise.resolve()),
+  });
+  const lost = call(hung, "add_one_remotely", { name: "fenced" }, "fence-key");
+  while (asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  const taken = await call(healthy, "add_one_remotely", { name: "fenced" }, "fence-key");
+  assert.deepEqual(taken.body.result, { name: "fenced", count: 1 });
+  stuck.resolve();
+  assert.equal(
+    (await lost).text,
+    taken.text,
+    "the overtaken node answers with the outcome that counted",
+  );
+  assert.equal(asked.length, 2);
+  assert.equal(asked[0], asked[1], "the host sees one command id, so its journal makes it once");
+  assert.equal(await countOf(healthy, "fenced"), 1);
+  assert.equal(await countOf(healthy, "intended fenced"), 1, "the intended state was made once");
+});
+
+test("what a host refuses is undone, told, and told again", async () => {
+  let asked = 0;
+  const askHost = () => {
+    asked += 1;
+    return Promise.reject(new Refusal("host_refused", "The host's policy forbids it."));
+  };
+  await using toy = await startToyProduct({ database, pepper, askHost });
+  const first = await call(toy, "add_one_remotely", { name: "no" }, "no-key");
+  const again = await call(toy, "add_one_remotely", { name: "no" }, "no-key");
+  assert.equal(first.status, 409);
+  assert.equal(again.text, first.text);
+  assert.equal(asked, 1);
+  assert.equal(await countOf(toy, "intended no"), 0);
+});
+
+test("a call that outlasts its deadline is answered in_progress, and its retry finds the outcome", async () => {
+  let asked = 0;
+  const slowOnce = (_id: string, _name: string, signal: AbortSignal) => {
+    asked += 1;
+    if (asked > 1) return Promise.resolve();
+    return new Promise<void>((_resolve, reject) =>
+      signal.addEventListener("abort", () => reject(new Error("no answer in time"))),
+    );
+  };
+  await using toy = await startToyProduct({ database, pepper, askHost: slowOnce, deadlineMs: 200 });
+  const first = await call(toy, "add_one_remotely", { name: "slow" }, "slow-key");
+  assert.equal(first.body.error.code, "in_progress");
+  const again = await call(toy, "add_one_remotely", { name: "slow" }, "slow-key");
+  assert.deepEqual(again.body.result, { name: "slow", count: 1 });
+});
+
+test("no one-time secret, idempotency key or body lies readable in an idempotency row", async () => {
+  await using toy = await startToyProduct({ database, pepper });
+  await call(toy, "add_one", { name: "canary-name" }, "canary-key");
+  const rows = await ownerSql<{ row: string; outcome: Buffer | null }>(
+    testDatabase.url,
+    "SELECT row_to_json(i)::text AS row, outcome FROM idempotency i",
+  );
+  assert.ok(rows.length > 0);
+  for (const { row, outcome } of rows) {
+    assert.doesNotMatch(row, /canary/);
+    assert.doesNotMatch(outcome?.toString("latin1") ?? "", /canary/);
+  }
+});
+
+async function expireLeases(): Promise<void> {
+  await ownerSql(
+    testDatabase.url,
+    "UPDATE idempotency SET lease_until = hawser_now() - interval '1 second' WHERE state = 'running'",
+  );
+}

@@ -1,0 +1,45 @@
+// The JSON Schemas of an action, as the action listing, MCP tools and the OpenAPI document publish
+// them. One place makes them, so a caller sees the same schema at every door.
+import type { Action } from "@hawser/contract";
+import { z } from "zod";
+
+export type JsonSchema = Record<string, unknown>;
+
+export interface PublishedSchemas {
+  input: JsonSchema;
+  /** Always an object; the records it is made of are named in `$defs`. */
+  result: JsonSchema;
+}
+
+const made = new WeakMap<Action, PublishedSchemas>();
+
+export function publishedSchemas(action: Action): PublishedSchemas {
+  let schemas = made.get(action);
+  if (!schemas) {
+    schemas = { input: publish(action.input, "input"), result: publish(action.result, "output") };
+    made.set(action, schemas);
+  }
+  return schemas;
+}
+
+function publish(schema: z.ZodType, io: "input" | "output"): JsonSchema {
+  const { $ref, $defs, ...rest } = cleaned(z.toJSONSchema(schema, { io })) as {
+    $ref?: string;
+    $defs?: Record<string, JsonSchema>;
+  };
+  if ($ref === undefined) return { ...rest, ...($defs && { $defs }) };
+  // A record by itself: MCP wants to see at once that it is an object, and not a reference to one.
+  const { [$ref.slice("#/$defs/".length)]: root, ...others } = $defs ?? {};
+  return { ...root, ...(Object.keys(others).length > 0 && { $defs: others }) };
+}
+
+/** Drops our notes to ourselves, and the pattern that only repeats what `format` says. */
+function cleaned(schema: unknown): JsonSchema {
+  return JSON.parse(
+    JSON.stringify(schema, function (this: JsonSchema, key, value: unknown) {
+      if (key === "idOf" || key === "$schema") return undefined;
+      if (key === "pattern" && this["format"] === "date-time") return undefined;
+      return value;
+    }),
+  ) as JsonSchema;
+}

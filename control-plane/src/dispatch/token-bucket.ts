@@ -1,0 +1,60 @@
+// A token bucket per key, in this node's memory. A key has `burst` tokens, gets `perSecond` back,
+// and pays one a call. Both are shared out among the live nodes, so no row is written per call.
+
+export interface RateLimit {
+  perSecond: number;
+  burst: number;
+}
+
+/** This node's share of the limit, and what a key has left of it. */
+export interface RateState extends RateLimit {
+  remaining: number;
+  /** Set when there was no token left: how long until there is one. */
+  retryAfterMs?: number;
+}
+
+export interface TokenBuckets {
+  /** Takes one token if there is one. */
+  take(key: string): RateState;
+  /** How many nodes share the limit. */
+  share(nodes: number): void;
+}
+
+export function openTokenBuckets(
+  limit: RateLimit,
+  now: () => number = performance.now.bind(performance),
+): TokenBuckets {
+  let perMs = limit.perSecond / 1000;
+  let burst = limit.burst;
+  let buckets = new Map<string, { tokens: number; at: number }>();
+  let sweepAt = now() + 60_000;
+
+  /** Buckets that have filled up again say nothing and are dropped. */
+  function sweep(at: number) {
+    buckets = new Map(
+      [...buckets].filter(([, bucket]) => bucket.tokens + (at - bucket.at) * perMs < burst),
+    );
+    sweepAt = at + 60_000;
+  }
+
+  return {
+    take(key) {
+      const at = now();
+      if (at > sweepAt) sweep(at);
+      let bucket = buckets.get(key);
+      if (!bucket) buckets.set(key, (bucket = { tokens: burst, at }));
+      bucket.tokens = Math.min(burst, bucket.tokens + (at - bucket.at) * perMs);
+      bucket.at = at;
+      const share = { perSecond: perMs * 1000, burst };
+      if (bucket.tokens < 1) {
+        return { ...share, remaining: 0, retryAfterMs: Math.ceil((1 - bucket.tokens) / perMs) };
+      }
+      bucket.tokens -= 1;
+      return { ...share, remaining: bucket.tokens };
+    },
+    share(nodes) {
+      perMs = limit.perSecond / 1000 / nodes;
+      burst = Math.max(1, limit.burst / nodes);
+    },
+  };
+}

@@ -1,0 +1,92 @@
+// From a parsed body to an action's input, or to a refusal that names every offending field.
+import { Refusal, type Action, type FieldError } from "@hawser/contract";
+import type { z } from "zod";
+
+const deepest = 32;
+
+export function validate(action: Action, body: unknown): Record<string, unknown> {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    throw new Refusal(
+      "invalid_input",
+      "The body must be a JSON object; send {} when the action has no fields.",
+    );
+  }
+  const unfit = findUnfitText(body);
+  if (unfit) throw invalid([unfit]);
+  const parsed = action.input.safeParse(body, { reportInput: true });
+  if (!parsed.success) throw invalid(parsed.error.issues.flatMap(fieldErrors));
+  return parsed.data;
+}
+
+function invalid(fields: FieldError[]): Refusal {
+  const named = fields.map(({ field, message }) => (field ? `${field} ${message}` : message));
+  return new Refusal("invalid_input", `The body is not valid: ${named.slice(0, 5).join("; ")}.`, {
+    fields,
+  });
+}
+
+/**
+ * What no field takes, whatever its schema says: NUL, which PostgreSQL cannot store; half of a
+ * surrogate pair, which is not text; the key `__proto__`; and nesting no action has a use for.
+ */
+function findUnfitText(body: object): FieldError | undefined {
+  const open: { value: unknown; path: string; depth: number }[] = [
+    { value: body, path: "", depth: 0 },
+  ];
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { value, path, depth } = next;
+    if (typeof value === "string") {
+      if (value.includes("\0")) return { field: path, message: "must not hold a NUL character" };
+      if (!value.isWellFormed()) return { field: path, message: "must be well-formed Unicode" };
+    } else if (typeof value === "object" && value !== null) {
+      if (depth >= deepest)
+        return { field: path, message: `is nested more than ${deepest} levels deep` };
+      for (const [key, inner] of Object.entries(value)) {
+        const innerPath = Array.isArray(value) ? `${path}[${key}]` : path ? `${path}.${key}` : key;
+        if (key === "__proto__" || key.includes("\0") || !key.isWellFormed()) {
+          return { field: innerPath, message: "is not a field of this action" };
+        }
+        open.push({ value: inner, path: innerPath, depth: depth + 1 });
+      }
+    }
+  }
+  return undefined;
+}
+
+function fieldErrors(issue: z.core.$ZodIssue): FieldError[] {
+  const field = pathText(issue.path);
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((key) => ({
+      field: pathText([...issue.path, key]),
+      message: "is not a field of this action",
+    }));
+  }
+  return [{ field, message: describe(issue) }];
+}
+
+function pathText(path: PropertyKey[]): string {
+  return path.reduce<string>((text, part) => {
+    if (typeof part === "number") return `${text}[${part}]`;
+    return text ? `${text}.${String(part)}` : String(part);
+  }, "");
+}
+
+function describe(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return issue.input === undefined ? "is required" : `must be ${withArticle(issue.expected)}`;
+    case "invalid_value":
+      return `must be one of ${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
+    case "too_small":
+      return issue.origin === "array" ? `must have at least ${issue.minimum} items` : issue.message;
+    case "too_big":
+      return issue.origin === "array" ? `must have at most ${issue.maximum} items` : issue.message;
+    default:
+      return issue.message;
+  }
+}
+
+function withArticle(type: string): string {
+  const word = { int: "integer", record: "object" }[type] ?? type;
+  return /^[aeiou]/.test(word) ? `an ${word}` : `a ${word}`;
+}

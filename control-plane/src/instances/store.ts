@@ -1,0 +1,117 @@
+// The SQL of instances and pairing tokens. What runs as hawser_system says so.
+import type { InstanceDetail, InstanceStatus, InstanceStatusReason } from "@hawser/contract";
+import { statement, systemStatement } from "../postgres/statement.ts";
+
+export const instanceExists = statement<{ instance_id: string }>(
+  `SELECT instance_id FROM instances
+    WHERE organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL`,
+);
+
+/** Locked, so that of two tokens made at once for an instance the later revokes the earlier. */
+export const lockInstance = statement<{ instance_id: string }>(
+  `SELECT instance_id FROM instances
+    WHERE organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL FOR UPDATE`,
+);
+
+export interface InstanceRow {
+  instance_id: string;
+  name: string;
+  name_key: string;
+  status: InstanceStatus;
+  status_reason: InstanceStatusReason | null;
+  host: InstanceDetail["host"];
+  daemon_version: string | null;
+  agents: InstanceDetail["agents"];
+  active_session_count: number;
+  last_seen_at: string | null;
+  created_at: string;
+}
+
+export interface InstanceDetailRow extends InstanceRow {
+  roots: InstanceDetail["roots"];
+  code_hosting_cli: InstanceDetail["codeHostingCli"];
+  fallback_chain: InstanceDetail["fallbackChain"];
+  fallback_threshold: number;
+}
+
+const columns = `instance_id, name, name_key, status, status_reason, host, daemon_version, agents,
+  active_session_count, last_seen_at, created_at`;
+
+export const insertInstance = statement<InstanceRow>(
+  `INSERT INTO instances (organization_id, name) VALUES ($1, $2) RETURNING ${columns}`,
+);
+
+export const selectInstance = statement<InstanceDetailRow>(
+  `SELECT ${columns}, roots, code_hosting_cli, fallback_chain, fallback_threshold
+     FROM instances
+    WHERE organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL`,
+);
+
+/**
+ * By name: those whose name begins with $5, after the row ($2, $3), at most $4 of them. U+10FFFF sorts
+ * after everything a name can go on with, so the beginning is a range of the index.
+ */
+function byName(narrowed: string) {
+  return statement<InstanceRow>(
+    `SELECT ${columns} FROM instances
+      WHERE organization_id = $1 AND (name_key, instance_id) > ($2, $3::uuid)
+        AND name_key >= lower($5) AND name_key < lower($5) || chr(1114111)
+        AND deleted_at IS NULL ${narrowed}
+      ORDER BY name_key, instance_id
+      LIMIT $4`,
+  );
+}
+
+export const selectByName = byName("");
+export const selectByNameInStatus = byName("AND status = $6");
+
+export const countInstances = statement<{ instance_count: number }>(
+  `SELECT instance_count FROM organizations WHERE organization_id = $1`,
+);
+
+export const renameInstance = statement<InstanceRow>(
+  `UPDATE instances SET name = $3
+    WHERE organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL
+   RETURNING ${columns}`,
+);
+
+export const deleteInstance = statement<{ instance_id: string }>(
+  `UPDATE instances SET deleted_at = hawser_now(), status_reason = 'revoked'
+    WHERE organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL
+   RETURNING instance_id`,
+);
+
+export const insertPairingToken = statement<{ expires_at: string }>(
+  `INSERT INTO pairing_tokens (organization_id, instance_id, token_hash, expires_at)
+   VALUES ($1, $2, $3, hawser_now() + interval '15 minutes')
+   RETURNING expires_at`,
+);
+
+export const revokePairingTokens = statement(
+  `UPDATE pairing_tokens SET revoked_at = hawser_now()
+    WHERE organization_id = $1 AND instance_id = $2 AND revoked_at IS NULL AND redeemed_at IS NULL`,
+);
+
+/**
+ * Redeems a token in one statement: of any number of concurrent tries the row lock lets one
+ * see it unredeemed. Checking first and writing second would let several win.
+ */
+export const redeemPairingToken = systemStatement<{ organization_id: string; instance_id: string }>(
+  "redeem a pairing token",
+  `UPDATE pairing_tokens SET redeemed_at = hawser_now()
+    WHERE token_hash = $1 AND redeemed_at IS NULL AND revoked_at IS NULL AND expires_at > hawser_now()
+   RETURNING organization_id, instance_id`,
+);
+
+export const selectTokenOwner = systemStatement<{
+  organization_id: string;
+  instance_id: string;
+  refused: string;
+}>(
+  "find whose pairing token was refused, for the audit trail",
+  `SELECT organization_id, instance_id,
+          CASE WHEN redeemed_at IS NOT NULL THEN 'redeemed before'
+               WHEN revoked_at IS NOT NULL THEN 'revoked'
+               ELSE 'expired' END AS refused
+     FROM pairing_tokens WHERE token_hash = $1`,
+);

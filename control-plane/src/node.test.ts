@@ -1,0 +1,217 @@
+// A node as an operator runs it: a process with settings, health, logs, and an end.
+import assert from "node:assert/strict";
+import { execFile, spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { createCaller } from "@hawser/testkit/caller.ts";
+import {
+  startControlPlaneNode,
+  type ControlPlaneNode,
+} from "@hawser/testkit/control-plane-node.ts";
+import { createEmptyDatabase, type TestDatabase } from "@hawser/testkit/database.ts";
+import { startPostgres } from "@hawser/testkit/postgres.ts";
+
+const main = fileURLToPath(new URL("main.ts", import.meta.url));
+let folder: string;
+let masterKeyFile: string;
+let database: TestDatabase;
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "hawser-node-"));
+  masterKeyFile = join(folder, "master-key");
+  writeFileSync(masterKeyFile, randomBytes(32).toString("hex"));
+  database = await createEmptyDatabase();
+});
+
+after(async () => {
+  await database[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function run(args: string[], environment: Record<string, string> = {}) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {
+    encoding: "utf8",
+    env: {
+      PATH: process.env["PATH"],
+      HAWSER_DATABASE_URL: database.url,
+      HAWSER_MASTER_KEY_FILE: masterKeyFile,
+      ...environment,
+    },
+    timeout: 30_000,
+  });
+  return { status, stdout, stderr };
+}
+
+let firstKey: string;
+
+test("migrate, then bootstrap, which prints a key once and does nothing the second time", () => {
+  assert.match(run(["migrate"]).stdout, /^applied 0001-foundation\.sql/);
+  assert.equal(run(["migrate"]).stdout, "the database is up to date\n");
+  const made = run(["bootstrap", "--organization", "Acme", "--email", "ada@acme.example"]);
+  assert.equal(made.status, 0, made.stderr);
+  firstKey = /hwk_\w+/.exec(made.stdout)![0];
+  const again = run(["bootstrap", "--organization", "Other", "--email", "bob@x.example"]);
+  assert.equal(again.status, 2);
+  assert.match(again.stderr, /set up already, for the organization "Acme"/);
+});
+
+test("a wrong command or setting is told in a sentence, without a stack", () => {
+  const cases: [string[], Record<string, string>, RegExp][] = [
+    [["fly"], {}, /There is no command "fly"/],
+    [["serve"], { HAWSER_DATABASE_URL: "nonsense" }, /HAWSER_DATABASE_URL/],
+    [["serve"], { HAWSER_MASTER_KEY_FILE: join("no", "such", "file") }, /cannot be read/],
+    [["serve", "--fast"], {}, /Unknown option '--fast'/],
+    [["bootstrap"], {}, /needs --organization and --email/],
+  ];
+  for (const [args, environment, expected] of cases) {
+    const { status, stderr } = run(args, environment);
+    assert.equal(status, 2, stderr);
+    assert.match(stderr, expected);
+    assert.doesNotMatch(stderr, /^\s+at /m);
+  }
+});
+
+test("a node started with another master key than the secrets were made with says so", async () => {
+  const node = await startControlPlaneNode({ databaseUrl: database.url, masterKeyFile });
+  await node[Symbol.asyncDispose]();
+  const other = join(folder, "other-key");
+  writeFileSync(other, randomBytes(32).toString("hex"));
+  const { status, stderr } = run(["serve"], { HAWSER_MASTER_KEY_FILE: other });
+  assert.equal(status, 2);
+  assert.match(stderr, /does not open with this master key/);
+});
+
+test("the first key works; health, readiness and metrics answer; metrics are not on the public port", async () => {
+  await using node = await startControlPlaneNode({ databaseUrl: database.url, masterKeyFile });
+  const caller = createCaller(node.baseUrl, firstKey);
+  const me = await caller.whoami({});
+  assert.equal(me.organization.name, "Acme");
+  assert.equal(me.permissions.length, 8);
+  assert.equal((await caller.request("/healthz")).status, 200);
+  assert.equal((await caller.request("/readyz")).status, 200);
+  assert.equal((await caller.request("/metrics")).status, 404);
+  const metrics = await fetch(`${node.metricsUrl}/metrics`).then((response) => response.text());
+  assert.match(metrics, /hawser_calls_total\{action="whoami",transport="rest",outcome="ok"\} 1/);
+});
+
+test("calls are logged with ids and without secrets, and a caller's own request id is kept", async () => {
+  await using node = await startControlPlaneNode({
+    databaseUrl: database.url,
+    masterKeyFile,
+    environment: { HAWSER_LOG_LEVEL: "debug" },
+  });
+  const caller = createCaller(node.baseUrl, firstKey);
+  const { pairingToken } = await caller.create_instance({ name: "canary box" });
+  await caller.try("whoami", {}, { "x-request-id": "trace-42" });
+  await caller.try("get_instance", { instanceId: pairingToken });
+  await stop(node);
+  const calls = node.log.filter(({ msg }) => msg === "call");
+  assert.deepEqual(
+    calls.map(({ action, outcome }) => [action, outcome]),
+    [
+      ["create_instance", "ok"],
+      ["whoami", "ok"],
+      ["get_instance", "not_found"],
+    ],
+  );
+  assert.equal(calls[1]!["callId"], "trace-42");
+  const text = JSON.stringify(node.log);
+  assert.ok(
+    !text.includes(firstKey) && !text.includes(pairingToken) && !text.includes("canary box"),
+  );
+});
+
+test("a stopping node finishes the call it has and takes no new one", async () => {
+  const node = await startControlPlaneNode({ databaseUrl: database.url, masterKeyFile });
+  const caller = createCaller(node.baseUrl, firstKey);
+  const running = Array.from({ length: 50 }, (_, i) =>
+    caller.create_instance({ name: `draining ${i}` }),
+  );
+  const all = Promise.allSettled(running);
+  await Promise.race(running);
+  await stop(node);
+  const settled = await all;
+  // Each either finished or was never taken: none was cut off in the middle.
+  for (const result of settled) {
+    if (result.status === "rejected") assert.match(String(result.reason), /fetch failed/);
+  }
+  assert.equal(node.process.exitCode, 0);
+  await using next = await startControlPlaneNode({ databaseUrl: database.url, masterKeyFile });
+  const { instances } = await createCaller(next.baseUrl, firstKey).list_instances({});
+  const made = instances.filter(({ name }) => name.startsWith("draining")).length;
+  assert.equal(made, settled.filter(({ status }) => status === "fulfilled").length);
+});
+
+test("reads are counted per key and hour, also by a node that stops", async () => {
+  await using node = await startControlPlaneNode({ databaseUrl: database.url, masterKeyFile });
+  const caller = createCaller(node.baseUrl, firstKey);
+  for (let i = 0; i < 7; i++) await caller.get_settings({});
+  await stop(node);
+  const { stdout } = await promisify(execFile)("psql", [
+    database.url,
+    "-Atc",
+    "SELECT sum(calls) FROM audit_reads WHERE action = 'get_settings'",
+  ]);
+  assert.equal(stdout.trim(), "7");
+});
+
+test("while PostgreSQL is stalled or gone callers get 503 within 5 seconds, and it heals alone (F5)", async () => {
+  await using cluster = await startPostgres();
+  assert.equal(run(["migrate"], { HAWSER_DATABASE_URL: cluster.url }).status, 0);
+  const made = run(["bootstrap", "--organization", "A", "--email", "a@x.example"], {
+    HAWSER_DATABASE_URL: cluster.url,
+  });
+  const key = /hwk_\w+/.exec(made.stdout)![0];
+  await using node = await startControlPlaneNode({ databaseUrl: cluster.url, masterKeyFile });
+  const caller = createCaller(node.baseUrl, key);
+  await caller.list_instances({});
+
+  const backends = await postgresProcesses(cluster.pid);
+  for (const pid of backends) process.kill(pid, "SIGSTOP");
+  try {
+    const started = performance.now();
+    const reply = await caller.try("list_instances", {});
+    assert.equal(reply.status, 503);
+    assert.equal(reply.body.error.code, "unavailable");
+    assert.ok(performance.now() - started < 5_000);
+    assert.equal((await caller.request("/readyz")).status, 503);
+  } finally {
+    for (const pid of backends) process.kill(pid, "SIGCONT");
+  }
+  const deadline = Date.now() + 10_000;
+  for (;;) {
+    const reply = await caller.try("create_instance", { name: "after the stall" });
+    if (reply.status === 200) break;
+    assert.equal(reply.status, 503);
+    assert.ok(Date.now() < deadline, "the node did not heal");
+  }
+});
+
+test("a port that is taken is told", async () => {
+  const taken = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => taken.once("listening", resolve));
+  const { port } = taken.address() as { port: number };
+  const { status, stderr } = run(["serve"], {
+    HAWSER_LISTEN: `127.0.0.1:${port}`,
+    HAWSER_METRICS_LISTEN: "127.0.0.1:0",
+  });
+  taken.close();
+  assert.equal(status, 2);
+  assert.match(stderr, /127\.0\.0\.1:\d+ is already in use/);
+});
+
+async function stop(node: ControlPlaneNode): Promise<void> {
+  await node[Symbol.asyncDispose]();
+}
+
+/** The cluster's own processes: the postmaster and its children. */
+async function postgresProcesses(postmaster: number): Promise<number[]> {
+  const { stdout } = await promisify(execFile)("ps", ["-o", "pid=", "--ppid", String(postmaster)]);
+  return [postmaster, ...stdout.split("\n").filter(Boolean).map(Number)];
+}

@@ -1,0 +1,125 @@
+// A running node: builds every part, wires them, and takes them down again in order. `main.ts`
+// decides when; nothing else knows all the parts.
+import { once } from "node:events";
+import type { Server } from "node:http";
+import { openAuthenticator } from "./access/authenticate.ts";
+import { openReadCounts } from "./audit/read-counts.ts";
+import { ConfigError, type Config } from "./config.ts";
+import { createDispatcher } from "./dispatch/dispatcher.ts";
+import { deleteExpired } from "./dispatch/idempotency-store.ts";
+import { openTokenBuckets } from "./dispatch/token-bucket.ts";
+import { openLog } from "./log.ts";
+import { openMetrics } from "./metrics.ts";
+import { joinNodes } from "./nodes.ts";
+import { openDatabase } from "./postgres/database.ts";
+import { systemStatement } from "./postgres/statement.ts";
+import { codeApi, handlers, type Services } from "./product.ts";
+import { readMasterKey } from "./secrets/master-key.ts";
+import { randomSecret } from "./secrets/secrets.ts";
+import { createHttpServer } from "./transports/serve.ts";
+
+export interface RunningNode {
+  stop(): Promise<void>;
+}
+
+const ping = systemStatement<{ ok: number }>("see that the database answers", `SELECT 1 AS ok`);
+const beatEveryMs = 5_000;
+const longestDrainMs = 10_000;
+
+export async function startNode(config: Config): Promise<RunningNode> {
+  const log = openLog(config.logLevel);
+  const database = openDatabase({
+    url: config.databaseUrl,
+    ...config.database,
+    onIdleError: (error) => log.warn({ err: error }, "an idle database connection was lost"),
+  });
+  const pepper = await randomSecret(database.system, await readMasterKey(config), "idempotency");
+  const authenticator = openAuthenticator(database.system);
+  const readCounts = openReadCounts(database.system);
+  const buckets = openTokenBuckets(config.rateLimit);
+  const metrics = openMetrics();
+  const nodes = await joinNodes(database.system);
+  const services: Services = { authenticator, baseUrl: config.baseUrl };
+  const dispatcher = createDispatcher({
+    actions: codeApi.actions,
+    handlers,
+    services,
+    database,
+    authenticate: (authorization) => authenticator.authenticate(authorization),
+    buckets,
+    pepper,
+    readCounts,
+    log,
+    observe: (call) => metrics.observeCall(call),
+  });
+  let draining = false;
+  const server = createHttpServer({
+    product: codeApi,
+    dispatcher,
+    baseUrl: config.baseUrl,
+    async unready() {
+      if (draining) return "draining";
+      return database.system.first(ping).then(
+        () => undefined,
+        () => "the database does not answer",
+      );
+    },
+  });
+  await listen(server, config.listen);
+  await listen(metrics.server, config.metricsListen);
+
+  const beats = setInterval(() => void beat(), beatEveryMs);
+  log.info(
+    { nodeId: nodes.nodeId, baseUrl: config.baseUrl, address: server.address() },
+    "node ready",
+  );
+
+  async function beat(): Promise<void> {
+    try {
+      buckets.share(await nodes.beat());
+      await Promise.all([
+        readCounts.flush(),
+        authenticator.noteUses(),
+        database.system.rows(deleteExpired),
+      ]);
+    } catch (error) {
+      log.warn({ err: error }, "heartbeat failed");
+    }
+  }
+
+  return {
+    async stop() {
+      draining = true;
+      log.info({ nodeId: nodes.nodeId }, "node stopping");
+      clearInterval(beats);
+      await drain(server);
+      metrics.server.close();
+      await beat();
+      await nodes.leave().catch((error: unknown) => log.warn({ err: error }, "leaving failed"));
+      await database[Symbol.asyncDispose]();
+      log.info({ nodeId: nodes.nodeId }, "node stopped");
+    },
+  };
+}
+
+async function listen(
+  server: Server,
+  { host, port }: { host: string; port: number },
+): Promise<void> {
+  server.listen(port, host);
+  await once(server, "listening").catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code !== "EADDRINUSE") throw cause;
+    throw new ConfigError(
+      `The address ${host}:${port} is already in use. Stop what listens there, or choose another.`,
+    );
+  });
+}
+
+/** Takes no new connection, lets running calls finish, and cuts those that do not in time. */
+async function drain(server: Server): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  const force = setTimeout(() => server.closeAllConnections(), longestDrainMs);
+  await closed;
+  clearTimeout(force);
+}

@@ -1,0 +1,34 @@
+// This node among the others: it says every few seconds that it is alive, and learns how many are.
+import { systemStatement, type SystemSql } from "./postgres/statement.ts";
+
+const insertNode = systemStatement<{ node_id: string }>(
+  "enter a node",
+  `INSERT INTO nodes DEFAULT VALUES RETURNING node_id`,
+);
+
+/** Also drops nodes that have been silent for long enough to be gone. */
+const beat = systemStatement<{ live: number }>(
+  "say that a node is alive",
+  `WITH dropped AS (DELETE FROM nodes WHERE seen_at < hawser_now() - interval '1 minute'),
+        seen AS (INSERT INTO nodes (node_id) VALUES ($1)
+                 ON CONFLICT (node_id) DO UPDATE SET seen_at = hawser_now())
+   SELECT count(*) AS live FROM nodes WHERE node_id <> $1 AND seen_at > hawser_now() - interval '15 seconds'`,
+);
+
+const deleteNode = systemStatement("take a node out", `DELETE FROM nodes WHERE node_id = $1`);
+
+export interface NodeMembership {
+  nodeId: string;
+  /** How many nodes are alive, this one included. */
+  beat(): Promise<number>;
+  leave(): Promise<void>;
+}
+
+export async function joinNodes(system: SystemSql): Promise<NodeMembership> {
+  const { node_id: nodeId } = (await system.first(insertNode))!;
+  return {
+    nodeId,
+    beat: async () => (await system.first(beat, nodeId))!.live + 1,
+    leave: async () => void (await system.rows(deleteNode, nodeId)),
+  };
+}

@@ -1,0 +1,168 @@
+// Several statements in one round trip: all are sent before one Sync, and PostgreSQL runs what lies
+// before a Sync as one transaction. So a tenant's read is `set_config` and the query, with no BEGIN
+// and no COMMIT. Measured (decision 0004): 2.6 times the reads per second of four pipelined
+// statements, and nine tenths of a bare query.
+//
+// It is a "submittable", the driver's own interface for query types it does not bring itself.
+import pg from "pg";
+import type { Query } from "./statement.ts";
+
+type Rows = Record<string, unknown>[];
+
+/** The parts of the driver's connection that a submittable may use. */
+interface WireConnection {
+  stream: { cork(): void; uncork(): void };
+  parse(message: { name: string; text: string }): void;
+  bind(message: {
+    portal: string;
+    statement: string;
+    values: unknown[];
+    valueMapper: (value: unknown) => unknown;
+  }): void;
+  describe(message: { type: "P"; name: string }): void;
+  execute(message: { portal: string; rows: number }): void;
+  close(message: { type: "S"; name: string }): void;
+  sync(): void;
+}
+
+interface RowCollector {
+  rows: Rows;
+  addFields(fields: unknown): void;
+  parseRow(fields: unknown): Record<string, unknown>;
+  addRow(row: Record<string, unknown>): void;
+}
+type NewRowCollector = new (mode: undefined, types: pg.CustomTypesConfig) => RowCollector;
+
+/** The statements each connection has prepared, by name. */
+const prepared = new WeakMap<WireConnection, Set<string>>();
+
+class Batch {
+  private readonly queries: Query<unknown>[];
+  private readonly settle: (error: Error | null, results: Rows[]) => void;
+  private readonly results: Rows[] = [];
+  private collector: RowCollector | undefined;
+  private newlyPrepared: string[] = [];
+  private failure: Error | undefined;
+  private connection: WireConnection | undefined;
+
+  constructor(queries: Query<unknown>[], settle: (error: Error | null, results: Rows[]) => void) {
+    this.queries = queries;
+    this.settle = settle;
+  }
+
+  submit(connection: WireConnection): null {
+    this.connection = connection;
+    let known = prepared.get(connection);
+    if (!known) prepared.set(connection, (known = new Set()));
+    connection.stream.cork();
+    for (const { statement, values } of this.queries) {
+      const { name, text } = statement;
+      if (!known.has(name)) {
+        // A batch that failed may or may not have got as far as preparing it: closing first makes
+        // preparing it again right in both cases.
+        connection.close({ type: "S", name });
+        connection.parse({ name, text });
+        known.add(name);
+        this.newlyPrepared.push(name);
+      }
+      connection.bind({ portal: "", statement: name, values, valueMapper: toWire });
+      connection.describe({ type: "P", name: "" });
+      connection.execute({ portal: "", rows: 0 });
+    }
+    connection.sync();
+    connection.stream.uncork();
+    return null;
+  }
+
+  handleRowDescription(message: { fields: unknown }): void {
+    this.collector = new (pg.Result as unknown as NewRowCollector)(undefined, columnTypes);
+    this.collector.addFields(message.fields);
+  }
+
+  handleDataRow(message: { fields: unknown }): void {
+    this.collector?.addRow(this.collector.parseRow(message.fields));
+  }
+
+  handleCommandComplete(): void {
+    this.results.push(this.collector?.rows ?? []);
+    this.collector = undefined;
+  }
+
+  handleEmptyQuery(): void {
+    this.results.push([]);
+  }
+
+  // After an error the server skips to the Sync already sent, and then says it is ready.
+  handleError(error: Error): void {
+    this.failure ??= error;
+    const known = this.connection && prepared.get(this.connection);
+    for (const name of this.newlyPrepared) known?.delete(name);
+    this.settle(this.failure, []);
+  }
+
+  handleReadyForQuery(): void {
+    if (!this.failure) this.settle(null, this.results);
+  }
+}
+
+/**
+ * Sends all queries in one round trip and gives each one's rows. All or nothing: a failure rolls
+ * the batch back, unless it runs inside a transaction opened before.
+ */
+export function runBatch(
+  client: pg.ClientBase,
+  queries: Query<unknown>[],
+  patienceMs: number,
+): Promise<Rows[]> {
+  return new Promise((resolve, reject) => {
+    // The server's own statement timeout comes first; this one is for a server that stopped answering.
+    const timer = setTimeout(() => reject(new NoAnswer(patienceMs)), patienceMs + 500);
+    const batch = new Batch(queries, (error, results) => {
+      clearTimeout(timer);
+      if (error) reject(error);
+      else resolve(results);
+    });
+    client.query(batch as unknown as pg.Submittable);
+  });
+}
+
+/** The server took the query and said nothing. Its connection cannot be used again. */
+export class NoAnswer extends Error {
+  constructor(patienceMs: number) {
+    super(`PostgreSQL did not answer within ${patienceMs} ms.`);
+    this.name = "NoAnswer";
+  }
+}
+
+const int8 = 20;
+const timestamptz = 1184;
+type Parse = (text: string) => unknown;
+const driversOwn = pg.types.getTypeParser as (oid: number, format?: string) => Parse;
+
+/** Times come as the ISO text that results show, counts as numbers. */
+const columnTypes: pg.CustomTypesConfig = {
+  getTypeParser(oid: number, format?: string): Parse {
+    if (oid === timestamptz) return isoInstant;
+    if (oid === int8) return Number;
+    return driversOwn(oid, format);
+  },
+};
+
+/** "2026-11-15 00:26:45.123456+00" → "2026-11-15T00:26:45.123Z"; the connection's zone is UTC. */
+function isoInstant(text: string): string {
+  const fraction = text.length > 22 ? text.slice(20, -3) : "";
+  return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction.padEnd(3, "0").slice(0, 3)}Z`;
+}
+
+function toWire(value: unknown): string | Buffer | null {
+  if (value === null || value === undefined) return null;
+  if (typeof value === "string" || Buffer.isBuffer(value)) return value;
+  if (Array.isArray(value)) return arrayLiteral(value);
+  if (typeof value === "object") return JSON.stringify(value);
+  return String(value as number | boolean | bigint);
+}
+
+function arrayLiteral(items: unknown[]): string {
+  const quoted = items.map((item) => `"${String(item).replace(/["\\]/g, "\\$&")}"`);
+  return `{${quoted.join(",")}}`;
+}

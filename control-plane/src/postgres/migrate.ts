@@ -1,0 +1,60 @@
+// Brings a database to this version's schema: runs each file of migrations/ once, in order, under
+// one lock, so that nodes starting together do not race. A file that was applied is never edited;
+// one whose text differs from what was applied stops the start.
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import pg from "pg";
+
+const folder = new URL("../../migrations/", import.meta.url);
+const lockKey = 0x4a57_5345; // any number, the same in every node
+
+/** Applies what is missing and returns the names of the files it ran. */
+export async function migrate(databaseUrl: string): Promise<string[]> {
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    application_name: "hawser migrate",
+  });
+  await client.connect();
+  try {
+    await client.query("SELECT pg_advisory_lock($1)", [lockKey]);
+    await client.query(
+      `CREATE TABLE IF NOT EXISTS hawser_migrations (
+         name text PRIMARY KEY, sha256 text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`,
+    );
+    const known = await client.query<{ name: string; sha256: string }>(
+      "SELECT name, sha256 FROM hawser_migrations",
+    );
+    const applied = new Map(known.rows.map((row) => [row.name, row.sha256]));
+    const ran: string[] = [];
+    for (const { name, text, sha256 } of await readMigrations()) {
+      const before = applied.get(name);
+      if (before === sha256) continue;
+      if (before !== undefined) {
+        throw new Error(
+          `Migration ${name} was changed after it was applied. Put it back as it was and write the change as a new file.`,
+        );
+      }
+      await client.query("BEGIN");
+      await client.query(text);
+      await client.query("INSERT INTO hawser_migrations (name, sha256) VALUES ($1, $2)", [
+        name,
+        sha256,
+      ]);
+      await client.query("COMMIT");
+      ran.push(name);
+    }
+    return ran;
+  } finally {
+    await client.end();
+  }
+}
+
+async function readMigrations() {
+  const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
+  return Promise.all(
+    names.map(async (name) => {
+      const text = await readFile(new URL(name, folder), "utf8");
+      return { name, text, sha256: createHash("sha256").update(text).digest("hex") };
+    }),
+  );
+}

@@ -1,0 +1,37 @@
+// Secrets the service keeps for itself, each wrapped by the master key under its own name, so that
+// a wrapped secret moved to another name does not open.
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { ConfigError } from "../config.ts";
+import type { SystemSql } from "../postgres/statement.ts";
+import { insertSecret, selectSecret } from "./store.ts";
+
+/** The secret of that name, made at random the first time any node asks for it. */
+export async function randomSecret(
+  system: SystemSql,
+  masterKey: Buffer,
+  name: string,
+): Promise<Buffer> {
+  await system.rows(insertSecret, name, wrap(masterKey, name, randomBytes(32)));
+  const row = await system.first(selectSecret, name);
+  return unwrap(masterKey, name, row!.wrapped);
+}
+
+function wrap(masterKey: Buffer, name: string, secret: Buffer): Buffer {
+  const nonce = randomBytes(12);
+  const cipher = createCipheriv("aes-256-gcm", masterKey, nonce).setAAD(Buffer.from(name));
+  const text = Buffer.concat([cipher.update(secret), cipher.final()]);
+  return Buffer.concat([nonce, cipher.getAuthTag(), text]);
+}
+
+function unwrap(masterKey: Buffer, name: string, wrapped: Buffer): Buffer {
+  const cipher = createDecipheriv("aes-256-gcm", masterKey, wrapped.subarray(0, 12));
+  cipher.setAAD(Buffer.from(name)).setAuthTag(wrapped.subarray(12, 28));
+  try {
+    return Buffer.concat([cipher.update(wrapped.subarray(28)), cipher.final()]);
+  } catch (cause) {
+    throw new ConfigError(
+      `The secret ${name} does not open with this master key. Start the node with the key it was made with.`,
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,12 @@
+// The SQL of secrets at rest. They belong to the service, not to an organization.
+import { systemStatement } from "../postgres/statement.ts";
+
+export const insertSecret = systemStatement(
+  "keep a wrapped secret",
+  `INSERT INTO secrets (name, wrapped) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`,
+);
+
+export const selectSecret = systemStatement<{ wrapped: Buffer }>(
+  "read a wrapped secret",
+  `SELECT wrapped FROM secrets WHERE name = $1`,
+);

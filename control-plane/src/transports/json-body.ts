@@ -1,0 +1,50 @@
+// Reads a request's JSON body, within a size limit, and refuses what is not one.
+import { Refusal } from "@hawser/contract";
+
+export const largestBody = 8 * 1024 * 1024;
+
+export async function readJsonBody(request: Request): Promise<unknown> {
+  const type = request.headers.get("content-type") ?? "";
+  if (!/^application\/json\s*(;|$)/i.test(type)) {
+    throw new Refusal(
+      "invalid_input",
+      "The body must be JSON: send Content-Type: application/json.",
+    );
+  }
+  const encoding = request.headers.get("content-encoding");
+  if (encoding !== null && encoding.toLowerCase() !== "identity") {
+    throw new Refusal(
+      "invalid_input",
+      "The body must not be compressed: send it without Content-Encoding.",
+    );
+  }
+  const bytes = await readBytes(request);
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as unknown;
+  } catch {
+    throw new Refusal(
+      "invalid_input",
+      "The body is not JSON. Send an object, {} when the action has no fields.",
+    );
+  }
+}
+
+async function readBytes(request: Request): Promise<ArrayBuffer | Buffer> {
+  const announced = request.headers.get("content-length");
+  if (announced !== null) {
+    if (Number(announced) > largestBody) throw tooLarge();
+    return request.arrayBuffer();
+  }
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of (request.body ?? []) as AsyncIterable<Uint8Array>) {
+    size += chunk.byteLength;
+    if (size > largestBody) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function tooLarge(): Refusal {
+  return new Refusal("payload_too_large", "The body is larger than 8 MiB.");
+}

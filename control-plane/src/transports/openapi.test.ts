@@ -1,0 +1,66 @@
+// The published description is clean under the linter its readers use.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { codeApi } from "../product.ts";
+import { openApiDocument } from "./openapi.ts";
+
+const linter = fileURLToPath(import.meta.resolve("@redocly/cli/bin/cli.js"));
+const about = {
+  title: "Code API",
+  version: "1.0.0",
+  summary: "x",
+  baseUrl: "https://hawser.example",
+};
+
+function lint(document: object): { status: number | null; output: string } {
+  const folder = mkdtempSync(join(tmpdir(), "hawser-openapi-"));
+  try {
+    writeFileSync(join(folder, "openapi.json"), JSON.stringify(document));
+    const rules = {
+      extends: ["recommended"],
+      telemetry: "off",
+      rules: { "info-license-strict": "error" },
+    };
+    writeFileSync(join(folder, "redocly.yaml"), JSON.stringify(rules));
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [linter, "lint", "openapi.json", "--max-problems=20"],
+      {
+        cwd: folder,
+        encoding: "utf8",
+        env: { PATH: process.env["PATH"], REDOCLY_TELEMETRY: "off", CI: "true", NO_COLOR: "1" },
+        timeout: 60_000,
+      },
+    );
+    return { status, output: stdout + stderr };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+test("the description of the whole registry has no error and no warning", () => {
+  const everything = openApiDocument(codeApi.actions, () => true, about);
+  const { status, output } = lint(everything);
+  assert.equal(status, 0, output);
+  assert.match(output, /Your API description is valid/);
+  assert.doesNotMatch(output, /warning/i);
+});
+
+test("the linter does complain when there is reason to", () => {
+  const broken = structuredClone(openApiDocument(codeApi.actions, () => true, about)) as {
+    components: { schemas: object };
+  };
+  broken.components.schemas = {};
+  assert.notEqual(lint(broken).status, 0);
+});
+
+test("only what is built is published", () => {
+  const published = openApiDocument(codeApi.actions, codeApi.built, about) as { paths: object };
+  assert.ok(Object.hasOwn(published.paths, "/api/rest/actions/list_instances"));
+  assert.ok(!Object.hasOwn(published.paths, "/api/rest/actions/send_prompt"));
+});

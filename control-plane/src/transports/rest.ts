@@ -1,0 +1,82 @@
+// REST: one POST per action, and the listing of what a key may call. Translates bytes to a dispatch
+// and back, and decides nothing.
+import { randomUUID } from "node:crypto";
+import { Refusal, errorBody, refusals } from "@hawser/contract";
+import { Hono, type Context } from "hono";
+import type { Answer, Dispatcher } from "../dispatch/dispatcher.ts";
+import { publishedSchemas } from "../dispatch/published-schema.ts";
+import type { RateState } from "../dispatch/token-bucket.ts";
+import { readJsonBody } from "./json-body.ts";
+
+export function restTransport(dispatcher: Dispatcher): Hono {
+  const app = new Hono();
+  const actionPath = "/api/rest/actions/*";
+
+  app.post(actionPath, async (c) => {
+    const answer = await dispatcher.dispatch(c.req.header("authorization"), {
+      action: actionName(c),
+      body: () => readJsonBody(c.req.raw),
+      idempotencyKey: c.req.header("idempotency-key"),
+      callId: callId(c),
+      transport: "rest",
+    });
+    return respond(c, answer);
+  });
+
+  app.get("/api/rest/actions", async (c) => {
+    const admitted = await dispatcher.admit(c.req.header("authorization"));
+    if ("refusal" in admitted) return respond(c, admitted);
+    const actions = dispatcher.permitted(admitted.caller).map(({ name, action }) => ({
+      name,
+      summary: action.summary,
+      permission: action.permission,
+      effect: action.effect,
+      ...publishedSchemas(action),
+    }));
+    return c.json({ actions });
+  });
+
+  app.all(actionPath, (c) => respond(c, notAllowed(c, "POST")));
+  app.all("/api/rest/actions", (c) => respond(c, notAllowed(c, "GET")));
+  return app;
+}
+
+/** The name as it stands in the path; one that does not even decode is a name no action has. */
+function actionName(c: Context): string {
+  const raw = new URL(c.req.url).pathname.slice("/api/rest/actions/".length);
+  try {
+    return decodeURIComponent(raw);
+  } catch {
+    return raw;
+  }
+}
+
+/** A caller's own request id is kept when it is one line of plain letters, so that traces join up. */
+export function callId(c: Context): string {
+  const given = c.req.header("x-request-id");
+  return given && /^[\w.-]{1,100}$/.test(given) ? given : randomUUID();
+}
+
+function notAllowed(c: Context, allowed: string): Answer {
+  c.header("Allow", allowed);
+  return { refusal: new Refusal("method_not_allowed", `Only ${allowed} is served at this path.`) };
+}
+
+export function respond(c: Context, answer: Answer): Response {
+  if (answer.rate) setRateHeaders(c, answer.rate);
+  if ("result" in answer) return c.json({ result: answer.result });
+  const { refusal } = answer;
+  const { retryAfterMs } = refusal.details;
+  if (retryAfterMs !== undefined) c.header("Retry-After", String(Math.ceil(retryAfterMs / 1000)));
+  if (refusal.code === "unauthenticated") c.header("WWW-Authenticate", "Bearer");
+  return c.json(errorBody(refusal), refusals[refusal.code].status as 400);
+}
+
+/** The fields of the IETF's RateLimit header draft. */
+function setRateHeaders(c: Context, { burst, perSecond, remaining }: RateState): void {
+  c.header("RateLimit-Policy", `"key";q=${Math.floor(burst)};w=${Math.ceil(burst / perSecond)}`);
+  c.header(
+    "RateLimit",
+    `"key";r=${Math.floor(remaining)};t=${Math.ceil((burst - remaining) / perSecond)}`,
+  );
+}

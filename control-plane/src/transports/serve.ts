@@ -1,0 +1,63 @@
+// The doors of one product on one port: REST, MCP, the OpenAPI document, and health. Knows a
+// registry and a dispatcher, and nothing of what the actions are about.
+import { createServer, type Server } from "node:http";
+import { Refusal, type Actions } from "@hawser/contract";
+import { getRequestListener } from "@hono/node-server";
+import { Hono } from "hono";
+import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import { mcpTransport } from "./mcp.ts";
+import { openApiDocument } from "./openapi.ts";
+import { respond, restTransport } from "./rest.ts";
+
+export interface Product {
+  /** The title and version of the published interface. */
+  title: string;
+  version: string;
+  summary: string;
+  /** The name the MCP server gives itself. */
+  name: string;
+  actions: Actions;
+  /** Whether an action has a handler; others are not published. */
+  built: (name: string) => boolean;
+}
+
+export interface Doors {
+  product: Product;
+  dispatcher: Dispatcher;
+  baseUrl: string;
+  /** Why the node should get no traffic now; nothing when it should. */
+  unready: () => Promise<string | undefined>;
+}
+
+export function createHttpServer({ product, dispatcher, baseUrl, unready }: Doors): Server {
+  const app = new Hono();
+  const { title, version, summary, name } = product;
+  const description = openApiDocument(product.actions, product.built, {
+    title,
+    version,
+    summary,
+    baseUrl,
+  });
+  app.get("/healthz", (c) => c.text("ok\n"));
+  app.get("/readyz", async (c) => {
+    const reason = await unready();
+    return reason === undefined ? c.text("ready\n") : c.text(`${reason}\n`, 503);
+  });
+  app.get("/api/openapi.json", (c) => c.json(description));
+  app.route("/", restTransport(dispatcher));
+  app.route("/", mcpTransport(dispatcher, { name, version, baseUrl }));
+  app.notFound((c) =>
+    respond(c, {
+      refusal: new Refusal(
+        "unknown_path",
+        "Nothing is served at this path. GET /api/openapi.json tells what is.",
+      ),
+    }),
+  );
+  const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  const server = createServer((request, response) => void listener(request, response));
+  // A client that never finishes its request must not hold a socket for ever.
+  server.requestTimeout = 60_000;
+  server.headersTimeout = 15_000;
+  return server;
+}
