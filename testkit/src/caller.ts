@@ -1,0 +1,98 @@
+// A caller of the product as an outsider is one: HTTP with a key. Calls by name are typed by the
+// registry, and every result is held against the action's result schema, so a handler that strays
+// from its promise fails whichever test notices first.
+import { AsyncLocalStorage } from "node:async_hooks";
+import { registry, type ActionName, type InputOf, type ResultOf } from "@hawser/contract";
+
+export interface Reply {
+  status: number;
+  headers: Headers;
+  /** The parsed body, or its text when it is not JSON. */
+  body: any;
+  text: string;
+}
+
+export interface RawCall {
+  method?: string;
+  body?: string | Uint8Array<ArrayBuffer> | undefined;
+  headers?: Record<string, string>;
+}
+
+type Calls = {
+  [Name in ActionName]: (
+    input: InputOf<(typeof registry)[Name]>,
+    options?: { idempotencyKey?: string },
+  ) => Promise<ResultOf<(typeof registry)[Name]>>;
+};
+
+export type Caller = Calls & {
+  key: string;
+  /** An action with any body, giving the reply whatever its status. */
+  try(action: string, input?: unknown, headers?: Record<string, string>): Promise<Reply>;
+  /** Any request at all, with the key. */
+  request(path: string, call?: RawCall): Promise<Reply>;
+};
+
+/** Counts the requests made inside a run; a proof that made none proves nothing. */
+export const requestCounter = new AsyncLocalStorage<{ requests: number; replies: Reply[] }>();
+
+export async function request(baseUrl: string, path: string, call: RawCall = {}): Promise<Reply> {
+  const counted = requestCounter.getStore();
+  const response = await fetch(baseUrl + path, {
+    method: call.method ?? "GET",
+    headers: call.headers ?? {},
+    ...(call.body !== undefined && { body: call.body }),
+    signal: AbortSignal.timeout(30_000),
+    redirect: "manual",
+  });
+  const text = await response.text();
+  const reply = { status: response.status, headers: response.headers, body: parse(text), text };
+  if (counted) {
+    counted.requests += 1;
+    counted.replies.push(reply);
+  }
+  return reply;
+}
+
+export function createCaller(baseUrl: string, key: string): Caller {
+  const authorization = { authorization: `Bearer ${key}` };
+  const own = {
+    key,
+    request: (path: string, call: RawCall = {}) =>
+      request(baseUrl, path, { ...call, headers: { ...authorization, ...call.headers } }),
+    try: (action: string, input: unknown = {}, headers: Record<string, string> = {}) =>
+      request(baseUrl, `/api/rest/actions/${action}`, {
+        method: "POST",
+        headers: { ...authorization, "content-type": "application/json", ...headers },
+        body: JSON.stringify(input),
+      }),
+  };
+  const byName = Object.keys(registry).map((name) => [
+    name,
+    async (input: unknown, options: { idempotencyKey?: string } = {}) => {
+      const headers = options.idempotencyKey ? { "idempotency-key": options.idempotencyKey } : {};
+      const reply = await own.try(name, input, headers);
+      if (reply.status !== 200) throw new CallRefused(name, reply);
+      return registry[name as ActionName].result.parse(reply.body.result);
+    },
+  ]);
+  return { ...(Object.fromEntries(byName) as Calls), ...own };
+}
+
+/** The service refused a call that a test expected to pass. */
+export class CallRefused extends Error {
+  readonly reply: Reply;
+  constructor(action: string, reply: Reply) {
+    super(`${action} was answered ${reply.status}: ${reply.text.slice(0, 500)}`);
+    this.name = "CallRefused";
+    this.reply = reply;
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,84 @@
+// A control-plane node as a process of its own, started the way an operator starts it.
+import { spawn, type ChildProcess } from "node:child_process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { freePort } from "./free-port.ts";
+import { stopProcess } from "./stop-process.ts";
+
+export interface ControlPlaneNode extends AsyncDisposable {
+  baseUrl: string;
+  metricsUrl: string;
+  pid: number;
+  process: ChildProcess;
+  /** What it logged, a parsed line each. */
+  log: Record<string, unknown>[];
+}
+
+interface NodeOptions {
+  databaseUrl: string;
+  masterKeyFile: string;
+  port?: number;
+  environment?: Record<string, string>;
+  /** Restarts the node when a source file changes. */
+  reload?: boolean;
+}
+
+const main = fileURLToPath(import.meta.resolve("@hawser/control-plane/main.ts"));
+
+export async function startControlPlaneNode(options: NodeOptions): Promise<ControlPlaneNode> {
+  const port = options.port ?? (await freePort());
+  const metricsPort = await freePort();
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const flags = options.reload ? ["--watch", "--watch-preserve-output"] : [];
+  const child = spawn(process.execPath, [...flags, main, "serve"], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {
+      PATH: process.env["PATH"],
+      HAWSER_DATABASE_URL: options.databaseUrl,
+      HAWSER_MASTER_KEY_FILE: options.masterKeyFile,
+      HAWSER_LISTEN: `127.0.0.1:${port}`,
+      HAWSER_METRICS_LISTEN: `127.0.0.1:${metricsPort}`,
+      ...options.environment,
+    },
+  });
+  const log: Record<string, unknown>[] = [];
+  let errors = "";
+  child.stderr.on("data", (chunk: Buffer) => (errors += chunk.toString()));
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    if (line.startsWith("{")) log.push(JSON.parse(line) as Record<string, unknown>);
+    if (options.reload) process.stderr.write(`${line}\n`);
+  });
+  const ended = new Promise<never>((_resolve, reject) => {
+    child.once("exit", (code, signal) => {
+      const lines = log.map((line) => JSON.stringify(line)).join("\n");
+      reject(
+        new Error(`The node ended (${code ?? signal}) before it was ready.\n${errors}${lines}`),
+      );
+    });
+  });
+  ended.catch(() => {});
+  await Promise.race([untilReady(baseUrl), ended]);
+  return {
+    baseUrl,
+    metricsUrl: `http://127.0.0.1:${metricsPort}`,
+    pid: child.pid!,
+    process: child,
+    log,
+    async [Symbol.asyncDispose]() {
+      await stopProcess(child);
+    },
+  };
+}
+
+async function untilReady(baseUrl: string): Promise<void> {
+  const deadline = Date.now() + 20_000;
+  for (;;) {
+    const ready = await fetch(`${baseUrl}/readyz`).then(
+      (response) => response.ok,
+      () => false,
+    );
+    if (ready) return;
+    if (Date.now() > deadline) throw new Error(`The node at ${baseUrl} was not ready within 20 s.`);
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}

@@ -1,0 +1,39 @@
+// What is in a database, as one digest per table: equal before and after means that no row was
+// added, removed or written in between, not even with the same values.
+import pg from "pg";
+
+// Reads and heartbeats write to these, whatever a caller asks for.
+const tablesOfReads = ["audit_reads", "nodes"];
+const columnsOfReads: Record<string, string> = { api_keys: "last_used_at" };
+
+/** Connect as a role that sees every row. */
+export async function fingerprint(databaseUrl: string): Promise<ReadonlyMap<string, string>> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    const tables = await client.query<{ name: string }>(
+      `SELECT table_name AS name FROM information_schema.tables
+        WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name <> ALL ($1)
+        ORDER BY 1`,
+      [tablesOfReads],
+    );
+    const digests = new Map<string, string>();
+    for (const { name } of tables.rows) {
+      const { rows } = await client.query<{ digest: string }>(
+        `SELECT count(*) || ' ' || coalesce(sum(hashtextextended(${contentOf(name)}, 0)), 0) AS digest
+           FROM ${pg.escapeIdentifier(name)} AS t`,
+      );
+      digests.set(name, rows[0]!.digest);
+    }
+    return digests;
+  } finally {
+    await client.end();
+  }
+}
+
+/** A row's content; `xmin`, the transaction that wrote it, gives away one that was written anew. */
+function contentOf(table: string): string {
+  const touched = columnsOfReads[table];
+  if (touched === undefined) return "t.xmin::text || t::text";
+  return `(to_jsonb(t) - ${pg.escapeLiteral(touched)})::text`;
+}

@@ -1,0 +1,18 @@
+// A look into a test's database from outside the service, as the owner of the tables.
+import pg from "pg";
+
+/** Runs one text of SQL and gives the last statement's rows. */
+export async function ownerSql<Row extends pg.QueryResultRow = Record<string, unknown>>(
+  databaseUrl: string,
+  text: string,
+  values?: unknown[],
+): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    const result = await client.query<Row>(text, values);
+    return (Array.isArray(result) ? (result as pg.QueryResult<Row>[]).at(-1)! : result).rows;
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,15 @@
+// Ends a child process we started: politely first, and by force when it has not gone in time.
+import type { ChildProcess } from "node:child_process";
+
+export async function stopProcess(
+  child: ChildProcess,
+  signal: NodeJS.Signals = "SIGTERM",
+  patienceMs = 10_000,
+): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise((resolve) => child.once("exit", resolve));
+  child.kill(signal);
+  const force = setTimeout(() => child.kill("SIGKILL"), patienceMs);
+  await gone;
+  clearTimeout(force);
+}

@@ -1,0 +1,188 @@
+// A second, tiny product on the dispatcher and transports of the first: it counts things. Shows that
+// they know nothing of coding, and gives tests a host to ask that is nothing but a table.
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { Refusal, action } from "@hawser/contract";
+import { openAuthenticator } from "@hawser/control-plane/access/authenticate.ts";
+import { openReadCounts } from "@hawser/control-plane/audit/read-counts.ts";
+import { createDispatcher, type Dispatcher } from "@hawser/control-plane/dispatch/dispatcher.ts";
+import type { HandlersFor } from "@hawser/control-plane/dispatch/handler.ts";
+import { openTokenBuckets } from "@hawser/control-plane/dispatch/token-bucket.ts";
+import { openLog } from "@hawser/control-plane/log.ts";
+import type { Database } from "@hawser/control-plane/postgres/database.ts";
+import { statement } from "@hawser/control-plane/postgres/statement.ts";
+import { createHttpServer } from "@hawser/control-plane/transports/serve.ts";
+import { z } from "zod";
+import { freePort } from "./free-port.ts";
+import { ownerSql } from "./owner-sql.ts";
+
+const Name = z.string().min(1).max(20);
+const Count = z.strictObject({ name: Name, count: z.int() });
+
+export const toyActions = {
+  read_count: action({
+    summary: "Tell a count.",
+    permission: "sessions:view",
+    effect: "reads",
+    reach: "records",
+    input: z.strictObject({ name: Name }),
+    result: Count,
+    refusals: ["not_found"],
+  }),
+  add_one: action({
+    summary: "Add one to a count.",
+    permission: "sessions:edit",
+    effect: "changes",
+    reach: "records",
+    input: z.strictObject({
+      name: Name,
+      refuse: z.enum(["queue_full", "turn_running"]).optional(),
+      fail: z.boolean().optional(),
+    }),
+    result: Count,
+    refusals: ["queue_full"],
+  }),
+  add_one_remotely: action({
+    summary: "Have a host add one to a count.",
+    permission: "sessions:edit",
+    effect: "changes",
+    reach: "host",
+    input: z.strictObject({ name: Name }),
+    result: Count,
+    refusals: ["host_refused"],
+  }),
+  never_built: action({
+    summary: "Promised, and not built.",
+    permission: "sessions:edit",
+    effect: "changes",
+    reach: "records",
+    input: z.strictObject({}),
+    result: Count,
+    refusals: [],
+  }),
+};
+
+/** Steers the toy host: called with the command id while no transaction is open. */
+export interface ToyServices {
+  askHost: (commandId: string, name: string, signal: AbortSignal) => Promise<void>;
+}
+
+const addToCount = statement<{ count: number }>(
+  `INSERT INTO toy_counts AS known (organization_id, name, count) VALUES ($1, $2, 1)
+   ON CONFLICT (organization_id, name) DO UPDATE SET count = known.count + 1 RETURNING count`,
+);
+const selectCount = statement<{ count: number }>(
+  `SELECT count FROM toy_counts WHERE organization_id = $1 AND name = $2`,
+);
+const takeFromCount = statement(
+  `UPDATE toy_counts SET count = count - 1 WHERE organization_id = $1 AND name = $2`,
+);
+
+const toyHandlers: HandlersFor<typeof toyActions, ToyServices, "never_built"> = {
+  async read_count({ sql }, { name }) {
+    const row = await sql.first(selectCount, sql.organizationId, name);
+    if (!row) throw new Refusal("not_found", "Nothing has been counted under this name.");
+    return { name, count: row.count };
+  },
+  async add_one({ sql }, { name, refuse, fail }) {
+    const row = await sql.first(addToCount, sql.organizationId, name);
+    if (refuse) throw new Refusal(refuse, "Refused after the effect, which must be undone.");
+    if (fail) throw new Error("failed after the effect, which must be undone");
+    return { name, count: row!.count };
+  },
+  add_one_remotely: {
+    async prepare({ sql }, { name }) {
+      await sql.rows(addToCount, sql.organizationId, `intended ${name}`);
+      return { name };
+    },
+    ask: ({ commandId, askHost, signal }, { name }) => askHost(commandId, name, signal),
+    async conclude({ sql }, { name }) {
+      const row = await sql.first(addToCount, sql.organizationId, name);
+      return { name, count: row!.count };
+    },
+    async undo({ sql }, { name }) {
+      await sql.rows(takeFromCount, sql.organizationId, `intended ${name}`);
+    },
+  },
+};
+
+/** The table of the toy's counts, under the same row-level security as every tenant table. */
+export async function createToyTables(databaseUrl: string): Promise<void> {
+  await ownerSql(
+    databaseUrl,
+    `CREATE TABLE toy_counts (
+       organization_id uuid NOT NULL, name text NOT NULL, count int NOT NULL,
+       PRIMARY KEY (organization_id, name));
+     ALTER TABLE toy_counts ENABLE ROW LEVEL SECURITY;
+     CREATE POLICY tenant ON toy_counts TO hawser_app USING (organization_id = hawser_organization());
+     GRANT SELECT, INSERT, UPDATE ON toy_counts TO hawser_app;`,
+  );
+}
+
+export interface ToyProduct extends AsyncDisposable {
+  baseUrl: string;
+  dispatcher: Dispatcher;
+}
+
+interface ToyOptions {
+  database: Database;
+  /** Nodes of one service share it. */
+  pepper?: Buffer;
+  askHost?: ToyServices["askHost"];
+  leaseSeconds?: number;
+  deadlineMs?: number;
+}
+
+/** A node that serves the toy product instead of the coding one. */
+export async function startToyProduct(options: ToyOptions): Promise<ToyProduct> {
+  const {
+    database,
+    askHost = () => Promise.resolve(),
+    leaseSeconds = 10,
+    deadlineMs = 10_000,
+  } = options;
+  const authenticator = openAuthenticator(database.system);
+  const services: ToyServices = { askHost };
+  const dispatcher = createDispatcher({
+    actions: toyActions,
+    handlers: toyHandlers,
+    services,
+    database,
+    authenticate: (authorization) => authenticator.authenticate(authorization),
+    buckets: openTokenBuckets({ perSecond: 10_000, burst: 10_000 }),
+    pepper: options.pepper ?? randomBytes(32),
+    readCounts: openReadCounts(database.system),
+    log: openLog("silent"),
+    observe: () => {},
+    leaseSeconds,
+    deadlineMs,
+  });
+  const product = {
+    title: "Toy API",
+    version: "3.2.1",
+    summary: "Counts things.",
+    name: "toy",
+    actions: toyActions,
+    built: (name: string) => name !== "never_built",
+  };
+  // The address must be known before the server is made, because MCP answers only to its own name.
+  const port = await freePort();
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const server = createHttpServer({
+    product,
+    dispatcher,
+    baseUrl,
+    unready: () => Promise.resolve(undefined),
+  });
+  server.listen(port, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    baseUrl,
+    dispatcher,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}

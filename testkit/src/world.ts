@@ -1,0 +1,97 @@
+// The whole product in one call, from real parts, on free loopback ports: a PostgreSQL cluster, any
+// number of control-plane nodes, and two organizations with keys. Tests, benches and the demo all
+// use it, and everything it made goes away with it.
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Permission } from "@hawser/contract";
+import { openDatabase, type Database } from "@hawser/control-plane/postgres/database.ts";
+import { createCaller, type Caller } from "./caller.ts";
+import { startControlPlaneNode, type ControlPlaneNode } from "./control-plane-node.ts";
+import { createDatabase, type TestDatabase } from "./database.ts";
+import {
+  createTestOrganization,
+  makeKey,
+  type KeyOptions,
+  type TestOrganization,
+} from "./organization.ts";
+import { startPostgres } from "./postgres.ts";
+
+export interface WorldOptions {
+  nodes?: number;
+  /** Fixed ports for the demo: the node's here, PostgreSQL's one above it. */
+  port?: number;
+  /** Restarts nodes when a source file changes. */
+  reload?: boolean;
+  /** Settings for every node. */
+  environment?: Record<string, string>;
+}
+
+export interface World extends AsyncDisposable {
+  baseUrl: string;
+  nodes: ControlPlaneNode[];
+  organizations: [TestOrganization, TestOrganization];
+  database: TestDatabase;
+  /** The first organization's owner. */
+  caller: Caller;
+  callerFor(key: string, node?: number): Caller;
+  /** A further key of an organization, with just these permissions. */
+  makeKey(
+    organization: TestOrganization,
+    permissions: readonly Permission[],
+    options?: KeyOptions,
+  ): Promise<string>;
+  /** Starts one more node on the same database. */
+  addNode(): Promise<ControlPlaneNode>;
+  /** The database as the service itself sees it. */
+  sql: Database;
+}
+
+export async function startWorld(options: WorldOptions = {}): Promise<World> {
+  await using startup = new AsyncDisposableStack();
+  let parts = startup;
+  const cluster = options.port ? await startPostgres({ port: options.port + 1 }) : undefined;
+  const database = parts.use(await createDatabase(cluster));
+  const directory = mkdtempSync(join(tmpdir(), "hawser-world-"));
+  parts.defer(() => rmSync(directory, { recursive: true, force: true }));
+  const masterKeyFile = join(directory, "master-key");
+  writeFileSync(masterKeyFile, randomBytes(32).toString("hex"), { mode: 0o600 });
+  const sql = parts.use(
+    openDatabase({ url: database.url, connections: 4, patienceMs: 10_000, onIdleError: () => {} }),
+  );
+  const organizations: World["organizations"] = [
+    await createTestOrganization(sql, "Acme", "ada@acme.example"),
+    await createTestOrganization(sql, "Globex", "grace@globex.example"),
+  ];
+  const nodes: ControlPlaneNode[] = [];
+  const addNode = async () => {
+    const node = await startControlPlaneNode({
+      databaseUrl: database.url,
+      masterKeyFile,
+      reload: options.reload ?? false,
+      environment: { HAWSER_LOG_LEVEL: "info", ...options.environment },
+      ...(options.port !== undefined && nodes.length === 0 && { port: options.port }),
+    });
+    parts.use(node);
+    nodes.push(node);
+    return node;
+  };
+  for (let i = 0; i < (options.nodes ?? 1); i++) await addNode();
+  const baseUrl = nodes[0]!.baseUrl;
+  // From here on the world owns its parts, and no longer this function.
+  const owned = (parts = startup.move());
+  return {
+    baseUrl,
+    nodes,
+    organizations,
+    database,
+    caller: createCaller(baseUrl, organizations[0].keys.owner),
+    callerFor: (key, node = 0) => createCaller(nodes[node]!.baseUrl, key),
+    makeKey: (organization, permissions, keyOptions) =>
+      makeKey(sql, organization.organizationId, permissions, keyOptions),
+    addNode,
+    sql,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
