@@ -1,0 +1,35 @@
+// `npm run generate`: writes docs/reference from the registry, and removes pages of actions that are
+// gone. With --check it writes nothing and fails when a file differs from what would be written.
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { notYet } from "@hawser/control-plane/not-yet.ts";
+import { referencePages } from "./reference-pages.ts";
+
+const { values } = parseArgs({ options: { check: { type: "boolean", default: false } } });
+const folder = join(import.meta.dirname, "../docs/reference");
+
+const wanted = referencePages(notYet);
+mkdirSync(folder, { recursive: true });
+const present = new Map(
+  readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), "utf8")]),
+);
+
+const changes: string[] = [];
+for (const [name, text] of wanted) {
+  if (present.get(name) === text) continue;
+  changes.push(`${present.has(name) ? "differs" : "missing"}: docs/reference/${name}`);
+  if (!values.check) writeFileSync(join(folder, name), text);
+}
+for (const name of present.keys()) {
+  if (wanted.has(name)) continue;
+  changes.push(`extra: docs/reference/${name}`);
+  if (!values.check) rmSync(join(folder, name));
+}
+
+if (!values.check) {
+  console.log(`docs/reference: ${wanted.size} pages, ${changes.length} of them changed`);
+} else if (changes.length > 0) {
+  console.error(`${changes.join("\n")}\nRun "npm run generate" and commit what it writes.`);
+  process.exitCode = 1;
+}

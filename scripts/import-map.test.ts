@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { findViolations } from "./import-map.ts";
+import { importsOf } from "./imports-of.ts";
+
+/** The contract's lists of actions name the resources that dispatch must not know. */
+const contractLists = ["access", "sessions"].map((name) => ({
+  path: `contract/src/actions/${name}.ts`,
+  text: "// actions\n",
+}));
+
+function violationsOf(path: string, line: string): string[] {
+  return findViolations([...contractLists, { path, text: `// What it is.\n${line}\n` }]);
+}
+
+const forbidden: [path: string, line: string, reason: RegExp][] = [
+  ["contract/src/ids.ts", 'import { randomUUID } from "node:crypto";', /zod and nobody else/],
+  ["contract/src/ids.ts", 'import pino from "pino";', /zod and nobody else/],
+  [
+    "contract/src/ids.ts",
+    'import type { Log } from "@hawser/control-plane/log.ts";',
+    /nobody else/,
+  ],
+  ["contract/src/ids.ts", 'export { log } from "../../control-plane/src/log.ts";', /nobody else/],
+  [
+    "control-plane/src/log.ts",
+    'import { startWorld } from "@hawser/testkit/world.ts";',
+    /no test part/,
+  ],
+  ["control-plane/src/sessions/store.ts", 'import pg from "pg";', /SQL driver/],
+  ["control-plane/src/sessions/store.ts", 'import Cursor from "pg-cursor";', /SQL driver/],
+  ["control-plane/src/main.ts", 'const pg = await import("pg");', /SQL driver/],
+  [
+    "control-plane/src/audit/page.ts",
+    'import { x } from "../access/handlers.ts";',
+    /only main\.ts/,
+  ],
+  [
+    "control-plane/src/dispatch/dispatcher.ts",
+    'import { x } from "../access/store.ts";',
+    /no resource/,
+  ],
+  [
+    "control-plane/src/transports/rest.ts",
+    'import { x } from "../sessions/view.ts";',
+    /no resource/,
+  ],
+  [
+    "control-plane/src/transports/rest.ts",
+    'import { registry } from "@hawser/contract";',
+    /"registry"/,
+  ],
+  [
+    "control-plane/src/transports/mcp.ts",
+    'import {\n  Refusal,\n  sessionActions as actions,\n} from "@hawser/contract";',
+    /"sessionActions"/,
+  ],
+  ["control-plane/src/dispatch/a.ts", 'import * as contract from "@hawser/contract";', /"\*"/],
+  [
+    "acceptance/scenarios/a.test.ts",
+    'import { x } from "@hawser/control-plane/log.ts";',
+    /outside/,
+  ],
+  ["bench/src/main.ts", 'import { Hono } from "hono";', /bare engine/],
+  ["bench/src/main.ts", 'import { x } from "../../testkit/src/world.ts";', /by its package name/],
+  ["daemon/src/main.ts", 'import { z } from "zod";', /not in the import map/],
+];
+
+const allowed: [path: string, line: string][] = [
+  ["contract/src/ids.ts", 'import { z } from "zod";'],
+  ["contract/src/ids.ts", 'import type { Action } from "./action.ts";'],
+  ["contract/src/ids.test.ts", 'import { test } from "node:test";'],
+  ["control-plane/src/postgres/database.ts", 'import pg from "pg";'],
+  ["control-plane/src/main.ts", 'import { accessHandlers } from "./access/handlers.ts";'],
+  ["control-plane/src/access/handlers.test.ts", 'import { handlers } from "./handlers.ts";'],
+  ["control-plane/src/access/handlers.ts", 'import { sessionExists } from "../sessions/store.ts";'],
+  ["control-plane/src/access/store.test.ts", 'import { x } from "@hawser/testkit/postgres.ts";'],
+  ["control-plane/src/dispatch/dispatcher.ts", 'import { insertEntry } from "../audit/store.ts";'],
+  ["control-plane/src/dispatch/a.ts", 'import { Refusal, type Actions } from "@hawser/contract";'],
+  ["testkit/src/world.ts", 'import { main } from "@hawser/control-plane/main.ts";'],
+  ["acceptance/scenarios/a.test.ts", 'import { startWorld } from "@hawser/testkit/world.ts";'],
+  ["bench/src/main.ts", 'import pg from "pg";'],
+  ["scripts/acceptance.ts", 'import { requirements } from "../acceptance/requirements.ts";'],
+];
+
+describe("the import map", () => {
+  for (const [path, line, reason] of forbidden) {
+    test(`refuses in ${path}: ${line.replace(/\s+/g, " ")}`, () => {
+      const violations = violationsOf(path, line);
+      assert.equal(violations.length, 1, violations.join("\n"));
+      assert.match(violations[0]!, reason);
+      assert.match(violations[0]!, new RegExp(`^${path}:2 imports .*: .*\\. Fix: .*\\.$`));
+    });
+  }
+
+  for (const [path, line] of allowed) {
+    test(`takes in ${path}: ${line}`, () => assert.deepEqual(violationsOf(path, line), []));
+  }
+
+  test("refuses a source file that does not begin with a comment, unless it is a test", () => {
+    const violations = (path: string, text: string) => findViolations([{ path, text }]);
+    assert.match(
+      violations("testkit/src/a.ts", "export {};\n")[0]!,
+      /^testkit\/src\/a\.ts:1 has no/,
+    );
+    assert.deepEqual(violations("testkit/src/a.test.ts", "export {};\n"), []);
+    assert.deepEqual(violations("testkit/src/a.ts", "#!/usr/bin/env node\n"), []);
+    assert.deepEqual(violations("testkit/src/a.ts", "/** A thing. */\nexport {};\n"), []);
+  });
+});
+
+describe("finding imports", () => {
+  const cases: [text: string, specifiers: string[], names?: string[]][] = [
+    ['import "./a.ts";', ["./a.ts"], []],
+    ['import a, { b as c, type D } from "x";', ["x"], ["b", "D", "default"]],
+    ['import type { A } from "x";', ["x"], ["A"]],
+    ['import type A from "x";', ["x"], ["default"]],
+    ['import * as a from "x";', ["x"], ["*"]],
+    ['export * from "x";', ["x"], ["*"]],
+    ['type A = import("x").A;', ["x"], ["*"]],
+    ['export const sql = `select 1 from "table"`;', []],
+    ['// import { a } from "x";', []],
+    ['// such as import("x")', []],
+    ['import {\n  a,\n} from "x";\nimport b from "y";', ["x", "y"]],
+  ];
+  for (const [text, specifiers, names] of cases) {
+    test(`in ${JSON.stringify(text)}`, () => {
+      const found = importsOf(text);
+      assert.deepEqual(
+        found.map(({ specifier }) => specifier),
+        specifiers,
+      );
+      if (names) assert.deepEqual(found[0]?.names, names);
+    });
+  }
+});

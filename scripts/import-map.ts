@@ -1,0 +1,168 @@
+// Reads every import of every workspace and compares it with the import map: who may know whom.
+// Each rule carries its reason and the way out; a violation is one line, file:line.
+import { globSync, readFileSync } from "node:fs";
+import { join, normalize, posix } from "node:path";
+import { importsOf, type Import } from "./imports-of.ts";
+
+export interface SourceFile {
+  /** From the repository's root, such as `contract/src/action.ts`. */
+  path: string;
+  text: string;
+}
+
+interface Row {
+  /** Workspaces it may import. */
+  workspaces: readonly string[] | "all";
+  /** npm packages it may import; "listed" leaves it to its package.json, which knip checks. */
+  packages: readonly string[] | "listed";
+  node: boolean;
+  reason: string;
+}
+
+/** The map itself. */
+const map: Record<string, Row> = {
+  contract: {
+    workspaces: [],
+    packages: ["zod"],
+    node: false,
+    reason:
+      "the contract is data that browsers and hosts load too, so it knows zod and nobody else",
+  },
+  "control-plane": {
+    workspaces: ["contract"],
+    packages: "listed",
+    node: true,
+    reason: "the control plane is what runs in production; it knows the contract and no test part",
+  },
+  testkit: {
+    workspaces: "all",
+    packages: "listed",
+    node: true,
+    reason: "testkit starts the real parts and may know them all",
+  },
+  acceptance: {
+    workspaces: ["testkit", "contract", "client"],
+    packages: "listed",
+    node: true,
+    reason: "acceptance sees the product from outside, through its public doors",
+  },
+  bench: {
+    workspaces: ["testkit", "contract", "control-plane"],
+    packages: ["pg"],
+    node: true,
+    reason: "bench measures public paths beside the bare engine running the very same statements",
+  },
+  scripts: {
+    workspaces: "all",
+    packages: "listed",
+    node: true,
+    reason: "scripts may know anything",
+  },
+};
+
+/** Every violation of the map in these files, one line each, in the order of the files. */
+export function findViolations(files: SourceFile[]): string[] {
+  const resources = new Set(
+    files.flatMap(({ path }) => /^contract\/src\/actions\/([a-z-]+)\.ts$/.exec(path)?.[1] ?? []),
+  );
+  return files.flatMap((file) => {
+    const complaints = importsOf(file.text).flatMap((found) => {
+      const complaint = objectTo(file.path, found, resources);
+      return complaint
+        ? [`${file.path}:${found.line} imports "${found.specifier}": ${complaint}`]
+        : [];
+    });
+    const first = /^(?:\/\/|\/\*|#!)/.test(file.text);
+    if (first || isTest(file.path)) return complaints;
+    return [
+      `${file.path}:1 has no opening comment: a file says first what lives in it. Fix: begin it with a line or two of comment.`,
+      ...complaints,
+    ];
+  });
+}
+
+const isTest = (path: string) => path.endsWith(".test.ts");
+
+function objectTo(path: string, found: Import, resources: Set<string>): string | undefined {
+  const own = path.split("/", 1)[0]!;
+  const row = map[own];
+  if (!row) return `${own} is not in the import map. Fix: give it a row in scripts/import-map.ts.`;
+  const { specifier } = found;
+  const target = specifier.startsWith(".")
+    ? posix.join(posix.dirname(path), specifier)
+    : specifier.replace(/^@hawser\//, "");
+  const folder = target.split("/", 1)[0]!;
+
+  if (specifier.startsWith("node:")) {
+    if (row.node || isTest(path)) return undefined;
+    return `${row.reason}. Fix: do without Node's modules, or move the code to who calls it.`;
+  }
+  if (specifier.startsWith(".") || specifier.startsWith("@hawser/")) {
+    if (folder !== own) {
+      const allowed =
+        row.workspaces === "all" ||
+        row.workspaces.includes(folder) ||
+        (isTest(path) && folder === "testkit");
+      if (!allowed) return `${row.reason}. Fix: move the code, or pass the value in from outside.`;
+    }
+    if (specifier.startsWith(".") && folder !== own && own !== "scripts") {
+      return `another workspace is reached by its package name, so that its exports say what is public. Fix: import @hawser/${folder}.`;
+    }
+  } else if (row.packages !== "listed" && !row.packages.includes(packageOf(specifier))) {
+    return `${row.reason}. Fix: do without the package, or argue for it in scripts/import-map.ts.`;
+  }
+  return own === "control-plane" ? objectInControlPlane(path, found, target, resources) : undefined;
+}
+
+function objectInControlPlane(
+  path: string,
+  { specifier, names }: Import,
+  target: string,
+  resources: Set<string>,
+): string | undefined {
+  const from = folderOf(path);
+  const to = specifier.startsWith(".") ? folderOf(target) : undefined;
+  if (/^pg(?:[-/]|$)/.test(specifier) && from !== "postgres") {
+    return "only control-plane/src/postgres/ speaks to the SQL driver, so that roles and transactions are decided in one place. Fix: take a database or transaction from there.";
+  }
+  if (to !== undefined && from !== undefined && to !== from && target.endsWith("/handlers.ts")) {
+    return "handlers say what an action does and belong to the dispatcher; only main.ts collects them. Fix: use the other folder's store.ts or a function named for the job.";
+  }
+  if (from !== "dispatch" && from !== "transports") return undefined;
+  if (to !== undefined && resources.has(to)) {
+    return `${from} serves any product's registry and knows no resource. Fix: take it as a parameter that main.ts fills.`;
+  }
+  // `sessionActions` is a list of actions as much as `registry` is; `Actions` is only a type.
+  const list = names.find((name) => /^(?:registry|actionNames|[a-z]\w*Actions|\*)$/.test(name));
+  if (specifier === "@hawser/contract" && list !== undefined) {
+    return `${from} serves any product's registry, so it must not take "${list}" from the contract. Fix: take the registry as a parameter that main.ts fills.`;
+  }
+  return undefined;
+}
+
+/** The folder below control-plane/src a file lies in; undefined for main.ts and its neighbours. */
+function folderOf(path: string): string | undefined {
+  return /^control-plane\/src\/([^/]+)\//.exec(path)?.[1];
+}
+
+/** `zod/v4` belongs to zod, `@hono/node-server/x` to @hono/node-server. */
+function packageOf(specifier: string): string {
+  return specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
+}
+
+function readSources(): SourceFile[] {
+  const root = normalize(join(import.meta.dirname, ".."));
+  const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+    workspaces: string[];
+  };
+  const globs = manifest.workspaces.map((workspace) => `${workspace}/**/*.{ts,tsx,mts,js,mjs}`);
+  return globSync(globs, { cwd: root, exclude: ["**/node_modules/**"] })
+    .sort()
+    .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
+}
+
+if (import.meta.main) {
+  const violations = findViolations(readSources());
+  for (const violation of violations) console.error(violation);
+  if (violations.length > 0) process.exitCode = 1;
+}

@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { chooseFiles } from "./run-tests.ts";
+
+const files = ["scripts/coverage.test.ts", "control-plane/src/sessions/store.test.ts"];
+
+const chosenBy: [pattern: string[], expected: string[]][] = [
+  [[], ["control-plane/src/sessions/store.test.ts", "scripts/coverage.test.ts"]],
+  [["sessions"], ["control-plane/src/sessions/store.test.ts"]],
+  [["./scripts/coverage.test.ts"], ["scripts/coverage.test.ts"]],
+  [["control-plane/**/store.*"], ["control-plane/src/sessions/store.test.ts"]],
+  [
+    ["coverage", "store"],
+    ["control-plane/src/sessions/store.test.ts", "scripts/coverage.test.ts"],
+  ],
+  [["nothing"], []],
+];
+
+for (const [patterns, expected] of chosenBy) {
+  test(`npm test ${patterns.join(" ")} runs ${expected.length} of these files`, () => {
+    assert.deepEqual(chooseFiles(files, patterns), expected);
+  });
+}

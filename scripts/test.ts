@@ -1,0 +1,12 @@
+// `npm test [pattern…]`: the unit and integration tests of every workspace, or those whose path
+// contains or matches a pattern. The whole-product tests are `npm run acceptance`.
+import { parseArgs } from "node:util";
+import { chooseTestFiles, runTests } from "./run-tests.ts";
+
+const { positionals } = parseArgs({ allowPositionals: true });
+const workspaces = ["contract", "control-plane", "testkit", "scripts"];
+const files = chooseTestFiles(
+  workspaces.map((workspace) => `${workspace}/**/*.test.ts`),
+  positionals,
+);
+process.exitCode = await runTests(files);
