@@ -58,7 +58,8 @@ CREATE TABLE organizations (
 -- A person, across organizations. The name shown is each membership's own, so that adding someone
 -- by e-mail tells nothing about them.
 CREATE TABLE users (
-  user_id uuid PRIMARY KEY DEFAULT hawser_new_id(),
+  -- Random, because an id that tells its age would tell whether someone was known before.
+  user_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
   email text NOT NULL UNIQUE,
   created_at timestamptz NOT NULL DEFAULT hawser_now()
 );
@@ -66,12 +67,13 @@ CREATE TABLE users (
 CREATE TABLE memberships (
   organization_id uuid NOT NULL REFERENCES organizations,
   user_id uuid NOT NULL REFERENCES users,
-  email text NOT NULL,
+  email text COLLATE "C" NOT NULL,
   name text,
   role text NOT NULL CHECK (role IN ('owner', 'member', 'viewer')),
   created_at timestamptz NOT NULL DEFAULT hawser_now(),
   PRIMARY KEY (organization_id, user_id)
 );
+CREATE INDEX memberships_by_email ON memberships (organization_id, email, user_id);
 
 -- Adding a member must find a user the organization cannot see yet; this is the one look across
 -- organizations that a tenant path may take, and it yields nothing but the id.
@@ -101,6 +103,7 @@ CREATE TABLE api_keys (
   last_used_at timestamptz,
   PRIMARY KEY (organization_id, api_key_id)
 );
+CREATE INDEX api_keys_in_use ON api_keys (organization_id, api_key_id) WHERE revoked_at IS NULL;
 
 CREATE TABLE instances (
   organization_id uuid NOT NULL REFERENCES organizations,

@@ -50,6 +50,18 @@ function run(args: string[], environment: Record<string, string> = {}) {
 
 let firstKey: string;
 
+test("a node does not start on a database that lacks a migration, or that is not there", () => {
+  const unmigrated = run(["serve"]);
+  assert.equal(unmigrated.status, 2);
+  assert.match(
+    unmigrated.stderr,
+    /lacks 0001-foundation\.sql\. Run "hawser-control-plane migrate"/,
+  );
+  const nowhere = run(["serve"], { HAWSER_DATABASE_URL: "postgres://postgres@127.0.0.1:1/none" });
+  assert.equal(nowhere.status, 2);
+  assert.match(nowhere.stderr, /PostgreSQL cannot be reached/);
+});
+
 test("migrate, then bootstrap, which prints a key once and does nothing the second time", () => {
   assert.match(run(["migrate"]).stdout, /^applied 0001-foundation\.sql/);
   assert.equal(run(["migrate"]).stdout, "the database is up to date\n");

@@ -12,6 +12,7 @@ import { openLog } from "./log.ts";
 import { openMetrics } from "./metrics.ts";
 import { joinNodes } from "./nodes.ts";
 import { openDatabase } from "./postgres/database.ts";
+import { pendingMigrations } from "./postgres/migrate.ts";
 import { systemStatement } from "./postgres/statement.ts";
 import { codeApi, handlers, type Services } from "./product.ts";
 import { readMasterKey } from "./secrets/master-key.ts";
@@ -27,6 +28,7 @@ const beatEveryMs = 5_000;
 const longestDrainMs = 10_000;
 
 export async function startNode(config: Config): Promise<RunningNode> {
+  await refuseUnready(config.databaseUrl);
   const log = openLog(config.logLevel);
   const database = openDatabase({
     url: config.databaseUrl,
@@ -100,6 +102,16 @@ export async function startNode(config: Config): Promise<RunningNode> {
       log.info({ nodeId: nodes.nodeId }, "node stopped");
     },
   };
+}
+
+async function refuseUnready(databaseUrl: string): Promise<void> {
+  const pending = await pendingMigrations(databaseUrl).catch((cause: unknown) => {
+    throw new ConfigError(`PostgreSQL cannot be reached: ${(cause as Error).message}`, { cause });
+  });
+  if (pending.length === 0) return;
+  throw new ConfigError(
+    `The database lacks ${pending.join(", ")}. Run "hawser-control-plane migrate" first.`,
+  );
 }
 
 async function listen(

@@ -74,12 +74,12 @@ export const accessActions = {
   }),
 
   list_api_keys: action({
-    summary: "List the organization's API keys, without their secrets.",
+    summary: "Page through the organization's API keys, the newest first, without their secrets.",
     permission: "access:view",
     effect: "reads",
     reach: "records",
-    input: z.strictObject({}),
-    result: z.strictObject({ apiKeys: z.array(ApiKeyRecord) }),
+    input: z.strictObject({ cursor: Cursor.optional(), limit: limit({ max: 200, default: 50 }) }),
+    result: z.strictObject({ apiKeys: z.array(ApiKeyRecord), nextCursor: NextCursor }),
     refusals: [],
     closedToAgents: true,
   }),
@@ -157,12 +157,12 @@ export const accessActions = {
   }),
 
   list_members: action({
-    summary: "List the organization's members.",
+    summary: "Page through the organization's members, by e-mail address.",
     permission: "access:view",
     effect: "reads",
     reach: "records",
-    input: z.strictObject({}),
-    result: z.strictObject({ members: z.array(MemberRecord) }),
+    input: z.strictObject({ cursor: Cursor.optional(), limit: limit({ max: 200, default: 50 }) }),
+    result: z.strictObject({ members: z.array(MemberRecord), nextCursor: NextCursor }),
     refusals: [],
     closedToAgents: true,
   }),

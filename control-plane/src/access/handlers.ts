@@ -14,6 +14,7 @@ import {
   type SettingsRecord,
 } from "@hawser/contract";
 import { listAuditEntries } from "../audit/page.ts";
+import { firstId, page, readCursor, readIdCursor } from "../cursor.ts";
 import type { Caller } from "../dispatch/caller.ts";
 import type { HandlersFor } from "../dispatch/handler.ts";
 import type { TenantSql } from "../postgres/statement.ts";
@@ -40,21 +41,24 @@ export const accessHandlers: HandlersFor<typeof accessActions, AccessServices> =
     };
   },
 
-  async list_api_keys({ sql }) {
-    const rows = await sql.rows(store.selectApiKeys, sql.organizationId);
-    return { apiKeys: rows.map(apiKeyRecord) };
+  async list_api_keys({ sql }, { cursor, limit = 50 }) {
+    const before = readIdCursor(cursor);
+    const read = await sql.rows(store.selectApiKeys, sql.organizationId, before, limit + 1);
+    const { rows, nextCursor } = page(read, limit, (row) => [row.api_key_id]);
+    return { apiKeys: rows.map(apiKeyRecord), nextCursor };
   },
 
   async create_api_key({ caller, sql }, input) {
     const permissions: readonly Permission[] = input.permissions;
-    const userId = input.scope === "user" ? await keyOwner(sql, caller, input.userId) : null;
+    const owner = input.scope === "user" ? await keyOwner(sql, caller, input.userId) : null;
     const sessionId =
       input.sessionId === undefined ? null : await boundSession(sql, input.sessionId);
     refuseWidening(caller, permissions, "permissions");
+    if (owner) refuseBeyondRole(owner.role, permissions);
     const made = await makeApiKey(sql, {
       organizationId: sql.organizationId,
       name: input.name,
-      userId,
+      userId: owner && owner.user_id,
       sessionId,
       permissions,
       createdBy: await callerReference(sql, caller),
@@ -69,7 +73,7 @@ export const accessHandlers: HandlersFor<typeof accessActions, AccessServices> =
     return made;
   },
 
-  async rotate_api_key({ caller, sql }, { apiKeyId, overlapMinutes = 60 }) {
+  async rotate_api_key({ caller, sql, authenticator }, { apiKeyId, overlapMinutes = 60 }) {
     const id = parseId("apiKey", apiKeyId);
     const former = id && (await sql.first(store.lockApiKey, sql.organizationId, id));
     if (!former) throw notFound("API key");
@@ -83,6 +87,7 @@ export const accessHandlers: HandlersFor<typeof accessActions, AccessServices> =
       createdBy: await callerReference(sql, caller),
       expiresAt: former.expires_at,
     });
+    sql.afterCommit(() => authenticator.forget(sql.organizationId));
     const ended = await sql.first(store.expireApiKeyIn, sql.organizationId, id, overlapMinutes);
     return { ...made, previousExpiresAt: ended!.expires_at };
   },
@@ -95,9 +100,11 @@ export const accessHandlers: HandlersFor<typeof accessActions, AccessServices> =
     return apiKeyRecord(row);
   },
 
-  async list_members({ sql }) {
-    const rows = await sql.rows(store.selectMembers, sql.organizationId);
-    return { members: rows.map(memberRecord) };
+  async list_members({ sql }, { cursor, limit = 50 }) {
+    const after = cursor === undefined ? ["", firstId] : readCursor(cursor, 2);
+    const read = await sql.rows(store.selectMembers, sql.organizationId, ...after, limit + 1);
+    const { rows, nextCursor } = page(read, limit, (row) => [row.email, row.user_id]);
+    return { members: rows.map(memberRecord), nextCursor };
   },
 
   async add_member({ caller, sql }, { email, name, role }) {
@@ -161,13 +168,24 @@ async function keyOwner(
   sql: TenantSql,
   caller: Caller,
   wanted: string | undefined,
-): Promise<string> {
-  if (wanted !== undefined) return (await findMember(sql, wanted)).user_id;
-  if (caller.userId) return caller.userId;
+): Promise<store.MemberRow> {
+  if (wanted !== undefined) return findMember(sql, wanted);
+  if (caller.userId) return findMember(sql, formatId("user", caller.userId));
   throw new Refusal(
     "user_key_required",
     "This key belongs to the organization, so it has no user of its own. Name the user with userId.",
   );
+}
+
+/** A user's key never has more than the user's role allows; saying so now beats a key that falls short later. */
+function refuseBeyondRole(role: Role, wanted: readonly Permission[]): void {
+  const allowed: readonly Permission[] = roles[role];
+  const beyond = wanted.filter((permission) => !allowed.includes(permission));
+  if (beyond.length === 0) return;
+  const message = `must stay within the user's role, ${role}, which lacks ${beyond.join(", ")}`;
+  throw new Refusal("invalid_input", `The permissions ${message}.`, {
+    fields: [{ field: "permissions", message }],
+  });
 }
 
 async function boundSession(sql: TenantSql, sessionId: string): Promise<string> {

@@ -77,10 +77,11 @@ export const insertApiKey = systemStatement<ApiKeyRow>(
    RETURNING ${apiKeyColumns}`,
 );
 
+/** Newest first, older than $2. */
 export const selectApiKeys = statement<ApiKeyRow>(
   `SELECT ${apiKeyColumns} FROM api_keys
-    WHERE organization_id = $1 AND revoked_at IS NULL
-    ORDER BY api_key_id DESC LIMIT 1000`,
+    WHERE organization_id = $1 AND api_key_id < $2 AND revoked_at IS NULL
+    ORDER BY api_key_id DESC LIMIT $3`,
 );
 
 export const selectKeyName = statement<{ name: string }>(
@@ -130,8 +131,11 @@ export interface MemberRow {
 
 const memberColumns = `user_id, email, name, role, created_at`;
 
+/** By e-mail address, after ($2, $3). */
 export const selectMembers = statement<MemberRow>(
-  `SELECT ${memberColumns} FROM memberships WHERE organization_id = $1 ORDER BY user_id LIMIT 1000`,
+  `SELECT ${memberColumns} FROM memberships
+    WHERE organization_id = $1 AND (email, user_id) > ($2, $3::uuid)
+    ORDER BY email, user_id LIMIT $4`,
 );
 
 export const selectMember = statement<MemberRow>(

@@ -11,28 +11,39 @@ export interface ReadCounts {
 }
 
 export function openReadCounts(system: SystemSql): ReadCounts {
-  let counts = new Map<
-    string,
-    { organizationId: string; apiKeyId: string; action: string; calls: number }
-  >();
+  let counts = new Map<string, Count>();
+  const add = ({ organizationId, apiKeyId, action, calls }: Count) => {
+    const key = `${apiKeyId} ${action}`;
+    const known = counts.get(key);
+    if (known) known.calls += calls;
+    else counts.set(key, { organizationId, apiKeyId, action, calls });
+  };
   return {
-    count({ organizationId, apiKeyId }, action) {
-      const key = `${apiKeyId} ${action}`;
-      const known = counts.get(key);
-      if (known) known.calls += 1;
-      else counts.set(key, { organizationId, apiKeyId, action, calls: 1 });
-    },
+    count: ({ organizationId, apiKeyId }, action) =>
+      add({ organizationId, apiKeyId, action, calls: 1 }),
     async flush() {
       if (counts.size === 0) return;
       const rows = [...counts.values()];
       counts = new Map();
-      await system.rows(
-        addReads,
-        rows.map((row) => row.organizationId),
-        rows.map((row) => row.apiKeyId),
-        rows.map((row) => row.action),
-        rows.map((row) => row.calls),
-      );
+      try {
+        await system.rows(
+          addReads,
+          rows.map((row) => row.organizationId),
+          rows.map((row) => row.apiKeyId),
+          rows.map((row) => row.action),
+          rows.map((row) => row.calls),
+        );
+      } catch (error) {
+        rows.forEach(add);
+        throw error;
+      }
     },
   };
+}
+
+interface Count {
+  organizationId: string;
+  apiKeyId: string;
+  action: string;
+  calls: number;
 }

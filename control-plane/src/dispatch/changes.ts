@@ -6,18 +6,20 @@
 //            none is open while the host is asked
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Refusal } from "@hawser/contract";
+import { Refusal, type Action } from "@hawser/contract";
 import { recordIds } from "../audit/redact.ts";
 import { insertEntry } from "../audit/store.ts";
 import type { Database, TenantTransaction } from "../postgres/database.ts";
 import type { Caller } from "./caller.ts";
 import type { ChangeContext, HostHandler, RecordHandler } from "./handler.ts";
 import type { Claim, Claimed, IdempotentCall, Outcome } from "./idempotency.ts";
+import { asPromised } from "./promise.ts";
 
 /** A change that has passed every check before its handler. */
 export interface Change {
   caller: Caller;
-  action: string;
+  name: string;
+  action: Action;
   input: Record<string, unknown>;
   /** The input as the audit trail may keep it. */
   auditInput: Record<string, unknown>;
@@ -46,7 +48,7 @@ export async function changeRecords(
     if ("outcome" in claimed) return claimed.outcome;
     if ("elsewhere" in claimed) throw inProgress();
     const context = contextOf(change, sql, claimed.mine, services);
-    const outcome = await settle(() =>
+    const outcome = await settle(change.action, () =>
       sql.savepoint(() => handler(context as never, change.input as never)),
     );
     audit(sql, change, outcome);
@@ -83,7 +85,7 @@ export async function changeOnHost(
         if (claim.resumed) return { claim, intent: claim.intent };
         const context = contextOf(change, sql, claim, services);
         let intent: unknown;
-        const outcome = await settle(async () => {
+        const outcome = await settle(change.action, async () => {
           intent = await sql.savepoint(() => handler.prepare(context, input));
           return undefined;
         });
@@ -129,7 +131,7 @@ export async function changeOnHost(
     try {
       return await database.tenantTransaction(caller.organizationId, async (sql) => {
         const context = contextOf(change, sql, claim, services);
-        const outcome = await settle(async () => {
+        const outcome = await settle(change.action, async () => {
           if ("refusal" in asked) {
             await handler.undo?.(context, input, intent);
             throw asked.refusal;
@@ -150,8 +152,8 @@ export async function changeOnHost(
 
   async function waitForOutcome(): Promise<Outcome> {
     for (;;) {
-      const claimed = await idempotent!.look(database.tenant(caller.organizationId));
-      if ("outcome" in claimed) return claimed.outcome;
+      const reached = await idempotent!.outcome(database.tenant(caller.organizationId));
+      if (reached) return reached;
       await patience();
     }
   }
@@ -179,9 +181,9 @@ function contextOf(
 }
 
 /** A refusal is an outcome, kept for retries; anything else that is thrown is our fault, and is not. */
-async function settle(work: () => Promise<unknown>): Promise<Outcome> {
+async function settle(action: Action, work: () => Promise<unknown>): Promise<Outcome> {
   try {
-    return { result: await work() };
+    return { result: await asPromised(action, work) };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return { refusal: { code: error.code, message: error.message, details: error.details } };
@@ -196,23 +198,13 @@ function audit(sql: TenantTransaction, change: Change, outcome: Outcome): void {
 
 /** The values of an audit entry's insert, for a change or for an attempt at one. */
 export function auditValues(
-  attempt: Omit<Change, "input" | "idempotent">,
+  attempt: Omit<Change, "action" | "input" | "idempotent">,
   outcome: string,
   records: Record<string, string> = {},
 ): unknown[] {
-  const { caller, action, auditInput, callId } = attempt;
+  const { caller, name, auditInput, callId } = attempt;
   const { organizationId, apiKeyId, userId, sessionId } = caller;
-  return [
-    organizationId,
-    apiKeyId,
-    userId,
-    sessionId,
-    action,
-    outcome,
-    auditInput,
-    records,
-    callId,
-  ];
+  return [organizationId, apiKeyId, userId, sessionId, name, outcome, auditInput, records, callId];
 }
 
 function inProgress(): Refusal {

@@ -5,7 +5,7 @@
 // The first check that fails answers, so nothing is told before the key and the right are proven.
 // Knows actions only as data; what they are about is the registry's and the handlers' business.
 import { randomUUID } from "node:crypto";
-import { Refusal, commonRefusals, type Action, type Actions } from "@hawser/contract";
+import { Refusal, formatId, type Action, type Actions } from "@hawser/contract";
 import { redactorFor, type Redact } from "../audit/redact.ts";
 import type { ReadCounts } from "../audit/read-counts.ts";
 import { insertEntry } from "../audit/store.ts";
@@ -20,6 +20,7 @@ import {
   type AnyRecordHandler,
 } from "./changes.ts";
 import { IdempotentCall, type Outcome } from "./idempotency.ts";
+import { asPromised } from "./promise.ts";
 import type { RateState, TokenBuckets } from "./token-bucket.ts";
 import { validate } from "./validate.ts";
 
@@ -37,12 +38,16 @@ export type Answer = ({ result: unknown } | { refusal: Refusal }) & {
   rate?: RateState | undefined;
 };
 
+export type Listing = ({ actions: { name: string; action: Action }[] } | { refusal: Refusal }) & {
+  rate?: RateState | undefined;
+};
+
 export interface Dispatcher {
-  /** The caller behind an Authorization header, or a refusal. Counts against the key's rate limit. */
-  admit(authorization: string | undefined): Promise<{ caller: Caller } | { refusal: Refusal }>;
   dispatch(authorization: string | undefined, call: Call): Promise<Answer>;
-  /** The built actions this caller may call. */
-  permitted(caller: Caller): { name: string; action: Action }[];
+  /** The built actions this key may call. Counts as a call of the key's. */
+  list(authorization: string | undefined): Promise<Listing>;
+  /** What is wrong with a key, for a door that must say so before it reads a message. Counts as nothing. */
+  refusalOfKey(authorization: string | undefined): Promise<Refusal | undefined>;
 }
 
 export interface DispatcherParts {
@@ -69,12 +74,6 @@ interface Entry {
   redact: Redact;
 }
 
-const beforeHandler: ReadonlySet<string> = new Set([
-  ...commonRefusals,
-  "unknown_action",
-  "not_implemented",
-]);
-
 export function createDispatcher(parts: DispatcherParts): Dispatcher {
   const { database, services, buckets, log, deadlineMs = 30_000, leaseSeconds = 10 } = parts;
   // A Map, because a plain object would know "constructor" and "__proto__".
@@ -86,15 +85,6 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
   );
 
   return {
-    async admit(authorization) {
-      try {
-        const caller = await authenticate(authorization);
-        limit(buckets.take(caller.apiKeyId));
-        return { caller };
-      } catch (error) {
-        return { refusal: asRefusal(error, {}) };
-      }
-    },
     async dispatch(authorization, call) {
       const started = performance.now();
       let caller: Caller | undefined;
@@ -107,16 +97,32 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
         limit(rate);
         answer = asAnswer(await carryOut(caller, call, entry));
       } catch (error) {
-        answer = { refusal: asRefusal(error, { callId: call.callId, action: call.action }) };
+        answer = { refusal: asRefusal(error, { callId: call.callId, action: knownName(call) }) };
       }
-      answer = { ...keepPromise(call, answer), rate };
       report(caller, call, answer, (performance.now() - started) / 1000);
-      return answer;
+      return { ...answer, rate };
     },
-    permitted(caller) {
-      return [...entries]
-        .filter(([, entry]) => entry.handler && refusalOfRight(caller, entry.action) === undefined)
-        .map(([name, { action }]) => ({ name, action }));
+    async list(authorization) {
+      let rate: RateState | undefined;
+      try {
+        const caller = await authenticate(authorization);
+        rate = buckets.take(caller.apiKeyId);
+        limit(rate);
+        const open = [...entries].filter(
+          ([, { action, handler }]) => handler && refusalOfRight(caller, action) === undefined,
+        );
+        return { actions: open.map(([name, { action }]) => ({ name, action })), rate };
+      } catch (error) {
+        return { refusal: asRefusal(error, {}), rate };
+      }
+    },
+    async refusalOfKey(authorization) {
+      try {
+        await authenticate(authorization);
+        return undefined;
+      } catch (error) {
+        return asRefusal(error, {});
+      }
     },
   };
 
@@ -171,7 +177,8 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     }
     const change = {
       caller,
-      action: call.action,
+      name: call.action,
+      action,
       input,
       auditInput: entry.redact(input),
       callId: call.callId,
@@ -192,7 +199,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
   ): Promise<void> {
     if (!refusal) return;
     if (action.effect !== "reads") {
-      const attempt = { caller, action: call.action, auditInput: {}, callId: call.callId };
+      const attempt = { caller, name: call.action, auditInput: {}, callId: call.callId };
       await database
         .tenant(caller.organizationId)
         .rows(insertEntry, ...auditValues(attempt, refusal.code));
@@ -217,25 +224,13 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     return new IdempotentCall(parts.pepper, leaseSeconds, caller, call.action, key, input);
   }
 
-  /** An action gives only the refusals it lists; any other is a fault of ours. */
-  function keepPromise(call: Call, answer: Answer): Answer {
-    if ("result" in answer) return answer;
-    const { code } = answer.refusal;
-    const listed: readonly string[] = entries.get(call.action)?.action.refusals ?? [];
-    if (listed.includes(code) || beforeHandler.has(code)) return answer;
-    const fault = new Error(`${call.action} refused with ${code}, which it does not list`, {
-      cause: answer.refusal,
-    });
-    return { refusal: asRefusal(fault, { callId: call.callId, action: call.action }) };
-  }
-
   function asRefusal(error: unknown, about: object): Refusal {
     if (error instanceof Refusal) return error;
     if (error instanceof DatabaseUnavailable) {
       log.warn({ ...about, err: error }, "database unavailable");
       return new Refusal(
         "unavailable",
-        "The service cannot reach its database right now. Nothing was changed; try again.",
+        "The service cannot reach its database right now. Try again; to be sure that a change happens once, with the same idempotency key.",
         {
           retryAfterMs: 1000,
         },
@@ -252,13 +247,17 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     );
   }
 
+  /** Only names from the registry reach labels and logs; anything else would let callers write there. */
+  function knownName(call: Call): string {
+    return entries.has(call.action) ? call.action : "unknown";
+  }
+
   function report(caller: Caller | undefined, call: Call, answer: Answer, seconds: number): void {
     const outcome = "refusal" in answer ? answer.refusal.code : "ok";
-    // Only names from the registry become labels; anything else would let callers make new ones.
-    const entry = entries.get(call.action);
-    const action = entry ? call.action : "unknown";
+    const action = knownName(call);
     parts.observe({ action, transport: call.transport, outcome, seconds });
-    const level = outcome === "ok" && entry?.action.effect === "reads" ? "debug" : "info";
+    const level =
+      outcome === "ok" && entries.get(action)?.action.effect === "reads" ? "debug" : "info";
     log[level](
       {
         callId: call.callId,
@@ -266,8 +265,8 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
         action,
         outcome,
         ms: Math.round(seconds * 1e6) / 1e3,
-        organizationId: caller?.organizationId,
-        apiKeyId: caller?.apiKeyId,
+        organizationId: caller && formatId("organization", caller.organizationId),
+        apiKeyId: caller && formatId("apiKey", caller.apiKeyId),
       },
       "call",
     );

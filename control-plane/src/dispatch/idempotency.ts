@@ -67,25 +67,36 @@ export class IdempotentCall {
       if (error instanceof LockTimeout) return { elsewhere: true };
       throw error;
     }
-    return this.look(sql);
+    return this.takeOver(sql);
   }
 
-  /** What the row says, for a call that does not hold it. Takes a call over whose holder is gone. */
-  async look(sql: TenantSql): Promise<Claimed> {
-    const row = await sql.first(store.selectRow, ...this.key);
+  /** For a call that lost the race for its row: its outcome, or the row itself when its holder is gone. */
+  private async takeOver(sql: TenantTransaction): Promise<Claimed> {
+    const row = await this.read(sql);
     if (!row) return { elsewhere: true };
-    if (!row.body_hmac.equals(this.seal.bodyHmac)) {
-      throw new Refusal(
-        "idempotency_mismatch",
-        "This idempotency key was used before with another body. Use a new key for a new call.",
-      );
-    }
     if (row.outcome) return { outcome: this.seal.open(row.outcome) as Outcome };
     if (!row.lapsed) return { elsewhere: true };
     const taken = await sql.first(store.takeOver, ...this.key, row.fence, this.leaseSeconds);
     if (!taken) return { elsewhere: true };
     const intent = taken.intent ? this.seal.open(taken.intent) : undefined;
     return { mine: { commandId: taken.command_id, fence: taken.fence, intent, resumed: true } };
+  }
+
+  /** The outcome, once there is one. */
+  async outcome(sql: TenantSql): Promise<Outcome | undefined> {
+    const row = await this.read(sql);
+    return row?.outcome ? (this.seal.open(row.outcome) as Outcome) : undefined;
+  }
+
+  private async read(sql: TenantSql): Promise<store.IdempotencyRow | undefined> {
+    const row = await sql.first(store.selectRow, ...this.key);
+    if (row && !row.body_hmac.equals(this.seal.bodyHmac)) {
+      throw new Refusal(
+        "idempotency_mismatch",
+        "This idempotency key was used before with another body. Use a new key for a new call.",
+      );
+    }
+    return row;
   }
 
   keepIntent(sql: TenantTransaction, intent: unknown): void {

@@ -180,7 +180,10 @@ async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
   }
 }
 
-/** The database cannot be reached or does not answer; nothing of the call was committed. */
+/**
+ * The database cannot be reached or does not answer. When the connection was lost during COMMIT,
+ * nobody here knows whether it happened; a retry with the same idempotency key finds out.
+ */
 export class DatabaseUnavailable extends Error {
   constructor(cause: unknown) {
     super("PostgreSQL is not reachable or does not answer.", { cause });

@@ -21,6 +21,7 @@ export async function migrate(databaseUrl: string): Promise<string[]> {
       `CREATE TABLE IF NOT EXISTS hawser_migrations (
          name text PRIMARY KEY, sha256 text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`,
     );
+    await client.query("GRANT SELECT ON hawser_migrations TO PUBLIC");
     const known = await client.query<{ name: string; sha256: string }>(
       "SELECT name, sha256 FROM hawser_migrations",
     );
@@ -44,6 +45,27 @@ export async function migrate(databaseUrl: string): Promise<string[]> {
       ran.push(name);
     }
     return ran;
+  } finally {
+    await client.end();
+  }
+}
+
+/** The files this version has and the database has not; a node does not start before they are applied. */
+export async function pendingMigrations(databaseUrl: string): Promise<string[]> {
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    application_name: "hawser",
+    connectionTimeoutMillis: 10_000,
+  });
+  try {
+    await client.connect();
+    const known = await client.query<{ name: string }>("SELECT name FROM hawser_migrations");
+    const applied = new Set(known.rows.map(({ name }) => name));
+    return (await readMigrations()).map(({ name }) => name).filter((name) => !applied.has(name));
+  } catch (error) {
+    const undefinedTable = "42P01";
+    if ((error as { code?: string }).code !== undefinedTable) throw error;
+    return (await readMigrations()).map(({ name }) => name);
   } finally {
     await client.end();
   }

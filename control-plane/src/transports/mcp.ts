@@ -10,7 +10,6 @@ import {
   type Tool,
 } from "@modelcontextprotocol/server";
 import { Hono } from "hono";
-import type { Caller } from "../dispatch/caller.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { publishedSchemas } from "../dispatch/published-schema.ts";
 import { largestBody } from "./json-body.ts";
@@ -45,9 +44,9 @@ export function mcpTransport(
       });
     }
     const authorization = c.req.header("authorization");
-    const admitted = await dispatcher.admit(authorization);
-    if ("refusal" in admitted) return respond(c, admitted);
-    const handler = createMcpHandler(() => serverFor(admitted.caller, authorization, callId(c)), {
+    const refusal = await dispatcher.refusalOfKey(authorization);
+    if (refusal) return respond(c, { refusal });
+    const handler = createMcpHandler(() => serverFor(authorization, callId(c)), {
       maxRequestBodySize: largestBody,
     });
     return handler.fetch(c.req.raw);
@@ -55,12 +54,16 @@ export function mcpTransport(
   return app;
 
   // oxlint-disable-next-line typescript/no-deprecated -- the class that is not wants tools one by one, in schemas of its own
-  function serverFor(caller: Caller, authorization: string | undefined, id: string): Server {
+  function serverFor(authorization: string | undefined, id: string): Server {
     // oxlint-disable-next-line typescript/no-deprecated -- as above
     const server = new Server({ name, version }, { capabilities: { tools: {} } });
-    server.setRequestHandler("tools/list", () => ({
-      tools: dispatcher.permitted(caller).map(({ name, action }) => tool(name, action)),
-    }));
+    server.setRequestHandler("tools/list", async () => {
+      const listing = await dispatcher.list(authorization);
+      if ("refusal" in listing) {
+        throw new ProtocolError(ProtocolErrorCode.InternalError, listing.refusal.message);
+      }
+      return { tools: listing.actions.map(({ name, action }) => tool(name, action)) };
+    });
     server.setRequestHandler("tools/call", async ({ params }) => {
       const answer = await dispatcher.dispatch(authorization, {
         action: params.name,

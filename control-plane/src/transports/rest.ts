@@ -13,20 +13,24 @@ export function restTransport(dispatcher: Dispatcher): Hono {
   const actionPath = "/api/rest/actions/*";
 
   app.post(actionPath, async (c) => {
+    const id = callId(c);
+    // The caller can quote it, and it finds the call in the logs and the audit trail.
+    c.header("X-Request-Id", id);
     const answer = await dispatcher.dispatch(c.req.header("authorization"), {
       action: actionName(c),
       body: () => readJsonBody(c.req.raw),
       idempotencyKey: c.req.header("idempotency-key"),
-      callId: callId(c),
+      callId: id,
       transport: "rest",
     });
     return respond(c, answer);
   });
 
   app.get("/api/rest/actions", async (c) => {
-    const admitted = await dispatcher.admit(c.req.header("authorization"));
-    if ("refusal" in admitted) return respond(c, admitted);
-    const actions = dispatcher.permitted(admitted.caller).map(({ name, action }) => ({
+    const listing = await dispatcher.list(c.req.header("authorization"));
+    if ("refusal" in listing) return respond(c, listing);
+    if (listing.rate) setRateHeaders(c, listing.rate);
+    const actions = listing.actions.map(({ name, action }) => ({
       name,
       summary: action.summary,
       permission: action.permission,

@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { test } from "node:test";
+import { makeSecretText } from "./access/secret-text.ts";
+
+test("a secret that reaches the log by mistake is blanked, at any depth and inside an error", () => {
+  const key = makeSecretText("hwk_01m7eb5q0nezfvfwb0qzkah6a4");
+  const token = makeSecretText("hwp");
+  const program = `
+    import { openLog } from ${JSON.stringify(new URL("log.ts", import.meta.url).href)};
+    const log = openLog("info");
+    log.info({ a: { b: { c: process.argv[1] } }, err: new Error("with " + process.argv[2]) }, "token " + process.argv[2]);`;
+  const { stdout } = spawnSync(
+    process.execPath,
+    ["--input-type=module", "-e", program, key, token],
+    { encoding: "utf8" },
+  );
+  const line = JSON.parse(stdout) as {
+    a: { b: { c: string } };
+    err: { message: string };
+    msg: string;
+  };
+  assert.equal(line.a.b.c, "hw_REDACTED");
+  assert.equal(line.err.message, "with hw_REDACTED");
+  assert.equal(line.msg, "token hw_REDACTED");
+});
