@@ -80,7 +80,7 @@ export function createCaller(baseUrl: string, key: string): Caller {
 }
 
 /** The service refused a call that a test expected to pass. */
-export class CallRefused extends Error {
+class CallRefused extends Error {
   readonly reply: Reply;
   constructor(action: string, reply: Reply) {
     super(`${action} was answered ${reply.status}: ${reply.text.slice(0, 500)}`);

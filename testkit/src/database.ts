@@ -13,7 +13,7 @@ export interface TestDatabase extends AsyncDisposable {
 }
 
 /** Where `npm test` and `npm run acceptance` put the address of the cluster all test files share. */
-export const sharedCluster = "HAWSER_TEST_POSTGRES";
+const sharedCluster = "HAWSER_TEST_POSTGRES";
 
 const template = "hawser_template";
 

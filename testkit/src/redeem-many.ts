@@ -12,10 +12,16 @@ const database = openDatabase({
 
 process.on("message", ({ token, count }: { token: string; count: number }) => {
   const tries = Array.from({ length: count }, () => redeemPairingToken(database, token, "race"));
-  void Promise.allSettled(tries).then((settled) => {
-    const won = settled.filter(({ status }) => status === "fulfilled").length;
-    process.send!({ won, refused: count - won });
-  });
+  void report(Promise.allSettled(tries), count);
 });
+
+async function report(
+  tries: Promise<PromiseSettledResult<unknown>[]>,
+  count: number,
+): Promise<void> {
+  const won = (await tries).filter(({ status }) => status === "fulfilled").length;
+  process.send!({ won, refused: count - won });
+}
+
 process.on("disconnect", () => void database[Symbol.asyncDispose]());
 process.send!("ready");

@@ -19,7 +19,7 @@ import { ownerSql } from "./owner-sql.ts";
 const Name = z.string().min(1).max(20);
 const Count = z.strictObject({ name: Name, count: z.int() });
 
-export const toyActions = {
+const toyActions = {
   read_count: action({
     summary: "Tell a count.",
     permission: "sessions:view",

@@ -11,11 +11,11 @@ const rememberedMs = 5_000;
 const mostRemembered = 10_000;
 
 export interface Authenticator {
-  authenticate(authorization: string | undefined): Promise<Caller | undefined>;
+  authenticate: (authorization: string | undefined) => Promise<Caller | undefined>;
   /** Writes down which keys were used since the last time. */
-  noteUses(): Promise<void>;
+  noteUses: () => Promise<void>;
   /** Forgets what is remembered of an organization's keys; called when its keys or members changed. */
-  forget(organizationId: string): void;
+  forget: (organizationId: string) => void;
 }
 
 export function openAuthenticator(system: SystemSql, now: () => number = Date.now): Authenticator {

@@ -173,7 +173,8 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
       parts.readCounts.count(caller, call.action);
       const sql = database.tenant(caller.organizationId);
       const context = { ...services, caller, callId: call.callId, sql };
-      return { result: await (handler as AnyRecordHandler)(context, input as never) };
+      const read = handler as AnyRecordHandler;
+      return { result: await asPromised(action, () => read(context, input as never)) };
     }
     const change = {
       caller,

@@ -53,9 +53,7 @@ const refused = (error: unknown) => error instanceof Refusal && error.code === "
 test(`of ${tries} parallel redemptions over ${processes} processes exactly one wins, and each is in the audit trail`, async () => {
   const { token } = await newToken();
   const children = Array.from({ length: processes }, () =>
-    fork(new URL("redeem-many.ts", import.meta.resolve("@hawser/testkit/redeem-many.ts")), [
-      testDatabase.url,
-    ]),
+    fork(fileURLToPath(import.meta.resolve("@hawser/testkit/redeem-many.ts")), [testDatabase.url]),
   );
   await Promise.all(children.map((child) => once(child, "message")));
   // All processes hold their connections and start at the same word.

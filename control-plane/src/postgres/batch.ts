@@ -159,7 +159,7 @@ function toWire(value: unknown): string | Buffer | null {
   if (typeof value === "string" || Buffer.isBuffer(value)) return value;
   if (Array.isArray(value)) return arrayLiteral(value);
   if (typeof value === "object") return JSON.stringify(value);
-  return String(value as number | boolean | bigint);
+  return `${value as number | boolean | bigint}`;
 }
 
 function arrayLiteral(items: unknown[]): string {

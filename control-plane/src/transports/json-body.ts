@@ -29,12 +29,20 @@ export async function readJsonBody(request: Request): Promise<unknown> {
   }
 }
 
-async function readBytes(request: Request): Promise<ArrayBuffer | Buffer> {
+async function readBytes(request: Request): Promise<ArrayBuffer | Uint8Array> {
   const announced = request.headers.get("content-length");
-  if (announced !== null) {
-    if (Number(announced) > largestBody) throw tooLarge();
-    return request.arrayBuffer();
+  if (Number(announced ?? 0) > largestBody) throw tooLarge();
+  try {
+    // The server takes no more than was announced; only a body of unknown length must be counted.
+    return announced === null ? await readCounted(request) : await request.arrayBuffer();
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    // The caller hung up: its mistake or its network's, and nothing for us to raise an alarm about.
+    throw new Refusal("invalid_input", "The body ended before it was whole. Send it again.");
   }
+}
+
+async function readCounted(request: Request): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of (request.body ?? []) as AsyncIterable<Uint8Array>) {

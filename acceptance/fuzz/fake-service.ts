@@ -1,0 +1,82 @@
+// A service of one action that answers every case as its label has it, save for one fault it can be
+// given. It shows that the fuzzer passes what is right and notices what is not.
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { openClient } from "./client.ts";
+import { labelOf } from "./label.ts";
+import type { Target } from "./run.ts";
+import type { ActionShape } from "./shape.ts";
+
+export type Fault =
+  | "fails"
+  | "accepts everything"
+  | "refuses everything"
+  | "shows a stack"
+  | "writes before it refuses"
+  | "has other errors"
+  | "answers in plain text"
+  | "hangs up"
+  | "has not built the action"
+  | "logs a fault";
+
+export async function startFakeService(
+  action: ActionShape,
+  fault?: Fault,
+): Promise<Target & AsyncDisposable> {
+  let rows = 0;
+  const server = createServer((request, response) => {
+    void answer(request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const client = openClient(`http://127.0.0.1:${port}`, "key");
+  return {
+    client,
+    known: { instanceId: "ins_00000000000000000000000000" },
+    notYet: () => false,
+    fingerprint: async () => new Map([["rows", String(rows)]]),
+    complaints: async () => (fault === "logs a fault" ? ["it logged a fault"] : []),
+    async [Symbol.asyncDispose]() {
+      client[Symbol.dispose]();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await buffer(request);
+    const contentEncoding = request.headers["content-encoding"];
+    const contentType = request.headers["content-type"];
+    const { verdict, status = 400 } = labelOf(action, {
+      contentType,
+      ...(contentEncoding !== undefined && { contentEncoding }),
+      body,
+    });
+    const right = verdict === "accept" ? 200 : status;
+    const { status: given, text } = spoil(right, body);
+    if (fault === "hangs up" && body.includes("x")) return void request.socket.destroy();
+    const type = fault === "answers in plain text" ? "text/plain" : "application/json";
+    response.writeHead(given, { "content-type": type }).end(text);
+  }
+
+  function spoil(right: number, body: Buffer): { status: number; text: string } {
+    const refusal = (code: string, message = "No.") => JSON.stringify({ error: { code, message } });
+    const refused = refusal(right === 413 ? "payload_too_large" : "invalid_input");
+    const ok = { status: 200, text: '{"result":{}}' };
+    if (fault === "fails" && right === 200) return { status: 500, text: refusal("internal") };
+    if (fault === "accepts everything") return ok;
+    if (fault === "refuses everything") return { status: 400, text: refusal("invalid_input") };
+    if (fault === "shows a stack" && right === 400) {
+      const stack = "Error: no\n    at validate (validate.ts:7:1)";
+      return { status: 400, text: refusal("invalid_input", stack) };
+    }
+    if (fault === "writes before it refuses" && right === 400 && body.includes("null")) rows++;
+    if (fault === "has other errors" && right === 400)
+      return { status: 400, text: '{"error":"no"}' };
+    if (fault === "has not built the action" && right === 200) {
+      return { status: 501, text: refusal("not_implemented") };
+    }
+    return right === 200 ? ok : { status: right, text: refused };
+  }
+}
