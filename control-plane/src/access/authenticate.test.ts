@@ -2,35 +2,29 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { formatId } from "@hawser/contract";
 import { moveClock } from "@hawser/testkit/clock.ts";
-import { createDatabase, type TestDatabase } from "@hawser/testkit/database.ts";
+import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
 import {
   createTestOrganization,
   makeKey,
   type TestOrganization,
 } from "@hawser/testkit/organization.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
-import { openDatabase, type Database } from "../postgres/database.ts";
+import type { Database } from "../postgres/database.ts";
 import { openAuthenticator } from "./authenticate.ts";
 import { hashSecret, looksLikeSecret, makeSecretText } from "./secret-text.ts";
 
-let testDatabase: TestDatabase;
+let service: ServiceDatabase;
 let database: Database;
 let acme: TestOrganization;
 
 before(async () => {
-  testDatabase = await createDatabase();
-  database = openDatabase({
-    url: testDatabase.url,
-    connections: 4,
-    patienceMs: 5_000,
-    onIdleError: () => {},
-  });
+  service = await openServiceDatabase();
+  ({ database } = service);
   acme = await createTestOrganization(database, "Acme", "ada@acme.example");
 });
 
 after(async () => {
-  await database[Symbol.asyncDispose]();
-  await testDatabase[Symbol.asyncDispose]();
+  await service[Symbol.asyncDispose]();
 });
 
 const bearer = (key: string) => `Bearer ${key}`;
@@ -43,11 +37,9 @@ function authenticator() {
 }
 
 const revoke = (key: string) =>
-  ownerSql(
-    testDatabase.url,
-    "UPDATE api_keys SET revoked_at = hawser_now() WHERE secret_hash = $1",
-    [hashSecret(key)],
-  );
+  ownerSql(service.url, "UPDATE api_keys SET revoked_at = hawser_now() WHERE secret_hash = $1", [
+    hashSecret(key),
+  ]);
 
 test("a secret's text tells a mistyped one from a wrong one", () => {
   const secret = makeSecretText("hwp");
@@ -102,7 +94,7 @@ test("a lookup that began before a key was revoked is not remembered after it", 
 
 test("a key ends at its time, by the database's clock, also when it is remembered", async () => {
   const [row] = await ownerSql<{ at: string }>(
-    testDatabase.url,
+    service.url,
     "SELECT (hawser_now() + interval '2 seconds')::text AS at",
   );
   const key = await makeKey(database, acme.organizationId, ["instances:view"], {
@@ -111,9 +103,9 @@ test("a key ends at its time, by the database's clock, also when it is remembere
   const { authenticate, pass } = authenticator();
   assert.ok(await authenticate(bearer(key)));
   pass(2_001);
-  await moveClock(testDatabase.url, 3);
+  await moveClock(service.url, 3);
   assert.equal(await authenticate(bearer(key)), undefined);
-  await moveClock(testDatabase.url, 0);
+  await moveClock(service.url, 0);
 });
 
 test("a user's key has what both the key and the role allow, and ends with the membership", async () => {
@@ -127,17 +119,17 @@ test("a user's key has what both the key and the role allow, and ends with the m
   ];
   assert.deepEqual(await permissions(), ["instances:view", "sessions:edit"]);
   await ownerSql(
-    testDatabase.url,
+    service.url,
     "UPDATE memberships SET role = 'viewer' WHERE email = 'grace@globex.example'",
   );
   assert.deepEqual(await permissions(), ["instances:view"]);
-  await ownerSql(testDatabase.url, "DELETE FROM memberships WHERE email = 'grace@globex.example'");
+  await ownerSql(service.url, "DELETE FROM memberships WHERE email = 'grace@globex.example'");
   assert.equal(await authenticator().authenticate(bearer(key)), undefined);
 });
 
 test("an agent's key has at most what agents may, and ends with its session", async () => {
   const [session] = await ownerSql<{ id: string }>(
-    testDatabase.url,
+    service.url,
     `WITH i AS (INSERT INTO instances (organization_id, name)
                 SELECT organization_id, 'box' FROM organizations WHERE name = 'Acme' RETURNING *)
      INSERT INTO sessions (organization_id, instance_id, agent_kind, started_by)
@@ -149,7 +141,7 @@ test("an agent's key has at most what agents may, and ends with its session", as
   const caller = await authenticator().authenticate(bearer(key));
   assert.equal(caller?.scope, "agent");
   assert.deepEqual([...caller.permissions], ["sessions:view"]);
-  await ownerSql(testDatabase.url, "UPDATE sessions SET status = 'ended'");
+  await ownerSql(service.url, "UPDATE sessions SET status = 'ended'");
   assert.equal(await authenticator().authenticate(bearer(key)), undefined);
 });
 
@@ -158,7 +150,7 @@ test("when a key was last used is noted", async () => {
   const caller = await authenticate(bearer(acme.keys.viewer));
   await noteUses();
   const [row] = await ownerSql<{ used: boolean }>(
-    testDatabase.url,
+    service.url,
     "SELECT last_used_at IS NOT NULL AS used FROM api_keys WHERE api_key_id = $1",
     [caller!.apiKeyId],
   );

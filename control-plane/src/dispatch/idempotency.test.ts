@@ -4,33 +4,27 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { randomBytes } from "node:crypto";
 import { Refusal } from "@hawser/contract";
-import { createDatabase, type TestDatabase } from "@hawser/testkit/database.ts";
+import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
 import { request, type Reply } from "@hawser/testkit/caller.ts";
 import { createTestOrganization } from "@hawser/testkit/organization.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { createToyTables, startToyProduct, type ToyProduct } from "@hawser/testkit/toy-product.ts";
-import { openDatabase, type Database } from "../postgres/database.ts";
+import type { Database } from "../postgres/database.ts";
 
-let testDatabase: TestDatabase;
+let service: ServiceDatabase;
 let database: Database;
 let key: string;
 const pepper = randomBytes(32);
 
 before(async () => {
-  testDatabase = await createDatabase();
-  await createToyTables(testDatabase.url);
-  database = openDatabase({
-    url: testDatabase.url,
-    connections: 20,
-    patienceMs: 5_000,
-    onIdleError: () => {},
-  });
+  service = await openServiceDatabase({ connections: 20 });
+  ({ database } = service);
+  await createToyTables(service.url);
   key = (await createTestOrganization(database, "Toys", "toy@toys.example")).keys.owner;
 });
 
 after(async () => {
-  await database[Symbol.asyncDispose]();
-  await testDatabase[Symbol.asyncDispose]();
+  await service[Symbol.asyncDispose]();
 });
 
 function call(
@@ -214,7 +208,7 @@ test("no one-time secret, idempotency key or body lies readable in an idempotenc
   await using toy = await startToyProduct({ database, pepper });
   await call(toy, "add_one", { name: "canary-name" }, "canary-key");
   const rows = await ownerSql<{ row: string; outcome: Buffer | null }>(
-    testDatabase.url,
+    service.url,
     "SELECT row_to_json(i)::text AS row, outcome FROM idempotency i",
   );
   assert.ok(rows.length > 0);
@@ -226,7 +220,7 @@ test("no one-time secret, idempotency key or body lies readable in an idempotenc
 
 async function expireLeases(): Promise<void> {
   await ownerSql(
-    testDatabase.url,
+    service.url,
     "UPDATE idempotency SET lease_until = hawser_now() - interval '1 second' WHERE state = 'running'",
   );
 }

@@ -6,37 +6,31 @@ import { after, before, beforeEach, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Refusal, parseId } from "@hawser/contract";
 import { moveClock } from "@hawser/testkit/clock.ts";
-import { createDatabase, type TestDatabase } from "@hawser/testkit/database.ts";
+import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
 import { createTestOrganization } from "@hawser/testkit/organization.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
-import { openDatabase, type Database } from "../postgres/database.ts";
+import type { Database } from "../postgres/database.ts";
 import { issuePairingToken, redeemPairingToken } from "./pairing.ts";
 import { insertInstance } from "./store.ts";
 
 const tries = 200;
 const processes = 3;
 
-let testDatabase: TestDatabase;
+let service: ServiceDatabase;
 let database: Database;
 let organizationId: string;
 
 before(async () => {
-  testDatabase = await createDatabase();
-  database = openDatabase({
-    url: testDatabase.url,
-    connections: 4,
-    patienceMs: 5_000,
-    onIdleError: () => {},
-  });
+  service = await openServiceDatabase();
+  ({ database } = service);
   const made = await createTestOrganization(database, "Acme", "ada@acme.example");
   organizationId = parseId("organization", made.organizationId)!;
 });
 
-beforeEach(() => moveClock(testDatabase.url, 0));
+beforeEach(() => moveClock(service.url, 0));
 
 after(async () => {
-  await database[Symbol.asyncDispose]();
-  await testDatabase[Symbol.asyncDispose]();
+  await service[Symbol.asyncDispose]();
 });
 
 async function newToken(instanceId?: string): Promise<{ token: string; instanceId: string }> {
@@ -53,7 +47,7 @@ const refused = (error: unknown) => error instanceof Refusal && error.code === "
 test(`of ${tries} parallel redemptions over ${processes} processes exactly one wins, and each is in the audit trail`, async () => {
   const { token } = await newToken();
   const children = Array.from({ length: processes }, () =>
-    fork(fileURLToPath(import.meta.resolve("@hawser/testkit/redeem-many.ts")), [testDatabase.url]),
+    fork(fileURLToPath(import.meta.resolve("@hawser/testkit/redeem-many.ts")), [service.url]),
   );
   await Promise.all(children.map((child) => once(child, "message")));
   // All processes hold their connections and start at the same word.
@@ -74,7 +68,7 @@ test(`of ${tries} parallel redemptions over ${processes} processes exactly one w
     tries - 1,
   );
   const trail = await ownerSql<{ outcome: string; count: string }>(
-    testDatabase.url,
+    service.url,
     `SELECT outcome, count(*) FROM audit_entries WHERE action = 'pair_host' GROUP BY outcome ORDER BY outcome`,
   );
   assert.deepEqual(trail, [
@@ -87,9 +81,9 @@ test(`of ${tries} parallel redemptions over ${processes} processes exactly one w
 test("a token works at 14:59 and not at 15:01, by the database's clock", async () => {
   const early = await newToken();
   const late = await newToken();
-  await moveClock(testDatabase.url, 15 * 60 - 1);
+  await moveClock(service.url, 15 * 60 - 1);
   assert.equal((await redeem(early.token)).instanceId, early.instanceId);
-  await moveClock(testDatabase.url, 15 * 60 + 1);
+  await moveClock(service.url, 15 * 60 + 1);
   await assert.rejects(redeem(late.token), refused);
 });
 
@@ -110,7 +104,7 @@ test("a token that was never made, or was mistyped, is refused like any other", 
 test("the token itself is nowhere in the database", async () => {
   const { token } = await newToken();
   const rows = await ownerSql<{ row: string }>(
-    testDatabase.url,
+    service.url,
     `SELECT row_to_json(t)::text AS row FROM pairing_tokens t`,
   );
   assert.ok(rows.length > 0 && rows.every(({ row }) => !row.includes(token)));

@@ -2,25 +2,20 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { parseId } from "@hawser/contract";
-import { createDatabase, type TestDatabase } from "@hawser/testkit/database.ts";
+import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
 import { createTestOrganization } from "@hawser/testkit/organization.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { DatabaseUnavailable, LockTimeout, openDatabase, type Database } from "./database.ts";
 import { query, statement, systemStatement } from "./statement.ts";
 
-let testDatabase: TestDatabase;
+let service: ServiceDatabase;
 let database: Database;
 let acme: string;
 let globex: string;
 
 before(async () => {
-  testDatabase = await createDatabase();
-  database = openDatabase({
-    url: testDatabase.url,
-    connections: 4,
-    patienceMs: 1_000,
-    onIdleError: () => {},
-  });
+  service = await openServiceDatabase({ patienceMs: 1_000 });
+  ({ database } = service);
   const make = async (name: string) =>
     parseId(
       "organization",
@@ -31,8 +26,7 @@ before(async () => {
 });
 
 after(async () => {
-  await database[Symbol.asyncDispose]();
-  await testDatabase[Symbol.asyncDispose]();
+  await service[Symbol.asyncDispose]();
 });
 
 const allInstances = statement<{ name: string }>(`SELECT name FROM instances ORDER BY name`);
@@ -48,7 +42,7 @@ test("a statement that forgets the organization still sees only the tenant's row
 });
 
 test("the role that serves callers sees nothing at all unless it says for whom", async () => {
-  const asApp = new URL(testDatabase.url);
+  const asApp = new URL(service.url);
   asApp.searchParams.set("options", "-c role=hawser_app");
   for (const table of ["organizations", "instances", "api_keys", "sessions", "audit_entries"]) {
     assert.deepEqual(await ownerSql(asApp.href, `SELECT * FROM ${table}`), [], table);
@@ -83,7 +77,7 @@ test("neither role can read the other's business: callers no secrets, the system
 
 test("every tenant table has row-level security", async () => {
   const bare = await ownerSql(
-    testDatabase.url,
+    service.url,
     `SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'organization_id'
       WHERE c.relkind IN ('r', 'p') AND NOT c.relrowsecurity AND c.relnamespace = 'public'::regnamespace`,
   );
@@ -92,7 +86,7 @@ test("every tenant table has row-level security", async () => {
 
 test("no column has an enum type: under row-level security they cannot use an index", async () => {
   assert.deepEqual(
-    await ownerSql(testDatabase.url, `SELECT typname FROM pg_type WHERE typtype = 'e'`),
+    await ownerSql(service.url, `SELECT typname FROM pg_type WHERE typtype = 'e'`),
     [],
   );
 });
@@ -130,7 +124,7 @@ test("values of every kind arrive as they were sent", async () => {
 
 test("a failed batch leaves its connection fit for the next, prepared statements and all", async () => {
   const alone = openDatabase({
-    url: testDatabase.url,
+    url: service.url,
     connections: 1,
     patienceMs: 1_000,
     onIdleError: () => {},
@@ -211,7 +205,7 @@ test("a database that is not there is unavailable", async () => {
 
 test("ids sort by when the database made them", async () => {
   const [row] = await ownerSql<{ ordered: boolean; version: string }>(
-    testDatabase.url,
+    service.url,
     `SELECT array_agg(id ORDER BY n) = array_agg(id ORDER BY id) AS ordered, min(substring(id::text, 15, 1)) AS version
        FROM (SELECT n, hawser_new_id() AS id, pg_sleep(0.0001) FROM generate_series(1, 500) n) made`,
   );

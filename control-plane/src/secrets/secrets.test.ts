@@ -1,32 +1,26 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { createDatabase } from "@hawser/testkit/database.ts";
+import { openServiceDatabase } from "@hawser/testkit/service-database.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { ConfigError } from "../config.ts";
-import { openDatabase } from "../postgres/database.ts";
 import { randomSecret } from "./secrets.ts";
 
 test("a secret is made once, is the same for every node, and lies wrapped", async () => {
-  await using testDatabase = await createDatabase();
-  await using database = openDatabase({
-    url: testDatabase.url,
-    connections: 2,
-    patienceMs: 5_000,
-    onIdleError: () => {},
-  });
+  await using service = await openServiceDatabase();
+  const { database } = service;
   const masterKey = randomBytes(32);
   const nodes = await Promise.all(
     Array.from({ length: 5 }, () => randomSecret(database.system, masterKey, "a")),
   );
   assert.equal(new Set(nodes.map((secret) => secret.toString("hex"))).size, 1);
   assert.notDeepEqual(await randomSecret(database.system, masterKey, "b"), nodes[0]);
-  const rows = await ownerSql<{ wrapped: Buffer }>(testDatabase.url, "SELECT wrapped FROM secrets");
+  const rows = await ownerSql<{ wrapped: Buffer }>(service.url, "SELECT wrapped FROM secrets");
   assert.ok(rows.every(({ wrapped }) => !wrapped.includes(nodes[0]!)));
   await assert.rejects(randomSecret(database.system, randomBytes(32), "a"), ConfigError);
   // A wrapped secret moved to another name does not open there.
   await ownerSql(
-    testDatabase.url,
+    service.url,
     "UPDATE secrets SET wrapped = (SELECT wrapped FROM secrets WHERE name = 'a') WHERE name = 'b'",
   );
   await assert.rejects(randomSecret(database.system, masterKey, "b"), ConfigError);

@@ -2,33 +2,27 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { request } from "@hawser/testkit/caller.ts";
-import { createDatabase, type TestDatabase } from "@hawser/testkit/database.ts";
+import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
 import { createTestOrganization, type TestOrganization } from "@hawser/testkit/organization.ts";
 import { createToyTables, startToyProduct, type ToyProduct } from "@hawser/testkit/toy-product.ts";
-import { openDatabase, type Database } from "../postgres/database.ts";
+import type { Database } from "../postgres/database.ts";
 
-let testDatabase: TestDatabase;
+let service: ServiceDatabase;
 let database: Database;
 let organization: TestOrganization;
 let toy: ToyProduct;
 
 before(async () => {
-  testDatabase = await createDatabase();
-  await createToyTables(testDatabase.url);
-  database = openDatabase({
-    url: testDatabase.url,
-    connections: 4,
-    patienceMs: 5_000,
-    onIdleError: () => {},
-  });
+  service = await openServiceDatabase();
+  ({ database } = service);
+  await createToyTables(service.url);
   organization = await createTestOrganization(database, "Toys", "toy@toys.example");
   toy = await startToyProduct({ database });
 });
 
 after(async () => {
   await toy[Symbol.asyncDispose]();
-  await database[Symbol.asyncDispose]();
-  await testDatabase[Symbol.asyncDispose]();
+  await service[Symbol.asyncDispose]();
 });
 
 function call(path: string, body?: unknown, key = organization.keys.owner) {

@@ -1,0 +1,29 @@
+// A fresh database together with the service's own way into it, for tests below the HTTP door.
+import { openDatabase, type Database } from "@hawser/control-plane/postgres/database.ts";
+import { createDatabase } from "./database.ts";
+
+export interface ServiceDatabase extends AsyncDisposable {
+  /** Connects as the owner of the tables. */
+  url: string;
+  database: Database;
+}
+
+export async function openServiceDatabase(
+  settings: { connections?: number; patienceMs?: number } = {},
+): Promise<ServiceDatabase> {
+  const made = await createDatabase();
+  const database = openDatabase({
+    url: made.url,
+    connections: settings.connections ?? 4,
+    patienceMs: settings.patienceMs ?? 5_000,
+    onIdleError: () => {},
+  });
+  return {
+    url: made.url,
+    database,
+    async [Symbol.asyncDispose]() {
+      await database[Symbol.asyncDispose]();
+      await made[Symbol.asyncDispose]();
+    },
+  };
+}
