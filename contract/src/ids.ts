@@ -20,7 +20,7 @@ export const idPrefixes = {
 export type IdKind = keyof typeof idPrefixes;
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
-const digits = new Map([...alphabet].map((letter, value) => [letter, BigInt(value)]));
+const digits = new Map([...alphabet].map((letter, value) => [letter, value]));
 
 /** Shows a stored UUID as the id callers see. Runs for every id of every listed row, so no BigInt. */
 export function formatId(kind: IdKind, uuid: string): string {
@@ -52,14 +52,25 @@ function hexValue(code: number): number {
 export function parseId(kind: IdKind, text: string): string | null {
   const prefix = `${idPrefixes[kind]}_`;
   if (text.length !== prefix.length + 26 || !text.startsWith(prefix)) return null;
-  let value = 0n;
-  for (const letter of text.slice(prefix.length)) {
-    const digit = digits.get(letter);
+  let hex = "";
+  let pending = 0;
+  let bits = 0;
+  for (let i = prefix.length; i < text.length; i++) {
+    const digit = digits.get(text.charAt(i));
     if (digit === undefined) return null;
-    value = (value << 5n) | digit;
+    pending = (pending << 5) | digit;
+    bits += 5;
+    if (i === prefix.length) {
+      // The first letter holds two zero bits and the first three of the 128.
+      if (digit > 7) return null;
+      bits = 3;
+    }
+    while (bits >= 4) {
+      bits -= 4;
+      hex += (pending >> bits).toString(16);
+      pending &= (1 << bits) - 1;
+    }
   }
-  if (value >> 128n !== 0n) return null;
-  const hex = value.toString(16).padStart(32, "0");
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 

@@ -33,17 +33,20 @@ interface RowCollector {
 }
 type NewRowCollector = new (mode: undefined, types: pg.CustomTypesConfig) => RowCollector;
 
-/** The statements each connection has prepared, by name. */
-const prepared = new WeakMap<WireConnection, Set<string>>();
+/**
+ * What each connection has prepared, by name, with the columns a statement yields. PostgreSQL never
+ * changes those under a prepared statement, so they are asked for once.
+ */
+const prepared = new WeakMap<WireConnection, Map<string, { columns: unknown }>>();
 
 class Batch {
   private readonly queries: Query<unknown>[];
   private readonly settle: (error: Error | null, results: Rows[]) => void;
   private readonly results: Rows[] = [];
-  private collector: RowCollector | undefined;
+  private known = new Map<string, { columns: unknown }>();
   private newlyPrepared: string[] = [];
-  private failure: Error | undefined;
-  private connection: WireConnection | undefined;
+  private collector: RowCollector | undefined;
+  private failed = false;
 
   constructor(queries: Query<unknown>[], settle: (error: Error | null, results: Rows[]) => void) {
     this.queries = queries;
@@ -51,22 +54,22 @@ class Batch {
   }
 
   submit(connection: WireConnection): null {
-    this.connection = connection;
-    let known = prepared.get(connection);
-    if (!known) prepared.set(connection, (known = new Set()));
+    this.known = prepared.get(connection) ?? new Map<string, { columns: unknown }>();
+    prepared.set(connection, this.known);
     connection.stream.cork();
     for (const { statement, values } of this.queries) {
       const { name, text } = statement;
-      if (!known.has(name)) {
+      const isNew = !this.known.has(name);
+      if (isNew) {
         // A batch that failed may or may not have got as far as preparing it: closing first makes
         // preparing it again right in both cases.
         connection.close({ type: "S", name });
         connection.parse({ name, text });
-        known.add(name);
+        this.known.set(name, { columns: [] });
         this.newlyPrepared.push(name);
       }
       connection.bind({ portal: "", statement: name, values, valueMapper: toWire });
-      connection.describe({ type: "P", name: "" });
+      if (isNew) connection.describe({ type: "P", name: "" });
       connection.execute({ portal: "", rows: 0 });
     }
     connection.sync();
@@ -75,12 +78,20 @@ class Batch {
   }
 
   handleRowDescription(message: { fields: unknown }): void {
-    this.collector = new (pg.Result as unknown as NewRowCollector)(undefined, columnTypes);
-    this.collector.addFields(message.fields);
+    this.running().columns = message.fields;
   }
 
   handleDataRow(message: { fields: unknown }): void {
-    this.collector?.addRow(this.collector.parseRow(message.fields));
+    if (!this.collector) {
+      this.collector = new (pg.Result as unknown as NewRowCollector)(undefined, columnTypes);
+      this.collector.addFields(this.running().columns);
+    }
+    this.collector.addRow(this.collector.parseRow(message.fields));
+  }
+
+  /** The statement whose answer is arriving: answers come in the order of the queries. */
+  private running(): { columns: unknown } {
+    return this.known.get(this.queries[this.results.length]!.statement.name)!;
   }
 
   handleCommandComplete(): void {
@@ -94,14 +105,14 @@ class Batch {
 
   // After an error the server skips to the Sync already sent, and then says it is ready.
   handleError(error: Error): void {
-    this.failure ??= error;
-    const known = this.connection && prepared.get(this.connection);
-    for (const name of this.newlyPrepared) known?.delete(name);
-    this.settle(this.failure, []);
+    if (this.failed) return;
+    this.failed = true;
+    for (const name of this.newlyPrepared) this.known.delete(name);
+    this.settle(error, []);
   }
 
   handleReadyForQuery(): void {
-    if (!this.failure) this.settle(null, this.results);
+    if (!this.failed) this.settle(null, this.results);
   }
 }
 

@@ -95,6 +95,9 @@ function openPool(settings: DatabaseSettings, role: string, max: number): pg.Poo
     application_name: `hawser ${role}`,
     options: [
       `-c role=${role}`,
+      // Every statement is written for one index, whatever its values. Left to itself PostgreSQL plans
+      // the listings anew at each call, because it cannot know how small their LIMIT is (decision 0004).
+      "-c plan_cache_mode=force_generic_plan",
       `-c statement_timeout=${settings.patienceMs}`,
       `-c idle_in_transaction_session_timeout=${settings.patienceMs * 2}`,
       "-c TimeZone=UTC",

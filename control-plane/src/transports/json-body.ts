@@ -3,6 +3,8 @@ import { Refusal } from "@hawser/contract";
 
 export const largestBody = 8 * 1024 * 1024;
 
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
 export async function readJsonBody(request: Request): Promise<unknown> {
   const type = request.headers.get("content-type") ?? "";
   if (!/^application\/json\s*(;|$)/i.test(type)) {
@@ -20,7 +22,7 @@ export async function readJsonBody(request: Request): Promise<unknown> {
   }
   const bytes = await readBytes(request);
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as unknown;
+    return JSON.parse(utf8.decode(bytes)) as unknown;
   } catch {
     throw new Refusal(
       "invalid_input",

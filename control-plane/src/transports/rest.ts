@@ -8,23 +8,11 @@ import { publishedSchemas } from "../dispatch/published-schema.ts";
 import type { RateState } from "../dispatch/token-bucket.ts";
 import { readJsonBody } from "./json-body.ts";
 
+const actionPrefix = "/api/rest/actions/";
+
 export function restTransport(dispatcher: Dispatcher): Hono {
   const app = new Hono();
-  const actionPath = "/api/rest/actions/*";
-
-  app.post(actionPath, async (c) => {
-    const id = callId(c);
-    // The caller can quote it, and it finds the call in the logs and the audit trail.
-    c.header("X-Request-Id", id);
-    const answer = await dispatcher.dispatch(c.req.header("authorization"), {
-      action: actionName(c),
-      body: () => readJsonBody(c.req.raw),
-      idempotencyKey: c.req.header("idempotency-key"),
-      callId: id,
-      transport: "rest",
-    });
-    return respond(c, answer);
-  });
+  const actionPath = `${actionPrefix}*`;
 
   app.get("/api/rest/actions", async (c) => {
     const listing = await dispatcher.list(c.req.header("authorization"));
@@ -40,19 +28,25 @@ export function restTransport(dispatcher: Dispatcher): Hono {
     return c.json({ actions });
   });
 
-  app.all(actionPath, (c) => respond(c, notAllowed(c, "POST")));
+  // Before the actions' own path, which matches this one too.
   app.all("/api/rest/actions", (c) => respond(c, notAllowed(c, "GET")));
-  return app;
-}
 
-/** The name as it stands in the path; one that does not even decode is a name no action has. */
-function actionName(c: Context): string {
-  const raw = new URL(c.req.url).pathname.slice("/api/rest/actions/".length);
-  try {
-    return decodeURIComponent(raw);
-  } catch {
-    return raw;
-  }
+  app.post(actionPath, async (c) => {
+    const id = callId(c);
+    // The caller can quote it, and it finds the call in the logs and the audit trail.
+    c.header("X-Request-Id", id);
+    const answer = await dispatcher.dispatch(c.req.header("authorization"), {
+      action: c.req.path.slice(actionPrefix.length),
+      body: () => readJsonBody(c.req.raw),
+      idempotencyKey: c.req.header("idempotency-key"),
+      callId: id,
+      transport: "rest",
+    });
+    return respond(c, answer);
+  });
+
+  app.all(actionPath, (c) => respond(c, notAllowed(c, "POST")));
+  return app;
 }
 
 /** A caller's own request id is kept when it is one line of plain letters, so that traces join up. */

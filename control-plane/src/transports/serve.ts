@@ -54,7 +54,7 @@ export function createHttpServer({ product, dispatcher, baseUrl, unready }: Door
       ),
     }),
   );
-  const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  const listener = getRequestListener(app.fetch);
   const server = createServer((request, response) => void listener(request, response));
   // A client that never finishes its request must not hold a socket for ever.
   server.requestTimeout = 60_000;

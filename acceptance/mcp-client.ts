@@ -1,0 +1,37 @@
+// A real MCP client with a key, whose requests count as the scenario's.
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { requestCounter, type Reply } from "@hawser/testkit/caller.ts";
+
+export async function connectMcp(baseUrl: string, key: string): Promise<Client & AsyncDisposable> {
+  const transport = new StreamableHTTPClientTransport(new URL("/api/mcp", baseUrl), {
+    requestInit: { headers: { authorization: `Bearer ${key}` } },
+    fetch: countedFetch,
+  });
+  const client = new Client({ name: "acceptance", version: "1.0.0" });
+  await client.connect(transport);
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
+}
+
+async function countedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
+  const response = await fetch(url, init);
+  const counted = requestCounter.getStore();
+  if (!counted) return response;
+  counted.requests += 1;
+  const { status, headers } = response;
+  // A stream that the client keeps open has no end to wait for; answers to a POST have one.
+  if (init?.method !== "POST") return response;
+  const text = await response.clone().text();
+  counted.replies.push({ status, headers, text, body: messageIn(text) } satisfies Reply);
+  return response;
+}
+
+/** The message of an answer, which comes as JSON or as the one event of a stream. */
+function messageIn(text: string): unknown {
+  const json = /^data: (.*)$/m.exec(text)?.[1] ?? text;
+  return json === "" ? undefined : (JSON.parse(json) as unknown);
+}
+
+/** The names of all tools this client is offered. */
+export async function toolNames(client: Client): Promise<string[]> {
+  return (await client.listTools()).tools.map(({ name }) => name).sort();
+}

@@ -1,0 +1,127 @@
+// The frame of every acceptance test: a sentence of behaviour, the requirements it shows kept, and
+// a body that talks to a world of real processes. One world per test file.
+//
+// Each scenario writes down what it has proven, and what it received is searched afterwards for
+// what no answer may show.
+import assert from "node:assert/strict";
+import { appendFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { after, before, test } from "node:test";
+import { request, requestCounter, type Caller } from "@hawser/testkit/caller.ts";
+import { startWorld, type World, type WorldOptions } from "@hawser/testkit/world.ts";
+import { Leaks } from "./leaks.ts";
+import { notBuilt } from "./not-built.ts";
+import type { RequirementId } from "./requirements.ts";
+
+export interface Context {
+  world: World;
+  /** The first organization's own key, with every permission. */
+  caller: Caller;
+  /** The second organization's. */
+  stranger: Caller;
+}
+
+let world: World | undefined;
+const leaks = new Leaks();
+
+/** Starts this file's world before its first scenario, and takes it down after the last. */
+export function useWorld(options: WorldOptions = {}): void {
+  before(async () => {
+    const started = await startWorld(options);
+    for (const { keys } of started.organizations) Object.values(keys).forEach((k) => leaks.know(k));
+    const makeKey: World["makeKey"] = async (...wanted) => {
+      const key = await started.makeKey(...wanted);
+      leaks.know(key);
+      return key;
+    };
+    world = { ...started, makeKey };
+  });
+  after(async () => {
+    if (!world) return;
+    await using ending = world;
+    await searchLogs(ending);
+  });
+}
+
+export function scenario(
+  name: string,
+  ids: readonly RequirementId[],
+  body: (context: Context) => Promise<void>,
+): void {
+  test(name, async () => {
+    assert.ok(world, "useWorld() comes before the first scenario");
+    const seen = { requests: 0, replies: [] };
+    const context = {
+      world,
+      caller: world.caller,
+      stranger: world.callerFor(world.organizations[1].keys.owner),
+    };
+    let passed = false;
+    try {
+      await requestCounter.run(seen, () => body(context));
+      passed = true;
+    } finally {
+      writeProof({ test: name, ids, requests: seen.requests, passed });
+    }
+    const found = leaks.search(seen.replies);
+    writeProof({
+      test: `${name} (its answers searched)`,
+      ids: ["general.error.no_internals", "auth.key.secret"],
+      requests: seen.requests,
+      passed: found.length === 0,
+    });
+    assert.deepEqual(found, []);
+  });
+}
+
+/**
+ * For requirements whose probe speaks of every action of the interface: cited from the day on which
+ * all of them are built, and not before.
+ */
+export function whenAllAreBuilt(...ids: RequirementId[]): RequirementId[] {
+  return notBuilt.length === 0 ? ids : [];
+}
+
+/** Asks again until the answer is the wanted one, and fails when it is not in time. */
+export async function until<T>(
+  what: string,
+  deadlineMs: number,
+  ask: () => Promise<T>,
+  wanted: (answer: T) => boolean,
+): Promise<T> {
+  const deadline = performance.now() + deadlineMs;
+  for (;;) {
+    const answer = await ask();
+    if (wanted(answer)) return answer;
+    assert.ok(performance.now() < deadline, `${what} within ${deadlineMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** What operators see must not hold what callers keep secret either. */
+async function searchLogs({ nodes }: World): Promise<void> {
+  const texts = nodes.flatMap((node) => node.log.map((line) => JSON.stringify(line)));
+  const alive = nodes.filter(
+    ({ process }) => process.exitCode === null && process.signalCode === null,
+  );
+  for (const { metricsUrl } of alive) texts.push((await request(metricsUrl, "/metrics")).text);
+  const found = leaks.searchTexts(texts);
+  writeProof({
+    test: `${basename(process.argv[1] ?? "")}: logs and metrics searched`,
+    ids: ["auth.key.secret"],
+    requests: nodes.length,
+    passed: found.length === 0,
+  });
+  assert.deepEqual(found, []);
+}
+
+function writeProof(proof: {
+  test: string;
+  ids: readonly RequirementId[];
+  requests: number;
+  passed: boolean;
+}): void {
+  const directory = process.env["HAWSER_PROOFS"];
+  if (!directory) return;
+  appendFileSync(join(directory, `${process.pid}.jsonl`), `${JSON.stringify(proof)}\n`);
+}

@@ -1,0 +1,313 @@
+// Who may use the service: keys, members and settings. None of it is in the interface's document;
+// these are extensions, so no requirement is cited.
+import assert from "node:assert/strict";
+import { permissionNames, roles } from "@hawser/contract";
+import type { Caller } from "@hawser/testkit/caller.ts";
+import { assertInvalid, assertRefused, refusalOf } from "../refusal.ts";
+import { scenario, until, useWorld, type Context } from "../scenario.ts";
+
+useWorld();
+
+const organizationKey = (permissions: (typeof permissionNames)[number][], name = "a key") => ({
+  name,
+  scope: "organization" as const,
+  permissions,
+});
+
+let emails = 0;
+const newEmail = () => `person${++emails}@acme.example`;
+
+/** A new member, and a caller with a key of theirs that has every permission of their role. */
+async function newMember({ caller, world }: Context, role: keyof typeof roles) {
+  const member = await caller.add_member({ email: newEmail(), role });
+  const { key } = await caller.create_api_key({
+    name: `key of a ${role}`,
+    scope: "user",
+    userId: member.userId,
+    permissions: [...roles[role]],
+  });
+  return { ...member, key, as: world.callerFor(key) };
+}
+
+scenario("A key can ask whose it is and what it may do", [], async ({ world }) => {
+  const [{ organizationId, userId, keys }] = world.organizations;
+  const owner = await world.callerFor(keys.owner).whoami({});
+  assert.deepEqual(owner.organization, { organizationId, name: "Acme" });
+  assert.deepEqual([...owner.permissions].sort(), [...permissionNames].sort());
+  const member = await world.callerFor(keys.member).whoami({});
+  assert.deepEqual(member.user, { userId, name: "ada@acme.example" });
+  assert.deepEqual([...member.permissions].sort(), [...roles.member].sort());
+  const none = await world.callerFor(await world.makeKey(world.organizations[0], [])).whoami({});
+  assert.deepEqual(none.permissions, []);
+});
+
+scenario("A new key works at once, and is shown this once", [], async ({ caller, world }) => {
+  const made = await caller.create_api_key(organizationKey(["instances:view"], "shown once"));
+  assert.ok(made.key.startsWith("hwk_"));
+  assert.deepEqual(made.apiKey.permissions, ["instances:view"]);
+  assert.deepEqual([made.apiKey.expiresAt, made.apiKey.revokedAt], [null, null]);
+  const user = world.callerFor(made.key);
+  assert.equal((await user.try("list_instances")).status, 200);
+  assertRefused(await user.try("list_sessions"), 403, "forbidden");
+  const listing = await caller.try("list_api_keys");
+  assert.ok(!listing.text.includes(made.key.slice(made.key.lastIndexOf("_") + 1)));
+  const { apiKeys } = await caller.list_api_keys({});
+  const found = apiKeys.find(({ apiKeyId }) => apiKeyId === made.apiKey.apiKeyId);
+  assert.equal(found?.name, "shown once");
+  assert.equal(found?.createdBy?.id, (await caller.whoami({})).apiKeyId);
+});
+
+scenario("A key's record tells when it was last used", [], async ({ caller, world }) => {
+  const made = await caller.create_api_key(organizationKey(["instances:view"], "used"));
+  assert.equal(made.apiKey.lastUsedAt, null);
+  await world.callerFor(made.key).whoami({});
+  await until(
+    "the use is noted",
+    12_000,
+    () => caller.list_api_keys({}),
+    ({ apiKeys }) =>
+      apiKeys.some((k) => k.apiKeyId === made.apiKey.apiKeyId && k.lastUsedAt !== null),
+  );
+});
+
+scenario("A key cannot be made with a body that makes no sense", [], async ({ caller }) => {
+  const good = organizationKey(["instances:view"]);
+  const bad: [object, string][] = [
+    [{ ...good, name: "" }, "name"],
+    [{ ...good, name: "n".repeat(121) }, "name"],
+    [{ ...good, permissions: [] }, "permissions"],
+    [{ ...good, permissions: ["instances:view", "instances:view"] }, "permissions"],
+    [{ ...good, permissions: ["everything"] }, "permissions[0]"],
+    [{ ...good, scope: "agent" }, "scope"],
+    [{ ...good, userId: "usr_x" }, "userId"],
+    [{ ...good, expiresAt: "soon" }, "expiresAt"],
+    [{ ...good, expiresAt: "2099-01-01T00:00:00" }, "expiresAt"],
+    [{ ...good, expiresAt: "2001-01-01T00:00:00Z" }, "expiresAt"],
+  ];
+  const before = (await caller.list_api_keys({})).apiKeys.length;
+  for (const [body, field] of bad) {
+    assertInvalid(await caller.try("create_api_key", body), field, JSON.stringify(body));
+  }
+  assert.equal((await caller.list_api_keys({})).apiKeys.length, before);
+});
+
+scenario("Nobody makes a key that can do more than they can", [], async ({ caller, world }) => {
+  const [organization] = world.organizations;
+  const narrow = world.callerFor(
+    await world.makeKey(organization, ["access:edit", "instances:view"]),
+  );
+  const wide = organizationKey(["instances:view", "sessions:edit"]);
+  const refused = assertRefused(await narrow.try("create_api_key", wide), 403, "forbidden");
+  assert.equal(refused.fields?.[0]?.field, "permissions");
+  await narrow.create_api_key(organizationKey(["instances:view"]));
+  // Rotating a stronger key would hand it over.
+  const strong = await caller.create_api_key(organizationKey(["sessions:edit"], "strong"));
+  const { apiKeyId } = strong.apiKey;
+  assertRefused(await narrow.try("rotate_api_key", { apiKeyId }), 403, "forbidden");
+  assert.equal((await world.callerFor(strong.key).try("whoami")).status, 200);
+  const promotion = { email: newEmail(), role: "owner" };
+  assertRefused(await narrow.try("add_member", promotion), 403, "forbidden");
+});
+
+scenario("A user's key never exceeds the user's role", [], async (context) => {
+  const { caller, world } = context;
+  const viewer = await newMember(context, "viewer");
+  assert.deepEqual((await viewer.as.whoami({})).permissions, [...roles.viewer]);
+  const beyond = {
+    name: "beyond",
+    scope: "user",
+    userId: viewer.userId,
+    permissions: ["instances:view", "instances:edit"],
+  };
+  assertInvalid(await caller.try("create_api_key", beyond), "permissions");
+  // Even a row that says more gets no more.
+  const options = { userId: viewer.userId };
+  const wide = await world.makeKey(world.organizations[0], permissionNames, options);
+  const as = world.callerFor(wide);
+  assert.deepEqual((await as.whoami({})).permissions, [...roles.viewer]);
+  assertRefused(await as.try("create_instance", { name: "x" }), 403, "forbidden");
+});
+
+scenario("A key for a user needs to know which", [], async ({ caller, world }) => {
+  const body = { name: "whose", scope: "user", permissions: ["instances:view"] };
+  assertRefused(await caller.try("create_api_key", body), 409, "user_key_required");
+  const unknown = { ...body, userId: "no such id" };
+  assertRefused(await caller.try("create_api_key", unknown), 404, "not_found");
+  const [organization] = world.organizations;
+  const ada = world.callerFor(
+    await world.makeKey(organization, permissionNames, { userId: organization.userId }),
+  );
+  const own = await ada.create_api_key({ ...body, scope: "user", permissions: ["instances:view"] });
+  assert.equal(own.apiKey.user?.userId, organization.userId);
+});
+
+scenario(
+  "A rotated key's former secret works on for the overlap, and the new one at once",
+  [],
+  async ({ caller, world }) => {
+    const made = await caller.create_api_key(organizationKey(["instances:view"], "turning"));
+    const { apiKeyId } = made.apiKey;
+    const before = Date.now();
+    const rotated = await caller.rotate_api_key({ apiKeyId });
+    assert.notEqual(rotated.key, made.key);
+    assert.deepEqual(rotated.apiKey.permissions, made.apiKey.permissions);
+    assert.equal(rotated.apiKey.name, "turning");
+    for (const key of [made.key, rotated.key]) {
+      assert.equal((await world.callerFor(key).try("list_instances")).status, 200);
+    }
+    const minutes = (Date.parse(rotated.previousExpiresAt) - before) / 60_000;
+    assert.ok(Math.abs(minutes - 60) < 0.2, `${minutes} minutes`);
+  },
+);
+
+scenario("A rotation without overlap ends the former secret", [], async ({ caller, world }) => {
+  const made = await caller.create_api_key(organizationKey(["instances:view"], "cut"));
+  const { apiKeyId } = made.apiKey;
+  const rotated = await caller.rotate_api_key({ apiKeyId, overlapMinutes: 0 });
+  assert.equal((await world.callerFor(made.key).try("whoami")).status, 401);
+  assert.equal((await world.callerFor(rotated.key).try("whoami")).status, 200);
+  assertRefused(await caller.try("rotate_api_key", { apiKeyId }), 404, "not_found");
+  for (const overlapMinutes of [-1, 1441, 1.5, "5", null]) {
+    const reply = await caller.try("rotate_api_key", { apiKeyId, overlapMinutes });
+    assertInvalid(reply, "overlapMinutes", String(overlapMinutes));
+  }
+});
+
+scenario("A rotation never lengthens a key's life", [], async ({ caller }) => {
+  const expiresAt = new Date(Date.now() + 30 * 60_000).toISOString();
+  const made = await caller.create_api_key({ ...organizationKey(["instances:view"]), expiresAt });
+  const { apiKeyId } = made.apiKey;
+  const rotated = await caller.rotate_api_key({ apiKeyId, overlapMinutes: 1440 });
+  assert.equal(Date.parse(rotated.previousExpiresAt), Date.parse(expiresAt));
+  assert.equal(Date.parse(rotated.apiKey.expiresAt!), Date.parse(expiresAt));
+});
+
+scenario("A revoked key is refused at once and no longer listed", [], async ({ caller, world }) => {
+  const made = await caller.create_api_key(organizationKey(["instances:view"], "gone"));
+  const { apiKeyId } = made.apiKey;
+  const revoked = world.callerFor(made.key);
+  assert.equal((await revoked.try("whoami")).status, 200);
+  const record = await caller.revoke_api_key({ apiKeyId });
+  assert.notEqual(record.revokedAt, null);
+  assert.equal((await revoked.try("whoami")).status, 401);
+  const { apiKeys } = await caller.list_api_keys({});
+  assert.ok(apiKeys.every((key) => key.apiKeyId !== apiKeyId));
+  assertRefused(await caller.try("rotate_api_key", { apiKeyId }), 404, "not_found");
+});
+
+scenario("A member is added once, whatever the case of the address", [], async ({ caller }) => {
+  const email = newEmail();
+  const member = await caller.add_member({ email, name: "Pat", role: "member" });
+  assert.deepEqual([member.email, member.name, member.role], [email, "Pat", "member"]);
+  const again = { email: email.toUpperCase(), role: "viewer" };
+  assertRefused(await caller.try("add_member", again), 409, "already_exists");
+  const { members } = await caller.list_members({});
+  assert.equal(members.filter(({ userId }) => userId === member.userId).length, 1);
+  for (const bad of ["", "x", "a@", `${"x".repeat(250)}@acme.example`]) {
+    assertInvalid(await caller.try("add_member", { email: bad, role: "viewer" }), "email", bad);
+  }
+});
+
+scenario("A person can be a member of two organizations", [], async ({ caller, stranger }) => {
+  const email = newEmail();
+  await caller.add_member({ email, name: "Known here as A", role: "member" });
+  const there = await stranger.add_member({ email, role: "viewer" });
+  assert.equal(there.name, null, "adding someone by address tells nothing about them");
+  const { members } = await stranger.list_members({});
+  assert.ok(members.every(({ name }) => name !== "Known here as A"));
+});
+
+scenario("A change of role reaches the member's keys at once", [], async (context) => {
+  const { caller } = context;
+  const member = await newMember(context, "member");
+  assert.equal((await member.as.try("create_instance", { name: "as member" })).status, 200);
+  await caller.update_member({ userId: member.userId, role: "viewer" });
+  assertRefused(await member.as.try("create_instance", { name: "x" }), 403, "forbidden");
+  await caller.update_member({ userId: member.userId, role: "member" });
+  assert.equal((await member.as.try("create_instance", { name: "again" })).status, 200);
+  // A key has what it was made with: a higher role adds nothing to it.
+  await caller.update_member({ userId: member.userId, role: "owner" });
+  assertRefused(await member.as.try("list_members"), 403, "forbidden");
+  await caller.update_member({ userId: member.userId, role: "member" });
+});
+
+scenario("A removed member's keys stop working at once", [], async (context) => {
+  const { caller } = context;
+  const member = await newMember(context, "member");
+  const { userId } = member;
+  assert.equal((await member.as.try("whoami")).status, 200);
+  assert.deepEqual(await caller.remove_member({ userId }), { userId, removed: true });
+  assert.equal((await member.as.try("whoami")).status, 401);
+  assert.ok((await caller.list_members({})).members.every((each) => each.userId !== userId));
+  assertRefused(await caller.try("remove_member", { userId }), 404, "not_found");
+  // Coming back does not bring old keys back.
+  await caller.add_member({ email: member.email, role: "member" });
+  assert.equal((await member.as.try("whoami")).status, 401);
+});
+
+scenario("An organization keeps an owner, also when two try to go at once", [], async (context) => {
+  const { stranger, world } = context;
+  const { userId } = world.organizations[1];
+  const leave: [string, object][] = [
+    ["remove_member", { userId }],
+    ["update_member", { userId, role: "viewer" }],
+  ];
+  for (const [action, body] of leave) {
+    assertRefused(await stranger.try(action, body), 409, "last_owner", action);
+  }
+  const second = await stranger.add_member({ email: "second@globex.example", role: "owner" });
+  const replies = await Promise.all(
+    [userId, second.userId].map((id) =>
+      stranger.try("update_member", { userId: id, role: "member" }),
+    ),
+  );
+  assert.deepEqual(
+    replies.map(({ status }) => status).sort((a, b) => a - b),
+    [200, 409],
+  );
+  const { members } = await stranger.list_members({});
+  assert.equal(members.filter(({ role }) => role === "owner").length, 1);
+});
+
+scenario("Settings change field by field", [], async ({ caller }) => {
+  const before = await caller.get_settings({});
+  assert.deepEqual(await caller.update_settings({}), before);
+  const changed = await caller.update_settings({ timeZone: "Europe/Berlin" });
+  assert.deepEqual(changed, { ...before, timeZone: "Europe/Berlin" });
+  const defaultAgentPolicy = {
+    allowedCommands: ["git status"],
+    outsideWorktree: "refuse" as const,
+  };
+  await caller.update_settings({ defaultAgentPolicy, logRetentionDays: 30 });
+  assert.deepEqual(await caller.get_settings({}), {
+    ...changed,
+    defaultAgentPolicy,
+    logRetentionDays: 30,
+  });
+  await renameAndBack(caller, before.name);
+});
+
+async function renameAndBack(caller: Caller, name: string): Promise<void> {
+  await caller.update_settings({ name: "Acme Ltd" });
+  assert.equal((await caller.get_settings({})).name, "Acme Ltd");
+  await caller.update_settings({ name });
+}
+
+scenario("A setting out of range is refused and changes nothing", [], async ({ caller }) => {
+  const before = await caller.get_settings({});
+  const bad: [object, string][] = [
+    [{ timeZone: "Mars/Olympus" }, "timeZone"],
+    [{ timeZone: "+02:00" }, "timeZone"],
+    [{ logRetentionDays: 0 }, "logRetentionDays"],
+    [{ auditRetentionDays: 3651 }, "auditRetentionDays"],
+    [{ name: "" }, "name"],
+    [{ name: null }, "name"],
+    [{ defaultAgentPolicy: { allowedCommands: [] } }, "defaultAgentPolicy.outsideWorktree"],
+    [{ logRetentionDays: 5, zz: 1 }, "zz"],
+  ];
+  for (const [body, field] of bad) {
+    assertInvalid(await caller.try("update_settings", body), field, JSON.stringify(body));
+  }
+  assert.deepEqual(await caller.get_settings({}), before);
+  assert.ok(refusalOf(await caller.try("update_settings", { zz: 1 })).message.length > 0);
+});

@@ -1,0 +1,255 @@
+// The second door: the same actions as tools of a Model Context Protocol server.
+import assert from "node:assert/strict";
+import {
+  registry,
+  type Action,
+  type ActionName,
+  type ErrorBody,
+  type InstanceRecord,
+} from "@hawser/contract";
+import { request } from "@hawser/testkit/caller.ts";
+import type { CallToolResult, ProtocolError } from "@modelcontextprotocol/client";
+import { connectMcp, toolNames } from "../mcp-client.ts";
+import { notBuilt } from "../not-built.ts";
+import { pin } from "../pin.ts";
+import { assertRefused, resultOf } from "../refusal.ts";
+import { scenario, useWorld, whenAllAreBuilt } from "../scenario.ts";
+
+useWorld();
+
+const initialize = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: {
+    protocolVersion: "2025-06-18",
+    capabilities: {},
+    clientInfo: { name: "acceptance", version: "1.0.0" },
+  },
+};
+const headers = {
+  "content-type": "application/json",
+  accept: "application/json, text/event-stream",
+};
+
+/** The refusal in a tool's answer, which must be one. */
+function refusedTool(result: CallToolResult): ErrorBody["error"] {
+  assert.equal(result.isError, true, JSON.stringify(result));
+  const { error } = result.structuredContent as ErrorBody;
+  const [text] = result.content;
+  assert.deepEqual(JSON.parse(text?.type === "text" ? text.text : ""), { error });
+  return error;
+}
+
+scenario(
+  "An MCP client initializes and lists tools, with the key that REST takes",
+  ["mcp.endpoint", "mcp.auth.same_key"],
+  async ({ world, caller }) => {
+    assert.equal((await caller.try("list_instances")).status, 200);
+    await using client = await connectMcp(world.baseUrl, caller.key);
+    assert.equal(client.getServerVersion()?.name, "hawser");
+    assert.ok((await toolNames(client)).includes("list_instances"));
+    await client.ping();
+  },
+);
+
+scenario(
+  "A missing or invalid key is refused with 401 at the door",
+  ["mcp.auth.missing"],
+  async ({ world }) => {
+    const call = { method: "POST", headers, body: JSON.stringify(initialize) };
+    const missing = await request(world.baseUrl, "/api/mcp", call);
+    assertRefused(missing, 401, "unauthenticated");
+    assert.equal(missing.headers.get("www-authenticate"), "Bearer");
+    for (const authorization of ["Bearer nonsense", "Basic x", `Bearer ${"x".repeat(300)}`]) {
+      const refused = { ...call, headers: { ...headers, authorization } };
+      const reply = await request(world.baseUrl, "/api/mcp", refused);
+      assert.deepEqual([reply.status, reply.text], [401, missing.text]);
+    }
+  },
+);
+
+scenario(
+  "A page of another origin is turned away, key or no key",
+  [],
+  async ({ caller, world }) => {
+    const send = (origin: string) =>
+      caller.request("/api/mcp", {
+        method: "POST",
+        headers: { ...headers, origin },
+        body: JSON.stringify(initialize),
+      });
+    for (const origin of ["http://evil.example.com", "null", `${world.baseUrl}.evil.example`]) {
+      assertRefused(await send(origin), 403, "forbidden", origin);
+    }
+    assert.equal((await send(world.baseUrl)).status, 200);
+  },
+);
+
+scenario(
+  "A tool bears its action's name and hints, and every built action is a tool",
+  whenAllAreBuilt("mcp.tools.name"),
+  async ({ world, caller }) => {
+    await using client = await connectMcp(world.baseUrl, caller.key);
+    const { tools } = await client.listTools();
+    const built = Object.keys(registry).filter((name) => !notBuilt.includes(name as ActionName));
+    assert.deepEqual(tools.map(({ name }) => name).sort(), built.sort());
+    for (const { name } of pin.actions) {
+      assert.equal(
+        tools.some((tool) => tool.name === name),
+        !notBuilt.includes(name),
+        name,
+      );
+    }
+    for (const { name, annotations, description } of tools) {
+      const { effect, summary }: Action = registry[name as ActionName];
+      assert.ok(description?.startsWith(summary), name);
+      assert.equal(annotations?.readOnlyHint, effect === "reads", name);
+      assert.equal(annotations?.destructiveHint, effect === "destroys", name);
+    }
+  },
+);
+
+scenario(
+  "A tool's input schema is the listing's",
+  ["mcp.tools.schema"],
+  async ({ world, caller }) => {
+    await using client = await connectMcp(world.baseUrl, caller.key);
+    const { tools } = await client.listTools();
+    const listing = (await caller.request("/api/rest/actions")).body as {
+      actions: { name: string; input: { additionalProperties: boolean }; result: object }[];
+    };
+    assert.equal(tools.length, listing.actions.length);
+    for (const { name, input, result } of listing.actions) {
+      const tool = tools.find((each) => each.name === name);
+      assert.deepEqual(tool?.inputSchema, input, name);
+      assert.deepEqual(tool?.outputSchema, result, name);
+      assert.equal(input.additionalProperties, false, name);
+    }
+  },
+);
+
+scenario(
+  "A tool gives the value that REST gives in result",
+  ["mcp.call.result"],
+  async ({ world, caller }) => {
+    const { instanceId } = (await caller.create_instance({ name: "by both doors" })).instance;
+    await using client = await connectMcp(world.baseUrl, caller.key);
+    const calls: [string, Record<string, unknown>][] = [
+      ["list_instances", {}],
+      ["get_instance", { instanceId }],
+      ["search_instances", { query: "by", limit: 1 }],
+      ["list_sessions", {}],
+      ["whoami", {}],
+      ["get_settings", {}],
+    ];
+    for (const [name, body] of calls) {
+      const answer = await client.callTool({ name, arguments: body });
+      assert.notEqual(answer.isError, true, name);
+      const result = resultOf(await caller.try(name, body));
+      assert.deepEqual(answer.structuredContent, result, name);
+      const [text] = answer.content;
+      assert.deepEqual(JSON.parse(text?.type === "text" ? text.text : ""), result);
+    }
+    const made = await client.callTool({ name: "create_instance", arguments: { name: "by MCP" } });
+    const { instance } = made.structuredContent as { instance: InstanceRecord };
+    const { instanceId: madeId } = instance;
+    assert.equal((await caller.get_instance({ instanceId: madeId })).name, "by MCP");
+  },
+);
+
+scenario(
+  "A refusal through MCP carries the code, words and fields of REST",
+  ["mcp.call.refusal"],
+  async ({ world, caller }) => {
+    await using client = await connectMcp(world.baseUrl, caller.key);
+    const { userId } = world.organizations[0];
+    const calls: [string, Record<string, unknown>, string][] = [
+      ["update_instance", { instanceId: "x", name: "n".repeat(81) }, "invalid_input"],
+      ["update_instance", { instanceId: "no such id", name: "n" }, "not_found"],
+      ["update_instance", {}, "invalid_input"],
+      ["get_instance", { instanceId: 7 }, "invalid_input"],
+      ["list_instances", { zz: 1 }, "invalid_input"],
+      ["remove_member", { userId }, "last_owner"],
+      ["send_prompt", { sessionId: "s", text: "t" }, "not_implemented"],
+      ["send_prompt", {}, "invalid_input"],
+    ];
+    for (const [name, body, code] of calls) {
+      const error = refusedTool(await client.callTool({ name, arguments: body }));
+      const rest = await caller.try(name, body);
+      assert.equal(error.code, code, name);
+      assert.deepEqual({ error }, rest.body, name);
+    }
+  },
+);
+
+scenario(
+  "A tool without the permission is refused and does nothing",
+  ["mcp.call.not_permitted"],
+  async ({ world, caller }) => {
+    const before = await caller.list_instances({});
+    const key = await world.makeKey(world.organizations[0], ["instances:view"]);
+    await using client = await connectMcp(world.baseUrl, key);
+    assert.ok(!(await toolNames(client)).includes("create_instance"));
+    const answer = await client.callTool({ name: "create_instance", arguments: { name: "no" } });
+    assert.equal(refusedTool(answer).code, "forbidden");
+    assert.deepEqual(await caller.list_instances({}), before);
+  },
+);
+
+scenario("A name that no action has is an unknown tool", [], async ({ world, caller }) => {
+  await using client = await connectMcp(world.baseUrl, caller.key);
+  const names = [
+    "fly_to_moon",
+    "__proto__",
+    "constructor",
+    "toString",
+    "",
+    "x".repeat(1024 * 1024),
+  ];
+  for (const name of names) {
+    await assert.rejects(client.callTool({ name, arguments: {} }), (error: ProtocolError) => {
+      assert.equal(error.code, -32602);
+      assert.match(error.message, /Unknown tool/);
+      return error.message.length < 300;
+    });
+  }
+  assert.equal((await caller.try("whoami")).status, 200, "the node is alive");
+});
+
+scenario("An idempotency key travels in the call's _meta", [], async ({ world, caller }) => {
+  await using client = await connectMcp(world.baseUrl, caller.key);
+  const call = (key: unknown, name = "once by MCP") =>
+    client.callTool({
+      name: "create_instance",
+      arguments: { name },
+      _meta: { "hawser/idempotencyKey": key },
+    });
+  const first = await call("m1");
+  assert.deepEqual((await call("m1")).structuredContent, first.structuredContent);
+  assert.equal((await caller.search_instances({ query: "once by" })).instances.length, 1);
+  assert.equal(refusedTool(await call("m1", "another")).code, "idempotency_mismatch");
+  for (const bad of [7, "", "x".repeat(256), null]) {
+    assert.equal(refusedTool(await call(bad)).code, "invalid_input");
+  }
+  // One key for both doors: REST gives the answer MCP got.
+  const rest = await caller.try(
+    "create_instance",
+    { name: "once by MCP" },
+    { "idempotency-key": "m1" },
+  );
+  assert.deepEqual(resultOf(rest), first.structuredContent);
+});
+
+scenario("A key revoked after connecting is refused on the next call", [], async (context) => {
+  const { world, caller } = context;
+  const made = await caller.create_api_key({
+    name: "mcp",
+    scope: "organization",
+    permissions: ["instances:view"],
+  });
+  await using client = await connectMcp(world.baseUrl, made.key);
+  assert.ok((await toolNames(client)).length > 0);
+  await caller.revoke_api_key({ apiKeyId: made.apiKey.apiKeyId });
+  await assert.rejects(client.callTool({ name: "whoami", arguments: {} }));
+});

@@ -1,0 +1,182 @@
+// Every set of permissions against every action, over both doors. Which permission an action asks
+// for comes from the pin and, for our extensions, from the table below; not from the registry.
+import assert from "node:assert/strict";
+import { actionNames, type ActionName, type ErrorBody, type Permission } from "@hawser/contract";
+import { concurrently } from "../concurrently.ts";
+import { connectMcp, toolNames } from "../mcp-client.ts";
+import { notBuilt } from "../not-built.ts";
+import { pin } from "../pin.ts";
+import { assertRefused, refusalOf } from "../refusal.ts";
+import { requirements, type RequirementId } from "../requirements.ts";
+import { scenario, useWorld, whenAllAreBuilt, type Context } from "../scenario.ts";
+
+useWorld({ environment: { HAWSER_RATE_PER_SECOND: "20000", HAWSER_RATE_BURST: "20000" } });
+
+/** The actions that the interface's document does not know. Null: any valid key will do. */
+const extensions: Record<string, Permission | null> = {
+  search_instances: "instances:view",
+  search_sessions: "sessions:view",
+  whoami: null,
+  list_api_keys: "access:view",
+  create_api_key: "access:edit",
+  rotate_api_key: "access:edit",
+  revoke_api_key: "access:edit",
+  list_members: "access:view",
+  add_member: "access:edit",
+  update_member: "access:edit",
+  remove_member: "access:edit",
+  get_settings: "access:view",
+  update_settings: "access:edit",
+  list_audit_entries: "access:view",
+};
+
+const needed = new Map<ActionName, Permission | null>([
+  ...pin.actions.map(({ name, permission }): [ActionName, Permission] => [name, permission]),
+  ...(Object.entries(extensions) as [ActionName, Permission | null][]),
+]);
+
+const six = pin.permissions;
+
+/** All 64 subsets of the six, and the access permissions by themselves and together. */
+const subsets: Permission[][] = [
+  ...Array.from({ length: 2 ** six.length }, (_, bits) =>
+    six.filter((_permission, index) => bits & (1 << index)),
+  ),
+  ["access:view"],
+  ["access:edit"],
+  ["access:view", "access:edit"],
+  [...six, "access:view"],
+  [...six, "access:edit"],
+];
+
+const may = (subset: Permission[], action: ActionName) => {
+  const permission = needed.get(action);
+  return permission === null || (permission !== undefined && subset.includes(permission));
+};
+
+// Made once, when the first scenario asks for them; every scenario uses the same keys.
+let made: Promise<{ subset: Permission[]; key: string }[]> | undefined;
+function keysIn({ world }: Context) {
+  return (made ??= concurrently(
+    subsets,
+    async (subset) => ({ subset, key: await world.makeKey(world.organizations[0], subset) }),
+    4,
+  ));
+}
+
+scenario("Every action of the registry is in the table of permissions", [], async (context) => {
+  assert.deepEqual([...needed.keys()].sort(), [...actionNames].sort());
+  assert.equal(needed.size, 63);
+  assert.equal((await keysIn(context)).length, 69);
+  assert.equal((await context.caller.try("whoami")).status, 200);
+});
+
+for (const [action, permission] of needed) {
+  const id = `${action}.permission`;
+  const ids = requirements.some((row) => row.id === id) ? [id as RequirementId] : [];
+  const title = permission
+    ? `${action} is for keys with ${permission}, and nothing else stands in for it`
+    : `${action} is for every valid key`;
+  scenario(title, ids, async (context) => {
+    const { world } = context;
+    await concurrently(await keysIn(context), async ({ subset, key }) => {
+      const reply = await world.callerFor(key).try(action, {});
+      const about = `${action} with ${subset.join(" ") || "no permission"}`;
+      if (!may(subset, action)) assertRefused(reply, 403, "forbidden", about);
+      else assert.ok([200, 400, 501].includes(reply.status), `${about}: ${reply.text}`);
+    });
+  });
+}
+
+scenario(
+  "A single permission opens its own actions of the interface, and no other",
+  ["auth.permission.single"],
+  async ({ world }) => {
+    const [organization] = world.organizations;
+    for (const permission of six) {
+      const caller = world.callerFor(await world.makeKey(organization, [permission]));
+      const replies = await concurrently(pin.actions, ({ name }) => caller.try(name, {}));
+      const open = pin.actions.filter((_action, index) => replies[index]!.status !== 403);
+      assert.deepEqual(
+        open.map(({ name }) => name),
+        pin.actions.filter((each) => each.permission === permission).map(({ name }) => name),
+        permission,
+      );
+    }
+  },
+);
+
+scenario(
+  "The tools of a key are exactly the built actions it may call, for every set of permissions",
+  whenAllAreBuilt("mcp.tools.permitted"),
+  async (context) => {
+    const { world } = context;
+    await concurrently(
+      await keysIn(context),
+      async ({ subset, key }) => {
+        await using client = await connectMcp(world.baseUrl, key);
+        const expected = actionNames.filter((name) => !notBuilt.includes(name));
+        assert.deepEqual(
+          await toolNames(client),
+          expected.filter((name) => may(subset, name)).sort(),
+          subset.join(" "),
+        );
+      },
+      4,
+    );
+  },
+);
+
+scenario("The listing shows a key exactly what its tools are", [], async (context) => {
+  const { world } = context;
+  await concurrently(await keysIn(context), async ({ subset, key }) => {
+    const reply = await world.callerFor(key).request("/api/rest/actions");
+    const { actions } = reply.body as { actions: { name: ActionName }[] };
+    const expected = actionNames.filter((name) => !notBuilt.includes(name) && may(subset, name));
+    assert.deepEqual(actions.map(({ name }) => name).sort(), expected.sort());
+  });
+});
+
+scenario("A tool call is refused exactly where the REST call is", [], async (context) => {
+  const { world } = context;
+  // Each permission by itself, and each set that lacks just one of the six.
+  const keys = (await keysIn(context)).filter(
+    ({ subset }) => subset.length === 1 || subset.length === 5,
+  );
+  await concurrently(
+    keys,
+    async ({ subset, key }) => {
+      await using client = await connectMcp(world.baseUrl, key);
+      for (const name of actionNames) {
+        const answer = await client.callTool({ name, arguments: {} });
+        const error = (answer.structuredContent as Partial<ErrorBody> | undefined)?.error;
+        const about = `${name} with ${subset.join(" ")}: ${JSON.stringify(error)}`;
+        assert.equal(
+          answer.isError === true && error?.code === "forbidden",
+          !may(subset, name),
+          about,
+        );
+      }
+    },
+    4,
+  );
+});
+
+scenario(
+  "Asking for every user's identities needs instances:edit on top",
+  whenAllAreBuilt("auth.identities.all"),
+  async ({ world }) => {
+    const [organization] = world.organizations;
+    const good = notBuilt.includes("list_agent_identities") ? [501] : [200, 404];
+    const ask = async (permissions: Permission[], all: boolean) =>
+      world
+        .callerFor(await world.makeKey(organization, permissions))
+        .try("list_agent_identities", { instanceId: "x", all });
+    const refused = await ask(["instances:view"], true);
+    assert.ok(refusalOf(refused).message.includes("instances:edit"));
+    assertRefused(refused, 403, "forbidden");
+    assert.ok(good.includes((await ask(["instances:view"], false)).status));
+    assert.ok(good.includes((await ask(["instances:view", "instances:edit"], true)).status));
+    assertRefused(await ask(["instances:edit"], true), 403, "forbidden");
+  },
+);

@@ -1,0 +1,180 @@
+// Another organization's id is answered word for word as one that names nothing, for every id field
+// of every built action. The fields are found by their mark in the registry, so a new action
+// without a case here fails.
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { formatId, registry, type Action, type ActionName, type IdKind } from "@hawser/contract";
+import type { Caller } from "@hawser/testkit/caller.ts";
+import { fingerprint } from "@hawser/testkit/fingerprint.ts";
+import { insertSessions } from "@hawser/testkit/session-rows.ts";
+import type { TestOrganization } from "@hawser/testkit/organization.ts";
+import { connectMcp } from "../mcp-client.ts";
+import { notBuilt } from "../not-built.ts";
+import { refusalOf } from "../refusal.ts";
+import { scenario, useWorld, whenAllAreBuilt, type Context } from "../scenario.ts";
+
+useWorld();
+
+type Ids = Partial<Record<IdKind, string>>;
+type Recipe = (id: string) => object;
+
+/** A body for each id field, valid but for the id in that field. */
+const recipes: Record<string, Recipe> = {
+  "get_instance.instanceId": (instanceId) => ({ instanceId }),
+  "regenerate_pairing_token.instanceId": (instanceId) => ({ instanceId }),
+  "update_instance.instanceId": (instanceId) => ({ instanceId, name: "taken over" }),
+  "delete_instance.instanceId": (instanceId) => ({ instanceId }),
+  "list_sessions.instanceId": (instanceId) => ({ instanceId }),
+  "search_sessions.instanceId": (instanceId) => ({ instanceId }),
+  "create_api_key.userId": (userId) => ({
+    name: "k",
+    scope: "user",
+    permissions: ["instances:view"],
+    userId,
+  }),
+  "create_api_key.sessionId": (sessionId) => ({
+    name: "k",
+    scope: "organization",
+    permissions: ["instances:view"],
+    sessionId,
+  }),
+  "rotate_api_key.apiKeyId": (apiKeyId) => ({ apiKeyId }),
+  "revoke_api_key.apiKeyId": (apiKeyId) => ({ apiKeyId }),
+  "update_member.userId": (userId) => ({ userId, role: "viewer" }),
+  "remove_member.userId": (userId) => ({ userId }),
+};
+
+interface IdField {
+  action: ActionName;
+  field: string;
+  kind: IdKind;
+}
+
+interface JsonSchema {
+  idOf?: IdKind;
+  properties?: Record<string, JsonSchema>;
+  items?: JsonSchema;
+  anyOf?: JsonSchema[];
+}
+
+const idFields: IdField[] = Object.entries(registry as Record<string, Action>)
+  .filter(([name]) => !notBuilt.includes(name as ActionName))
+  .flatMap(([name, action]) =>
+    findIds(action.input.toJSONSchema({ io: "input" }) as JsonSchema).map((found) => ({
+      action: name as ActionName,
+      ...found,
+    })),
+  );
+
+function findIds(schema: JsonSchema, at = ""): { field: string; kind: IdKind }[] {
+  const inner = Object.entries(schema.properties ?? {}).flatMap(([name, property]) =>
+    findIds(property, at ? `${at}.${name}` : name),
+  );
+  return [
+    ...(schema.idOf ? [{ field: at, kind: schema.idOf }] : []),
+    ...inner,
+    ...(schema.items ? findIds(schema.items, `${at}[]`) : []),
+    ...(schema.anyOf ?? []).flatMap((each) => findIds(each, at)),
+  ];
+}
+
+/** One record of each kind in an organization. */
+async function recordsOf(
+  { world }: Context,
+  organization: TestOrganization,
+  owner: Caller,
+): Promise<Ids> {
+  const { instanceId } = (await owner.create_instance({ name: "a record" })).instance;
+  const [session] = await insertSessions(world, organization, { instanceId });
+  const { apiKey } = await owner.create_api_key({
+    name: "a record",
+    scope: "organization",
+    permissions: ["instances:view"],
+  });
+  const member = await owner.add_member({
+    email: `record@${organization.organizationId.slice(4)}.example`,
+    role: "member",
+  });
+  return {
+    organization: organization.organizationId,
+    user: member.userId,
+    apiKey: apiKey.apiKeyId,
+    instance: instanceId,
+    session: session!,
+  };
+}
+
+/** Every table, and the owner's own trail: what strangers try is in theirs. */
+async function everything({ world, caller }: Context): Promise<unknown> {
+  const tables = new Map(await fingerprint(world.database.url));
+  assert.ok(tables.delete("audit_entries"));
+  return { tables, audit: await caller.list_audit_entries({ limit: 200 }) };
+}
+
+let records: Promise<{ ours: Ids; theirs: Ids }> | undefined;
+function recordsIn(context: Context) {
+  const { world, caller, stranger } = context;
+  return (records ??= (async () => ({
+    ours: await recordsOf(context, world.organizations[0], caller),
+    theirs: await recordsOf(context, world.organizations[1], stranger),
+  }))());
+}
+
+scenario("Every id field of every built action has a case", [], async (context) => {
+  const found = idFields.map(({ action, field }) => `${action}.${field}`);
+  assert.deepEqual(found.sort(), Object.keys(recipes).sort());
+  const { ours } = await recordsIn(context);
+  for (const { kind, action } of idFields) assert.ok(ours[kind], `${action}: a record of ${kind}`);
+});
+
+for (const { action, field, kind } of idFields) {
+  scenario(
+    `${action} tells nothing by ${field} about another organization's ${kind}`,
+    whenAllAreBuilt("general.ids.other_organization"),
+    async (context) => {
+      const { stranger, world } = context;
+      const recipe = recipes[`${action}.${field}`];
+      assert.ok(recipe, `${action}.${field} has no case in this file: give it one`);
+      const { ours, theirs } = await recordsIn(context);
+      const before = await everything(context);
+
+      const foreign = await stranger.try(action, recipe(ours[kind]!));
+      assert.deepEqual([foreign.status, refusalOf(foreign).code], [404, "not_found"], foreign.text);
+
+      const another = kind === "instance" ? theirs.session! : theirs.instance!;
+      const unknown = [
+        formatId(kind, randomUUID()),
+        "nonsense",
+        "",
+        another,
+        ours[kind]!.toUpperCase(),
+      ];
+      for (const id of unknown) {
+        const reply = await stranger.try(action, recipe(id));
+        assert.deepEqual([reply.status, reply.text], [foreign.status, foreign.text], id);
+      }
+      await using client = await connectMcp(world.baseUrl, stranger.key);
+      const tool = await client.callTool({
+        name: action,
+        arguments: recipe(ours[kind]!) as Record<string, unknown>,
+      });
+      assert.equal(tool.isError, true);
+      assert.deepEqual(tool.structuredContent, foreign.body);
+
+      assert.deepEqual(await everything(context), before, "the other organization's rows");
+    },
+  );
+}
+
+scenario("Each of these fields takes an id of one's own", [], async (context) => {
+  // Otherwise the cases above could pass because their bodies are wrong.
+  const { caller } = context;
+  const { ours } = await recordsIn(context);
+  const last = ["remove_member", "revoke_api_key", "delete_instance"];
+  const inOrder = idFields.toSorted((a, b) => last.indexOf(a.action) - last.indexOf(b.action));
+  for (const { action, field, kind } of inOrder) {
+    if (action === "rotate_api_key") continue;
+    const reply = await caller.try(action, recipes[`${action}.${field}`]!(ours[kind]!));
+    assert.equal(reply.status, 200, `${action}: ${reply.text}`);
+  }
+});

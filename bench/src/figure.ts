@@ -1,0 +1,72 @@
+// A figure: what was measured, the goal it is held against, and how both are shown.
+
+export interface Figure {
+  name: string;
+  ours: number;
+  bare: number;
+  /** The median over the rounds of ours to bare; not the ratio of the two medians beside it. */
+  ratio: number;
+  goal: number;
+  met: boolean;
+}
+
+/** One round: both sides measured one right after the other. */
+export interface Round {
+  ours: number;
+  bare: number;
+}
+
+export interface Goal {
+  name: string;
+  /** What `ours` and `bare` count. */
+  unit: string;
+  goal: number;
+  /** Whether the ratio must reach the goal or stay below it. */
+  direction: "at least" | "at most";
+  /** What a reader of the table is told. */
+  meaning: string;
+}
+
+/** Rounds go up and down with whatever else the machine does; their ratios much less. */
+export function figureOf({ name, goal, direction }: Goal, rounds: Round[]): Figure {
+  const ratio = median(rounds.map(({ ours, bare }) => ours / bare));
+  return {
+    name,
+    ours: rounded(median(rounds.map(({ ours }) => ours))),
+    bare: rounded(median(rounds.map(({ bare }) => bare))),
+    ratio: rounded(ratio),
+    goal,
+    met: direction === "at least" ? ratio >= goal : ratio <= goal,
+  };
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+/** Three decimals below a hundred, whole numbers above. */
+function rounded(value: number): number {
+  return value >= 100 ? Math.round(value) : Math.round(value * 1000) / 1000;
+}
+
+const widths = [22, 12, 12, 8, 14, 0];
+
+export const tableHead = row("figure", "ours", "bare", "ratio", "goal", "");
+
+export function tableRow(figure: Figure, { unit, direction, meaning }: Goal): string {
+  const { name, ours, bare, ratio, goal, met } = figure;
+  return `${row(
+    name,
+    `${ours} ${unit}`,
+    `${bare} ${unit}`,
+    ratio.toFixed(2),
+    `${direction} ${goal}`,
+    met ? "met" : "MISSED",
+  )}\n    ${meaning}`;
+}
+
+function row(...cells: string[]): string {
+  return cells.map((cell, index) => cell.padEnd(widths[index]!)).join(" ");
+}

@@ -1,0 +1,71 @@
+// The group `read`: what the dispatcher, the checks and row-level security cost a read, beside the
+// same statement without them, and whether a listing stays as quick when the table grows.
+import { figureOf, type Figure, type Goal } from "./figure.ts";
+import { latencyRounds, paceOf, throughputRounds } from "./rounds.ts";
+import { fullSizes, openStage, say, smallSizes } from "./stage.ts";
+import { getInstance, listSessions, type Subject } from "./subjects.ts";
+import { startBareServer, startLoadGenerator } from "./workers.ts";
+
+const goals = {
+  listSessions: {
+    name: "list_sessions",
+    unit: "/s",
+    goal: 0.5,
+    direction: "at least",
+    meaning:
+      "50 of an organization's 100,000 sessions in a table of 1,000,000: calls per second over REST, " +
+      "beside a bare server that runs the same statement as the owner of the tables.",
+  },
+  getInstance: {
+    name: "get_instance",
+    unit: "/s",
+    goal: 0.35,
+    direction: "at least",
+    meaning:
+      "One instance with its active sessions: calls per second over REST, beside a bare server " +
+      "that reads the instance's row by its key, and no sessions.",
+  },
+  growth: {
+    name: "list_latency_growth",
+    unit: "ms",
+    goal: 1.3,
+    direction: "at most",
+    meaning:
+      "list_sessions called one at a time: median latency with 1,000,000 sessions in the table (ours), " +
+      "beside that with 1,000 (bare).",
+  },
+} satisfies Record<string, Goal>;
+
+export async function* measureRead(quick: boolean): AsyncGenerator<[Figure, Goal]> {
+  const pace = paceOf(quick);
+  await using stage = await openStage();
+  const world = await stage.addWorld(fullSizes(quick));
+  await using load = startLoadGenerator();
+  const { pid } = world.nodes[0]!;
+
+  const beside = async (goal: Goal, subject: Subject): Promise<[Figure, Goal]> => {
+    await using bare = await startBareServer(subject.bare);
+    await subject.verify(bare.url);
+    say(goal.name);
+    const rounds = await throughputRounds(
+      load,
+      pace,
+      { job: subject.job, pid },
+      { job: { ...subject.job, url: bare.url }, pid: bare.pid },
+    );
+    return [figureOf(goal, rounds), goal];
+  };
+  const listing = listSessions(world);
+  yield await beside(goals.listSessions, listing);
+  yield await beside(goals.getInstance, await getInstance(world));
+
+  const smallWorld = await stage.addWorld(smallSizes);
+  say(goals.growth.name);
+  const rounds = await latencyRounds(
+    load,
+    pace,
+    { job: listing.job, pid },
+    { job: listSessions(smallWorld).job, pid: smallWorld.nodes[0]!.pid },
+  );
+  yield [figureOf(goals.growth, rounds), goals.growth];
+}

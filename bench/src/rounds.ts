@@ -1,0 +1,89 @@
+// Two sides measured in turns. The machine does other things too, and one long run of each side
+// would compare two moments rather than two programs.
+import { median, type Round } from "./figure.ts";
+import { say } from "./stage.ts";
+import { processorSeconds, type LoadGenerator } from "./workers.ts";
+import type { LoadJob } from "./load.ts";
+
+export interface Side {
+  job: Omit<LoadJob, "seconds" | "requests">;
+  /** The serving process, to tell what a request costs it. */
+  pid: number;
+}
+
+export interface Pace {
+  rounds: number;
+  seconds: number;
+  /** Sequential calls of a round, where latency is what is measured. */
+  calls: number;
+}
+
+/** Many short rounds: what others do on the machine comes in bursts, and then fills whole rounds. */
+export function paceOf(quick: boolean): Pace {
+  return quick ? { rounds: 3, seconds: 1, calls: 200 } : { rounds: 15, seconds: 1.5, calls: 500 };
+}
+
+/** Requests per second of both sides, round by round, after some that are not counted. */
+export async function throughputRounds(
+  load: LoadGenerator,
+  { rounds, seconds }: Pace,
+  ours: Side,
+  bare: Side,
+): Promise<Round[]> {
+  const once = async ({ job, pid }: Side) => {
+    const before = processorSeconds(pid);
+    const { requests, perSecond } = await load.run({ ...job, seconds });
+    return { perSecond, cost: ((processorSeconds(pid) - before) * 1000) / requests };
+  };
+  const costs: Round[] = [];
+  const measured = await inTurns(rounds, once, ours, bare, (a, b) => {
+    costs.push({ ours: a.cost, bare: b.cost });
+    return {
+      round: { ours: a.perSecond, bare: b.perSecond },
+      told: `${a.perSecond.toFixed(0)}/s beside ${b.perSecond.toFixed(0)}/s`,
+    };
+  });
+  // This hardly moves with what others do on the machine, so it helps to judge a noisy ratio.
+  const [oursMs, bareMs] = [median(costs.map((c) => c.ours)), median(costs.map((c) => c.bare))];
+  say(
+    `  processor time of the server per call: ${oursMs.toFixed(3)} ms beside ${bareMs.toFixed(3)} ms: ` +
+      (bareMs / oursMs).toFixed(3),
+  );
+  return measured;
+}
+
+/** Median latency of calls one after the other, in milliseconds, round by round. */
+export async function latencyRounds(
+  load: LoadGenerator,
+  { rounds, calls }: Pace,
+  ours: Side,
+  bare: Side,
+): Promise<Round[]> {
+  const once = async ({ job }: Side) =>
+    (await load.run({ ...job, connections: 1, requests: calls })).p50Ms;
+  return inTurns(rounds, once, ours, bare, (a, b) => ({
+    round: { ours: a, bare: b },
+    told: `median ${a.toFixed(3)} ms beside ${b.toFixed(3)} ms`,
+  }));
+}
+
+async function inTurns<Measure>(
+  rounds: number,
+  once: (side: Side) => Promise<Measure>,
+  ours: Side,
+  bare: Side,
+  judge: (ours: Measure, bare: Measure) => { round: Round; told: string },
+): Promise<Round[]> {
+  // Not counted: a process is several times slower until its code is compiled.
+  for (let i = 0; i < 2; i++) {
+    await once(ours);
+    await once(bare);
+  }
+  const measured: Round[] = [];
+  for (let number = 1; number <= rounds; number++) {
+    const { round, told } = judge(await once(ours), await once(bare));
+    measured.push(round);
+    say(`  round ${number}: ${told}: ${(round.ours / round.bare).toFixed(3)}`);
+  }
+  return measured;
+}

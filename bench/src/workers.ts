@@ -1,0 +1,57 @@
+// The two processes a measurement starts beside the world: the load generator and the bare server.
+// Both are asked over IPC and end when disposed, or when this process does.
+import { fork, type ChildProcess } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { stopProcess } from "@hawser/testkit/stop-process.ts";
+import type { BareStatement } from "./bare-server.ts";
+import type { LoadJob, LoadResult } from "./load.ts";
+
+export interface LoadGenerator extends AsyncDisposable {
+  run(job: LoadJob): Promise<LoadResult>;
+}
+
+export function startLoadGenerator(): LoadGenerator {
+  const child = fork(fileURLToPath(new URL("./load.ts", import.meta.url)));
+  return {
+    run: (job) => ask<LoadResult>(child, job),
+    [Symbol.asyncDispose]: () => stopProcess(child),
+  };
+}
+
+export interface BareServer extends AsyncDisposable {
+  url: string;
+  pid: number;
+}
+
+export async function startBareServer(statement: BareStatement): Promise<BareServer> {
+  const child = fork(fileURLToPath(new URL("./bare-server.ts", import.meta.url)));
+  return {
+    url: await ask<string>(child, statement),
+    pid: child.pid!,
+    [Symbol.asyncDispose]: () => stopProcess(child),
+  };
+}
+
+function ask<Result>(child: ChildProcess, question: object): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const onExit = () => reject(new Error(`${child.spawnargs.at(-1)} ended before it answered.`));
+    child.once("exit", onExit);
+    child.once("message", (answer: { result: Result } | { error: string }) => {
+      child.off("exit", onExit);
+      if ("result" in answer) resolve(answer.result);
+      else reject(new Error(answer.error));
+    });
+    child.send(question);
+  });
+}
+
+const ticksPerSecond = 100;
+
+/** Processor seconds a process has used so far, its threads included. */
+export function processorSeconds(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/stat`, "utf8");
+  // The second field is the command in brackets and may itself hold blanks.
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+}

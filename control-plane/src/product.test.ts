@@ -1,0 +1,150 @@
+// What holds for the coding product as a whole: which promises are not built yet, and that another
+// organization's record costs exactly what a missing one costs (T13).
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { after, before, test } from "node:test";
+import { actionNames, formatId, registry } from "@hawser/contract";
+import { createTestOrganization, type TestOrganization } from "@hawser/testkit/organization.ts";
+import { ownerSql } from "@hawser/testkit/owner-sql.ts";
+import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
+import { z } from "zod";
+import { openAuthenticator } from "./access/authenticate.ts";
+import { openReadCounts } from "./audit/read-counts.ts";
+import { createDispatcher, type Dispatcher } from "./dispatch/dispatcher.ts";
+import { openTokenBuckets } from "./dispatch/token-bucket.ts";
+import { openLog } from "./log.ts";
+import { notYet } from "./not-yet.ts";
+import type { Database } from "./postgres/database.ts";
+import { codeApi, handlers } from "./product.ts";
+
+test("every action has a handler or is listed as not built, and none is both", () => {
+  assert.deepEqual([...Object.keys(handlers), ...notYet].sort(), [...actionNames].sort());
+});
+
+let service: ServiceDatabase;
+let acme: TestOrganization;
+let globex: TestOrganization;
+let dispatcher: Dispatcher;
+let statements = 0;
+
+before(async () => {
+  service = await openServiceDatabase();
+  acme = await createTestOrganization(service.database, "Acme", "ada@acme.example");
+  globex = await createTestOrganization(service.database, "Globex", "grace@globex.example");
+  const database = counting(service.database);
+  const authenticator = openAuthenticator(service.database.system);
+  dispatcher = createDispatcher({
+    actions: codeApi.actions,
+    handlers,
+    services: { authenticator, baseUrl: "https://hawser.example" },
+    database,
+    authenticate: authenticator.authenticate,
+    buckets: openTokenBuckets({ perSecond: 1000, burst: 1000 }),
+    pepper: randomBytes(32),
+    readCounts: openReadCounts(service.database.system),
+    log: openLog("silent"),
+    observe: () => {},
+  });
+});
+
+after(() => service[Symbol.asyncDispose]());
+
+/** Counts each statement that a call sends. */
+function counting(database: Database): Database {
+  const counted = <Sql extends object>(sql: Sql): Sql =>
+    new Proxy(sql, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (
+          typeof value !== "function" ||
+          !["rows", "first", "together", "later"].includes(String(name))
+        )
+          return value;
+        return (...args: unknown[]) => {
+          statements += name === "together" ? args.length : 1;
+          return (value as (...args: unknown[]) => unknown).apply(target, args);
+        };
+      },
+    });
+  return {
+    ...database,
+    tenant: (organizationId) => counted(database.tenant(organizationId)),
+    tenantTransaction: (organizationId, work) =>
+      database.tenantTransaction(organizationId, (tx) => work(counted(tx))),
+  };
+}
+
+/** What goes with the id, for each built action that takes one. A new action needs its line here. */
+const otherFields: Record<string, object> = {
+  get_instance: {},
+  regenerate_pairing_token: {},
+  update_instance: { name: "n" },
+  delete_instance: {},
+  list_sessions: {},
+  search_sessions: {},
+  "create_api_key.userId": { name: "k", scope: "user", permissions: ["instances:view"] },
+  "create_api_key.sessionId": { name: "k", scope: "organization", permissions: ["instances:view"] },
+  rotate_api_key: {},
+  revoke_api_key: {},
+  update_member: { role: "viewer" },
+  remove_member: {},
+};
+
+const idFields = Object.keys(handlers).flatMap((name) => {
+  const action = registry[name as keyof typeof registry];
+  const { properties = {} } = z.toJSONSchema(action.input, { io: "input" }) as {
+    properties?: Record<string, { idOf?: string }>;
+  };
+  return Object.entries(properties).flatMap(([field, { idOf }]) =>
+    idOf ? [{ name, field, idOf }] : [],
+  );
+});
+
+for (const { name, field, idOf } of idFields) {
+  test(`${name} asks as much of the database for another organization's ${field} as for one that names nothing`, async () => {
+    const rest = otherFields[name] ?? otherFields[`${name}.${field}`];
+    assert.ok(rest, `${name} takes an id: give it a line in otherFields`);
+    const foreign = await foreignId(idOf);
+    const unknown = formatId(idOf as "instance", "01a1dcb3-708b-7ba5-8f6d-438dd495d039");
+    const attempts: { words: string; statements: number }[] = [];
+    for (const id of [foreign, unknown]) {
+      statements = 0;
+      const answer = await dispatcher.dispatch(`Bearer ${globex.keys.owner}`, {
+        action: name,
+        body: () => Promise.resolve({ ...rest, [field]: id }),
+        callId: "test",
+        transport: "test",
+      });
+      assert.ok("refusal" in answer);
+      attempts.push({ words: `${answer.refusal.code} ${answer.refusal.message}`, statements });
+    }
+    assert.deepEqual(attempts[0], attempts[1]);
+    assert.match(attempts[0]!.words, /^not_found/);
+    assert.ok(attempts[0]!.statements > 0);
+  });
+}
+
+/** The id of a record of Acme's, which Globex has no business with. */
+async function foreignId(kind: string): Promise<string> {
+  const [row] = await ownerSql<{ instance: string; session: string; key: string }>(
+    service.url,
+    `WITH o AS (SELECT organization_id FROM organizations WHERE name = 'Acme'),
+          i AS (INSERT INTO instances (organization_id, name) SELECT organization_id, 'box' FROM o RETURNING *),
+          s AS (INSERT INTO sessions (organization_id, instance_id, agent_kind, started_by)
+                SELECT organization_id, instance_id, 'codex', '{}' FROM i RETURNING session_id)
+     SELECT (SELECT instance_id FROM i) AS instance, (SELECT session_id FROM s) AS session,
+            (SELECT api_key_id FROM api_keys JOIN o USING (organization_id) LIMIT 1) AS key`,
+  );
+  switch (kind) {
+    case "instance":
+      return formatId("instance", row!.instance);
+    case "session":
+      return formatId("session", row!.session);
+    case "apiKey":
+      return formatId("apiKey", row!.key);
+    case "user":
+      return acme.userId;
+    default:
+      throw new Error(`No record of the kind ${kind} is made here yet; add one.`);
+  }
+}
