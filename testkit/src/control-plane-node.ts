@@ -30,7 +30,9 @@ export async function startControlPlaneNode(options: NodeOptions): Promise<Contr
   const metricsPort = await freePort();
   const baseUrl = `http://127.0.0.1:${port}`;
   const flags = options.reload ? ["--watch", "--watch-preserve-output"] : [];
-  const child = spawn(process.execPath, [...flags, main, "serve"], {
+  // The kernel ends the node when its owner is killed, however that happens.
+  const command = ["--pdeathsig=TERM", "--", process.execPath, ...flags, main, "serve"];
+  const child = spawn("setpriv", command, {
     stdio: ["ignore", "pipe", "pipe"],
     env: {
       PATH: process.env["PATH"],
