@@ -13,16 +13,27 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 
-const files = chooseTestFiles(
-  ["acceptance/*.test.ts", "acceptance/scenarios/*.test.ts"],
-  positionals,
-);
+const scenarios = chooseTestFiles(["acceptance/scenarios/*.test.ts"], positionals);
+// These hold times against goals, so each has the machine to itself.
+const measured = chooseTestFiles(["acceptance/measured/*.test.ts"], positionals);
 const directory = mkdtempSync(join(tmpdir(), "hawser-proofs-"));
 try {
-  process.exitCode = await runTests(files, { HAWSER_PROOFS: directory });
+  process.exitCode = await runAll({ HAWSER_PROOFS: directory });
   report(readProofs(directory));
 } finally {
   rmSync(directory, { recursive: true, force: true });
+}
+
+async function runAll(env: Record<string, string>): Promise<number> {
+  const runs: [files: string[], concurrency: number][] = [
+    [scenarios, 2],
+    [measured, 1],
+  ];
+  const chosen = runs.filter(([files]) => files.length > 0);
+  if (chosen.length === 0) return runTests([]);
+  let worst = 0;
+  for (const [files, concurrency] of chosen) worst ||= await runTests(files, env, concurrency);
+  return worst;
 }
 
 /** Every test process appends JSON lines to files of its own in this folder. */

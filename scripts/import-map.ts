@@ -28,8 +28,20 @@ const map: Record<string, Row> = {
     reason:
       "the contract is data that browsers and hosts load too, so it knows zod and nobody else",
   },
-  "control-plane": {
+  "host-protocol": {
     workspaces: ["contract"],
+    packages: ["zod"],
+    node: true,
+    reason: "host-protocol is what both sides say; it knows neither of them",
+  },
+  daemon: {
+    workspaces: ["contract", "host-protocol"],
+    packages: "listed",
+    node: true,
+    reason: "the daemon runs on hosts and never meets the control plane but over the wire",
+  },
+  "control-plane": {
+    workspaces: ["contract", "host-protocol"],
     packages: "listed",
     node: true,
     reason: "the control plane is what runs in production; it knows the contract and no test part",
@@ -47,8 +59,8 @@ const map: Record<string, Row> = {
     reason: "acceptance sees the product from outside, through its public doors",
   },
   bench: {
-    workspaces: ["testkit", "contract", "control-plane"],
-    packages: ["pg"],
+    workspaces: ["testkit", "contract", "control-plane", "host-protocol", "daemon"],
+    packages: ["pg", "@nats-io/nats-core", "@nats-io/transport-node", "ws"],
     node: true,
     reason: "bench measures public paths beside the bare engine running the very same statements",
   },

@@ -32,7 +32,11 @@ export function chooseFiles(files: string[], patterns: string[]): string[] {
 }
 
 /** Runs the files and answers the exit code for this process. */
-export async function runTests(files: string[], env: Record<string, string> = {}): Promise<number> {
+export async function runTests(
+  files: string[],
+  env: Record<string, string> = {},
+  concurrency = 2,
+): Promise<number> {
   if (files.length === 0) {
     console.error(
       "No test file matches; give a part of a test file's path, or nothing to run all.",
@@ -51,7 +55,7 @@ export async function runTests(files: string[], env: Record<string, string> = {}
   if (!stoppedBy) {
     const runner = spawn(
       process.execPath,
-      ["--test", "--test-concurrency=2", "--test-reporter=spec", ...files],
+      ["--test", `--test-concurrency=${concurrency}`, "--test-reporter=spec", ...files],
       {
         cwd: root,
         stdio: "inherit",

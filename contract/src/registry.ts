@@ -25,6 +25,7 @@ export type ActionName = keyof typeof registry;
 
 /** The actions that the interface's document does not know; all others are pinned to it. */
 export const extensionNames = [
+  "refresh_instance",
   "search_instances",
   "search_sessions",
   ...(Object.keys(accessActions) as (keyof typeof accessActions)[]),

@@ -193,6 +193,17 @@ export const instanceActions = {
     closedToAgents: true,
   }),
 
+  refresh_instance: action({
+    summary: "Have a host look at itself again, and show what it found.",
+    permission: "instances:edit",
+    effect: "changes",
+    reach: "host",
+    input: z.strictObject({ instanceId: InstanceId }),
+    result: InstanceDetail,
+    refusals: ["not_found", ...hostRefusals],
+    closedToAgents: true,
+  }),
+
   search_instances: action({
     summary: "Page through the organization's hosts, by name or status.",
     permission: "instances:view",

@@ -1,0 +1,93 @@
+// What the control plane can ask of a daemon: each command with its payload, its result and how long
+// it may take. A command is signed, so that being able to publish on the fabric is not enough to
+// command a host.
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { HostFacts } from "./facts.ts";
+import { isSignedBy, signWith } from "./nkey.ts";
+
+interface CommandKind {
+  payload: z.ZodObject;
+  result: z.ZodObject;
+  deadlineMs: number;
+}
+
+export const hostCommands = {
+  /** Looks at the machine again. `runs` counts how often this host has done it, in its journal. */
+  refresh_host_facts: {
+    payload: z.strictObject({}),
+    result: z.strictObject({ facts: HostFacts, runs: z.int().min(1) }),
+    deadlineMs: 10_000,
+  },
+  /** Stop, and forget the credentials: the instance is gone. */
+  forget_host: {
+    payload: z.strictObject({}),
+    result: z.strictObject({}),
+    // The host is cut off right after; one that does not answer must not delay that.
+    deadlineMs: 600,
+  },
+} as const satisfies Record<string, CommandKind>;
+
+export type HostCommand = keyof typeof hostCommands;
+export type PayloadOf<Name extends HostCommand> = z.output<(typeof hostCommands)[Name]["payload"]>;
+export type CommandResultOf<Name extends HostCommand> = z.output<
+  (typeof hostCommands)[Name]["result"]
+>;
+
+/** What is signed, as JSON text. */
+export const CommandBody = z.strictObject({
+  command: z.string(),
+  /** The daemon refuses a command that it sees later than this. */
+  deadlineAt: z.iso.datetime(),
+  /** Who asked, for the host's own log. */
+  actor: z.strictObject({ type: z.string(), id: z.string() }),
+  payload: z.record(z.string(), z.unknown()),
+});
+export type CommandBody = z.infer<typeof CommandBody>;
+
+/** A command on the wire. The body travels as the very text that was signed. */
+export const SignedCommand = z.strictObject({
+  instanceId: z.string(),
+  commandId: z.uuid(),
+  issuedAt: z.iso.datetime(),
+  body: z.string(),
+  signature: z.string(),
+});
+export type SignedCommand = z.infer<typeof SignedCommand>;
+
+/** The end of a command. The same command id always gets the same one. */
+export const CommandReply = z.strictObject({
+  commandId: z.uuid(),
+  outcome: z.union([
+    z.strictObject({ result: z.record(z.string(), z.unknown()) }),
+    z.strictObject({ refusal: z.strictObject({ code: z.string(), message: z.string() }) }),
+  ]),
+});
+export type CommandReply = z.infer<typeof CommandReply>;
+export type CommandOutcome = CommandReply["outcome"];
+
+export function signCommand(
+  privateKey: string,
+  command: { instanceId: string; commandId: string; issuedAt: string; body: CommandBody },
+): SignedCommand {
+  const unsigned = { ...command, body: JSON.stringify(command.body) };
+  return { ...unsigned, signature: signWith(privateKey, signedText(unsigned)) };
+}
+
+/** Whether the control plane whose key was pinned at pairing made this command, for this host. */
+export function isGenuine(commandKey: string, instanceId: string, command: SignedCommand): boolean {
+  return (
+    command.instanceId === instanceId &&
+    isSignedBy(commandKey, signedText(command), command.signature)
+  );
+}
+
+function signedText({
+  instanceId,
+  commandId,
+  issuedAt,
+  body,
+}: Omit<SignedCommand, "signature">): string {
+  const hash = createHash("sha256").update(body).digest("hex");
+  return ["hawser command 1", instanceId, commandId, issuedAt, hash].join("\n");
+}

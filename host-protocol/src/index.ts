@@ -1,0 +1,63 @@
+// What control plane and daemon say to each other. Both import it from here; it imports neither.
+export {
+  base32,
+  isPublicNkey,
+  isSignedBy,
+  makeNkey,
+  makeSigningKey,
+  nkeyFromSeed,
+  signWith,
+  verifyNkey,
+} from "./nkey.ts";
+export type { Nkey, NkeyKind } from "./nkey.ts";
+export {
+  commandQueue,
+  commandSubject,
+  edgeAdmittedSubject,
+  edgeConnectionName,
+  everyUpSubject,
+  hostPermissions,
+  inboxPrefix,
+  organizationChangedSubject,
+  readUpSubject,
+  sessionAppliedSubject,
+  upQueue,
+  upSubject,
+} from "./subjects.ts";
+export type { UpCall } from "./subjects.ts";
+export {
+  CommandBody,
+  CommandReply,
+  SignedCommand,
+  hostCommands,
+  isGenuine,
+  signCommand,
+} from "./commands.ts";
+export type { CommandOutcome, CommandResultOf, HostCommand, PayloadOf } from "./commands.ts";
+export { HostFacts } from "./facts.ts";
+export {
+  Bye,
+  Heartbeat,
+  HeartbeatReply,
+  Hello,
+  HelloReply,
+  LogEntry,
+  RenewReply,
+  Report,
+  ReportReply,
+  largestEntry,
+  largestReport,
+} from "./reports.ts";
+export {
+  NonceReply,
+  PairReply,
+  PairRequest,
+  RenewRequest,
+  fabricPath,
+  isProofGood,
+  isRenewGenuine,
+  makeProof,
+  makeRenewRequest,
+  proofHeader,
+} from "./doors.ts";
+export { protocolVersion, understands } from "./versions.ts";
