@@ -1,0 +1,240 @@
+// A command is carried out once, only when it is genuine, for this host and in time.
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import {
+  makeSigningKey,
+  signCommand,
+  type CommandOutcome,
+  type SignedCommand,
+} from "@hawser/host-protocol";
+import { lookAtHost } from "../facts.ts";
+import { openJournal } from "../journal/journal.ts";
+import { silentLog } from "../log.ts";
+import { openCommands } from "./answer-command.ts";
+import { forgetHost } from "./forget-host.ts";
+import { refreshHostFacts } from "./refresh-host-facts.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "hawser-commands-"));
+after(() => rmSync(directory, { recursive: true, force: true }));
+
+const key = makeSigningKey();
+const instanceId = "ins_this";
+const start = Date.parse("2026-01-01T00:00:00Z");
+
+function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
+  const clock = { time: start };
+  const journal = openJournal(path);
+  const forgotten = { count: 0 };
+  const options = {
+    instanceId,
+    commandKey: key.publicKey,
+    journal,
+    log: silentLog,
+    now: () => clock.time,
+    refreshFacts: lookAtHost,
+    forgetCredentials: () => void forgotten.count++,
+  };
+  return { path, clock, journal, forgotten, options, answer: openCommands(options) };
+}
+
+interface Changes {
+  instanceId?: string;
+  commandId?: string;
+  command?: string;
+  deadlineAt?: string;
+  payload?: Record<string, unknown>;
+  privateKey?: string;
+}
+
+function make(changes: Changes = {}): SignedCommand {
+  return signCommand(changes.privateKey ?? key.privateKey, {
+    instanceId: changes.instanceId ?? instanceId,
+    commandId: changes.commandId ?? randomUUID(),
+    issuedAt: new Date(start).toISOString(),
+    body: {
+      command: changes.command ?? "refresh_host_facts",
+      deadlineAt: changes.deadlineAt ?? new Date(start + 10_000).toISOString(),
+      actor: { type: "user", id: "usr_ada" },
+      payload: changes.payload ?? {},
+    },
+  });
+}
+
+const bytes = (command: unknown) => Buffer.from(JSON.stringify(command));
+const codeOf = (outcome: CommandOutcome) => ("refusal" in outcome ? outcome.refusal.code : "done");
+
+test("a repeated id gets the same outcome and runs once, also after a restart", async () => {
+  const world = openWorld();
+  const command = bytes(make());
+  const first = await world.answer(command);
+  assert.equal(first!.reply.outcome && "result" in first!.reply.outcome, true);
+  assert.deepEqual(await world.answer(command), first);
+  // Past its deadline it is still told how it ended.
+  world.clock.time += 60_000;
+  assert.deepEqual(await world.answer(command), first);
+  world.journal.close();
+  const again = openWorld(world.path);
+  assert.deepEqual(await again.answer(command), first);
+  assert.equal(again.journal.count("refresh_host_facts"), 2, "one run, and this look");
+  again.journal.close();
+});
+
+test("an id that comes again while it runs waits for the same run", async () => {
+  const world = openWorld();
+  const gate = Promise.withResolvers<void>();
+  const answer = openCommands(world.options, {
+    forget_host: forgetHost,
+    refresh_host_facts: {
+      ...refreshHostFacts,
+      async run(payload, context) {
+        await gate.promise;
+        return refreshHostFacts.run(payload, context);
+      },
+    },
+  });
+  const command = bytes(make());
+  const answers = Promise.all(Array.from({ length: 20 }, () => answer(command)));
+  gate.resolve();
+  for (const each of await answers) assert.deepEqual(each, (await answers)[0]);
+  assert.equal(world.journal.count("refresh_host_facts"), 2);
+  world.journal.close();
+});
+
+test("what is not signed by the control plane for this host is refused, and settles nothing", async () => {
+  const world = openWorld();
+  const commandId = randomUUID();
+  const genuine = make({ commandId });
+  const forged: SignedCommand[] = [
+    make({ commandId, privateKey: makeSigningKey().privateKey }),
+    make({ commandId, instanceId: "ins_other" }),
+    { ...make({ commandId, instanceId: "ins_other" }), instanceId },
+    { ...genuine, body: genuine.body.replace("usr_ada", "usr_eve") },
+    { ...genuine, issuedAt: new Date(start + 1).toISOString() },
+    { ...genuine, signature: "" },
+  ];
+  for (const command of forged) {
+    const answered = await world.answer(bytes(command));
+    assert.equal(codeOf(answered!.reply.outcome), "not_genuine");
+    assert.equal(answered!.reply.commandId, commandId);
+  }
+  assert.equal(codeOf((await world.answer(bytes(genuine)))!.reply.outcome), "done");
+  world.journal.close();
+});
+
+test("refusals have their code and last, whatever is corrected afterwards", async (t) => {
+  const cases: [name: string, changes: Changes, code: string][] = [
+    [
+      "a deadline that has passed",
+      { deadlineAt: new Date(start).toISOString() },
+      "deadline_passed",
+    ],
+    ["an unknown command", { command: "make_coffee" }, "daemon_outdated"],
+    ["a name from the prototype", { command: "constructor" }, "daemon_outdated"],
+    ["a payload of a later version", { payload: { deep: true } }, "daemon_outdated"],
+  ];
+  for (const [name, changes, code] of cases) {
+    await t.test(name, async () => {
+      const world = openWorld();
+      const command = bytes(make(changes));
+      assert.equal(codeOf((await world.answer(command))!.reply.outcome), code);
+      world.clock.time -= 3600_000;
+      assert.equal(codeOf((await world.answer(command))!.reply.outcome), code);
+      assert.equal(world.journal.count("refresh_host_facts"), 1, "it never ran");
+      world.journal.close();
+    });
+  }
+});
+
+test("a message that is no command is dropped without an answer", async () => {
+  const world = openWorld();
+  for (const data of ["", "hello", "{}", JSON.stringify({ ...make(), extra: 1 })]) {
+    assert.equal(await world.answer(Buffer.from(data)), undefined);
+  }
+  world.journal.close();
+});
+
+test("a command that a crash cut is repeated if that is harmless, else refused as interrupted", async (t) => {
+  const cutOnce = refreshHostFacts;
+  const cases: [name: string, repeatable: boolean, lateMs: number, code: string][] = [
+    ["repeatable and in time", true, 0, "done"],
+    ["repeatable but late", true, 60_000, "interrupted"],
+    ["not repeatable", false, 0, "interrupted"],
+  ];
+  for (const [name, repeatable, lateMs, code] of cases) {
+    await t.test(name, async () => {
+      const world = openWorld();
+      const command = make();
+      // What a daemon leaves that is killed after it began.
+      world.journal.commands.begin(command.commandId, "refresh_host_facts");
+      world.clock.time += lateMs;
+      const answer = openCommands(world.options, {
+        forget_host: forgetHost,
+        refresh_host_facts: { ...cutOnce, repeatable },
+      });
+      const first = await answer(bytes(command));
+      assert.equal(codeOf(first!.reply.outcome), code);
+      assert.deepEqual(await answer(bytes(command)), first);
+      world.journal.close();
+    });
+  }
+});
+
+test("a command that throws is refused with what went wrong, once and for all", async () => {
+  const world = openWorld();
+  let runs = 0;
+  const answer = openCommands(world.options, {
+    forget_host: forgetHost,
+    refresh_host_facts: {
+      ...refreshHostFacts,
+      run() {
+        runs++;
+        throw new Error("No such luck.");
+      },
+    },
+  });
+  const command = bytes(make());
+  const first = await answer(command);
+  assert.deepEqual(first!.reply.outcome, {
+    refusal: { code: "failed", message: "The host could not do this: No such luck." },
+  });
+  assert.deepEqual(await answer(command), first);
+  assert.equal(runs, 1);
+  world.journal.close();
+});
+
+test("an outcome that could not be written is not told, and not done again", async () => {
+  const world = openWorld();
+  let broken = true;
+  const { commands } = world.journal;
+  // A disk that fills up between the start and the end of a command.
+  const journal = {
+    ...world.journal,
+    commands: {
+      ...commands,
+      finish(...outcome: Parameters<typeof commands.finish>) {
+        if (broken) throw new Error("disk full");
+        commands.finish(...outcome);
+      },
+    },
+  };
+  const answer = openCommands({ ...world.options, journal });
+  const command = bytes(make());
+  assert.equal(await answer(command), undefined);
+  broken = false;
+  assert.equal(codeOf((await answer(command))!.reply.outcome), "done");
+  assert.equal(world.journal.count("refresh_host_facts"), 2, "one run, and this look");
+  world.journal.close();
+});
+
+test("forget_host wipes the credentials before it is answered, and ends the host after", async () => {
+  const world = openWorld();
+  const answered = await world.answer(bytes(make({ command: "forget_host" })));
+  assert.deepEqual(answered!.reply.outcome, { result: {} });
+  assert.equal(answered!.endsHost, true);
+  assert.equal(world.forgotten.count, 1);
+  world.journal.close();
+});

@@ -1,0 +1,11 @@
+// refresh_host_facts: looks at the machine again.
+import type { Command } from "./command.ts";
+
+export const refreshHostFacts: Command<"refresh_host_facts"> = {
+  repeatable: true,
+  endsHost: false,
+  run: (_payload, { journal, refreshFacts }) => ({
+    runs: journal.count("refresh_host_facts"),
+    facts: refreshFacts(),
+  }),
+};

@@ -1,0 +1,48 @@
+// Which commands were begun and how they ended, so that each takes effect once, whatever is killed
+// in between and however often it is asked.
+import type { DatabaseSync } from "node:sqlite";
+import type { CommandOutcome } from "@hawser/host-protocol";
+import { transact } from "./database.ts";
+
+export type Begun =
+  /** Never seen before, and now on disk: go ahead. */
+  | { state: "new" }
+  /** Ended before; this is how. */
+  | { state: "done"; outcome: CommandOutcome }
+  /** Begun before, and no end is known: it runs now, or a crash cut it. */
+  | { state: "unfinished" };
+
+export interface CommandRecord {
+  begin(commandId: string, command: string): Begun;
+  finish(commandId: string, outcome: CommandOutcome): void;
+  /** Drops what ended before this time, in milliseconds. */
+  dropFinished(before: number): void;
+}
+
+export function openCommandRecord(database: DatabaseSync, now: () => number): CommandRecord {
+  const insert = database.prepare(
+    `INSERT INTO commands (id, command, begun_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
+  );
+  const select = database.prepare(`SELECT outcome FROM commands WHERE id = ?`);
+  const update = database.prepare(
+    `UPDATE commands SET outcome = ?, finished_at = ? WHERE id = ? AND outcome IS NULL`,
+  );
+  const drop = database.prepare(`DELETE FROM commands WHERE finished_at < ?`);
+
+  const look = (commandId: string): Begun => {
+    const row = select.get(commandId) as { outcome: string | null } | undefined;
+    if (!row) return { state: "new" };
+    if (row.outcome === null) return { state: "unfinished" };
+    return { state: "done", outcome: JSON.parse(row.outcome) as CommandOutcome };
+  };
+  return {
+    begin: (commandId, command) =>
+      transact(database, () =>
+        insert.run(commandId, command, now()).changes === 1 ? { state: "new" } : look(commandId),
+      ),
+    finish(commandId, outcome) {
+      transact(database, () => update.run(JSON.stringify(outcome), now(), commandId));
+    },
+    dropFinished: (before) => transact(database, () => void drop.run(before)),
+  };
+}

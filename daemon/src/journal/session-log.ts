@@ -1,0 +1,263 @@
+// The logs of this host's sessions until the control plane has them. Entries of one session are
+// numbered 1, 2, 3 … in the order they were appended, and sent in that order.
+import type { DatabaseSync } from "node:sqlite";
+import { largestEntry, type LogEntry } from "@hawser/host-protocol";
+import { JournalFull, transact } from "./database.ts";
+import { settle, type Settling } from "./settle.ts";
+import { storable } from "./storable.ts";
+
+export interface SessionPosition {
+  sessionId: string;
+  appliedSeq: number;
+}
+
+export interface SessionBatch {
+  sessionId: string;
+  entries: LogEntry[];
+}
+
+export interface SessionEnd {
+  sessionId: string;
+  lastSeq: number;
+}
+
+type Update = LogEntry["update"];
+
+export interface SessionLog {
+  /** On disk when it returns. Throws JournalFull when there is no room. */
+  append(sessionId: string, update: Update, turnId?: string | null): LogEntry;
+  /** Sessions with entries still here, those with unapplied ones first. */
+  positions(): SessionEnd[];
+  /** Sessions with unapplied entries that no hello since the journal was opened has named. */
+  newcomers(): SessionEnd[];
+  /**
+   * What the control plane has, as it says in its answer to a hello that named these sessions. Only
+   * then are their entries sent: a journal that is new would otherwise send numbers that are taken.
+   */
+  welcome(applied: SessionPosition[], named: SessionEnd[]): void;
+  /** The session begins here, so nobody can have written its log before: no hello is needed. */
+  introduce(sessionId: string): void;
+  /** What the control plane has, as it says in its answer to a report. */
+  applied(positions: SessionPosition[]): void;
+  /** The control plane does not know the session: its entries need not be said again. */
+  abandon(sessionId: string): void;
+  /** The oldest unapplied entries that may be sent, up to these limits; of one session only, if one is named. */
+  unapplied(limits: { bytes: number; entries: number }, sessionId?: string): SessionBatch[];
+  unappliedSessions(): string[];
+  /** False above half of the limit: what runs may go on recording, nothing new may start. */
+  acceptsTurns(): boolean;
+  size(): { totalBytes: number; unappliedBytes: number; limitBytes: number };
+  /** Drops entries that were applied before this time, in milliseconds. */
+  dropApplied(before: number): void;
+  /** Called after each append. */
+  onAppend(callback: () => void): void;
+}
+
+/** What a row takes on disk beside its text, roughly. */
+const rowOverhead = 100;
+const mostPositions = 5_000;
+
+export function openSessionLog(
+  database: DatabaseSync,
+  { now, limitBytes, journalId }: { now: () => number; limitBytes: number; journalId: string },
+): SessionLog {
+  const opening = nextOpening(database);
+  const selectLast = database.prepare(`SELECT last_seq FROM sessions WHERE session_id = ?`);
+  const setLast = database.prepare(
+    `INSERT INTO sessions (session_id, last_seq) VALUES (?, ?)
+     ON CONFLICT (session_id) DO UPDATE SET last_seq = excluded.last_seq`,
+  );
+  const insert = database.prepare(
+    `INSERT INTO entries (session_id, seq, opening, bytes, entry) VALUES (?, ?, ?, ?, ?)`,
+  );
+  const selectSize = database.prepare(`SELECT total, unapplied FROM size`);
+  const size = () => selectSize.get() as { total: number; unapplied: number };
+  let callbacks: (() => void)[] = [];
+  const introduced = new Set<string>();
+  const waiting = new Set(
+    database
+      .prepare(`SELECT DISTINCT session_id FROM entries WHERE applied_at IS NULL`)
+      .all()
+      .map((row) => row["session_id"] as string),
+  );
+  const markIntroduced = database.prepare(
+    `INSERT INTO sessions (session_id, last_seq, introduced) VALUES (?, 0, ?)
+     ON CONFLICT (session_id) DO UPDATE SET introduced = excluded.introduced`,
+  );
+
+  function admit(sessionIds: string[]): void {
+    for (const sessionId of sessionIds) markIntroduced.run(sessionId, opening);
+  }
+
+  function noteAdmitted(sessionIds: string[]): void {
+    for (const sessionId of sessionIds) {
+      introduced.add(sessionId);
+      waiting.delete(sessionId);
+    }
+  }
+
+  const lastSeq = (sessionId: string) =>
+    (selectLast.get(sessionId) as { last_seq: number } | undefined)?.last_seq ?? 0;
+
+  /** Without a look at the limit: a reset must be recorded, or the session could never go on. */
+  function write(sessionId: string, entry: LogEntry, text: string): void {
+    insert.run(sessionId, entry.seq, opening, bytesOf(text), text);
+    setLast.run(sessionId, entry.seq);
+  }
+
+  function makeRoom(bytes: number): void {
+    const { unapplied } = size();
+    if (unapplied + bytes > limitBytes) {
+      throw new JournalFull(
+        "The journal is full of entries that the control plane has not taken yet. Nothing more can be recorded until it does.",
+      );
+    }
+    // What is applied is kept for convenience only, so it gives way.
+    while (size().total + bytes > limitBytes) {
+      database.exec(
+        `DELETE FROM entries WHERE position IN (
+           SELECT position FROM entries WHERE applied_at IS NOT NULL ORDER BY applied_at LIMIT 100)`,
+      );
+    }
+  }
+
+  const settling: Settling = {
+    database,
+    now,
+    lastSeq,
+    setLast: (sessionId, seq) => void setLast.run(sessionId, seq),
+    write: (sessionId, entry) => write(sessionId, entry, JSON.stringify(entry)),
+    journalId,
+    opening,
+  };
+
+  return {
+    append(sessionId, update, turnId = null) {
+      const at = new Date(now()).toISOString();
+      const entry = transact(database, () => {
+        const entry: LogEntry = {
+          seq: lastSeq(sessionId) + 1,
+          at,
+          turnId,
+          update: storable(update),
+        };
+        const text = JSON.stringify(entry);
+        if (Buffer.byteLength(text) > largestEntry) {
+          throw new RangeError(`A log entry may have at most ${largestEntry} bytes of JSON.`);
+        }
+        makeRoom(bytesOf(text));
+        write(sessionId, entry, text);
+        return entry;
+      });
+      if (!introduced.has(sessionId)) waiting.add(sessionId);
+      for (const callback of callbacks) callback();
+      return entry;
+    },
+    positions: () =>
+      database
+        .prepare(
+          `SELECT session_id AS sessionId, last_seq AS lastSeq FROM sessions
+           JOIN (SELECT session_id, max(applied_at IS NULL) AS waits, max(position) AS newest
+                 FROM entries GROUP BY session_id) USING (session_id)
+           ORDER BY waits DESC, newest DESC LIMIT ${mostPositions}`,
+        )
+        .all()
+        .map((row) => ({ ...row })) as unknown as SessionEnd[],
+    newcomers: () =>
+      [...waiting]
+        .slice(0, mostPositions)
+        .map((sessionId) => ({ sessionId, lastSeq: lastSeq(sessionId) })),
+    welcome(applied, named) {
+      const sessionIds = [...applied, ...named].map(({ sessionId }) => sessionId);
+      transact(database, () => {
+        for (const position of applied) settle(settling, position);
+        admit(sessionIds);
+      });
+      noteAdmitted(sessionIds);
+    },
+    introduce(sessionId) {
+      transact(database, () => admit([sessionId]));
+      noteAdmitted([sessionId]);
+    },
+    applied(positions) {
+      transact(database, () => {
+        for (const position of positions) settle(settling, position);
+      });
+    },
+    abandon(sessionId) {
+      transact(database, () =>
+        database
+          .prepare(`UPDATE entries SET applied_at = ? WHERE session_id = ? AND applied_at IS NULL`)
+          .run(now(), sessionId),
+      );
+    },
+    unapplied(limits, sessionId) {
+      const batches = new Map<string, LogEntry[]>();
+      let bytes = 0;
+      let count = 0;
+      const rows = database
+        .prepare(
+          `SELECT session_id, entry, bytes FROM entries JOIN sessions USING (session_id)
+           WHERE applied_at IS NULL AND introduced = ?1 AND (?2 IS NULL OR session_id = ?2)
+           ORDER BY position LIMIT ?3`,
+        )
+        .iterate(opening, sessionId ?? null, limits.entries);
+      for (const { session_id, entry, bytes: size } of rows as Iterable<EntryRow>) {
+        if (count > 0 && bytes + size > limits.bytes) break;
+        bytes += size;
+        count++;
+        const entries = batches.get(session_id) ?? [];
+        entries.push(JSON.parse(entry) as LogEntry);
+        batches.set(session_id, entries);
+      }
+      return [...batches].map(([sessionId, entries]) => ({ sessionId, entries }));
+    },
+    unappliedSessions: () =>
+      database
+        .prepare(`SELECT DISTINCT session_id FROM entries WHERE applied_at IS NULL`)
+        .all()
+        .map((row) => row["session_id"] as string),
+    acceptsTurns: () => size().unapplied <= limitBytes / 2,
+    size() {
+      const { total, unapplied } = size();
+      return { totalBytes: total, unappliedBytes: unapplied, limitBytes };
+    },
+    dropApplied(before) {
+      transact(database, () =>
+        database.prepare(`DELETE FROM entries WHERE applied_at < ?`).run(before),
+      );
+    },
+    onAppend: (callback) => void (callbacks = [...callbacks, callback]),
+  };
+}
+
+interface EntryRow {
+  session_id: string;
+  entry: string;
+  bytes: number;
+}
+
+const bytesOf = (text: string) => Buffer.byteLength(text) + rowOverhead;
+
+/** Openings are numbered, so that an entry tells whether it can have been sent before. */
+function nextOpening(database: DatabaseSync): number {
+  return transact(database, () => {
+    const opening = Number(readFact(database, "opening") ?? 0) + 1;
+    writeFact(database, "opening", String(opening));
+    return opening;
+  });
+}
+
+export function readFact(database: DatabaseSync, name: string): string | undefined {
+  const row = database.prepare(`SELECT value FROM facts WHERE name = ?`).get(name);
+  return row?.["value"] as string | undefined;
+}
+
+export function writeFact(database: DatabaseSync, name: string, value: string): void {
+  database
+    .prepare(
+      `INSERT INTO facts (name, value) VALUES (?, ?)
+       ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    )
+    .run(name, value);
+}

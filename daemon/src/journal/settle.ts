@@ -1,0 +1,82 @@
+// Bringing one session's log in step with what the control plane says it has applied. Normally that
+// only marks entries as applied, or as not. When the journal is new or was restored from an older
+// copy, the control plane knows more than it does; then the log goes on after what was applied, with
+// an entry that says so, and what was never sent follows it under new numbers.
+import type { DatabaseSync } from "node:sqlite";
+import type { LogEntry } from "@hawser/host-protocol";
+import type { SessionPosition } from "./session-log.ts";
+
+export interface Settling {
+  database: DatabaseSync;
+  now: () => number;
+  journalId: string;
+  /** The number of this opening of the journal. */
+  opening: number;
+  lastSeq: (sessionId: string) => number;
+  setLast: (sessionId: string, seq: number) => void;
+  write: (sessionId: string, entry: LogEntry) => void;
+}
+
+export function settle(log: Settling, { sessionId, appliedSeq }: SessionPosition): void {
+  const { database } = log;
+  const introduced = introducedIn(database, sessionId);
+  const neverSent = introduced === log.opening ? 0 : countNewer(database, sessionId, introduced);
+  const mayHaveBeenSent = log.lastSeq(sessionId) - neverSent;
+  if (appliedSeq > mayHaveBeenSent) {
+    reset(log, sessionId, appliedSeq, `opening > ${introduced}`);
+    return;
+  }
+  const oldest = database
+    .prepare(`SELECT min(seq) AS seq FROM entries WHERE session_id = ? AND seq > ?`)
+    .get(sessionId, appliedSeq)!["seq"] as number | null;
+  // The control plane went back to before what is still here, as after a restored backup.
+  if ((oldest ?? log.lastSeq(sessionId) + 1) > appliedSeq + 1) {
+    reset(log, sessionId, appliedSeq, `seq > ${appliedSeq}`);
+    return;
+  }
+  database
+    .prepare(
+      `UPDATE entries INDEXED BY entries_unapplied SET applied_at = ?
+       WHERE session_id = ? AND seq <= ? AND applied_at IS NULL`,
+    )
+    .run(log.now(), sessionId, appliedSeq);
+  database
+    .prepare(
+      `UPDATE entries INDEXED BY entries_applied SET applied_at = NULL
+       WHERE session_id = ? AND seq > ? AND applied_at IS NOT NULL`,
+    )
+    .run(sessionId, appliedSeq);
+}
+
+function introducedIn(database: DatabaseSync, sessionId: string): number {
+  const row = database
+    .prepare(`SELECT introduced FROM sessions WHERE session_id = ?`)
+    .get(sessionId);
+  return (row?.["introduced"] as number | undefined) ?? 0;
+}
+
+function countNewer(database: DatabaseSync, sessionId: string, opening: number): number {
+  return database
+    .prepare(`SELECT count(*) AS count FROM entries WHERE session_id = ? AND opening > ?`)
+    .get(sessionId, opening)!["count"] as number;
+}
+
+/** Goes on at appliedSeq + 1; the entries of `kept` follow, everything else has been applied or is lost. */
+function reset(log: Settling, sessionId: string, appliedSeq: number, kept: string): void {
+  const moved = log.database
+    .prepare(`SELECT entry FROM entries WHERE session_id = ? AND ${kept} ORDER BY seq`)
+    .all(sessionId)
+    .map((row) => JSON.parse(row["entry"] as string) as LogEntry);
+  // The numbers up to appliedSeq are the control plane's; whatever bore them here gives way.
+  log.database.prepare(`DELETE FROM entries WHERE session_id = ?`).run(sessionId);
+  log.setLast(sessionId, appliedSeq);
+  log.write(sessionId, {
+    seq: appliedSeq + 1,
+    at: new Date(log.now()).toISOString(),
+    turnId: null,
+    update: { sessionUpdate: "journal_reset", journalId: log.journalId },
+  });
+  for (const [index, entry] of moved.entries()) {
+    log.write(sessionId, { ...entry, seq: appliedSeq + 2 + index });
+  }
+}

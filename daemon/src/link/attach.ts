@@ -1,0 +1,130 @@
+// Making a connection the host's own: hello first, because a copy of this host must not take its
+// commands, then commands in the queue group that all connections of the host share.
+import {
+  HelloReply,
+  commandQueue,
+  commandSubject,
+  type CommandReply,
+  type Hello,
+} from "@hawser/host-protocol";
+import { describe, type Log } from "../log.ts";
+import { pause, within } from "../pause.ts";
+import { backOff } from "./back-off.ts";
+import { close, dial, type Connection, type Dialling } from "./dial.ts";
+import { Forgotten } from "./forgotten.ts";
+import { openUpCalls, type Ask } from "./up-call.ts";
+
+export type Welcome = Exclude<HelloReply, { forget: true } | { refused: string }>;
+
+export interface Attaching extends Dialling {
+  callMs: number;
+  log: Log;
+  hello: () => Hello;
+  answer: (data: Uint8Array) => Promise<{ reply: CommandReply; endsHost: boolean } | undefined>;
+  /** The answer to a command said that the host ends, and has reached the server. */
+  onEnd: () => void;
+}
+
+export interface Attachment {
+  connection: Connection;
+  ask: Ask;
+  hello: Hello;
+  welcome: Welcome;
+  /** Takes no more commands, answers those that it has, then does the last thing and closes. */
+  retire: (patienceMs: number, last?: (ask: Ask) => Promise<unknown>) => Promise<void>;
+}
+
+/** Another machine with this host's key is linked. */
+export class DuplicateHost extends Error {}
+
+export async function attach(attaching: Attaching, signal: AbortSignal): Promise<Attachment> {
+  const { instanceId, callMs } = attaching;
+  const connection = await dial(attaching, signal);
+  const given = () => connection.cut();
+  signal.addEventListener("abort", given);
+  try {
+    const ask = openUpCalls(connection, instanceId, callMs);
+    const said = await sayHello(attaching, connection, ask, signal);
+    const answering = new Set<Promise<void>>();
+    const keep = (work: Promise<void>) => {
+      answering.add(work);
+      void work.finally(() => answering.delete(work));
+    };
+    const commands = connection.nats.subscribe(commandSubject(instanceId), {
+      queue: commandQueue,
+      callback: (error, message) => {
+        // The credential does not allow the subscription: without commands the link is worth nothing.
+        if (error) connection.cut();
+        else keep(take(attaching, connection, message));
+      },
+    });
+    if (!(await within(callMs, connection.nats.flush()))) {
+      throw new Error("The fabric did not confirm the subscription.");
+    }
+    return {
+      connection,
+      ask,
+      ...said,
+      async retire(patienceMs, last) {
+        if (!connection.isClosed()) {
+          await within(
+            patienceMs,
+            commands.drain().catch(() => {}),
+          );
+          await within(patienceMs, Promise.all(answering));
+          await last?.(ask).catch(() => {});
+        }
+        await close(connection, Math.min(patienceMs, callMs));
+      },
+    };
+  } catch (error) {
+    connection.cut();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", given);
+  }
+}
+
+/** Again and again while the connection lasts: the fabric may be up before any node is. */
+async function sayHello(
+  attaching: Attaching,
+  connection: Connection,
+  ask: Ask,
+  signal: AbortSignal,
+): Promise<{ hello: Hello; welcome: Welcome }> {
+  for (let failures = 1; ; failures++) {
+    try {
+      const hello = attaching.hello();
+      const reply = await ask("hello", hello, HelloReply);
+      if ("refused" in reply) {
+        throw new DuplicateHost("Another machine with this host's key is linked.");
+      }
+      return { hello, welcome: reply };
+    } catch (error) {
+      const isAnswer = error instanceof Forgotten || error instanceof DuplicateHost;
+      if (isAnswer || signal.aborted || connection.isClosed()) throw error;
+      attaching.log.warn("nobody answers hello", { error: describe(error) });
+    }
+    const waited = pause(backOff(failures, { firstMs: 500, longestMs: 15_000 }), signal);
+    await Promise.race([waited, connection.closed]);
+  }
+}
+
+async function take(
+  { answer, onEnd, log }: Attaching,
+  connection: Connection,
+  message: { data: Uint8Array; respond: (data: string) => boolean },
+): Promise<void> {
+  try {
+    const answered = await answer(message.data);
+    if (!answered) return;
+    // On a connection that was lost meanwhile this throws; the command is asked again, with the
+    // same id, and gets the outcome from the journal.
+    message.respond(JSON.stringify(answered.reply));
+    if (!answered.endsHost) return;
+    await within(2_000, connection.nats.flush());
+    onEnd();
+  } catch (error) {
+    log.warn("a command could not be answered", { error: describe(error) });
+  }
+}

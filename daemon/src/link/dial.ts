@@ -1,0 +1,183 @@
+// One connection to the fabric: the upgrade at the edge, proven by the host's key, then the NATS
+// handshake over it. The client library's own reconnect is off; the link decides when to dial again.
+import { fabricPath, inboxPrefix, makeProof, proofHeader, type Nkey } from "@hawser/host-protocol";
+import { errors, wsconnect, type NatsConnection } from "@nats-io/nats-core";
+import { WebSocket } from "ws";
+import { within } from "../pause.ts";
+import type { ServerClock } from "./server-clock.ts";
+
+export interface Dialling {
+  serverUrl: string;
+  instanceId: string;
+  key: Nkey;
+  /** Read at each use, because a renewal may have brought a newer one. */
+  token: () => string;
+  clock: ServerClock;
+  pingMs: number;
+  patienceMs: number;
+}
+
+export interface Connection {
+  nats: NatsConnection;
+  /** The token it was made with. */
+  token: string;
+  /** Resolves when it has ended, with what is known of why. */
+  closed: Promise<Ending>;
+  isClosed: () => boolean;
+  /** Cuts it without a word. */
+  cut: () => void;
+}
+
+export interface Ending {
+  reason: string;
+  /** The server ended it because the token ran out. */
+  expired: boolean;
+}
+
+/** The edge or the fabric does not take the token or the proof. */
+export class NotAdmitted extends Error {
+  /** How far the clock was corrected by the same answer, in milliseconds. */
+  readonly clockMoved: number;
+
+  constructor(message: string, clockMoved: number, options?: ErrorOptions) {
+    super(message, options);
+    this.clockMoved = clockMoved;
+  }
+}
+
+export async function dial(dialling: Dialling, signal: AbortSignal): Promise<Connection> {
+  const token = dialling.token();
+  const socket = await upgrade(dialling, token, signal);
+  const cut = () => socket.terminate();
+  signal.addEventListener("abort", cut);
+  try {
+    const nats = await greet(dialling, token, socket);
+    return watch(nats, token, cut);
+  } catch (cause) {
+    cut();
+    if (cause instanceof errors.AuthorizationError || isExpiry(cause)) {
+      throw new NotAdmitted("The fabric does not take this host's token.", 0, { cause });
+    }
+    throw cause;
+  } finally {
+    signal.removeEventListener("abort", cut);
+  }
+}
+
+const isExpiry = (error: unknown) => error instanceof errors.UserAuthenticationExpiredError;
+
+/** Opens the WebSocket and stops it from reading, so that nothing arrives before there is a reader. */
+function upgrade(
+  { serverUrl, key, clock, patienceMs }: Dialling,
+  token: string,
+  signal: AbortSignal,
+): Promise<WebSocket> {
+  const url = new URL(fabricPath, serverUrl);
+  url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+  return new Promise((resolve, reject) => {
+    const socket = new WebSocket(url, {
+      headers: {
+        authorization: `Bearer ${token}`,
+        [proofHeader]: makeProof(key, url.host, Math.round(clock.now())),
+      },
+      perMessageDeflate: false,
+      handshakeTimeout: patienceMs,
+    });
+    const abort = () => socket.terminate();
+    const settle = (finish: () => void) => {
+      signal.removeEventListener("abort", abort);
+      finish();
+    };
+    signal.addEventListener("abort", abort);
+    if (signal.aborted) abort();
+    // The library takes its own listener away when it is done, and an error may still come after.
+    socket.on("error", (error) => settle(() => reject(error)));
+    socket.on("upgrade", ({ headers }) => clock.learn(headers.date));
+    socket.on("unexpected-response", (request, { statusCode = 0, headers }) => {
+      const moved = clock.learn(headers.date);
+      const message = `The edge refused the link (${statusCode}).`;
+      request.destroy();
+      const refused = statusCode === 401 || statusCode === 403;
+      settle(() => reject(refused ? new NotAdmitted(message, moved) : new Error(message)));
+    });
+    socket.on("open", () => {
+      socket.pause();
+      settle(() => resolve(socket));
+    });
+  });
+}
+
+async function greet(
+  { instanceId, key, pingMs, patienceMs }: Dialling,
+  token: string,
+  socket: WebSocket,
+): Promise<NatsConnection> {
+  // A socket that stays silent is cut, which ends the handshake; the library's own limit would go
+  // on to wait for the other side to close.
+  const late = setTimeout(() => socket.terminate(), patienceMs);
+  try {
+    return await wsconnect({
+      // Only a name: the socket is open already.
+      servers: "ws://fabric",
+      wsFactory: () => {
+        // By then the library listens.
+        setImmediate(() => socket.resume());
+        return Promise.resolve({
+          socket: socket as unknown as globalThis.WebSocket,
+          encrypted: false,
+        });
+      },
+      name: instanceId,
+      authenticator: (nonce) => ({
+        jwt: token,
+        nkey: key.publicKey,
+        sig: key.sign(nonce ?? "").toString("base64url"),
+      }),
+      inboxPrefix: inboxPrefix(instanceId),
+      ignoreClusterUpdates: true,
+      reconnect: false,
+      pingInterval: pingMs,
+      maxPingOut: 2,
+      timeout: patienceMs * 2,
+      noAsyncTraces: true,
+    });
+  } finally {
+    clearTimeout(late);
+  }
+}
+
+function watch(nats: NatsConnection, token: string, cut: () => void): Connection {
+  let lastError: string | undefined;
+  let expired = false;
+  const follow = async () => {
+    for await (const status of nats.status()) {
+      if (status.type === "error") {
+        lastError = status.error.message;
+        expired ||= isExpiry(status.error);
+      }
+      // Nobody answers pings. Closing politely would wait for an answer to that, too.
+      if (status.type === "staleConnection") {
+        lastError ??= "The other side stopped answering.";
+        cut();
+      }
+    }
+  };
+  void follow();
+  const closed = nats.closed().then((error) => ({
+    reason: lastError ?? (error instanceof Error ? error.message : "The connection was closed."),
+    expired: expired || isExpiry(error),
+  }));
+  return { nats, token, closed, isClosed: () => nats.isClosed(), cut };
+}
+
+/** Lets everything that was said reach the server, then closes; cuts what takes too long. */
+export async function close(connection: Connection, patienceMs: number): Promise<void> {
+  if (!connection.isClosed()) {
+    await within(
+      patienceMs,
+      connection.nats.drain().catch(() => {}),
+    );
+  }
+  connection.cut();
+  await connection.closed;
+}

@@ -1,0 +1,129 @@
+// The HTTP requests of a host that has no link: pairing, and a fresh token when the old one has run
+// out or is not taken. Each answer also tells the server's time.
+import {
+  NonceReply,
+  PairReply,
+  RenewReply,
+  fabricPath,
+  makeNkey,
+  makeRenewRequest,
+  type Nkey,
+} from "@hawser/host-protocol";
+import { daemonVersion } from "../facts.ts";
+import type { State } from "../state/state.ts";
+import { Forgotten } from "./forgotten.ts";
+import type { ServerClock } from "./server-clock.ts";
+
+/** The control plane said no, or nothing that can be understood. */
+export class DoorError extends Error {}
+
+const patienceMs = 15_000;
+const timePatienceMs = 3_000;
+
+/** Makes this host's key, and redeems the pairing token for its place in the control plane. */
+export async function pairHost(
+  state: State,
+  serverUrl: string,
+  pairingToken: string,
+): Promise<{ instanceId: string }> {
+  const origin = checkServerUrl(serverUrl);
+  const key = makeNkey("user");
+  const body = {
+    pairingToken,
+    publicKey: key.publicKey,
+    machineId: state.machineId,
+    daemonVersion,
+  };
+  const answer = await post(origin, "/api/hosts/pair", body);
+  const { instanceId, token, commandKey } = read(PairReply, answer);
+  state.saveCredentials({ serverUrl: origin, instanceId, seed: key.seed, token, commandKey });
+  return { instanceId };
+}
+
+/** Proves the host by its key alone. Throws Forgotten when the control plane no longer knows it. */
+export async function renewToken(
+  serverUrl: string,
+  key: Nkey,
+  clock: ServerClock,
+  signal: AbortSignal,
+): Promise<string> {
+  const ask = (path: string, body: object) => post(serverUrl, path, body, { clock, signal });
+  const { nonce } = read(NonceReply, await ask("/api/hosts/nonce", {}));
+  const answer = await ask("/api/hosts/renew", makeRenewRequest(key, nonce));
+  // By this word only: a 403 may also come from a proxy on the way.
+  if ((answer.body as { forget?: unknown } | undefined)?.forget === true) throw new Forgotten();
+  const reply = read(RenewReply, answer);
+  if ("forget" in reply) throw new Forgotten();
+  return reply.token;
+}
+
+/** Learns the server's time from any answer at all. */
+export async function askTime(
+  serverUrl: string,
+  clock: ServerClock,
+  signal: AbortSignal,
+): Promise<void> {
+  const response = await fetch(new URL(fabricPath, serverUrl), {
+    method: "HEAD",
+    redirect: "manual",
+    signal: AbortSignal.any([signal, AbortSignal.timeout(timePatienceMs)]),
+  });
+  clock.learn(response.headers.get("date"));
+}
+
+interface Answered {
+  status: number;
+  body: unknown;
+}
+
+async function post(
+  serverUrl: string,
+  path: string,
+  body: object,
+  { clock, signal }: { clock?: ServerClock; signal?: AbortSignal } = {},
+): Promise<Answered> {
+  const patience = AbortSignal.timeout(patienceMs);
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(new URL(path, serverUrl), {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+      redirect: "manual",
+      signal: signal ? AbortSignal.any([signal, patience]) : patience,
+    });
+    text = await response.text();
+  } catch (cause) {
+    throw new DoorError(`The control plane at ${serverUrl} cannot be reached.`, { cause });
+  }
+  clock?.learn(response.headers.get("date"));
+  try {
+    return { status: response.status, body: JSON.parse(text) as unknown };
+  } catch {
+    return { status: response.status, body: undefined };
+  }
+}
+
+function read<Value>(
+  schema: { safeParse: (value: unknown) => { data?: Value } },
+  { status, body }: Answered,
+): Value {
+  const value = status === 200 ? schema.safeParse(body).data : undefined;
+  if (value !== undefined) return value;
+  throw new DoorError(sentence(body) ?? `The control plane gave an unexpected answer (${status}).`);
+}
+
+/** What an error in the product's own shape says. */
+function sentence(body: unknown): string | undefined {
+  const error = (body as { error?: { code?: unknown; message?: unknown } } | undefined)?.error;
+  return typeof error?.code === "string" ? String(error.message) : undefined;
+}
+
+/** Commands are trusted by a key that is learnt at pairing, so nobody in between may change it. */
+function checkServerUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isLoopback = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url?.hostname ?? "");
+  if (url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback)) return url.origin;
+  throw new DoorError(`"${text}" is not the https:// address of a control plane.`);
+}

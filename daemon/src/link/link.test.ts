@@ -1,0 +1,362 @@
+// The link against a real nats-server: it comes back after every loss, renews without a failed
+// command, and what the host recorded arrives once and in order.
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import type { Hello, Report } from "@hawser/host-protocol";
+import { startHost, type Host, type HostOptions } from "../host.ts";
+import { openLog } from "../log.ts";
+import { openState } from "../state/state.ts";
+import { systemClock } from "./server-clock.ts";
+import { startSmallControlPlane, type SmallControlPlane } from "./small-control-plane.ts";
+import { until } from "./small-edge.ts";
+
+const text = (content: string) => ({ sessionUpdate: "agent_message_chunk", content });
+
+/** A control plane and a paired host, which is started by `start`. */
+async function open(t: TestContext, options: Partial<HostOptions> = {}) {
+  const control = await startSmallControlPlane();
+  const state = openState(join(control.directory, "state"));
+  const instanceId = control.pair(state);
+  const log: string[] = [];
+  const hosts: Host[] = [];
+  const forgotten = Promise.withResolvers<void>();
+  t.after(async () => {
+    await Promise.all(hosts.map((host) => host.stop()));
+    await control[Symbol.asyncDispose]();
+    // Whatever happened, the log holds no secret.
+    const { seed, token } = { seed: "SU", token: "eyJ", ...state.readCredentials() };
+    for (const line of log) assert.ok(!line.includes(seed) && !line.includes(token), line);
+  });
+  await control.startFabric();
+  const start = (more: Partial<HostOptions> = {}) => {
+    const host = startHost({
+      state,
+      log: openLog((line) => log.push(line)),
+      onForget: forgotten.resolve,
+      ...options,
+      ...more,
+      timing: { longestMs: 200, callMs: 1_000, ...options.timing, ...more.timing },
+      journal: { flush: false },
+    });
+    hosts.push(host);
+    return host;
+  };
+  return { control, state, instanceId, start, log, forgotten: forgotten.promise };
+}
+
+const online = (host: Host) => until(() => host.status().state === "online", "the host is online");
+const applied = (control: SmallControlPlane, sessionId: string, count: number) =>
+  until(() => control.logs.get(sessionId)?.length === count, `${count} entries are applied`);
+const runsOf = (outcome: Awaited<ReturnType<SmallControlPlane["ask"]>>) =>
+  "result" in outcome ? outcome.result["runs"] : outcome.refusal.code;
+
+test("a host links with its token and proof, says hello, takes commands and reports its log", async (t) => {
+  const { control, instanceId, start } = await open(t);
+  const host = start();
+  host.appendEntry("ses_a", text("before the link"), "turn_1");
+  await online(host);
+  assert.deepEqual(control.upgrades, { admitted: 1, refused: 0 });
+  const hello = control.calls("hello")[0]!.body as Hello;
+  assert.deepEqual(hello.sessions, [{ sessionId: "ses_a", lastSeq: 1 }]);
+  assert.deepEqual(
+    hello.facts.agents.map(({ kind, ready }) => [kind, ready]),
+    [
+      ["opencode", false],
+      ["claude_code", false],
+      ["codex", false],
+    ],
+  );
+  host.appendEntry("ses_a", text("on the link"));
+  await applied(control, "ses_a", 2);
+  const commandId = randomUUID();
+  assert.equal(runsOf(await control.ask(instanceId, "refresh_host_facts", commandId)), 1);
+  assert.equal(runsOf(await control.ask(instanceId, "refresh_host_facts", commandId)), 1);
+  assert.equal(runsOf(await control.ask(instanceId, "refresh_host_facts")), 2);
+  await host.stop();
+  assert.equal(host.status().state, "stopped");
+  assert.deepEqual(control.calls("bye").length, 1);
+  await until(() => control.links.count() === 0, "nothing is left of the link");
+});
+
+test("a host whose clock is two days off links, and judges deadlines by the server's", async (t) => {
+  const off = (days: number) => ({
+    ...systemClock,
+    wall: () => Date.now() + days * 24 * 3600_000,
+  });
+  for (const days of [-2, 2]) {
+    const { control, instanceId, start } = await open(t, { clock: off(days) });
+    const host = start();
+    await online(host);
+    assert.equal(runsOf(await control.ask(instanceId, "refresh_host_facts")), 1);
+    const { at } = host.appendEntry("ses_a", text("."));
+    assert.ok(Math.abs(Date.parse(at) - Date.now()) < 5_000);
+    assert.equal(control.renewals, 0, "the token was good all along");
+  }
+});
+
+test("a wrong clock is put right by the edge's refusal alone", async (t) => {
+  const wall = () => Date.now() + 3600_000;
+  const { control, start } = await open(t, { clock: { ...systemClock, wall } });
+  // The server's time moves after the host has learnt it.
+  const host = start();
+  await online(host);
+  control.clockMs = 600_000;
+  control.links.cut();
+  await until(() => control.calls("hello").length === 2, "the host is back");
+  assert.equal(control.upgrades.refused, 1);
+  assert.equal(control.renewals, 0);
+});
+
+test("an expired token is renewed from nothing, and kept", async (t) => {
+  const { control, state, start } = await open(t);
+  const { token } = state.readCredentials()!;
+  control.remint(state, 3 * 24 * 3600);
+  const host = start();
+  await online(host);
+  assert.equal(control.renewals, 1);
+  assert.deepEqual(control.upgrades, { admitted: 1, refused: 0 });
+  assert.notEqual(state.readCredentials()!.token, token);
+});
+
+test("a token that the edge does not take is renewed from nothing", async (t) => {
+  const { control, start } = await open(t);
+  control.answers.upgrade = () => (control.renewals === 0 ? 401 : undefined);
+  await online(start());
+  assert.equal(control.renewals, 1);
+});
+
+test("a host that the control plane no longer knows forgets its credentials and stops", async (t) => {
+  const error = { code: "forbidden", message: "This host is not paired any more." };
+  const refusal = JSON.stringify({ error, forget: true });
+  const cases: [name: string, arrange: (control: SmallControlPlane) => void][] = [
+    [
+      "at the renewal",
+      ({ answers }) => {
+        answers.upgrade = () => 401;
+        answers.httpRenew = () => ({ status: 403, text: refusal });
+      },
+    ],
+    ["at hello", ({ answers }) => void (answers.hello = () => ({ forget: true }))],
+    [
+      "at a heartbeat",
+      (control) => {
+        control.heartbeatSeconds = 0.05;
+        control.answers.heartbeat = () => ({ forget: true });
+      },
+    ],
+    ["at a report", ({ answers }) => void (answers.report = () => ({ forget: true }))],
+    [
+      "at the renewal of a live link",
+      (control) => {
+        control.tokenSeconds = 1;
+        control.answers.renew = () => ({ forget: true });
+      },
+    ],
+  ];
+  for (const [name, arrange] of cases) {
+    await t.test(name, async (t) => {
+      const { control, state, start, forgotten } = await open(t);
+      arrange(control);
+      control.remint(state);
+      const host = start();
+      host.appendEntry("ses_a", text("."));
+      await forgotten;
+      assert.equal(state.readCredentials(), undefined);
+      assert.equal(host.status().state, "forgotten");
+      await until(() => control.links.count() === 0, "the link is closed");
+    });
+  }
+});
+
+test("a bare 403, as a proxy on the way may give, is no reason to forget", async (t) => {
+  const { control, state, start } = await open(t);
+  control.answers.upgrade = () => 403;
+  control.answers.httpRenew = () => ({ status: 403, text: "<h1>Forbidden</h1>" });
+  const host = start();
+  await until(() => control.upgrades.refused >= 3, "the host keeps trying");
+  assert.ok(state.readCredentials());
+  control.answers = {};
+  await online(host);
+});
+
+test("forget_host is answered, then the host forgets and is gone", async (t) => {
+  const { control, state, instanceId, start, forgotten } = await open(t);
+  await online(start());
+  assert.deepEqual(await control.ask(instanceId, "forget_host"), { result: {} });
+  await forgotten;
+  assert.equal(state.readCredentials(), undefined);
+  await until(() => control.links.count() === 0, "the link is closed");
+});
+
+test("a renewal by a second connection fails no command", async (t) => {
+  const { control, state, instanceId, start } = await open(t);
+  control.tokenSeconds = 2;
+  control.remint(state);
+  const host = start();
+  await online(host);
+  let asked = 0;
+  while (control.calls("renew").length < 3) {
+    assert.equal(runsOf(await control.ask(instanceId, "refresh_host_facts")), ++asked);
+    host.appendEntry("ses_a", text(String(asked)));
+  }
+  await until(() => control.links.count() === 1, "one connection is left");
+  assert.equal(host.status().state, "online");
+  assert.equal(control.renewals, 0, "never from nothing");
+  assert.equal(control.upgrades.refused, 0);
+  assert.ok(control.upgrades.admitted >= 3);
+  await applied(control, "ses_a", asked);
+});
+
+test("after cuts and a killed fabric the host is back, and its log has no gap and no repeat", async (t) => {
+  const { control, instanceId, start } = await open(t);
+  const host = start();
+  await online(host);
+  let written = 0;
+  const write = (count: number) => {
+    for (let i = 0; i < count; i++) host.appendEntry("ses_a", text(String(++written)));
+  };
+  for (let round = 1; round <= 5; round++) {
+    write(20);
+    control.links.cut();
+    write(20);
+    await until(() => control.calls("hello").length > round, "the host says hello again");
+  }
+  await control.killFabric();
+  write(20);
+  await until(() => host.status().state === "connecting", "the loss is noticed");
+  await control.startFabric();
+  await online(host);
+  await applied(control, "ses_a", written);
+  assert.deepEqual(
+    control.logs.get("ses_a")!.map(({ update }) => update["content"]),
+    Array.from({ length: written }, (_, index) => String(index + 1)),
+  );
+  assert.equal(runsOf(await control.ask(instanceId, "refresh_host_facts")), 1);
+});
+
+test("a half-open link is noticed by its silence", async (t) => {
+  const { control, start } = await open(t, { timing: { pingMs: 100 } });
+  const host = start();
+  await online(host);
+  control.links.freeze();
+  const frozen = Date.now();
+  await until(() => control.calls("hello").length === 2, "the host dialled again");
+  assert.ok(Date.now() - frozen < 3_000);
+  await online(host);
+});
+
+test("a refused duplicate says so, takes no commands, and gets its place when it is free", async (t) => {
+  const { control, instanceId, start } = await open(t, { timing: { duplicateMs: 100 } });
+  control.answers.hello = () => ({ refused: "duplicate_host" });
+  const host = start();
+  await until(() => control.calls("hello").length >= 3, "it keeps trying");
+  assert.equal(host.status().state, "refused");
+  assert.match(host.status().reason!, /another machine/i);
+  await assert.rejects(control.ask(instanceId, "refresh_host_facts"), /no responders/i);
+  delete control.answers.hello;
+  await online(host);
+});
+
+test("hello is said again on the same connection until somebody answers", async (t) => {
+  const { control, start } = await open(t, { timing: { callMs: 100 } });
+  control.answers.hello = () => "silence";
+  const host = start();
+  await until(() => control.calls("hello").length >= 3, "hello was said three times");
+  assert.equal(control.upgrades.admitted, 1);
+  delete control.answers.hello;
+  await online(host);
+});
+
+test("the heart beats as the server says, without facts while they stay the same", async (t) => {
+  const { control, instanceId, start } = await open(t, { timing: { shortestBeatMs: 1 } });
+  control.heartbeatSeconds = 0.03;
+  const host = start();
+  await until(() => control.calls("heartbeat").length >= 5, "it beats");
+  const bodies = control.calls("heartbeat").map(({ body }) => body as object);
+  assert.deepEqual(bodies[0], { bootId: host.status().bootId });
+  assert.equal(runsOf(await control.ask(instanceId, "refresh_host_facts")), 1);
+});
+
+test("reports stay below their limit, and a failed or lost one is said again", async (t) => {
+  const { control, start } = await open(t, { timing: { callMs: 200 } });
+  let troubles = 0;
+  control.answers.report = () => {
+    troubles++;
+    if (troubles === 1) return { failed: true };
+    if (troubles === 3) delete control.answers.report;
+    return "silence";
+  };
+  const host = start();
+  for (let i = 0; i < 40; i++) host.appendEntry("ses_a", text(`${i} ${"x".repeat(100_000)}`));
+  for (let i = 0; i < 1200; i++) host.appendEntry("ses_b", text(String(i)));
+  await applied(control, "ses_a", 40);
+  await applied(control, "ses_b", 1200);
+  for (const { body } of control.calls("report")) {
+    assert.ok(Buffer.byteLength(JSON.stringify(body)) <= 512 * 1024);
+    assert.ok((body as Report).sessions.flatMap(({ entries }) => entries).length <= 500);
+  }
+  await until(() => host.journal.log.size().unappliedBytes === 0, "the last answer has come");
+});
+
+test("one session whose entries are never taken does not hold up the others", async (t) => {
+  const { control, start } = await open(t);
+  control.answers.report = ({ sessions }) =>
+    sessions.some(({ sessionId }) => sessionId === "ses_bad") ? { failed: true } : undefined;
+  const host = start();
+  host.appendEntry("ses_bad", text("."));
+  host.appendEntry("ses_good", text("."));
+  await applied(control, "ses_good", 1);
+  assert.equal(control.logs.get("ses_bad"), undefined);
+});
+
+test("entries of a session nobody knows are not said again", async (t) => {
+  const { control, start } = await open(t);
+  control.answers.report = () => ({ applied: [] });
+  const host = start();
+  host.appendEntry("ses_gone", text("."));
+  await until(() => host.journal.log.size().unappliedBytes === 0, "the entry is given up");
+  assert.equal(control.calls("report").length, 1);
+});
+
+test("a journal that was lost goes on after what was applied", async (t) => {
+  const { control, start } = await open(t);
+  const log = Array.from({ length: 3 }, (_, index) => ({
+    seq: index + 1,
+    at: new Date().toISOString(),
+    turnId: null,
+    update: text("from the lost journal"),
+  }));
+  control.logs.set("ses_a", log);
+  control.journals.set("ses_a", "the lost one");
+  const host = start();
+  host.appendEntry("ses_a", text("first of the new one"));
+  await applied(control, "ses_a", 5);
+  assert.deepEqual(
+    control.logs
+      .get("ses_a")!
+      .slice(3)
+      .map(({ seq, update }) => `${seq} ${update.sessionUpdate}`),
+    ["4 journal_reset", "5 agent_message_chunk"],
+  );
+});
+
+test("one process can be many hosts", async (t) => {
+  const control = await startSmallControlPlane();
+  const states = Array.from({ length: 60 }, (_, index) => {
+    const state = openState(join(control.directory, `host-${index}`));
+    return { state, instanceId: control.pair(state) };
+  });
+  await control.startFabric();
+  const hosts = states.map(({ state }) => startHost({ state, journal: { flush: false } }));
+  t.after(async () => {
+    await Promise.all(hosts.map((host) => host.stop()));
+    await control[Symbol.asyncDispose]();
+  });
+  await Promise.all(hosts.map(online));
+  const answers = states.map(({ instanceId }) => control.ask(instanceId, "refresh_host_facts"));
+  for (const outcome of await Promise.all(answers)) assert.equal(runsOf(outcome), 1);
+  const ids = control.calls("hello").map(({ body }) => (body as Hello).machineId);
+  assert.equal(new Set(ids).size, hosts.length);
+});

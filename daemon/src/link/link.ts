@@ -1,0 +1,295 @@
+// The host's link to the control plane: dials, says hello, beats, renews its token by a second
+// connection before the first one's runs out, and comes back after every loss. It never gives up; it
+// ends when it is stopped, or when the control plane says that the host is to be forgotten.
+import {
+  HeartbeatReply,
+  RenewReply,
+  type Bye,
+  type Heartbeat,
+  type Hello,
+  type HostFacts,
+  type Nkey,
+} from "@hawser/host-protocol";
+import { describe, type Log } from "../log.ts";
+import { pause, within } from "../pause.ts";
+import { DuplicateHost, attach, type Attaching, type Attachment, type Welcome } from "./attach.ts";
+import { backOff } from "./back-off.ts";
+import { NotAdmitted, type Ending } from "./dial.ts";
+import { askTime, renewToken } from "./doors.ts";
+import { Forgotten } from "./forgotten.ts";
+import type { ServerClock } from "./server-clock.ts";
+import { defaultTiming, type LinkTiming } from "./timing.ts";
+import { readTokenLife } from "./token.ts";
+import type { Ask } from "./up-call.ts";
+
+export interface LinkOptions {
+  serverUrl: string;
+  instanceId: string;
+  key: Nkey;
+  token: string;
+  saveToken: (token: string) => void;
+  clock: ServerClock;
+  log: Log;
+  timing?: Partial<LinkTiming>;
+  bootId: string;
+  hello: () => Hello;
+  facts: () => HostFacts;
+  answer: Attaching["answer"];
+  /** A hello was answered. */
+  onWelcome: (welcome: Welcome, hello: Hello) => void;
+  onOnline: () => void;
+  /** The last thing that happens, when the host is to be forgotten. */
+  onForget: () => void;
+  onStatus: (status: LinkStatus) => void;
+}
+
+export interface LinkStatus {
+  state: "connecting" | "online" | "refused" | "forgotten" | "stopped";
+  since: string;
+  /** Why it is not online. */
+  reason: string | null;
+}
+
+export interface Link {
+  status: () => LinkStatus;
+  isOnline: () => boolean;
+  /** Asks over the newest connection; throws when there is none. */
+  ask: Ask;
+  /** Ends as if the control plane had said so. */
+  forget: () => void;
+  /** Says good-bye, and resolves when every connection is closed. */
+  stop: () => Promise<void>;
+}
+
+export function startLink(options: LinkOptions): Link {
+  const { clock, log, serverUrl, key } = options;
+  const timing = { ...defaultTiming, ...options.timing };
+  const ended = new AbortController();
+  const retiring = new Map<Attachment, Promise<void>>();
+  let token = options.token;
+  let life = readTokenLife(token);
+  let current: Attachment | undefined;
+  /** The facts as the control plane knows them. */
+  let told = "";
+  let jitterMs = 0;
+  let isForgotten = false;
+  let isStopping = false;
+  let status: LinkStatus = { state: "connecting", since: new Date().toISOString(), reason: null };
+
+  function setStatus(state: LinkStatus["state"], reason: string | null = null): void {
+    if (status.state === state && status.reason === reason) return;
+    status = { state, since: new Date(clock.now()).toISOString(), reason };
+    log.info("link", { state, reason });
+    options.onStatus(status);
+  }
+
+  function keepToken(fresh: string): void {
+    life = readTokenLife(fresh);
+    token = fresh;
+    options.saveToken(fresh);
+  }
+
+  function forget(): void {
+    isForgotten = true;
+    ended.abort();
+  }
+
+  const attaching: Attaching = {
+    ...options,
+    ...timing,
+    token: () => token,
+    onEnd: forget,
+  };
+
+  async function renewFromNothing(): Promise<void> {
+    keepToken(await renewToken(serverUrl, key, clock, ended.signal));
+    log.info("the token was renewed from nothing");
+  }
+
+  /** Dials until it is let in; corrects the clock and renews the token on the way, once each. */
+  async function establish(mustRenew: boolean): Promise<Attachment> {
+    const isExpired = () => life.expiresAt <= clock.now();
+    let corrected = false;
+    let renewed = false;
+    for (;;) {
+      if (!renewed && (mustRenew || isExpired())) {
+        await renewFromNothing();
+        renewed = true;
+      }
+      try {
+        return await attach(attaching, ended.signal);
+      } catch (error) {
+        if (!(error instanceof NotAdmitted)) throw error;
+        if (Math.abs(error.clockMoved) > timing.clockToleranceMs && !corrected) {
+          corrected = true;
+        } else if (renewed) {
+          throw error;
+        } else {
+          mustRenew = true;
+        }
+      }
+    }
+  }
+
+  async function keepLinked(): Promise<void> {
+    let failures = 0;
+    let mustRenew = false;
+    // Commands have deadlines of seconds. Not to know the server's time is no reason not to link.
+    await askTime(serverUrl, clock, ended.signal).catch(() => {});
+    while (!ended.signal.aborted) {
+      let waitMs: number;
+      try {
+        const ending = await stayOnline(await establish(mustRenew), () => {
+          failures = 0;
+        });
+        if (isStopping || ended.signal.aborted) return;
+        mustRenew = ending.expired;
+        setStatus("connecting", ending.reason);
+        // An expiry hits one host; any other loss may have hit them all.
+        waitMs = ending.expired ? 0 : Math.random() * jitterMs + backOff(++failures, timing);
+      } catch (error) {
+        if (error instanceof Forgotten) return forget();
+        mustRenew = false;
+        if (isStopping || ended.signal.aborted) return;
+        const isDuplicate = error instanceof DuplicateHost;
+        waitMs = isDuplicate
+          ? timing.duplicateMs * (0.75 + Math.random() / 2)
+          : backOff(++failures, timing);
+        setStatus(isDuplicate ? "refused" : "connecting", describe(error));
+      }
+      await pause(waitMs, ended.signal);
+    }
+  }
+
+  /** Resolves when the last connection is lost. */
+  async function stayOnline(first: Attachment, onStable: () => void): Promise<Ending> {
+    const lost = new AbortController();
+    const signal = AbortSignal.any([ended.signal, lost.signal]);
+    const stable = setTimeout(onStable, timing.stableMs);
+    const cut = () => (current ?? first).connection.cut();
+    ended.signal.addEventListener("abort", cut);
+    let tasks: Promise<unknown> | undefined;
+    try {
+      adopt(first);
+      setStatus("online");
+      if (ended.signal.aborted) cut();
+      tasks = Promise.all([beat(signal), renewInTime(signal)]).catch((error: unknown) => {
+        if (error instanceof Forgotten) return forget();
+        log.warn("the link failed", { error: describe(error) });
+        cut();
+      });
+      for (;;) {
+        const watched = current!;
+        const ending = await watched.connection.closed;
+        if (current === watched) return ending;
+      }
+    } finally {
+      cut();
+      current = undefined;
+      clearTimeout(stable);
+      ended.signal.removeEventListener("abort", cut);
+      lost.abort();
+      await tasks;
+    }
+  }
+
+  function adopt(attachment: Attachment): void {
+    const { welcome, hello } = attachment;
+    options.onWelcome(welcome, hello);
+    jitterMs = welcome.reconnectJitterSeconds * 1000;
+    told = JSON.stringify(hello.facts);
+    current = attachment;
+    options.onOnline();
+  }
+
+  /** Throws only Forgotten; whether the link is alive is found out by pings. */
+  async function beat(signal: AbortSignal): Promise<void> {
+    let everyMs = current!.welcome.heartbeatSeconds * 1000;
+    // Hosts that came back together do not go on beating together.
+    await pause(Math.random() * everyMs, signal);
+    while (!signal.aborted) {
+      const facts = options.facts();
+      const news = JSON.stringify(facts) === told ? {} : { facts };
+      const heartbeat: Heartbeat = { bootId: options.bootId, ...news };
+      try {
+        const reply = await ask("heartbeat", heartbeat, HeartbeatReply);
+        told = JSON.stringify(facts);
+        everyMs = reply.nextSeconds * 1000;
+      } catch (error) {
+        if (error instanceof Forgotten) throw error;
+        if (!signal.aborted) log.warn("a heartbeat was not answered", { error: describe(error) });
+      }
+      await pause(Math.max(everyMs, timing.shortestBeatMs), signal);
+    }
+  }
+
+  /** Throws only Forgotten. */
+  async function renewInTime(signal: AbortSignal): Promise<void> {
+    let failures = 0;
+    while (!signal.aborted) {
+      const hasOldToken = current?.connection.token !== token;
+      const dueMs = hasOldToken ? 0 : life.renewAt - clock.now();
+      if (dueMs > 0) {
+        // In short steps, because a timer stands still while the machine sleeps.
+        await pause(Math.min(dueMs, 60_000), signal);
+        continue;
+      }
+      try {
+        if (!hasOldToken) keepToken((await ask("renew", {}, RenewReply)).token);
+        await moveOver(signal);
+        failures = 0;
+      } catch (error) {
+        if (error instanceof Forgotten) throw error;
+        if (signal.aborted) return;
+        log.warn("the token could not be renewed", { error: describe(error) });
+        await pause(backOff(++failures, { firstMs: 500, longestMs: 60_000 }), signal);
+      }
+    }
+  }
+
+  /** A second connection with the new token takes over; the first finishes what it has. */
+  async function moveOver(signal: AbortSignal): Promise<void> {
+    const next = await attach(attaching, signal);
+    const former = current;
+    try {
+      if (!former || isStopping) return next.connection.cut();
+      adopt(next);
+    } catch (error) {
+      next.connection.cut();
+      throw error;
+    }
+    log.info("the token was renewed");
+    const gone = former.retire(timing.retireMs).finally(() => retiring.delete(former));
+    retiring.set(former, gone);
+  }
+
+  const ask: Ask = (name, body, reply, timeoutMs) => {
+    if (!current) return Promise.reject(new Error("The host is not linked."));
+    return current.ask(name, body, reply, timeoutMs);
+  };
+
+  async function runToTheEnd(): Promise<void> {
+    await keepLinked();
+    await within(timing.stopMs, Promise.all(retiring.values()));
+    for (const { connection } of retiring.keys()) connection.cut();
+    setStatus(isForgotten ? "forgotten" : "stopped");
+    if (isForgotten) options.onForget();
+  }
+  const running = runToTheEnd();
+
+  return {
+    status: () => status,
+    isOnline: () => current !== undefined,
+    ask,
+    forget,
+    async stop() {
+      isStopping = true;
+      const bye: Bye = { bootId: options.bootId };
+      await current?.retire(timing.stopMs, (ask) =>
+        ask("bye", bye, { parse: (value) => value as object }, timing.stopMs),
+      );
+      ended.abort();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,38 @@
+// Asking the control plane something over a connection: one request, one answer, read by its schema.
+import { upSubject, type UpCall } from "@hawser/host-protocol";
+import type { Connection } from "./dial.ts";
+import { Forgotten } from "./forgotten.ts";
+
+export interface Schema<Value> {
+  parse: (value: unknown) => Value;
+}
+
+export type Ask = <Value extends object>(
+  name: UpCall,
+  body: object,
+  reply: Schema<Value>,
+  timeoutMs?: number,
+) => Promise<Exclude<Value, { forget: true }>>;
+
+/** Throws when nobody answers in time, and Forgotten when the answer is that this host is unknown. */
+export function openUpCalls(
+  connection: Connection,
+  instanceId: string,
+  defaultTimeoutMs: number,
+): Ask {
+  return async <Value extends object>(
+    name: UpCall,
+    body: object,
+    reply: Schema<Value>,
+    timeoutMs = defaultTimeoutMs,
+  ) => {
+    const { data } = await connection.nats.request(
+      upSubject(instanceId, name),
+      JSON.stringify(body),
+      { timeout: timeoutMs },
+    );
+    const value = reply.parse(JSON.parse(Buffer.from(data).toString()));
+    if ("forget" in value) throw new Forgotten();
+    return value as Exclude<Value, { forget: true }>;
+  };
+}

@@ -1,0 +1,176 @@
+// The daemon as a process of its own: paired, run, killed and stopped the way an operator does it.
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { readFileSync, readdirSync, readlinkSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import type { Hello } from "@hawser/host-protocol";
+import { stopProcess } from "@hawser/testkit/stop-process.ts";
+import { startSmallControlPlane } from "./link/small-control-plane.ts";
+import { until } from "./link/small-edge.ts";
+import { openState } from "./state/state.ts";
+
+const main = join(import.meta.dirname, "main.ts");
+
+function call(...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {
+    encoding: "utf8",
+  });
+  return { status, stdout, stderr };
+}
+
+/** Pairs without blocking this process, which answers the pairing. */
+async function pair(server: string, state: string) {
+  const token = "hwp_0123456789abcdef0123456789abcdef";
+  const args = ["--server", server, "--token", token, "--state", state];
+  const child = spawn(process.execPath, [main, "pair", ...args]);
+  const [code] = (await once(child, "exit")) as [number];
+  assert.equal(code, 0);
+}
+
+function run(t: TestContext, state: string) {
+  const child = spawn(process.execPath, [main, "run", "--state", state], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let log = "";
+  child.stderr.on("data", (chunk: Buffer) => (log += chunk.toString()));
+  t.after(() => stopProcess(child, "SIGKILL"));
+  return { child, log: () => log };
+}
+
+async function open(t: TestContext) {
+  const control = await startSmallControlPlane();
+  t.after(() => control[Symbol.asyncDispose]());
+  const state = join(control.directory, "state");
+  await pair(control.baseUrl, state);
+  await control.startFabric();
+  return { control, state, instanceId: openState(state).readCredentials()!.instanceId };
+}
+
+const linked = (control: { calls: (call: "hello") => unknown[] }, times: number) =>
+  until(() => control.calls("hello").length >= times, "the daemon said hello");
+
+test("a paired daemon runs until SIGTERM, says good-bye and leaves with 0", async (t) => {
+  const { control, state, instanceId } = await open(t);
+  assert.equal(statSync(state).mode & 0o777, 0o700);
+  assert.equal(statSync(join(state, "credentials.json")).mode & 0o777, 0o600);
+  assert.match(call("status", "--state", state).stdout, /not running/);
+  const daemon = run(t, state);
+  await until(() => daemon.log().includes('"online"'), "the daemon is online");
+  assert.match(call("status", "--state", state).stdout, /link is online since/);
+  const second = call("run", "--state", state);
+  assert.equal(second.status, 1);
+  assert.match(second.stderr, /^Another daemon is using the journal/);
+  assert.equal((await control.ask(instanceId, "refresh_host_facts")) !== undefined, true);
+  daemon.child.kill("SIGTERM");
+  const [code, signal] = (await once(daemon.child, "exit")) as [number, string];
+  assert.deepEqual([code, signal], [0, null]);
+  const { bootId } = control.calls("hello")[0]!.body as Hello;
+  assert.deepEqual(control.calls("bye")[0]!.body, { bootId });
+  assert.match(call("status", "--state", state).stdout, /not running/);
+  const { seed, token } = openState(state).readCredentials()!;
+  for (const line of daemon.log().trim().split("\n")) {
+    assert.equal(typeof (JSON.parse(line) as { event: string }).event, "string");
+    assert.ok(!line.includes(seed) && !line.includes(token) && !line.includes("hwp_"), line);
+  }
+});
+
+test("SIGTERM ends a daemon that cannot reach anybody, too", async (t) => {
+  const { control, state } = await open(t);
+  control.answers.upgrade = () => 503;
+  const daemon = run(t, state);
+  await until(() => control.upgrades.refused > 0, "it tries");
+  daemon.child.kill("SIGTERM");
+  assert.deepEqual(await once(daemon.child, "exit"), [0, null]);
+});
+
+test("a daemon killed and started again runs no command twice, and is another boot of the same machine", async (t) => {
+  const { control, state, instanceId } = await open(t);
+  const commandId = randomUUID();
+  const outcomes: unknown[] = [];
+  for (let start = 1; start <= 3; start++) {
+    const { child } = run(t, state);
+    await linked(control, start);
+    await until(
+      () =>
+        control.ask(instanceId, "refresh_host_facts", commandId).then(
+          (outcome) => outcomes.push(outcome) > 0,
+          () => false,
+        ),
+      "the command is answered",
+    );
+    await stopProcess(child, "SIGKILL");
+  }
+  assert.deepEqual(outcomes, [outcomes[0], outcomes[0], outcomes[0]]);
+  const hellos = control.calls("hello").map(({ body }) => body as Hello);
+  const different = (name: "machineId" | "journalId" | "bootId") =>
+    new Set(hellos.map((hello) => hello[name])).size;
+  assert.deepEqual([different("machineId"), different("journalId")], [1, 1]);
+  assert.equal(different("bootId"), 3);
+});
+
+test("a daemon that is told to forget leaves with 0 and is not paired any more", async (t) => {
+  const { control, state, instanceId } = await open(t);
+  const daemon = run(t, state);
+  await until(() => daemon.log().includes('"online"'), "the daemon is online");
+  assert.deepEqual(await control.ask(instanceId, "forget_host"), { result: {} });
+  const [code] = (await once(daemon.child, "exit")) as [number];
+  assert.equal(code, 0);
+  assert.equal(openState(state).readCredentials(), undefined);
+  assert.equal(call("run", "--state", state).status, 1);
+});
+
+test("the daemon listens on nothing (T23)", async (t) => {
+  const { state } = await open(t);
+  const daemon = run(t, state);
+  await until(() => daemon.log().includes('"online"'), "the daemon is online");
+  const { pid } = daemon.child;
+  const inodes = readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+    try {
+      return /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1] ?? [];
+    } catch {
+      return [];
+    }
+  });
+  assert.ok(inodes.length > 0, "it has its link");
+  const fields = (file: string) =>
+    readFileSync(`/proc/${pid}/net/${file}`, "utf8")
+      .split("\n")
+      .map((line) => line.trim().split(/\s+/));
+  const listening = [
+    ...["tcp", "tcp6"].flatMap((file) =>
+      fields(file)
+        .filter((line) => line[3] === "0A")
+        .map((line) => line[9]),
+    ),
+    ...["udp", "udp6"].flatMap((file) => fields(file).map((line) => line[9])),
+    // A listening socket of the local kind has this flag.
+    ...fields("unix")
+      .filter((line) => line[3] === "00010000")
+      .map((line) => line[6]),
+  ];
+  assert.deepEqual(
+    inodes.filter((inode) => listening.includes(inode)),
+    [],
+  );
+});
+
+test("what makes no sense is answered with how to do it", async (t) => {
+  const { state } = await open(t);
+  const cases: [args: string[], status: number, sentence: RegExp][] = [
+    [[], 2, /A command is missing/],
+    [["dance"], 2, /There is no command "dance"/],
+    [["pair", "--state", state], 2, /pair needs --server and --token/],
+    [["run", "--nonsense"], 2, /Unknown option/],
+    [["run", "--state", join(state, "empty")], 1, /This host is not paired/],
+    [["pair", "--server", "http://hawser.example", "--token", "x", "--state", state], 1, /https/],
+    [["pair", "--server", "http://127.0.0.1:9", "--token", "x", "--state", state], 1, /reached/],
+  ];
+  for (const [args, status, sentence] of cases) {
+    const answered = call(...args);
+    assert.equal(answered.status, status, args.join(" "));
+    assert.match(answered.stderr, sentence);
+  }
+});

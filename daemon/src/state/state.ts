@@ -1,0 +1,104 @@
+// The daemon's directory on disk: the host's credentials, its journals, and the last status. It is
+// readable by its owner only. The host's seed is made here and never leaves.
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import { machineId } from "./machine-id.ts";
+
+export interface Credentials {
+  /** The origin of the control plane, such as https://hawser.example. */
+  serverUrl: string;
+  instanceId: string;
+  /** The host's own key (SU…). */
+  seed: string;
+  /** What the edge and the fabric let it in with; good for a day. */
+  token: string;
+  /** Commands must be signed by this key, pinned at pairing. */
+  commandKey: string;
+}
+
+export interface State {
+  directory: string;
+  machineId: string;
+  /** Nothing before pairing, and after the host was told to forget. */
+  readCredentials(): Credentials | undefined;
+  saveCredentials(credentials: Credentials): void;
+  forgetCredentials(): void;
+  /** One journal per instance: what belongs to a former pairing is never said on a new one. */
+  journalPath(instanceId: string): string;
+  writeStatus(status: object): void;
+  readStatus(): Record<string, unknown> | undefined;
+}
+
+export function openState(directory: string): State {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const { uid } = statSync(directory);
+  if (process.getuid && uid !== process.getuid()) {
+    throw new StateError(`The directory ${directory} belongs to another user. Choose your own.`);
+  }
+  chmodSync(directory, 0o700);
+  const credentials = join(directory, "credentials.json");
+  const status = join(directory, "status.json");
+  return {
+    directory,
+    machineId: machineId(directory),
+    readCredentials() {
+      const found = readJson(credentials);
+      if (found === undefined) return undefined;
+      const names = ["serverUrl", "instanceId", "seed", "token", "commandKey"] as const;
+      if (names.some((name) => typeof found[name] !== "string")) {
+        throw new StateError(`The file ${credentials} is damaged. Pair this host again.`);
+      }
+      return found as unknown as Credentials;
+    },
+    saveCredentials: (value) => replaceFile(credentials, value),
+    forgetCredentials: () => rmSync(credentials, { force: true }),
+    journalPath(instanceId) {
+      if (!/^\w+$/.test(instanceId)) throw new StateError(`"${instanceId}" is no instance's id.`);
+      return join(directory, `journal-${instanceId}.sqlite`);
+    },
+    writeStatus: (value) => replaceFile(status, value),
+    readStatus: () => readJson(status),
+  };
+}
+
+/** Something about the directory that whoever runs the daemon must put right. */
+export class StateError extends Error {}
+
+function readJson(path: string): Record<string, unknown> | undefined {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch (cause) {
+    throw new StateError(`The file ${path} is damaged. Pair this host again.`, { cause });
+  }
+}
+
+/** Whoever is killed in between leaves the old file or the new one, whole. */
+function replaceFile(path: string, value: object): void {
+  const next = `${path}.next`;
+  const file = openSync(next, "w", 0o600);
+  try {
+    writeSync(file, `${JSON.stringify(value, undefined, 2)}\n`);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(next, path);
+}
