@@ -16,6 +16,16 @@ const address = z
     };
   });
 
+const addresses = z
+  .string()
+  .default("")
+  .transform((text) =>
+    text
+      .split(",")
+      .map((part) => part.trim())
+      .filter(Boolean),
+  );
+
 const settings = z.object({
   HAWSER_DATABASE_URL: z
     .url()
@@ -36,6 +46,18 @@ const settings = z.object({
     .url()
     .optional()
     .describe("the address callers and hosts use; default http:// and HAWSER_LISTEN"),
+  HAWSER_NATS_URLS: addresses.describe(
+    "the NATS servers, host:port, separated by commas; none: no host can connect",
+  ),
+  HAWSER_NATS_WEBSOCKETS: addresses.describe(
+    "their private WebSocket addresses, to which the edge pipes hosts",
+  ),
+  HAWSER_HOST_TOKEN_SECONDS: z.coerce
+    .number()
+    .int()
+    .min(10)
+    .default(86_400)
+    .describe("how long a host's credential lives"),
   HAWSER_LOG_LEVEL: z
     .enum(["debug", "info", "warn", "error", "silent"])
     .default("info")
@@ -83,6 +105,9 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     listen: env.HAWSER_LISTEN,
     metricsListen: env.HAWSER_METRICS_LISTEN,
     baseUrl: (env.HAWSER_BASE_URL ?? `http://${host}:${env.HAWSER_LISTEN.port}`).replace(/\/$/, ""),
+    natsUrls: env.HAWSER_NATS_URLS,
+    natsWebsockets: env.HAWSER_NATS_WEBSOCKETS,
+    hostTokenSeconds: env.HAWSER_HOST_TOKEN_SECONDS,
     logLevel: env.HAWSER_LOG_LEVEL,
     rateLimit: { perSecond: env.HAWSER_RATE_PER_SECOND, burst: env.HAWSER_RATE_BURST },
     database: {

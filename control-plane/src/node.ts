@@ -8,6 +8,8 @@ import { ConfigError, type Config } from "./config.ts";
 import { createDispatcher } from "./dispatch/dispatcher.ts";
 import { deleteExpired } from "./dispatch/idempotency-store.ts";
 import { openTokenBuckets } from "./dispatch/token-bucket.ts";
+import type { OrganizationFeed } from "./events/organization-feed.ts";
+import { noHosts, openHostLink } from "./host-link.ts";
 import { openLog } from "./log.ts";
 import { openMetrics } from "./metrics.ts";
 import { joinNodes } from "./nodes.ts";
@@ -17,6 +19,8 @@ import { systemStatement } from "./postgres/statement.ts";
 import { codeApi, handlers, type Services } from "./product.ts";
 import { readMasterKey } from "./secrets/master-key.ts";
 import { randomSecret } from "./secrets/secrets.ts";
+import { ensureLogPartitions } from "./sessions/log-partitions.ts";
+import { eventStreamTransport, type Feed } from "./transports/event-stream.ts";
 import { createHttpServer } from "./transports/serve.ts";
 
 export interface RunningNode {
@@ -25,6 +29,7 @@ export interface RunningNode {
 
 const ping = systemStatement<{ ok: number }>("see that the database answers", `SELECT 1 AS ok`);
 const beatEveryMs = 5_000;
+const partitionsEveryMs = 3_600_000;
 const longestDrainMs = 10_000;
 
 export async function startNode(config: Config): Promise<RunningNode> {
@@ -35,13 +40,23 @@ export async function startNode(config: Config): Promise<RunningNode> {
     ...config.database,
     onIdleError: (error) => log.warn({ err: error }, "an idle database connection was lost"),
   });
-  const pepper = await randomSecret(database.system, await readMasterKey(config), "idempotency");
+  const masterKey = await readMasterKey(config);
+  const pepper = await randomSecret(database.system, masterKey, "idempotency");
+  await ensureLogPartitions(database.system);
   const authenticator = openAuthenticator(database.system);
   const readCounts = openReadCounts(database.system);
   const buckets = openTokenBuckets(config.rateLimit);
   const metrics = openMetrics();
   const nodes = await joinNodes(database.system);
-  const services: Services = { authenticator, baseUrl: config.baseUrl };
+  const link =
+    config.natsUrls.length > 0
+      ? await openHostLink({ config, database, masterKey, nodeId: nodes.nodeId, log })
+      : undefined;
+  const services: Services = {
+    authenticator,
+    baseUrl: config.baseUrl,
+    hosts: link?.hosts ?? noHosts,
+  };
   const dispatcher = createDispatcher({
     actions: codeApi.actions,
     handlers,
@@ -55,6 +70,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
     observe: (call) => metrics.observeCall(call),
   });
   let draining = false;
+  let liveBefore = 1;
   const server = createHttpServer({
     product: codeApi,
     dispatcher,
@@ -62,15 +78,18 @@ export async function startNode(config: Config): Promise<RunningNode> {
     async unready() {
       if (draining) return "draining";
       return database.system.first(ping).then(
-        () => undefined,
+        () => link?.unready(),
         () => "the database does not answer",
       );
     },
+    more: link ? [link.doors, eventStreamTransport(dispatcher, instanceEvents(link.feed))] : [],
   });
+  link?.attach(server);
   await listen(server, config.listen);
   await listen(metrics.server, config.metricsListen);
 
   const beats = setInterval(() => void beat(), beatEveryMs);
+  const partitions = setInterval(() => void makePartitions(), partitionsEveryMs);
   log.info(
     { nodeId: nodes.nodeId, baseUrl: config.baseUrl, address: server.address() },
     "node ready",
@@ -78,7 +97,10 @@ export async function startNode(config: Config): Promise<RunningNode> {
 
   async function beat(): Promise<void> {
     try {
-      buckets.share(await nodes.beat());
+      const live = await nodes.beat();
+      if (live < liveBefore) link?.nodeLost();
+      liveBefore = live;
+      buckets.share(live);
       await Promise.all([
         readCounts.flush(),
         authenticator.noteUses(),
@@ -89,18 +111,36 @@ export async function startNode(config: Config): Promise<RunningNode> {
     }
   }
 
+  async function makePartitions(): Promise<void> {
+    await ensureLogPartitions(database.system).catch((error: unknown) =>
+      log.warn({ err: error }, "the log's next partitions could not be made"),
+    );
+  }
+
   return {
     async stop() {
       draining = true;
       log.info({ nodeId: nodes.nodeId }, "node stopping");
       clearInterval(beats);
-      await drain(server);
+      clearInterval(partitions);
+      // Links are no calls: they are ended first, or the server would wait for them.
+      const drained = drain(server);
+      await link?.close();
+      await drained;
       metrics.server.close();
       await beat();
       await nodes.leave().catch((error: unknown) => log.warn({ err: error }, "leaving failed"));
       await database[Symbol.asyncDispose]();
       log.info({ nodeId: nodes.nodeId }, "node stopped");
     },
+  };
+}
+
+/** Only instances are told of so far, so who may see instances may follow. */
+function instanceEvents(feed: OrganizationFeed): Feed {
+  return {
+    mayFollow: ({ permissions }) => permissions.has("instances:view"),
+    follow: (organizationId, viewer) => feed.follow(organizationId, viewer),
   };
 }
 

@@ -12,7 +12,7 @@ const beat = systemStatement<{ live: number }>(
   `WITH dropped AS (DELETE FROM nodes WHERE seen_at < hawser_now() - interval '1 minute'),
         seen AS (INSERT INTO nodes (node_id) VALUES ($1)
                  ON CONFLICT (node_id) DO UPDATE SET seen_at = hawser_now())
-   SELECT count(*) AS live FROM nodes WHERE node_id <> $1 AND seen_at > hawser_now() - interval '15 seconds'`,
+   SELECT count(*) AS live FROM nodes WHERE node_id <> $1 AND seen_at > hawser_now() - interval '12 seconds'`,
 );
 
 const deleteNode = systemStatement("take a node out", `DELETE FROM nodes WHERE node_id = $1`);

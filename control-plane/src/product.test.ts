@@ -12,6 +12,7 @@ import { openAuthenticator } from "./access/authenticate.ts";
 import { openReadCounts } from "./audit/read-counts.ts";
 import { createDispatcher, type Dispatcher } from "./dispatch/dispatcher.ts";
 import { openTokenBuckets } from "./dispatch/token-bucket.ts";
+import { noHosts } from "./host-link.ts";
 import { openLog } from "./log.ts";
 import { notYet } from "./not-yet.ts";
 import type { Database } from "./postgres/database.ts";
@@ -36,7 +37,7 @@ before(async () => {
   dispatcher = createDispatcher({
     actions: codeApi.actions,
     handlers,
-    services: { authenticator, baseUrl: "https://hawser.example" },
+    services: { authenticator, baseUrl: "https://hawser.example", hosts: noHosts },
     database,
     authenticate: authenticator.authenticate,
     buckets: openTokenBuckets({ perSecond: 1000, burst: 1000 }),
@@ -80,6 +81,7 @@ const otherFields: Record<string, object> = {
   regenerate_pairing_token: {},
   update_instance: { name: "n" },
   delete_instance: {},
+  refresh_instance: {},
   list_sessions: {},
   search_sessions: {},
   "create_api_key.userId": { name: "k", scope: "user", permissions: ["instances:view"] },

@@ -11,7 +11,12 @@ import { recordIds } from "../audit/redact.ts";
 import { insertEntry } from "../audit/store.ts";
 import type { Database, TenantTransaction } from "../postgres/database.ts";
 import type { Caller } from "./caller.ts";
-import type { ChangeContext, HostHandler, RecordHandler } from "./handler.ts";
+import {
+  OutcomeUnknown,
+  type ChangeContext,
+  type HostHandler,
+  type RecordHandler,
+} from "./handler.ts";
 import type { Claim, Claimed, IdempotentCall, Outcome } from "./idempotency.ts";
 import { asPromised } from "./promise.ts";
 
@@ -110,16 +115,18 @@ export async function changeOnHost(
       caller,
       callId: change.callId,
       commandId: claim.commandId,
+      resumed: claim.resumed,
       signal,
       ...services,
     };
     try {
       return { answer: await handler.ask(context, input, intent) };
     } catch (error) {
-      if (error instanceof Refusal) return { refusal: error };
+      // `unavailable` is no outcome: kept, it would be what every retry gets.
+      if (error instanceof Refusal && error.code !== "unavailable") return { refusal: error };
       // Nobody knows whether the host acted. A retry asks again under the same command id.
       await idempotent?.giveUp(database, claim);
-      if (deadline.aborted) throw inProgress();
+      if (deadline.aborted || error instanceof OutcomeUnknown) throw inProgress();
       throw error;
     }
   }
@@ -210,7 +217,7 @@ export function auditValues(
 function inProgress(): Refusal {
   return new Refusal(
     "in_progress",
-    "This call is still being carried out. Call again with the same idempotency key to learn its outcome.",
+    "This call is still being carried out, or its outcome is not known yet. Call again with the same idempotency key to learn it.",
     { retryAfterMs: 1000 },
   );
 }

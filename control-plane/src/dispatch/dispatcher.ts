@@ -46,6 +46,8 @@ export interface Dispatcher {
   dispatch(authorization: string | undefined, call: Call): Promise<Answer>;
   /** The built actions this key may call. Counts as a call of the key's. */
   list(authorization: string | undefined): Promise<Listing>;
+  /** The caller behind a key, for a door that is no action. Counts as a call of the key's. */
+  admit(authorization: string | undefined): Promise<{ caller: Caller } | { refusal: Refusal }>;
   /** What is wrong with a key, for a door that must say so before it reads a message. Counts as nothing. */
   refusalOfKey(authorization: string | undefined): Promise<Refusal | undefined>;
 }
@@ -114,6 +116,15 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
         return { actions: open.map(([name, { action }]) => ({ name, action })), rate };
       } catch (error) {
         return { refusal: asRefusal(error, {}), rate };
+      }
+    },
+    async admit(authorization) {
+      try {
+        const caller = await authenticate(authorization);
+        limit(buckets.take(caller.apiKeyId));
+        return { caller };
+      } catch (error) {
+        return { refusal: asRefusal(error, {}) };
       }
     },
     async refusalOfKey(authorization) {

@@ -25,9 +25,14 @@ export interface ChangeContext extends CallContext {
 /** Outside every transaction, while a host is asked. */
 export interface AskContext extends CallContext {
   commandId: string;
+  /** A node that is gone may have asked before, under the same id. */
+  resumed: boolean;
   /** Aborted when the caller's deadline has passed or another node has taken the call over. */
   signal: AbortSignal;
 }
+
+/** Thrown by `ask` when nobody knows whether the host acted. A retry asks again under the same id. */
+export class OutcomeUnknown extends Error {}
 
 type ContextOf<A extends Action> = A["effect"] extends "reads" ? ReadContext : ChangeContext;
 

@@ -45,9 +45,9 @@ export const takeOver = statement<IdempotencyRow>(
    RETURNING body_hmac, command_id, intent, state, fence, false AS lapsed, outcome`,
 );
 
-/** Gives a call up, so that a retry need not wait for the lease to lapse. */
+/** Gives a call up, so that a retry need not wait. The fence moves on, or a renewal still under way would take it back. */
 export const releaseLease = statement(
-  `UPDATE idempotency SET lease_until = hawser_now() - interval '1 second'
+  `UPDATE idempotency SET lease_until = hawser_now() - interval '1 second', fence = fence + 1
     WHERE organization_id = $1 AND api_key_id = $2 AND action = $3 AND key_hash = $4
       AND fence = $5 AND state = 'running'`,
 );

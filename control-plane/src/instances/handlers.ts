@@ -1,23 +1,36 @@
 // What the instance actions do.
 import {
+  Refusal,
   formatId,
   notFound,
   parseId,
   type instanceActions,
+  type InstanceDetail,
   type InstanceRecord,
 } from "@hawser/contract";
+import type { CommandResultOf } from "@hawser/host-protocol";
 import { firstId, lastId, page, readCursor } from "../cursor.ts";
-import type { HandlersFor } from "../dispatch/handler.ts";
+import type { Caller } from "../dispatch/caller.ts";
+import { OutcomeUnknown, type HandlersFor } from "../dispatch/handler.ts";
+import type { HostAsker } from "../fabric/host-asker.ts";
 import type { NotYet } from "../not-yet.ts";
-import { query } from "../postgres/statement.ts";
+import { query, type TenantSql } from "../postgres/statement.ts";
 import { sessionListEntry } from "../sessions/listing.ts";
 import { deleteSessionsOfInstance, selectNewestOfInstanceInStatus } from "../sessions/store.ts";
+import { revokeHostKeys } from "./host-identity.ts";
 import { issuePairingToken } from "./pairing.ts";
 import * as store from "./store.ts";
+import { noteFacts } from "./up-call-store.ts";
+import { factValues } from "./up-calls.ts";
 
 export interface InstanceServices {
   /** The address callers and hosts use. */
   baseUrl: string;
+  hosts: HostAsker & {
+    pushRevocations: () => Promise<void>;
+    /** Tells those who watch the organization. */
+    instanceChanged: (organizationId: string, instanceId: string) => void;
+  };
 }
 
 const mostListed = 1000;
@@ -34,34 +47,15 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
   },
 
   async get_instance({ sql }, { instanceId }) {
-    const id = parseId("instance", instanceId);
-    if (!id) throw notFound("instance");
-    const [[row], active] = await sql.together(
-      query(store.selectInstance, sql.organizationId, id),
-      query(
-        selectNewestOfInstanceInStatus,
-        sql.organizationId,
-        lastId,
-        mostActiveSessionsShown,
-        id,
-        "active",
-      ),
-    );
-    if (!row) throw notFound("instance");
-    return {
-      ...instanceRecord(row),
-      roots: row.roots,
-      codeHostingCli: row.code_hosting_cli,
-      activeSessions: active.map(sessionListEntry),
-      fallbackChain: row.fallback_chain,
-      fallbackThreshold: row.fallback_threshold,
-    };
+    return instanceDetail(sql, parseId("instance", instanceId));
   },
 
-  async create_instance({ sql, baseUrl }, { name }) {
+  async create_instance({ sql, baseUrl, hosts }, { name }) {
     const row = (await sql.first(store.insertInstance, sql.organizationId, name))!;
     const pairing = await issuePairingToken(sql, baseUrl, row.instance_id);
-    return { instance: instanceRecord(row), ...pairing };
+    const instance = instanceRecord(row);
+    sql.afterCommit(() => hosts.instanceChanged(sql.organizationId, instance.instanceId));
+    return { instance, ...pairing };
   },
 
   async regenerate_pairing_token({ sql, baseUrl }, { instanceId }) {
@@ -71,20 +65,68 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
     return { instanceId, ...(await issuePairingToken(sql, baseUrl, id)) };
   },
 
-  async update_instance({ sql }, { instanceId, name }) {
+  async update_instance({ sql, hosts }, { instanceId, name }) {
     const id = parseId("instance", instanceId);
     const row = id && (await sql.first(store.renameInstance, sql.organizationId, id, name));
     if (!row) throw notFound("instance");
+    sql.afterCommit(() => hosts.instanceChanged(sql.organizationId, instanceId));
     return instanceRecord(row);
   },
 
-  async delete_instance({ sql }, { instanceId }) {
-    const id = parseId("instance", instanceId);
-    if (!id || !(await sql.first(store.deleteInstance, sql.organizationId, id)))
-      throw notFound("instance");
-    sql.later(store.revokePairingTokens, sql.organizationId, id);
-    sql.later(deleteSessionsOfInstance, sql.organizationId, id);
-    return { instanceId, deleted: true };
+  delete_instance: {
+    async prepare({ sql, hosts }, { instanceId }) {
+      const id = parseId("instance", instanceId);
+      if (!id) throw notFound("instance");
+      sql.afterCommit(() => hosts.instanceChanged(sql.organizationId, instanceId));
+      // Sessions before their instance, as everyone locks them who changes both.
+      sql.later(deleteSessionsOfInstance, sql.organizationId, id);
+      if (!(await sql.first(store.deleteInstance, sql.organizationId, id)))
+        throw notFound("instance");
+      sql.later(store.revokePairingTokens, sql.organizationId, id);
+      revokeHostKeys(sql, sql.organizationId, id);
+    },
+    async ask({ hosts, caller, commandId, signal }, { instanceId }) {
+      // Told first, then cut off. A host that cannot be told learns it when it next calls.
+      await hosts
+        .ask(
+          instanceId,
+          "forget_host",
+          {},
+          { commandId, actor: actorOf(caller), resumed: false, signal, isOnline: false },
+        )
+        .catch(ignoreUnreachable);
+      await hosts.pushRevocations();
+    },
+    conclude: (_context, { instanceId }) => Promise.resolve({ instanceId, deleted: true }),
+  },
+
+  refresh_instance: {
+    async prepare({ sql }, { instanceId }) {
+      const id = parseId("instance", instanceId);
+      const row = id && (await sql.first(store.selectStatus, sql.organizationId, id));
+      if (!row) throw notFound("instance");
+      return { isOnline: row.status === "online" };
+    },
+    ask: ({ hosts, caller, commandId, resumed, signal }, { instanceId }, intent) =>
+      hosts.ask(
+        instanceId,
+        "refresh_host_facts",
+        {},
+        {
+          commandId,
+          actor: actorOf(caller),
+          resumed,
+          signal,
+          ...(intent as { isOnline: boolean }),
+        },
+      ),
+    async conclude({ sql, hosts }, { instanceId }, _intent, answer) {
+      const id = parseId("instance", instanceId)!;
+      sql.afterCommit(() => hosts.instanceChanged(sql.organizationId, instanceId));
+      const { facts } = answer as CommandResultOf<"refresh_host_facts">;
+      await sql.rows(noteFacts, sql.organizationId, id, ...factValues(facts));
+      return instanceDetail(sql, id);
+    },
   },
 
   async search_instances({ sql }, { query: beginning = "", status, cursor, limit = 50 }) {
@@ -97,6 +139,41 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
     return { instances: rows.map(instanceRecord), nextCursor };
   },
 };
+
+async function instanceDetail(sql: TenantSql, id: string | null): Promise<InstanceDetail> {
+  if (!id) throw notFound("instance");
+  const [[row], active] = await sql.together(
+    query(store.selectInstance, sql.organizationId, id),
+    query(
+      selectNewestOfInstanceInStatus,
+      sql.organizationId,
+      lastId,
+      mostActiveSessionsShown,
+      id,
+      "active",
+    ),
+  );
+  if (!row) throw notFound("instance");
+  return {
+    ...instanceRecord(row),
+    roots: row.roots,
+    codeHostingCli: row.code_hosting_cli,
+    activeSessions: active.map(sessionListEntry),
+    fallbackChain: row.fallback_chain,
+    fallbackThreshold: row.fallback_threshold,
+  };
+}
+
+function actorOf({ userId, apiKeyId }: Caller): { type: string; id: string } {
+  return userId
+    ? { type: "user", id: formatId("user", userId) }
+    : { type: "api_key", id: formatId("apiKey", apiKeyId) };
+}
+
+/** A host that is away, or does not answer, must not keep its record from being removed. */
+function ignoreUnreachable(error: unknown): void {
+  if (!(error instanceof Refusal) && !(error instanceof OutcomeUnknown)) throw error;
+}
 
 function instanceRecord(row: store.InstanceRow): InstanceRecord {
   return {

@@ -4,13 +4,14 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { after, before, beforeEach, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { Refusal, parseId } from "@hawser/contract";
+import { Refusal, formatId, parseId } from "@hawser/contract";
 import { moveClock } from "@hawser/testkit/clock.ts";
 import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
+import { pairAny } from "@hawser/testkit/pair-any.ts";
 import { createTestOrganization } from "@hawser/testkit/organization.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import type { Database } from "../postgres/database.ts";
-import { issuePairingToken, redeemPairingToken } from "./pairing.ts";
+import { issuePairingToken } from "./pairing.ts";
 import { insertInstance } from "./store.ts";
 
 const tries = 200;
@@ -41,7 +42,7 @@ async function newToken(instanceId?: string): Promise<{ token: string; instanceI
   });
 }
 
-const redeem = (token: string) => redeemPairingToken(database, token, "test");
+const redeem = (token: string) => pairAny(database, token);
 const refused = (error: unknown) => error instanceof Refusal && error.code === "not_found";
 
 test(`of ${tries} parallel redemptions over ${processes} processes exactly one wins, and each is in the audit trail`, async () => {
@@ -82,7 +83,7 @@ test("a token works at 14:59 and not at 15:01, by the database's clock", async (
   const early = await newToken();
   const late = await newToken();
   await moveClock(service.url, 15 * 60 - 1);
-  assert.equal((await redeem(early.token)).instanceId, early.instanceId);
+  assert.equal((await redeem(early.token)).instanceId, formatId("instance", early.instanceId));
   await moveClock(service.url, 15 * 60 + 1);
   await assert.rejects(redeem(late.token), refused);
 });
@@ -91,7 +92,7 @@ test("making a new token ends the former one", async () => {
   const first = await newToken();
   const second = await newToken(first.instanceId);
   await assert.rejects(redeem(first.token), refused);
-  assert.equal((await redeem(second.token)).instanceId, first.instanceId);
+  assert.equal((await redeem(second.token)).instanceId, formatId("instance", first.instanceId));
 });
 
 test("a token that was never made, or was mistyped, is refused like any other", async () => {

@@ -7,6 +7,11 @@ export const instanceExists = statement<{ instance_id: string }>(
     WHERE organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL`,
 );
 
+export const selectStatus = statement<{ status: InstanceStatus }>(
+  `SELECT status FROM instances
+    WHERE organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL`,
+);
+
 /** Locked, so that of two tokens made at once for an instance the later revokes the earlier. */
 export const lockInstance = statement<{ instance_id: string }>(
   `SELECT instance_id FROM instances
@@ -101,17 +106,4 @@ export const redeemPairingToken = systemStatement<{ organization_id: string; ins
   `UPDATE pairing_tokens SET redeemed_at = hawser_now()
     WHERE token_hash = $1 AND redeemed_at IS NULL AND revoked_at IS NULL AND expires_at > hawser_now()
    RETURNING organization_id, instance_id`,
-);
-
-export const selectTokenOwner = systemStatement<{
-  organization_id: string;
-  instance_id: string;
-  refused: string;
-}>(
-  "find whose pairing token was refused, for the audit trail",
-  `SELECT organization_id, instance_id,
-          CASE WHEN redeemed_at IS NOT NULL THEN 'redeemed before'
-               WHEN revoked_at IS NOT NULL THEN 'revoked'
-               ELSE 'expired' END AS refused
-     FROM pairing_tokens WHERE token_hash = $1`,
 );

@@ -105,6 +105,9 @@ function openPool(settings: DatabaseSettings, role: string, max: number): pg.Poo
     ].join(" "),
   });
   pool.on("error", settings.onIdleError);
+  // Of a client in use nobody else listens, and an error that nobody listens to ends the process. The
+  // query it has, or gets next, fails with it.
+  pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 }
 

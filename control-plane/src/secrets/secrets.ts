@@ -11,9 +11,29 @@ export async function randomSecret(
   masterKey: Buffer,
   name: string,
 ): Promise<Buffer> {
-  await system.rows(insertSecret, name, wrap(masterKey, name, randomBytes(32)));
+  await keepSecret(system, masterKey, name, randomBytes(32));
+  return (await readSecret(system, masterKey, name))!;
+}
+
+/** The secret of that name, or nothing when none was kept. */
+export async function readSecret(
+  system: SystemSql,
+  masterKey: Buffer,
+  name: string,
+): Promise<Buffer | undefined> {
   const row = await system.first(selectSecret, name);
-  return unwrap(masterKey, name, row!.wrapped);
+  return row && unwrap(masterKey, name, row.wrapped);
+}
+
+/** Keeps a secret under a free name. False, and nothing kept, when there is one of that name. */
+export async function keepSecret(
+  system: SystemSql,
+  masterKey: Buffer,
+  name: string,
+  secret: Buffer,
+): Promise<boolean> {
+  const kept = await system.first(insertSecret, name, wrap(masterKey, name, secret));
+  return kept !== undefined;
 }
 
 function wrap(masterKey: Buffer, name: string, secret: Buffer): Buffer {

@@ -1,9 +1,9 @@
 // The SQL of secrets at rest. They belong to the service, not to an organization.
 import { systemStatement } from "../postgres/statement.ts";
 
-export const insertSecret = systemStatement(
+export const insertSecret = systemStatement<{ name: string }>(
   "keep a wrapped secret",
-  `INSERT INTO secrets (name, wrapped) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`,
+  `INSERT INTO secrets (name, wrapped) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING RETURNING name`,
 );
 
 export const selectSecret = systemStatement<{ wrapped: Buffer }>(

@@ -25,11 +25,19 @@ export interface Doors {
   product: Product;
   dispatcher: Dispatcher;
   baseUrl: string;
+  /** Further doors of the product's own. */
+  more?: Hono[];
   /** Why the node should get no traffic now; nothing when it should. */
   unready: () => Promise<string | undefined>;
 }
 
-export function createHttpServer({ product, dispatcher, baseUrl, unready }: Doors): Server {
+export function createHttpServer({
+  product,
+  dispatcher,
+  baseUrl,
+  more = [],
+  unready,
+}: Doors): Server {
   const app = new Hono();
   const { title, version, summary, name } = product;
   const description = openApiDocument(product.actions, product.built, {
@@ -46,6 +54,7 @@ export function createHttpServer({ product, dispatcher, baseUrl, unready }: Door
   app.get("/api/openapi.json", (c) => c.json(description));
   app.route("/", restTransport(dispatcher));
   app.route("/", mcpTransport(dispatcher, { name, version, baseUrl }));
+  for (const door of more) app.route("/", door);
   app.notFound((c) =>
     respond(c, {
       refusal: new Refusal(
@@ -55,7 +64,11 @@ export function createHttpServer({ product, dispatcher, baseUrl, unready }: Door
     }),
   );
   const listener = getRequestListener(app.fetch);
-  const server = createServer((request, response) => void listener(request, response));
+  // Only a WebSocket upgrade is for the edge; other offers to upgrade are ordinary requests.
+  const server = createServer(
+    { shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket" },
+    (request, response) => void listener(request, response),
+  );
   // A client that never finishes its request must not hold a socket for ever.
   server.requestTimeout = 60_000;
   server.headersTimeout = 15_000;

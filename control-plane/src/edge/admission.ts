@@ -1,0 +1,110 @@
+// Who may open a link: a host with a token of ours, and the proof that it holds the key the token
+// names, made for this very address a moment ago. Decided from the request alone, without the
+// database, so that all hosts can come back at once.
+import { STATUS_CODES, type IncomingMessage } from "node:http";
+import { Refusal, errorBody, refusals } from "@hawser/contract";
+import { fabricPath, isProofGood, proofHeader } from "@hawser/host-protocol";
+import type { HostTokens } from "../fabric/host-token.ts";
+
+export interface Admitted {
+  publicKey: string;
+  instanceId: string;
+  /** The WebSocket handshake's own headers, checked; nothing else of the request goes further. */
+  handshake: { key: string; protocol: string | undefined };
+}
+
+/** What is answered instead, as plain HTTP. */
+export interface Rejection {
+  status: number;
+  refusal: Refusal;
+  headers?: Record<string, string>;
+}
+
+/** Whether an upgrade is one to WebSocket; what else is asked for, such as h2c, may be ignored. */
+export function isWebSocketUpgrade(request: IncomingMessage): boolean {
+  return request.headers.upgrade?.toLowerCase() === "websocket";
+}
+
+export function admit(
+  request: IncomingMessage,
+  early: Buffer,
+  tokens: Pick<HostTokens, "read">,
+  now: number,
+): Admitted | Rejection {
+  if (request.url !== fabricPath) {
+    return reject(new Refusal("unknown_path", "No WebSocket is served at this path."));
+  }
+  const handshake = readHandshake(request);
+  if (!handshake) return notWebSocket();
+  // Nobody speaks before the handshake is answered; bytes that come along are not a host's.
+  if (early.length > 0 || hasBody(request)) {
+    return reject(new Refusal("invalid_input", "The request must have no body."));
+  }
+  const token = /^Bearer ([\w.-]+)$/i.exec(only(request, "authorization") ?? "")?.[1];
+  const host = token && tokens.read(token, now);
+  if (!host) {
+    return reject(
+      new Refusal("unauthenticated", "The host token is missing, not valid or has run out."),
+      { "WWW-Authenticate": "Bearer" },
+    );
+  }
+  const name = only(request, "host") ?? "";
+  if (!isProofGood(host.publicKey, name, only(request, proofHeader) ?? "", now)) {
+    return reject(
+      new Refusal(
+        "forbidden",
+        "The proof was not made by the token's key for this address within the last minute. Compare the clocks by the Date header.",
+      ),
+    );
+  }
+  return { ...host, handshake };
+}
+
+function readHandshake(request: IncomingMessage): Admitted["handshake"] | undefined {
+  const key = only(request, "sec-websocket-key");
+  const protocol = request.headers["sec-websocket-protocol"];
+  const fits =
+    request.method === "GET" &&
+    isWebSocketUpgrade(request) &&
+    only(request, "sec-websocket-version") === "13" &&
+    (protocol === undefined || /^[\w.-]+(?:, *[\w.-]+)*$/.test(protocol));
+  // Sixteen bytes in base64.
+  return fits && key && /^[\w+/]{22}==$/.test(key) ? { key, protocol } : undefined;
+}
+
+const hasBody = ({ headers }: IncomingMessage) =>
+  headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
+
+/** The value of a header that is there exactly once; of two, nobody knows which the next part reads. */
+function only(request: IncomingMessage, name: string): string | undefined {
+  const values = request.headersDistinct[name];
+  return values?.length === 1 ? values[0] : undefined;
+}
+
+function notWebSocket(): Rejection {
+  return {
+    status: 426,
+    refusal: new Refusal("invalid_input", "Hosts connect here, by WebSocket version 13."),
+    headers: { Upgrade: "websocket", "Sec-WebSocket-Version": "13" },
+  };
+}
+
+export function reject(refusal: Refusal, headers: Record<string, string> = {}): Rejection {
+  return { status: refusals[refusal.code].status, refusal, headers };
+}
+
+/** The whole answer, as bytes for a socket that HTTP has let go of. */
+export function rejectionText({ status, refusal, headers }: Rejection, now: number): string {
+  const body = JSON.stringify(errorBody(refusal));
+  const lines = {
+    Date: new Date(now).toUTCString(),
+    "Content-Type": "application/json",
+    "Content-Length": String(Buffer.byteLength(body)),
+    "Cache-Control": "no-store",
+    ...headers,
+    // A client of ours reads it to the end; there is nothing to keep the connection for.
+    Connection: headers?.["Upgrade"] ? "Upgrade, close" : "close",
+  };
+  const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join("")}\r\n${body}`;
+}

@@ -1,0 +1,72 @@
+// The edge as a process of its own: one port that hosts dial, and nothing else behind it. What it
+// needs of the fabric is passed in.
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Refusal, errorBody } from "@hawser/contract";
+import { fabricPath } from "@hawser/host-protocol";
+import { ConfigError } from "../config.ts";
+import { isWebSocketUpgrade } from "./admission.ts";
+import { openEdge, type EdgeParts } from "./edge.ts";
+
+export interface EdgeRoleParts extends EdgeParts {
+  listen: { host: string; port: number };
+}
+
+export interface EdgeRole {
+  address: AddressInfo;
+  connections(): number;
+  /** Answers "draining" to whoever asks for readiness, then ends every link and the server. */
+  stop(): Promise<void>;
+}
+
+export async function startEdgeRole({ listen, ...parts }: EdgeRoleParts): Promise<EdgeRole> {
+  let draining = false;
+  const edge = openEdge(parts);
+  const server = createServer(
+    { shouldUpgradeCallback: isWebSocketUpgrade, headersTimeout: 15_000, requestTimeout: 15_000 },
+    (request, response) => answer(request, response, draining),
+  );
+  edge.attach(server);
+  await listenAt(server, listen);
+  const address = server.address() as AddressInfo;
+  parts.log.info({ edgeId: parts.edgeId, address }, "edge ready");
+  return {
+    address,
+    connections: () => edge.connections(),
+    async stop() {
+      draining = true;
+      const closed = new Promise((resolve) => server.close(resolve));
+      await edge.close();
+      server.closeAllConnections();
+      await closed;
+      parts.log.info({ edgeId: parts.edgeId }, "edge stopped");
+    },
+  };
+}
+
+function answer(request: IncomingMessage, response: ServerResponse, draining: boolean): void {
+  const text = (status: number, body: string) => void response.writeHead(status).end(body);
+  if (request.url === "/healthz") return text(200, "ok\n");
+  if (request.url === "/readyz") return draining ? text(503, "draining\n") : text(200, "ready\n");
+  const refusal =
+    request.url === fabricPath
+      ? new Refusal("invalid_input", "Hosts connect here, by WebSocket.")
+      : new Refusal("unknown_path", "Nothing is served at this path. Hosts use another.");
+  response
+    .writeHead(request.url === fabricPath ? 426 : 404, {
+      "Content-Type": "application/json",
+      ...(request.url === fabricPath && { Upgrade: "websocket", Connection: "Upgrade, close" }),
+    })
+    .end(JSON.stringify(errorBody(refusal)));
+}
+
+async function listenAt(server: Server, { host, port }: EdgeRoleParts["listen"]): Promise<void> {
+  server.listen(port, host);
+  await once(server, "listening").catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code !== "EADDRINUSE") throw cause;
+    throw new ConfigError(
+      `The address ${host}:${port} is already in use. Stop what listens there, or choose another.`,
+    );
+  });
+}

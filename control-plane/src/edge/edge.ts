@@ -1,0 +1,123 @@
+// The edge: hosts dial it, and it joins each one that proves itself with a NATS server. It reads no
+// message, asks no database, and never lets NATS hear anyone who has not proven who they are.
+import type { IncomingMessage, Server } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { Refusal } from "@hawser/contract";
+import type { HostTokens } from "../fabric/host-token.ts";
+import type { Log } from "../log.ts";
+import { admit, reject, rejectionText, type Rejection } from "./admission.ts";
+import { openDialer } from "./nats-dial.ts";
+import { splice } from "./splice.ts";
+
+export interface EdgeParts {
+  tokens: Pick<HostTokens, "read">;
+  /** The private WebSocket listeners of the NATS servers, each "host:port". */
+  websockets: readonly string[];
+  edgeId: string;
+  log: Log;
+  /** Told of each link before its first byte reaches the host. */
+  admitted: (publicKey: string, instanceId: string) => void;
+  /** Milliseconds since 1970. */
+  now?: () => number;
+}
+
+export interface Edge {
+  /** Takes the upgrades of a server. */
+  attach(server: Server): void;
+  /** How many links are open. */
+  connections(): number;
+  /** Lets nobody in any more and ends every link; done once all are closed. */
+  close(): Promise<void>;
+}
+
+const keepAliveMs = 30_000;
+/** How long a client may take to read why it was rejected. */
+const rejectionMs = 1_000;
+
+export function openEdge(parts: EdgeParts): Edge {
+  const { tokens, edgeId, log, now = Date.now } = parts;
+  const dial = openDialer(parts.websockets);
+  /** What ends each open link. */
+  const links = new Set<() => void>();
+  const arriving = new Set<Socket>();
+  let closed: (() => void) | undefined;
+
+  return {
+    attach(server) {
+      server.on("upgrade", (request: IncomingMessage, stream: Duplex, early: Buffer) => {
+        receive(request, stream as Socket, early).catch((error: unknown) => {
+          log.error({ edgeId, err: error }, "a link could not be opened");
+          stream.destroy();
+        });
+      });
+    },
+    connections: () => links.size,
+    close() {
+      const done = new Promise<void>((resolve) => (closed = resolve));
+      for (const socket of arriving) socket.destroy();
+      for (const end of links) end();
+      settle();
+      return done;
+    },
+  };
+
+  async function receive(request: IncomingMessage, socket: Socket, early: Buffer): Promise<void> {
+    // HTTP has let go of the socket: from here on its errors are ours, and it has no time limit.
+    socket.on("error", () => {}).setTimeout(0);
+    if (closed) return send(socket, unavailable("This edge is stopping. Connect again."));
+    const admission = admit(request, early, tokens, now());
+    if ("refusal" in admission) return send(socket, admission);
+    const { publicKey, instanceId, handshake } = admission;
+    arriving.add(socket);
+    const upstream = await dial(handshake);
+    arriving.delete(socket);
+    if (!upstream) {
+      log.warn({ edgeId, instanceId }, "no NATS server took a host");
+      return send(socket, unavailable("The fabric cannot be reached right now. Connect again."));
+    }
+    // The host may have left while NATS was dialled, or close() may have sent it away.
+    if (socket.destroyed) return void upstream.socket.destroy();
+    socket.setNoDelay(true).setKeepAlive(true, keepAliveMs);
+    tell(publicKey, instanceId);
+    socket.write(dated(upstream.head));
+    socket.write(upstream.rest);
+    const end = splice(socket, upstream.socket, () => {
+      links.delete(end);
+      log.debug({ edgeId, instanceId }, "link closed");
+      settle();
+    });
+    links.add(end);
+    log.debug({ edgeId, instanceId }, "link opened");
+  }
+
+  /** A notice that cannot be given must not cost the host its link. */
+  function tell(publicKey: string, instanceId: string): void {
+    try {
+      parts.admitted(publicKey, instanceId);
+    } catch (error) {
+      log.warn({ edgeId, instanceId, err: error }, "nobody was told of a link");
+    }
+  }
+
+  /** A host takes its clock from here too. */
+  function dated(head: string): string {
+    return head.replace("\r\n", `\r\nDate: ${new Date(now()).toUTCString()}\r\n`);
+  }
+
+  function send(socket: Socket, rejection: Rejection): void {
+    log.debug({ edgeId, status: rejection.status }, "link refused");
+    // What still comes in is read and dropped, or closing would tear the answer away with it.
+    socket.resume().end(rejectionText(rejection, now()));
+    const timer = setTimeout(() => socket.destroy(), rejectionMs);
+    socket.once("close", () => clearTimeout(timer));
+  }
+
+  function unavailable(message: string): Rejection {
+    return reject(new Refusal("unavailable", message), { "Retry-After": "1" });
+  }
+
+  function settle(): void {
+    if (links.size === 0) closed?.();
+  }
+}

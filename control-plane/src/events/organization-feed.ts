@@ -1,0 +1,65 @@
+// What changed in an organization, for those who watch: hints without a promise. A viewer that missed
+// something is told to look again (`resync`), never left to guess.
+import { organizationChangedSubject } from "@hawser/host-protocol";
+
+/** `changed`: look at this record again. `resync`: look at everything again. */
+export type FeedEvent = { type: "changed"; record: "instance"; id: string } | { type: "resync" };
+
+export interface OrganizationFeed {
+  /** Follows one organization until the returned function is called. */
+  follow(organizationId: string, viewer: (event: FeedEvent) => void): () => void;
+  /** Tells the viewers of every node. */
+  instanceChanged(organizationId: string, instanceId: string): void;
+  /** Tells this node's viewers that something may have been missed. */
+  resync(): void;
+}
+
+interface Notices {
+  publish(subject: string, data: string): void;
+  subscribe(
+    subject: string,
+    options: object,
+    take: (message: { data: Uint8Array }) => void,
+  ): () => void;
+}
+
+/** One subscription per organization with viewers on this node, however many they are. */
+export function openOrganizationFeed(notices: Notices): OrganizationFeed {
+  const followed = new Map<
+    string,
+    { viewers: Set<(event: FeedEvent) => void>; unsubscribe: () => void }
+  >();
+  return {
+    follow(organizationId, viewer) {
+      let feed = followed.get(organizationId);
+      if (!feed) {
+        const viewers = new Set<(event: FeedEvent) => void>();
+        const unsubscribe = notices.subscribe(
+          organizationChangedSubject(organizationId),
+          {},
+          ({ data }) => {
+            const event = JSON.parse(Buffer.from(data).toString()) as FeedEvent;
+            for (const each of viewers) each(event);
+          },
+        );
+        followed.set(organizationId, (feed = { viewers, unsubscribe }));
+      }
+      feed.viewers.add(viewer);
+      const { viewers, unsubscribe } = feed;
+      return () => {
+        viewers.delete(viewer);
+        if (viewers.size > 0 || followed.get(organizationId)?.viewers !== viewers) return;
+        followed.delete(organizationId);
+        unsubscribe();
+      };
+    },
+    instanceChanged(organizationId, instanceId) {
+      const event: FeedEvent = { type: "changed", record: "instance", id: instanceId };
+      notices.publish(organizationChangedSubject(organizationId), JSON.stringify(event));
+    },
+    resync() {
+      for (const { viewers } of followed.values())
+        for (const viewer of viewers) viewer({ type: "resync" });
+    },
+  };
+}

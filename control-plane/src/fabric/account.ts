@@ -1,0 +1,251 @@
+// One connection to NATS, which is one user in one account. This file is the only one that imports
+// the client; it gives its own words and errors, and reconnects for ever.
+import type { Nkey } from "@hawser/host-protocol";
+import {
+  connect,
+  createInbox,
+  errors,
+  type Msg,
+  type NatsConnection,
+} from "@nats-io/transport-node";
+import { ConfigError } from "../config.ts";
+import type { Log } from "../log.ts";
+
+export type Data = Uint8Array | string;
+
+export interface FabricMessage {
+  subject: string;
+  data: Uint8Array;
+  /** Answers whoever asked; does nothing when nobody did. */
+  respond: (data: Data) => void;
+}
+
+/** What is asked, said and heard in one account. */
+export interface FabricAccount {
+  /** Throws NoResponders, FabricTimeout or FabricDown. */
+  request: (subject: string, data: Data, options: { timeoutMs: number }) => Promise<Uint8Array>;
+  /** Lost without a word while the fabric is down: only for what may be lost. */
+  publish: (subject: string, data: Data) => void;
+  /** Lasts over reconnects, until the function it gives is called. */
+  subscribe: (
+    subject: string,
+    options: { queue?: string },
+    handle: (message: FabricMessage) => void | Promise<void>,
+  ) => () => void;
+  /** Resolves once the server has seen everything said before, subscriptions too. */
+  flush: () => Promise<void>;
+}
+
+/** Nobody listens on that subject, which of a host means that it is not connected. */
+export class NoResponders extends Error {}
+/** No answer came in time. Whether the question arrived, nobody knows. */
+export class FabricTimeout extends Error {}
+/** The node is not connected to NATS, and nothing was sent. */
+export class FabricDown extends Error {}
+
+export interface AccountConnection extends FabricAccount {
+  /** The answers of all who answer, until there are `most` of them or the time is over. */
+  gather: (
+    subject: string,
+    data: Data,
+    options: { most: number; timeoutMs: number },
+  ) => Promise<Uint8Array[]>;
+  isUp: () => boolean;
+  close: () => Promise<void>;
+}
+
+interface AccountOptions {
+  urls: string[];
+  name: string;
+  log: Log;
+  key: Nkey;
+  token: string;
+  /** Called after the connection was lost or came back. */
+  onChange: () => void;
+}
+
+const longestLeaveMs = 5_000;
+
+export async function dialAccount(options: AccountOptions): Promise<AccountConnection> {
+  const connection = await dial(options);
+  const { log } = options;
+  let isUp = true;
+  void follow(connection, log, (now) => {
+    isUp = now;
+    options.onChange();
+  });
+
+  function refuseWhenDown(): void {
+    // The client would keep the message, drop it at the reconnect, and let it time out.
+    if (!isUp || connection.isClosed() || connection.isDraining())
+      throw new FabricDown("NATS is not connected.");
+  }
+
+  return {
+    isUp: () => isUp && !connection.isClosed(),
+    async request(subject, data, { timeoutMs }) {
+      refuseWhenDown();
+      try {
+        return (await connection.request(subject, data, { timeout: timeoutMs })).data;
+      } catch (error) {
+        throw asFabricError(error, subject);
+      }
+    },
+    publish(subject, data) {
+      if (isUp) sayWhileOpen(() => connection.publish(subject, data));
+    },
+    subscribe(subject, { queue }, handle) {
+      const failed = (error: unknown) =>
+        log.error({ err: error, subject }, "handling a message failed");
+      const take = async (message: Msg) => {
+        try {
+          await handle({
+            subject: message.subject,
+            data: message.data,
+            respond: (data) => sayWhileOpen(() => message.respond(data)),
+          });
+        } catch (error) {
+          failed(error);
+        }
+      };
+      const subscription = connection.subscribe(subject, {
+        ...(queue !== undefined && { queue }),
+        callback: (error, message) => void (error ? failed(error) : take(message)),
+      });
+      return () => subscription.unsubscribe();
+    },
+    flush: () => connection.flush(),
+    gather(subject, data, { most, timeoutMs }) {
+      refuseWhenDown();
+      return gather(connection, subject, data, most, timeoutMs);
+    },
+    async close() {
+      const timer = setTimeout(() => void connection.close(), longestLeaveMs);
+      // A connection that is down cannot be drained.
+      await (isUp ? connection.drain() : connection.close()).catch(() => connection.close());
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Says nothing once the connection is closed or about to be. */
+function sayWhileOpen(say: () => unknown): void {
+  try {
+    say();
+  } catch (error) {
+    const isLeaving =
+      error instanceof errors.ClosedConnectionError ||
+      error instanceof errors.DrainingConnectionError;
+    if (!isLeaving) throw error;
+  }
+}
+
+async function dial({ urls, name, key, token }: AccountOptions): Promise<NatsConnection> {
+  const where = urls.join(", ");
+  const connection = await connect({
+    servers: urls,
+    name,
+    authenticator: (nonce) => ({
+      jwt: token,
+      nkey: key.publicKey,
+      sig: key.sign(nonce ?? "").toString("base64url"),
+    }),
+    timeout: 2_000,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 200,
+    reconnectJitter: 200,
+    // A server may refuse a node for a moment while it starts.
+    ignoreAuthErrorAbort: true,
+    // A server that stopped answering is left after about 6 s.
+    pingInterval: 2_000,
+    maxPingOut: 2,
+    noAsyncTraces: true,
+  }).catch((cause: unknown) => {
+    throw new ConfigError(
+      cause instanceof errors.AuthorizationError
+        ? `NATS at ${where} does not know this service. Start nats-server with the configuration that "hawser-control-plane init-fabric" wrote.`
+        : `NATS at ${where} cannot be reached: ${(cause as Error).message}`,
+      { cause },
+    );
+  });
+  const { version = "0" } = connection.info ?? {};
+  if (isNewEnough(version)) return connection;
+  await connection.close();
+  throw new ConfigError(
+    `NATS at ${where} is nats-server ${version}. Hawser needs ${leastVersion.join(".")} or later.`,
+  );
+}
+
+/** Before it, the WebSocket listener could be harmed by someone who has not logged in. */
+const leastVersion = [2, 12, 7];
+
+function isNewEnough(version: string): boolean {
+  const numbers = version.split(/[.-]/).map(Number);
+  const differs = leastVersion.findIndex((number, at) => numbers[at] !== number);
+  return differs === -1 || numbers[differs]! > leastVersion[differs]!;
+}
+
+/** Notes every loss and return of a connection until it is closed. */
+async function follow(
+  connection: NatsConnection,
+  log: Log,
+  note: (isUp: boolean) => void,
+): Promise<void> {
+  for await (const status of connection.status()) {
+    if (status.type === "disconnect") {
+      log.warn({ server: status.server }, "NATS was lost; reconnecting");
+      note(false);
+    } else if (status.type === "reconnect") {
+      const { version = "0" } = connection.info ?? {};
+      if (!isNewEnough(version)) log.error({ server: status.server, version }, "NATS is too old");
+      log.info({ server: status.server }, "NATS is back");
+      note(true);
+    } else if (status.type === "error") {
+      log.warn({ err: status.error }, "NATS told of an error");
+    }
+  }
+}
+
+function gather(
+  connection: NatsConnection,
+  subject: string,
+  data: Data,
+  most: number,
+  timeoutMs: number,
+): Promise<Uint8Array[]> {
+  const answers: Uint8Array[] = [];
+  return new Promise((resolve, reject) => {
+    const inbox = createInbox();
+    const end = (error?: Error) => {
+      clearTimeout(timer);
+      subscription.unsubscribe();
+      if (error) reject(error);
+      else resolve(answers);
+    };
+    const timer = setTimeout(() => end(noAnswer(answers, subject)), timeoutMs);
+    const subscription = connection.subscribe(inbox, {
+      callback: (error, message) => {
+        if (error) return end(error);
+        if (message.headers?.code === 503) return end(nobody(subject));
+        answers.push(message.data);
+        if (answers.length >= most) end();
+      },
+    });
+    connection.publish(subject, data, { reply: inbox });
+  });
+}
+
+const nobody = (subject: string) => new NoResponders(`Nobody listens on ${subject}.`);
+const noAnswer = (answers: unknown[], subject: string) =>
+  answers.length > 0 ? undefined : new FabricTimeout(`No answer on ${subject} in time.`);
+
+function asFabricError(error: unknown, subject: string): unknown {
+  if (error instanceof errors.TimeoutError) return noAnswer([], subject);
+  if (error instanceof errors.NoRespondersError) return nobody(subject);
+  if (error instanceof errors.RequestError) {
+    if (error.isNoResponders()) return nobody(subject);
+    // The connection went while the answer was awaited: the question may have arrived.
+    return new FabricTimeout(`The link was lost before ${subject} answered.`, { cause: error });
+  }
+  return error;
+}

@@ -1,0 +1,121 @@
+// A node's place in the fabric: one connection in the account of the hosts, one in the system
+// account, which tells who is connected and takes revocations.
+import { makeNkey, nkeyFromSeed } from "@hawser/host-protocol";
+import type { Log } from "../log.ts";
+import { dialAccount, type AccountConnection, type Data, type FabricAccount } from "./account.ts";
+import { encodeClaims } from "./claims.ts";
+import type { FabricKeys } from "./fabric-keys.ts";
+
+export { FabricDown, FabricTimeout, NoResponders } from "./account.ts";
+
+export interface Fabric extends FabricAccount {
+  system: FabricAccount & {
+    /**
+     * Asks every nats-server. Gives fewer answers than there are servers when one did not answer in
+     * time, and throws as `request` does when none did.
+     */
+    requestMany: (
+      subject: string,
+      data: Data,
+      options: { timeoutMs: number },
+    ) => Promise<Uint8Array[]>;
+  };
+  isConnected: () => boolean;
+  /** Called when both connections are back. What was published meanwhile was missed. */
+  onReconnect: (callback: () => void) => void;
+  onDisconnect: (callback: () => void) => void;
+  /** Finishes what has arrived, then leaves. */
+  close: () => Promise<void>;
+}
+
+export interface FabricOptions {
+  keys: FabricKeys;
+  /** host:port each. */
+  urls: string[];
+  /** Tells connections apart; an edge's is how others see that it died. */
+  name: string;
+  log: Log;
+}
+
+/** Throws a ConfigError when NATS cannot be reached, does not know the keys, or is too old. */
+export async function connectFabric({ keys, urls, name, log }: FabricOptions): Promise<Fabric> {
+  const callbacks = { reconnect: [] as (() => void)[], disconnect: [] as (() => void)[] };
+  const connections: AccountConnection[] = [];
+  const isConnected = () => connections.every((connection) => connection.isUp());
+  let wasConnected = true;
+  const onChange = () => {
+    // Both are lost and found together mostly, and the client may tell either more than once.
+    if (isConnected() === wasConnected) return;
+    wasConnected = !wasConnected;
+    for (const call of callbacks[wasConnected ? "reconnect" : "disconnect"]) {
+      try {
+        call();
+      } catch (error) {
+        log.error({ err: error }, "what follows a lost or regained connection failed");
+      }
+    }
+  };
+  const node = makeNkey("user");
+  const dial = (connectionName: string, issuerSeed: string, grant: object) =>
+    dialAccount({
+      urls,
+      name: connectionName,
+      log,
+      onChange,
+      key: node,
+      token: encodeClaims(nkeyFromSeed(issuerSeed), {
+        subject: node.publicKey,
+        name,
+        issuedAt: Math.floor(Date.now() / 1000),
+        grant: { type: "user", subs: -1, data: -1, payload: -1, ...grant },
+      }),
+    });
+  const system = await dial(`${name} system`, keys.systemAccountSeed, {});
+  const hosts = await dial(name, keys.nodeSigningSeed, {
+    issuer_account: keys.accountPublicKey,
+  }).catch(async (error: unknown) => {
+    await system.close();
+    throw error;
+  });
+  connections.push(system, hosts);
+  const { request, publish, subscribe, flush } = hosts;
+  return {
+    request,
+    publish,
+    subscribe,
+    flush,
+    system: {
+      request: system.request,
+      publish: system.publish,
+      subscribe: system.subscribe,
+      flush: system.flush,
+      async requestMany(subject, data, { timeoutMs }) {
+        const known = await system.request("$SYS.REQ.SERVER.PING.STATSZ", "", { timeoutMs });
+        const servers = countServers(known);
+        const answers = await system.gather(subject, data, { most: servers, timeoutMs });
+        if (answers.length < servers) {
+          log.warn({ subject, servers, answers: answers.length }, "a nats-server did not answer");
+        }
+        return answers;
+      },
+    },
+    isConnected,
+    onReconnect: (callback) => void callbacks.reconnect.push(callback),
+    onDisconnect: (callback) => void callbacks.disconnect.push(callback),
+    async close() {
+      callbacks.reconnect.length = callbacks.disconnect.length = 0;
+      await Promise.all([hosts.close(), system.close()]);
+    },
+  };
+}
+
+/**
+ * How many servers the one that answered is linked to, and itself. (Its own count of active servers
+ * has a killed one in it for minutes.)
+ */
+function countServers(answer: Uint8Array): number {
+  const { statsz } = JSON.parse(Buffer.from(answer).toString()) as {
+    statsz: { routes?: { name: string }[] };
+  };
+  return 1 + new Set(statsz.routes?.map(({ name }) => name)).size;
+}

@@ -1,0 +1,124 @@
+// The keys a service's fabric rests on, made once by `init-fabric` and kept as one wrapped secret.
+//
+// The account of the hosts has two signing keys, one for nodes and one for hosts. The account that
+// nats-servers start with knows only the first; the second comes with the list of revoked hosts
+// (revocation.ts). So a server that lost its disk lets nodes in and no host, rather than a revoked
+// one, until a node has told it who is revoked.
+import { makeNkey, makeSigningKey, nkeyFromSeed } from "@hawser/host-protocol";
+import { z } from "zod";
+import type { SystemSql } from "../postgres/statement.ts";
+import { keepSecret, readSecret } from "../secrets/secrets.ts";
+import { encodeClaims } from "./claims.ts";
+
+const FabricKeys = z.strictObject({
+  operatorJwt: z.string(),
+  /** Signs accounts; the operator's own key only signs this one's right to. */
+  operatorSigningSeed: z.string(),
+  systemAccountPublicKey: z.string(),
+  systemAccountSeed: z.string(),
+  systemAccountJwt: z.string(),
+  accountPublicKey: z.string(),
+  /** What nats-servers start with: nodes may come in, hosts not yet. */
+  accountJwt: z.string(),
+  nodeSigningSeed: z.string(),
+  hostSigningSeed: z.string(),
+  /** Signs commands. Daemons pin the public half at pairing. */
+  commandKey: z.strictObject({ publicKey: z.string(), privateKey: z.string() }),
+});
+export type FabricKeys = z.infer<typeof FabricKeys>;
+
+/** `operatorSeed` is in no way part of the keys: it is shown once, to be kept offline. */
+export function makeFabricKeys(): { keys: FabricKeys; operatorSeed: string } {
+  const issuedAt = Math.floor(Date.now() / 1000);
+  const operator = makeNkey("operator");
+  const operatorSigning = makeNkey("operator");
+  const systemAccount = makeNkey("account");
+  const account = makeNkey("account");
+  const nodeSigning = makeNkey("account");
+  const hostSigning = makeNkey("account");
+  const made = {
+    operatorJwt: encodeClaims(operator, {
+      subject: operator.publicKey,
+      name: "hawser",
+      issuedAt,
+      grant: {
+        type: "operator",
+        signing_keys: [operatorSigning.publicKey],
+        system_account: systemAccount.publicKey,
+      },
+    }),
+    operatorSigningSeed: operatorSigning.seed,
+    systemAccountPublicKey: systemAccount.publicKey,
+    systemAccountSeed: systemAccount.seed,
+    systemAccountJwt: encodeClaims(operatorSigning, {
+      subject: systemAccount.publicKey,
+      name: "system",
+      issuedAt,
+      grant: { type: "account", limits: unlimited },
+    }),
+    accountPublicKey: account.publicKey,
+    nodeSigningSeed: nodeSigning.seed,
+    hostSigningSeed: hostSigning.seed,
+    commandKey: makeSigningKey(),
+  };
+  // Servers keep the newest account they have seen; this one is older than any that is pushed.
+  const accountJwt = encodeAccount(made, [nodeSigning.publicKey], {}, 1);
+  return { keys: { ...made, accountJwt }, operatorSeed: operator.seed };
+}
+
+/** The account as it is pushed: open to hosts, but for those in the list. */
+export function accountWithRevocations(
+  keys: FabricKeys,
+  revocations: Record<string, number>,
+  issuedAt: number,
+): string {
+  const signers = [keys.nodeSigningSeed, keys.hostSigningSeed].map(
+    (seed) => nkeyFromSeed(seed).publicKey,
+  );
+  return encodeAccount(keys, signers, revocations, issuedAt);
+}
+
+function encodeAccount(
+  keys: Pick<FabricKeys, "accountPublicKey" | "operatorSigningSeed">,
+  signers: string[],
+  revocations: Record<string, number>,
+  issuedAt: number,
+): string {
+  return encodeClaims(nkeyFromSeed(keys.operatorSigningSeed), {
+    subject: keys.accountPublicKey,
+    name: "hosts",
+    issuedAt,
+    grant: { type: "account", limits: unlimited, signing_keys: signers, revocations },
+  });
+}
+
+const unlimited = {
+  subs: -1,
+  data: -1,
+  payload: -1,
+  imports: -1,
+  exports: -1,
+  wildcards: true,
+  conn: -1,
+  leaf: 0,
+};
+
+const secretName = "fabric";
+
+/** The service's keys, or nothing before `init-fabric`. */
+export async function readFabricKeys(
+  system: SystemSql,
+  masterKey: Buffer,
+): Promise<FabricKeys | undefined> {
+  const secret = await readSecret(system, masterKey, secretName);
+  return secret && FabricKeys.parse(JSON.parse(secret.toString()));
+}
+
+/** Keeps new keys. False, and nothing kept, when the service has keys already. */
+export function keepFabricKeys(
+  system: SystemSql,
+  masterKey: Buffer,
+  keys: FabricKeys,
+): Promise<boolean> {
+  return keepSecret(system, masterKey, secretName, Buffer.from(JSON.stringify(keys)));
+}

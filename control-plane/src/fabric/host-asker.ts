@@ -1,0 +1,112 @@
+// Asking a host to do something: one signed request, answered once. No answer means that nobody
+// knows, so the same command is asked again under the same id until its deadline; the host's journal
+// makes that harmless.
+import { Refusal } from "@hawser/contract";
+import {
+  CommandReply,
+  commandSubject,
+  hostCommands,
+  signCommand,
+  type CommandResultOf,
+  type HostCommand,
+  type PayloadOf,
+} from "@hawser/host-protocol";
+import { OutcomeUnknown } from "../dispatch/handler.ts";
+import { FabricDown, FabricTimeout, NoResponders, type Fabric } from "./connection.ts";
+
+export interface Asking {
+  commandId: string;
+  actor: { type: string; id: string };
+  /** Another node may have asked the host already, under the same id. */
+  resumed: boolean;
+  signal: AbortSignal;
+  /** The host is shown online: then nobody listening means that it is just coming in, for a moment. */
+  isOnline: boolean;
+}
+
+export interface HostAsker {
+  /** `instanceId` as callers see it. Throws a refusal of the host's, `host_offline`, or OutcomeUnknown. */
+  ask: <Name extends HostCommand>(
+    instanceId: string,
+    command: Name,
+    payload: PayloadOf<Name>,
+    asking: Asking,
+  ) => Promise<CommandResultOf<Name>>;
+}
+
+const longestTryMs = 3_000;
+/** Between a host's connection and its first subscription lies its hello. */
+const comingInMs = 1_000;
+
+export function openHostAsker(fabric: Fabric, commandPrivateKey: string): HostAsker {
+  return {
+    async ask(instanceId, command, payload, { commandId, actor, resumed, signal, isOnline }) {
+      const kind = hostCommands[command];
+      const now = Date.now();
+      const deadline = now + kind.deadlineMs;
+      const signed = signCommand(commandPrivateKey, {
+        instanceId,
+        commandId,
+        issuedAt: new Date(now).toISOString(),
+        body: { command, deadlineAt: new Date(deadline).toISOString(), actor, payload },
+      });
+      const data = JSON.stringify(signed);
+      let mayHaveArrived = resumed;
+      for (;;) {
+        const timeoutMs = Math.min(longestTryMs, deadline - Date.now());
+        if (timeoutMs <= 0 || signal.aborted) {
+          throw new OutcomeUnknown(`The host did not answer ${command} in time.`);
+        }
+        try {
+          const reply = await fabric.request(commandSubject(instanceId), data, { timeoutMs });
+          return readReply(command, commandId, reply) as CommandResultOf<typeof command>;
+        } catch (error) {
+          if (error instanceof FabricTimeout) {
+            mayHaveArrived = true;
+            continue;
+          }
+          if (error instanceof NoResponders && isOnline && Date.now() - now < comingInMs) {
+            await new Promise((resolve) => setTimeout(resolve, 50));
+            continue;
+          }
+          // A host that cannot be reached now may have acted on an earlier try: nobody knows.
+          if (mayHaveArrived && (error instanceof NoResponders || error instanceof FabricDown)) {
+            throw new OutcomeUnknown(`The host went away before it answered ${command}.`);
+          }
+          throw translate(error);
+        }
+      }
+    },
+  };
+}
+
+function readReply(command: HostCommand, commandId: string, data: Uint8Array): unknown {
+  const reply = CommandReply.parse(JSON.parse(Buffer.from(data).toString()));
+  if (reply.commandId !== commandId)
+    throw new Error("A host answered another command than it was asked.");
+  if ("refusal" in reply.outcome) {
+    const { code, message } = reply.outcome.refusal;
+    // Every action that asks a host lists these two; the host's own words say the rest.
+    throw new Refusal(code === "daemon_outdated" ? code : "host_refused", message);
+  }
+  return hostCommands[command].result.parse(reply.outcome.result);
+}
+
+function translate(error: unknown): unknown {
+  if (error instanceof NoResponders) {
+    return new Refusal(
+      "host_offline",
+      "The host is not connected. Start its daemon, or wait until it is back.",
+    );
+  }
+  if (error instanceof FabricDown) {
+    return new Refusal(
+      "unavailable",
+      "The service cannot reach its fabric right now, so no host can be asked. Try again.",
+      {
+        retryAfterMs: 1000,
+      },
+    );
+  }
+  return error;
+}

@@ -1,0 +1,64 @@
+// The token a host shows to the edge and to NATS: who it is, what it may do, and until when. It is
+// minted and read without the database.
+import { hostPermissions, isPublicNkey, nkeyFromSeed } from "@hawser/host-protocol";
+import { encodeClaims, readUserToken } from "./claims.ts";
+import type { FabricKeys } from "./fabric-keys.ts";
+
+export interface HostTokens {
+  /** `instanceId` as it is shown (ins_…); `publicKey` the host's own (U…). */
+  mint(
+    instanceId: string,
+    publicKey: string,
+    now?: number,
+  ): { token: string; /** ISO text. */ expiresAt: string };
+  /** Whose token it is; nothing when it is not ours, not a host's, or has run out at `now` (in ms). */
+  read(token: string, now: number): { publicKey: string; instanceId: string } | undefined;
+}
+
+const replyWithinNanoseconds = 60e9;
+/** A daemon needs two: its commands and its inbox. */
+const mostSubscriptions = 20;
+
+export function openHostTokens(
+  keys: Pick<FabricKeys, "hostSigningSeed" | "accountPublicKey">,
+  lifetimeSeconds: number,
+): HostTokens {
+  const signer = nkeyFromSeed(keys.hostSigningSeed);
+  const issuer = { kind: "account", publicKey: signer.publicKey } as const;
+  return {
+    mint(instanceId, publicKey, now = Date.now()) {
+      // The id becomes part of the subjects that are allowed, where a dot or a star would widen them.
+      if (!/^[A-Za-z0-9_-]+$/.test(instanceId)) throw new Error("This is not an instance's id.");
+      // A key has one spelling only, because revocation goes by its text.
+      if (publicKey.length !== 56 || !isPublicNkey("user", publicKey))
+        throw new Error("This is not a host's public key.");
+      const issuedAt = Math.floor(now / 1000);
+      const expiresAt = issuedAt + lifetimeSeconds;
+      const { publish, subscribe } = hostPermissions(instanceId);
+      const token = encodeClaims(signer, {
+        subject: publicKey,
+        name: instanceId,
+        issuedAt,
+        expiresAt,
+        grant: {
+          type: "user",
+          issuer_account: keys.accountPublicKey,
+          pub: { allow: publish },
+          sub: { allow: subscribe },
+          resp: { max: 1, ttl: replyWithinNanoseconds },
+          allowed_connection_types: ["WEBSOCKET"],
+          subs: mostSubscriptions,
+          data: -1,
+          payload: -1,
+        },
+      });
+      return { token, expiresAt: new Date(expiresAt * 1000).toISOString() };
+    },
+    read(token, now) {
+      const claims = readUserToken(token, issuer);
+      if (claims?.nats.issuer_account !== keys.accountPublicKey) return undefined;
+      if (claims.exp * 1000 <= now) return undefined;
+      return { publicKey: claims.sub, instanceId: claims.name };
+    },
+  };
+}

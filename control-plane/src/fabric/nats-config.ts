@@ -1,0 +1,68 @@
+// The configuration of a nats-server of the fabric. It holds no private key: what it names are
+// tokens that anyone may read, except the password of the routes in a cluster.
+import { createHmac } from "node:crypto";
+import type { FabricKeys } from "./fabric-keys.ts";
+
+export interface NatsServerSettings {
+  /** Unique in the cluster, and the same after a restart. */
+  name: string;
+  /** host:port for nodes. */
+  listen: string;
+  /** host:port the edges pipe hosts to. Without TLS, so it must not be public. */
+  websocket: string;
+  /** host:port of /healthz and its like. */
+  monitor: string;
+  /** Where it keeps the account with its revocations. */
+  storeDirectory: string;
+  cluster?: {
+    name: string;
+    listen: string;
+    /** host:port of the other servers. */
+    routes: string[];
+  };
+}
+
+export function natsConfig(keys: FabricKeys, server: NatsServerSettings): string {
+  return `# A nats-server of Hawser's fabric. Every address below must be reachable by the control plane
+# only: hosts come in through its edge.
+server_name: ${JSON.stringify(server.name)}
+listen: ${JSON.stringify(server.listen)}
+http: ${JSON.stringify(server.monitor)}
+websocket {
+  listen: ${JSON.stringify(server.websocket)}
+  no_tls: true
+  compression: false
+  handshake_timeout: "10s"
+}
+
+operator: ${keys.operatorJwt}
+system_account: ${keys.systemAccountPublicKey}
+# Servers compare what they keep every second, so that one that was away learns quickly which
+# hosts were revoked meanwhile.
+resolver { type: full, dir: ${JSON.stringify(server.storeDirectory)}, interval: "1s", limit: 100 }
+resolver_preload {
+  ${keys.systemAccountPublicKey}: ${keys.systemAccountJwt}
+  # Lets nodes in and no host: that comes from a node, together with the revocations.
+  ${keys.accountPublicKey}: ${keys.accountJwt}
+}
+
+# A host that froze is out in under 30 s: a ping is skipped after recent traffic, so it can take four
+# intervals.
+ping_interval: "7s"
+ping_max: 2
+${server.cluster ? clusterBlock(keys, server.cluster) : ""}`;
+}
+
+function clusterBlock(keys: FabricKeys, cluster: NonNullable<NatsServerSettings["cluster"]>) {
+  const user = "route";
+  const password = createHmac("sha256", keys.operatorSigningSeed).update("routes").digest("hex");
+  const routes = cluster.routes.map((route) => `"nats-route://${user}:${password}@${route}"`);
+  return `
+cluster {
+  name: ${JSON.stringify(cluster.name)}
+  listen: ${JSON.stringify(cluster.listen)}
+  authorization { user: ${user}, password: "${password}" }
+  routes: [${routes.join(", ")}]
+}
+`;
+}

@@ -1,0 +1,118 @@
+// Brings the fabric's own account of who is connected to presence: connect and disconnect events as
+// they happen, and a comparison with what every server lists, for events that got lost.
+import { edgeAdmittedSubject } from "@hawser/host-protocol";
+import { z } from "zod";
+import type { FabricConnection, Presence } from "../instances/presence.ts";
+import type { Log } from "../log.ts";
+import type { Fabric } from "./connection.ts";
+
+export interface PresenceFeed {
+  /** Asks every server for its connections and makes presence equal to them. */
+  compare(): Promise<void>;
+}
+
+const ConnectionEvent = z.object({
+  server: z.object({ id: z.string() }),
+  client: z.object({ id: z.number(), user: z.string().default(""), name: z.string().default("") }),
+  reason: z.string().default(""),
+});
+
+const Listing = z.object({
+  server: z.object({ id: z.string() }),
+  data: z.object({
+    total: z.number(),
+    connections: z.array(
+      z.object({
+        cid: z.number(),
+        authorized_user: z.string().default(""),
+        name: z.string().default(""),
+      }),
+    ),
+  }),
+});
+
+const Admitted = z.strictObject({ publicKey: z.string(), edgeId: z.string() });
+
+const pageSize = 1024;
+const queue = "presence";
+
+export function feedPresence(
+  fabric: Fabric,
+  account: string,
+  presence: Presence,
+  log: Log,
+): PresenceFeed {
+  /** Events of one connection are taken in their order; across connections there is none. */
+  const chains = new Map<string, Promise<void>>();
+
+  function inOrder(connection: FabricConnection, work: () => Promise<void>): void {
+    const key = `${connection.serverId} ${connection.clientId}`;
+    const next = (chains.get(key) ?? Promise.resolve()).then(work).catch((error: unknown) => {
+      // The comparison heals what is lost here.
+      log.warn({ err: error, ...connection }, "a presence event was not taken");
+    });
+    chains.set(key, next);
+    void next.finally(() => {
+      if (chains.get(key) === next) chains.delete(key);
+    });
+  }
+
+  function takeEvents(
+    kind: "CONNECT" | "DISCONNECT",
+    take: (connection: FabricConnection, reason: string) => Promise<void>,
+  ) {
+    fabric.system.subscribe(`$SYS.ACCOUNT.${account}.${kind}`, { queue }, ({ data }) => {
+      const { server, client, reason } = ConnectionEvent.parse(parse(data));
+      const connection = {
+        serverId: server.id,
+        clientId: client.id,
+        user: client.user,
+        name: client.name,
+      };
+      inOrder(connection, () => take(connection, reason));
+    });
+  }
+
+  takeEvents("CONNECT", (connection) => presence.connected(connection));
+  takeEvents("DISCONNECT", (connection, reason) => presence.disconnected(connection, reason));
+  fabric.subscribe(edgeAdmittedSubject, { queue }, async ({ data }) => {
+    const { publicKey, edgeId } = Admitted.parse(parse(data));
+    await presence.admitted(publicKey, edgeId);
+  });
+
+  async function list(): Promise<{ listed: FabricConnection[]; servers: Set<string> }> {
+    const listed: FabricConnection[] = [];
+    const servers = new Set<string>();
+    for (let offset = 0, most = 1; offset < most; offset += pageSize) {
+      const question = { acc: account, auth: true, limit: pageSize, offset };
+      const replies = await fabric.system.requestMany(
+        "$SYS.REQ.SERVER.PING.CONNZ",
+        JSON.stringify(question),
+        {
+          timeoutMs: 1_000,
+        },
+      );
+      for (const reply of replies) {
+        const { server, data } = Listing.parse(parse(reply));
+        servers.add(server.id);
+        most = Math.max(most, data.total);
+        for (const { cid, authorized_user, name } of data.connections) {
+          listed.push({ serverId: server.id, clientId: cid, user: authorized_user, name });
+        }
+      }
+    }
+    return { listed, servers };
+  }
+
+  return {
+    async compare() {
+      const { listed, servers } = await list();
+      // No server answering says nothing about hosts.
+      if (servers.size > 0) await presence.compare(listed, servers);
+    },
+  };
+}
+
+function parse(data: Uint8Array): unknown {
+  return JSON.parse(Buffer.from(data).toString()) as unknown;
+}

@@ -1,0 +1,90 @@
+// Tells the fabric which hosts are revoked: the account of the hosts is written anew, whole, from the
+// database, and pushed to every nats-server, which closes the sockets of those hosts at once.
+import type { Database } from "../postgres/database.ts";
+import { systemStatement } from "../postgres/statement.ts";
+import type { Fabric } from "./connection.ts";
+import { accountWithRevocations, type FabricKeys } from "./fabric-keys.ts";
+
+export interface Revocations {
+  /**
+   * Resolves when the fabric knows every revocation committed before the call. Throws when no
+   * nats-server took it. One that did not answer learns it from the others within seconds.
+   */
+  push: () => Promise<void>;
+}
+
+/**
+ * Gives each push a later second than the one before, because servers that disagree believe the
+ * account that was issued last. Its row lock lets one node push at a time: of two at once, one would
+ * undo what the other had read from the database a moment later.
+ */
+const takeTurn = systemStatement<{ issued_at: number }>(
+  "take the turn to push revocations",
+  `INSERT INTO leases AS turn (name, holder, fence, until)
+   VALUES ('push of revocations', gen_random_uuid(), extract(epoch FROM hawser_now()), hawser_now())
+   ON CONFLICT (name) DO UPDATE SET fence = greatest(turn.fence + 1, excluded.fence), until = excluded.until
+   RETURNING fence AS issued_at`,
+);
+
+/**
+ * An entry hits tokens issued until the second it gives. It gives the expiry of the key's last token,
+ * not the time of the revocation, so that a token from a node whose clock is ahead is hit as well. It
+ * stays for an hour longer than that token, for servers whose clock is behind.
+ */
+const selectRevoked = systemStatement<{ revocations: Record<string, number> }>(
+  "read the revoked host keys",
+  `SELECT coalesce(jsonb_object_agg(public_key, extract(epoch FROM token_expires_at)::bigint), '{}') AS revocations
+     FROM host_keys
+    WHERE revoked_at IS NOT NULL AND token_expires_at > hawser_now() - interval '1 hour'`,
+);
+
+const patienceMs = 1_000;
+
+export function openRevocations({
+  database,
+  fabric,
+  keys,
+}: {
+  database: Database;
+  fabric: Pick<Fabric, "system">;
+  keys: FabricKeys;
+}): Revocations {
+  let running: Promise<void> = Promise.resolve();
+  let waiting: Promise<void> | undefined;
+
+  async function pushOnce(): Promise<void> {
+    await database.systemTransaction(async (tx) => {
+      const turn = await tx.first(takeTurn);
+      const revoked = await tx.first(selectRevoked);
+      const account = accountWithRevocations(keys, revoked!.revocations, turn!.issued_at);
+      const answers = await fabric.system.requestMany("$SYS.REQ.CLAIMS.UPDATE", account, {
+        timeoutMs: patienceMs,
+      });
+      for (const answer of answers) refuseUnlessTaken(answer);
+    });
+  }
+
+  return {
+    push() {
+      // Whoever comes while one is waiting is served by it: it has not read the database yet.
+      waiting ??= running.then(() => {
+        running = waiting!.catch(() => {});
+        waiting = undefined;
+        return pushOnce();
+      });
+      return waiting;
+    },
+  };
+}
+
+function refuseUnlessTaken(answer: Uint8Array): void {
+  const { server, data, error } = JSON.parse(Buffer.from(answer).toString()) as {
+    server?: { name?: string };
+    data?: { code?: number };
+    error?: { description?: string };
+  };
+  if (data?.code === 200) return;
+  throw new Error(
+    `The nats-server ${server?.name ?? ""} did not take the revocations: ${error?.description ?? "it gave no reason"}.`,
+  );
+}

@@ -1,0 +1,196 @@
+// The control plane's end of the host link, put together: the fabric, what hosts say, what they are
+// asked, who is connected, and the door they come in by. Built by a node that has NATS servers to
+// talk to; a node without any answers that no host can be asked.
+import { randomUUID } from "node:crypto";
+import type { Server } from "node:http";
+import { Refusal } from "@hawser/contract";
+import {
+  edgeAdmittedSubject,
+  edgeConnectionName,
+  everyUpSubject,
+  readUpSubject,
+  upQueue,
+} from "@hawser/host-protocol";
+import type { Hono } from "hono";
+import { ConfigError, type Config } from "./config.ts";
+import { openEdge } from "./edge/edge.ts";
+import { openOrganizationFeed, type OrganizationFeed } from "./events/organization-feed.ts";
+import { FabricDown, connectFabric } from "./fabric/connection.ts";
+import { readFabricKeys } from "./fabric/fabric-keys.ts";
+import { openHostAsker } from "./fabric/host-asker.ts";
+import { openHostTokens } from "./fabric/host-token.ts";
+import { feedPresence } from "./fabric/presence-feed.ts";
+import { openRevocations } from "./fabric/revocation.ts";
+import type { InstanceServices } from "./instances/handlers.ts";
+import { openNonces, pairHost, renewHost, renewToken } from "./instances/host-identity.ts";
+import { openPresence } from "./instances/presence.ts";
+import { takeLease } from "./instances/presence-store.ts";
+import { openUpCalls } from "./instances/up-calls.ts";
+import type { Log } from "./log.ts";
+import type { Database } from "./postgres/database.ts";
+import { randomSecret } from "./secrets/secrets.ts";
+import { openIntake } from "./sessions/intake.ts";
+import { hostDoors } from "./transports/host-doors.ts";
+
+export interface HostLink {
+  hosts: InstanceServices["hosts"];
+  feed: OrganizationFeed;
+  /** The doors a host uses before it has a link. */
+  doors: Hono;
+  /** Lets hosts in at the server's one port. */
+  attach(server: Server): void;
+  /** Another node is gone, and events it was given with it: looks who is really connected. */
+  nodeLost(): void;
+  /** Why no host can be reached right now, if so. */
+  unready(): string | undefined;
+  close(): Promise<void>;
+}
+
+const compareEveryMs = 60_000;
+const sweepEveryMs = 2_000;
+const pushRevocationsEveryMs = 10 * 60_000;
+
+interface HostLinkParts {
+  config: Config;
+  database: Database;
+  masterKey: Buffer;
+  nodeId: string;
+  log: Log;
+}
+
+export async function openHostLink({
+  config,
+  database,
+  masterKey,
+  nodeId,
+  log,
+}: HostLinkParts): Promise<HostLink> {
+  const keys = await readFabricKeys(database.system, masterKey);
+  if (!keys) {
+    throw new ConfigError(
+      'HAWSER_NATS_URLS is set, but there is no fabric yet. Run "hawser-control-plane init-fabric" first.',
+    );
+  }
+  const edgeId = randomUUID();
+  const fabric = await connectFabric({ keys, urls: config.natsUrls, name: `node.${nodeId}`, log });
+  // A connection of its own, whose end tells everyone that this edge is gone with its hosts.
+  const edgeConnection = await connectFabric({
+    keys,
+    urls: config.natsUrls,
+    name: edgeConnectionName(edgeId),
+    log,
+  });
+  const tokens = openHostTokens(keys, config.hostTokenSeconds);
+  const revocations = openRevocations({ database, fabric, keys });
+  const feed = openOrganizationFeed(fabric);
+  const changed = (organizationId: string, instanceId: string) =>
+    feed.instanceChanged(organizationId, instanceId);
+  const presence = openPresence({ database, log, changed });
+  const intake = openIntake({ database, log, onApplied: () => {} });
+  const identity = {
+    database,
+    tokens,
+    commandKey: keys.commandKey.publicKey,
+    nonces: openNonces(await randomSecret(database.system, masterKey, "host-nonces")),
+    revoked: () => pushSoon(),
+  };
+  const upCalls = openUpCalls({
+    database,
+    intake,
+    changed,
+    renewToken: (publicKey) => renewToken(identity, publicKey),
+  });
+  const presenceFeed = feedPresence(fabric, keys.accountPublicKey, presence, log);
+  const edge = openEdge({
+    tokens,
+    websockets: config.natsWebsockets,
+    edgeId,
+    log,
+    admitted: (publicKey) =>
+      edgeConnection.publish(edgeAdmittedSubject, JSON.stringify({ publicKey, edgeId })),
+  });
+
+  fabric.subscribe(everyUpSubject, { queue: upQueue }, async (message) => {
+    const { instanceId, call } = readUpSubject(message.subject);
+    try {
+      const said: unknown = JSON.parse(Buffer.from(message.data).toString());
+      message.respond(JSON.stringify(await upCalls.answer(instanceId, call, said)));
+    } catch (error) {
+      // Unanswered, the host says it again.
+      log.warn({ err: error, instanceId, call }, "a host's message was not taken");
+    }
+  });
+
+  const pushRevocations = () => revocations.push();
+  const asLeader = async (work: () => Promise<void>) => {
+    if (await database.system.first(takeLease, "presence", nodeId, (2 * sweepEveryMs) / 1000))
+      await work();
+  };
+  const guarded = (what: string, work: () => Promise<void>) => () => {
+    if (!fabric.isConnected()) return;
+    void work().catch((error: unknown) => log.warn({ err: error }, `${what} failed`));
+  };
+  const pushSoon = guarded("push of revocations", pushRevocations);
+  const timers = [
+    setInterval(
+      guarded("presence sweep", () => asLeader(() => presence.sweep())),
+      sweepEveryMs,
+    ),
+    setInterval(
+      guarded("presence comparison", () => asLeader(() => presenceFeed.compare())),
+      compareEveryMs,
+    ),
+    setInterval(pushSoon, pushRevocationsEveryMs),
+  ];
+  fabric.onReconnect(() => {
+    // Whatever happened meanwhile was not heard: lost disks must not undo a revocation, either.
+    pushSoon();
+    guarded("presence comparison", () => presenceFeed.compare())();
+    feed.resync();
+  });
+  await pushRevocations();
+  await presenceFeed.compare();
+
+  return {
+    hosts: {
+      ...openHostAsker(fabric, keys.commandKey.privateKey),
+      // What cannot be pushed now is owed, and pushed when the fabric is back.
+      pushRevocations: () => pushRevocations().catch(unlessDown),
+      instanceChanged: changed,
+    },
+    feed,
+    doors: hostDoors({
+      pair: (request, callId) => pairHost(identity, request, callId),
+      nonce: () => identity.nonces.make(),
+      renew: (request) => renewHost(identity, request),
+      log,
+    }),
+    attach: (server) => edge.attach(server),
+    nodeLost: guarded("presence comparison", () => presenceFeed.compare()),
+    unready: () => (fabric.isConnected() ? undefined : "the fabric is not connected"),
+    async close() {
+      timers.forEach(clearInterval);
+      await edge.close();
+      await intake.close();
+      await edgeConnection.close();
+      await fabric.close();
+    },
+  };
+}
+
+function unlessDown(error: unknown): void {
+  if (!(error instanceof FabricDown)) throw error;
+}
+
+/** What a node without NATS servers has instead. */
+export const noHosts: InstanceServices["hosts"] = {
+  ask: () =>
+    Promise.reject(
+      new Refusal(
+        "unavailable",
+        "This service has no fabric, so no host can be asked. Its operator must set HAWSER_NATS_URLS.",
+      ),
+    ),
+  pushRevocations: () => Promise.resolve(),
+  instanceChanged: () => {},
+};

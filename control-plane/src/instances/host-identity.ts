@@ -1,0 +1,175 @@
+// Which machine an instance is: pairing gives it a key, renewal gives that key a fresh token, and
+// another pairing or the instance's removal takes it away. No secret of a host is ever here.
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { Refusal, formatId } from "@hawser/contract";
+import {
+  isPublicNkey,
+  isRenewGenuine,
+  type PairReply,
+  type PairRequest,
+  type RenewReply,
+  type RenewRequest,
+} from "@hawser/host-protocol";
+import { hashSecret, looksLikeSecret } from "../access/secret-text.ts";
+import { insertEntry } from "../audit/store.ts";
+import type { HostTokens } from "../fabric/host-token.ts";
+import type { Database, SystemTransaction, TenantTransaction } from "../postgres/database.ts";
+import * as keys from "./host-key-store.ts";
+import { redeemPairingToken } from "./store.ts";
+
+export interface HostIdentity {
+  database: Database;
+  tokens: Pick<HostTokens, "mint">;
+  /** The public half of the key that signs commands. */
+  commandKey: string;
+  nonces: Nonces;
+  /** Called once a revocation is committed, so that the fabric is told of it. */
+  revoked: () => void;
+}
+
+interface Pairing {
+  reply: PairReply;
+  tookOver: boolean;
+}
+
+/**
+ * Pairs a host with the instance its token is for. A host that was paired before loses its key in the
+ * same transaction. Every try with a token we know is in the audit trail of its organization.
+ */
+export async function pairHost(
+  parts: HostIdentity,
+  request: PairRequest,
+  callId: string,
+): Promise<PairReply> {
+  const { publicKey, machineId, daemonVersion, pairingToken } = request;
+  if (!isPublicNkey("user", publicKey)) {
+    throw new Refusal("invalid_input", "The body is not valid: publicKey must be a user NKey.", {
+      fields: [{ field: "publicKey", message: "must be the public key of a user NKey" }],
+    });
+  }
+  if (!looksLikeSecret("hwp", pairingToken)) throw wrongToken();
+  const hash = hashSecret(pairingToken);
+  const found = await parts.database.system.first(keys.selectPairing, hash);
+  if (!found) throw wrongToken();
+  const attempt = (outcome: string, more: object) => {
+    const instanceId = formatId("instance", found.instance_id);
+    const input = { instanceId, publicKey, machineId, daemonVersion, ...more };
+    const records = outcome === "done" ? { instanceId } : {};
+    const { organization_id: organizationId } = found;
+    return [organizationId, null, null, null, "pair_host", outcome, input, records, callId];
+  };
+  try {
+    if (found.refused !== null) throw wrongToken();
+    const { reply, tookOver } = await parts.database.systemTransaction(async (tx) => {
+      const pairing = await takeOver(parts, tx, found, hash, request);
+      tx.later(insertEntry, ...attempt("done", pairing.tookOver ? { tookOver: true } : {}));
+      return pairing;
+    });
+    if (tookOver) parts.revoked();
+    return reply;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const refused = (await parts.database.system.first(keys.selectPairing, hash))?.refused;
+    await parts.database.system.rows(
+      insertEntry,
+      ...attempt(error.code, refused ? { refused } : {}),
+    );
+    throw error;
+  }
+}
+
+async function takeOver(
+  { tokens, commandKey }: HostIdentity,
+  tx: SystemTransaction,
+  found: keys.PairingRow,
+  hash: Buffer,
+  { publicKey, machineId, daemonVersion }: PairRequest,
+): Promise<Pairing> {
+  const instance = [found.organization_id, found.instance_id];
+  if (found.host_key !== null) await tx.rows(keys.lockOpenSessions, ...instance);
+  const former = await tx.first(keys.lockInstanceForPairing, ...instance);
+  if (!former || !(await tx.first(redeemPairingToken, hash))) throw wrongToken();
+  const instanceId = formatId("instance", found.instance_id);
+  const { token, expiresAt } = tokens.mint(instanceId, publicKey);
+  const key = [...instance, publicKey, machineId, expiresAt];
+  if (!(await tx.first(keys.insertHostKey, ...key))) {
+    throw new Refusal(
+      "already_exists",
+      "This host key is, or was, in use. Pair again with a new one; the token is still good.",
+    );
+  }
+  const revoked = await tx.rows(keys.revokeFormerKeys, ...instance, publicKey);
+  tx.later(keys.setHost, ...instance, publicKey, machineId, daemonVersion);
+  if (former.host_key !== null && former.machine_id !== machineId) {
+    tx.later(keys.failOpenSessions, ...instance);
+  }
+  return { reply: { instanceId, token, commandKey }, tookOver: revoked.length > 0 };
+}
+
+function wrongToken(): Refusal {
+  return new Refusal(
+    "not_found",
+    "This pairing token is not valid: it is mistyped, used, replaced or older than 15 minutes. Make a new one for the instance.",
+  );
+}
+
+/** A fresh token for a host that can prove its key, also when its last one ran out long ago. */
+export async function renewHost(parts: HostIdentity, request: RenewRequest): Promise<RenewReply> {
+  if (!parts.nonces.isGood(request.nonce)) {
+    throw new Refusal("unauthenticated", "The nonce is not valid any more. Ask for another one.");
+  }
+  if (!isRenewGenuine(request)) {
+    throw new Refusal("unauthenticated", "The signature was not made by this key.");
+  }
+  return renewToken(parts, request.publicKey);
+}
+
+/** The same for a host whose key is proven already. `forget`: the key is unknown, or no longer good. */
+export async function renewToken(
+  { database, tokens }: Pick<HostIdentity, "database" | "tokens">,
+  publicKey: string,
+): Promise<RenewReply> {
+  const host = await database.system.first(keys.selectHostKey, publicKey);
+  if (!host) return { forget: true };
+  const { token, expiresAt } = tokens.mint(formatId("instance", host.instance_id), publicKey);
+  // A key revoked since then stays without it: a token nobody noted could outlive its revocation.
+  const noted = await database.system.first(keys.extendHostKey, publicKey, expiresAt);
+  return noted ? { token } : { forget: true };
+}
+
+/** Revokes what an instance's hosts hold, in the transaction that removes it. Then tell the fabric. */
+export function revokeHostKeys(
+  tx: TenantTransaction,
+  organizationId: string,
+  instanceId: string,
+): void {
+  tx.later(keys.revokeKeysOfInstance, organizationId, instanceId);
+}
+
+/** Texts that tell when they were made. Any node with the same secret knows its own, with no memory of them. */
+export interface Nonces {
+  make(): string;
+  isGood(nonce: string): boolean;
+}
+
+const nonceAgeMs = 60_000;
+
+export function openNonces(secret: Buffer, now: () => number = Date.now): Nonces {
+  const macOf = (body: string) =>
+    createHmac("sha256", secret).update(`hawser nonce 1\n${body}`).digest();
+  return {
+    make() {
+      const body = `${now()}.${randomBytes(12).toString("base64url")}`;
+      return `${body}.${macOf(body).toString("base64url")}`;
+    },
+    isGood(nonce) {
+      const at = nonce.length < 200 ? nonce.lastIndexOf(".") : -1;
+      if (at < 0) return false;
+      const mac = Buffer.from(nonce.slice(at + 1), "base64url");
+      const wanted = macOf(nonce.slice(0, at));
+      if (mac.length !== wanted.length || !timingSafeEqual(mac, wanted)) return false;
+      // Another node's clock may be a little ahead of this one's.
+      return Math.abs(now() - Number(nonce.slice(0, nonce.indexOf(".")))) <= nonceAgeMs;
+    },
+  };
+}

@@ -1,0 +1,101 @@
+// The SQL of host keys: which machine an instance is paired with, and which it was before.
+//
+// Whoever changes both locks in this order: sessions by id, then the instance, then its tokens and
+// keys. Report intake starts with sessions, and a change of theirs reaches the instance by itself.
+import { statement, systemStatement } from "../postgres/statement.ts";
+
+export interface PairingRow {
+  organization_id: string;
+  instance_id: string;
+  /** The key of the host that is paired now. */
+  host_key: string | null;
+  /** Why the token is no good; null when it is. */
+  refused: string | null;
+}
+
+export const selectPairing = systemStatement<PairingRow>(
+  "find the instance that a pairing token is for",
+  `SELECT t.organization_id, t.instance_id, i.host_key,
+          CASE WHEN t.redeemed_at IS NOT NULL THEN 'redeemed before'
+               WHEN t.revoked_at IS NOT NULL THEN 'revoked'
+               WHEN t.expires_at <= hawser_now() THEN 'expired'
+               WHEN i.deleted_at IS NOT NULL THEN 'instance deleted' END AS refused
+     FROM pairing_tokens t
+     JOIN instances i ON i.organization_id = t.organization_id AND i.instance_id = t.instance_id
+    WHERE t.token_hash = $1`,
+);
+
+/** The sessions that a change of machine ends in error. */
+const openSessions = `organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL
+      AND status IN ('active', 'detached', 'error')`;
+
+export const lockOpenSessions = systemStatement<{ session_id: string }>(
+  "lock the open sessions of an instance that is paired anew",
+  `SELECT session_id FROM sessions WHERE ${openSessions} ORDER BY session_id FOR UPDATE`,
+);
+
+/** Locked against new sessions too, which refer to it. */
+export const lockInstanceForPairing = systemStatement<{
+  host_key: string | null;
+  machine_id: string | null;
+}>(
+  "lock an instance while a host is paired with it",
+  `SELECT host_key, machine_id FROM instances
+    WHERE organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL FOR UPDATE`,
+);
+
+/** No row when the key belongs to another instance, or was revoked. */
+export const insertHostKey = systemStatement<{ public_key: string }>(
+  "keep the key of a host that was paired",
+  `INSERT INTO host_keys AS known
+     (organization_id, instance_id, public_key, machine_id, token_expires_at)
+   VALUES ($1, $2, $3, $4, $5)
+   ON CONFLICT (public_key) DO UPDATE
+      SET machine_id = excluded.machine_id,
+          token_expires_at = greatest(known.token_expires_at, excluded.token_expires_at)
+    WHERE known.organization_id = excluded.organization_id
+      AND known.instance_id = excluded.instance_id AND known.revoked_at IS NULL
+   RETURNING public_key`,
+);
+
+export const revokeFormerKeys = systemStatement<{ public_key: string }>(
+  "revoke the keys an instance had before it was paired anew",
+  `UPDATE host_keys SET revoked_at = hawser_now()
+    WHERE organization_id = $1 AND instance_id = $2 AND public_key <> $3 AND revoked_at IS NULL
+   RETURNING public_key`,
+);
+
+/** What the former host said of itself is forgotten with it; the new one has said nothing yet. */
+export const setHost = systemStatement(
+  "note which host an instance is paired with",
+  `UPDATE instances
+      SET host_key = $3, machine_id = $4, daemon_version = $5,
+          journal_id = CASE WHEN host_key = $3 THEN journal_id END,
+          boot_id = CASE WHEN host_key = $3 THEN boot_id END,
+          stopped_boot_id = CASE WHEN host_key = $3 THEN stopped_boot_id END
+    WHERE organization_id = $1 AND instance_id = $2`,
+);
+
+export const failOpenSessions = systemStatement(
+  "end the sessions in error whose machine was replaced",
+  `UPDATE sessions SET status = 'error', status_reason = 'host_replaced' WHERE ${openSessions}`,
+);
+
+export const selectHostKey = systemStatement<{ instance_id: string }>(
+  "find the instance of a host by its key",
+  `SELECT k.instance_id FROM host_keys k
+     JOIN instances i ON i.organization_id = k.organization_id AND i.instance_id = k.instance_id
+    WHERE k.public_key = $1 AND k.revoked_at IS NULL AND i.deleted_at IS NULL`,
+);
+
+export const extendHostKey = systemStatement<{ public_key: string }>(
+  "note how long the newest token of a host is good",
+  `UPDATE host_keys SET token_expires_at = greatest(token_expires_at, $2)
+    WHERE public_key = $1 AND revoked_at IS NULL
+   RETURNING public_key`,
+);
+
+export const revokeKeysOfInstance = statement(
+  `UPDATE host_keys SET revoked_at = hawser_now()
+    WHERE organization_id = $1 AND instance_id = $2 AND revoked_at IS NULL`,
+);

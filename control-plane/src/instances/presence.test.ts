@@ -1,0 +1,158 @@
+// Presence as a table of events and what is shown after each, on a real PostgreSQL. The events are
+// those a NATS server sends.
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { parseId } from "@hawser/contract";
+import { moveClock } from "@hawser/testkit/clock.ts";
+import { createTestOrganization } from "@hawser/testkit/organization.ts";
+import { ownerSql } from "@hawser/testkit/owner-sql.ts";
+import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
+import { openLog } from "../log.ts";
+import { openPresence, type Presence } from "./presence.ts";
+
+let service: ServiceDatabase;
+let presence: Presence;
+let organizationId: string;
+let told = 0;
+let host: { key: string; instanceId: string };
+let hosts = 0;
+
+before(async () => {
+  service = await openServiceDatabase();
+  const acme = await createTestOrganization(service.database, "Acme", "ada@acme.example");
+  organizationId = parseId("organization", acme.organizationId)!;
+  presence = openPresence({
+    database: service.database,
+    log: openLog("silent"),
+    changed: () => (told += 1),
+    holdMs: 0,
+  });
+});
+
+beforeEach(async () => {
+  await moveClock(service.url, 0);
+  host = await pairedHost();
+  told = 0;
+});
+
+after(() => service[Symbol.asyncDispose]());
+
+async function pairedHost(): Promise<typeof host> {
+  const key = `UHOST${(hosts += 1)}`;
+  const [row] = await ownerSql<{ id: string }>(
+    service.url,
+    `WITH i AS (INSERT INTO instances (organization_id, name, host_key, boot_id) VALUES ($1, 'box', $2, 'boot 1') RETURNING *),
+          k AS (INSERT INTO host_keys (organization_id, instance_id, public_key, machine_id, token_expires_at)
+                SELECT organization_id, instance_id, $2, 'm', hawser_now() + interval '1 day' FROM i)
+     SELECT instance_id AS id FROM i`,
+    [organizationId, key],
+  );
+  return { key, instanceId: row!.id };
+}
+
+async function shown(): Promise<string> {
+  const [row] = await ownerSql<{ status: string; reason: string | null }>(
+    service.url,
+    "SELECT status, status_reason AS reason FROM instances WHERE instance_id = $1",
+    [host.instanceId],
+  );
+  return row!.reason ? `${row!.status} ${row!.reason}` : row!.status;
+}
+
+const connection = (clientId: number, serverId = "n1") => ({
+  serverId,
+  clientId,
+  user: host.key,
+  name: "hawserd",
+});
+const edge = (id: string) => ({ serverId: "n1", clientId: 1, user: "UNODE", name: `edge.${id}` });
+
+test("a connection shows a host online, once, and its end shows it offline with the reason", async () => {
+  await presence.connected(connection(1));
+  assert.equal(await shown(), "online");
+  await presence.connected(connection(1));
+  assert.equal(told, 1, "only changes are told");
+  await presence.disconnected(connection(1), "Read Error");
+  assert.equal(await shown(), "offline link_lost");
+});
+
+test("a frozen daemon is told from a lost link", async () => {
+  await presence.connected(connection(2));
+  await presence.disconnected(connection(2), "Stale Connection");
+  assert.equal(await shown(), "offline daemon_stalled");
+});
+
+test("a daemon that said good-bye has stopped", async () => {
+  await presence.connected(connection(3));
+  await ownerSql(
+    service.url,
+    "UPDATE instances SET stopped_boot_id = 'boot 1' WHERE instance_id = $1",
+    [host.instanceId],
+  );
+  await presence.disconnected(connection(3), "Client Closed");
+  assert.equal(await shown(), "offline daemon_stopped");
+});
+
+test("a renewal's second connection never lets the host look offline, in either order", async () => {
+  await presence.connected(connection(4));
+  await presence.connected(connection(5));
+  await presence.disconnected(connection(4), "Client Closed");
+  assert.equal(await shown(), "online");
+  assert.equal(told, 1);
+});
+
+test("the same number on another server is another connection", async () => {
+  await presence.connected(connection(6, "n1"));
+  await presence.connected(connection(6, "n2"));
+  await presence.disconnected(connection(6, "n1"), "Read Error");
+  assert.equal(await shown(), "online");
+});
+
+test("a host whose edge died is moving, comes back without ever looking offline, or is given up after 15 s", async () => {
+  await presence.connected(connection(7));
+  await presence.admitted(host.key, "e1");
+  await presence.disconnected(edge("e1"), "Read Error");
+  await presence.disconnected(connection(7), "Read Error");
+  assert.equal(await shown(), "online moving");
+  await presence.sweep();
+  assert.equal(await shown(), "online moving");
+  await presence.connected(connection(8));
+  assert.equal(await shown(), "online");
+
+  await presence.disconnected(connection(8), "Read Error");
+  assert.equal(await shown(), "online moving", "it still names the edge that is gone");
+  await moveClock(service.url, 16);
+  await presence.sweep();
+  assert.equal(await shown(), "offline link_lost");
+});
+
+test("a comparison heals a connect and a disconnect that nobody heard", async () => {
+  await presence.compare([connection(9)], new Set(["n1"]));
+  assert.equal(await shown(), "online");
+  await presence.compare([], new Set(["n1"]));
+  assert.equal(await shown(), "offline link_lost");
+});
+
+test("hosts of a server that died are moving, not offline", async () => {
+  await presence.connected(connection(10, "dead"));
+  await presence.compare([], new Set(["n1"]));
+  assert.equal(await shown(), "online moving");
+});
+
+test("a comparison that changes nothing tells nobody", async () => {
+  await presence.connected(connection(11));
+  told = 0;
+  await presence.compare([connection(11)], new Set(["n1"]));
+  assert.equal(told, 0);
+});
+
+test("a revoked key, or one that is no host's, has no presence", async () => {
+  await ownerSql(
+    service.url,
+    "UPDATE host_keys SET revoked_at = hawser_now() WHERE public_key = $1",
+    [host.key],
+  );
+  await presence.connected(connection(12));
+  await presence.connected({ ...connection(13), user: "UNKNOWN" });
+  assert.equal(await shown(), "pairing never_paired");
+});

@@ -1,0 +1,175 @@
+// Takes the reports of hosts into PostgreSQL. A transaction for each would cost ten times what its
+// rows do, so the reports of many hosts are gathered for some milliseconds and written together.
+//
+// A host is answered when its report is committed, or is known not to be; then it says it again.
+// What one host sends, however unfit to store, neither fails nor delays the reports of the others.
+import type { Report, ReportReply } from "@hawser/host-protocol";
+import type { Log } from "../log.ts";
+import { DatabaseUnavailable, type Database } from "../postgres/database.ts";
+import {
+  applyReports,
+  readReport,
+  type Applied,
+  type ReadReport,
+  type ReportingHost,
+} from "./apply-reports.ts";
+
+export interface Intake {
+  /** Never throws: what went wrong is `failed` to the host and in the log for us. */
+  take(host: ReportingHost, report: Report): Promise<ReportReply>;
+  /** Writes what it has, and takes nothing more. */
+  close(): Promise<void>;
+}
+
+export interface IntakeOptions {
+  database: Pick<Database, "systemTransaction">;
+  /** Told after the commit, with stored ids. */
+  onApplied: (sessionId: string, organizationId: string, appliedSeq: number) => void;
+  log: Log;
+  /** A group is written when it has so many entries, or has waited so long. */
+  maxEntries?: number;
+  maxWaitMs?: number;
+}
+
+/**
+ * Two groups are written at once, which took in a third to a half more than one did; three took in
+ * no more than two. A host keeps to its lane, so its own reports never overtake each other.
+ */
+const laneCount = 2;
+
+export function openIntake(options: IntakeOptions): Intake {
+  const lanes = Array.from({ length: laneCount }, () => openLane(options));
+  return {
+    take(host, report) {
+      // The end of an id is random.
+      const number = parseInt(host.instanceId.slice(-4), 16);
+      return lanes[number % laneCount]!.take(host, report);
+    },
+    close: async () => void (await Promise.all(lanes.map((lane) => lane.close()))),
+  };
+}
+
+/** Of a group, in characters of JSON: what one statement carries, give or take a report. */
+const largestGroup = 8 * 1024 * 1024;
+/** What may wait while PostgreSQL is slow. Hosts keep the rest, which is what their journals are for. */
+const largestQueue = 64 * 1024 * 1024;
+
+const failed: ReportReply = { failed: true };
+
+interface Waiting extends ReadReport {
+  answer: (reply: ReportReply) => void;
+}
+
+function openLane(options: IntakeOptions): Intake {
+  const { database, onApplied, log, maxEntries = 500, maxWaitMs = 10 } = options;
+  let queue: Waiting[] = [];
+  let queuedEntries = 0;
+  let queuedSize = 0;
+  let timer: NodeJS.Timeout | undefined;
+  /** What waits has waited long enough, and is written next. */
+  let due = false;
+  let writing: Promise<void> | undefined;
+  let closed = false;
+  /** Hosts whose last report could not be stored: theirs are written apart until one can. */
+  const apart = new Set<string>();
+
+  function write(): void {
+    due = true;
+    if (!writing && queue.length > 0) writing = writeGroups();
+  }
+
+  /** One group at a time; the next gathers meanwhile. */
+  async function writeGroups(): Promise<void> {
+    while (queue.length > 0 && due) {
+      const group = cutGroup();
+      const isApart = ({ host }: Waiting) => apart.has(host.instanceId);
+      const alone = Map.groupBy(group.filter(isApart), ({ host }) => host.instanceId);
+      await writeTogether(group.filter((report) => !isApart(report)));
+      for (const reports of alone.values()) await writeTogether(reports);
+    }
+    writing = undefined;
+  }
+
+  function cutGroup(): Waiting[] {
+    let count = 0;
+    let entries = 0;
+    let size = 0;
+    for (const report of queue) {
+      if (entries >= maxEntries || size >= largestGroup) break;
+      count += 1;
+      entries += report.entryCount;
+      size += report.size;
+    }
+    const group = queue.slice(0, count);
+    queue = queue.slice(count);
+    queuedEntries -= entries;
+    queuedSize -= size;
+    clearTimeout(timer);
+    timer = undefined;
+    due = closed || queue.length > 0;
+    return group;
+  }
+
+  async function writeTogether(reports: Waiting[]): Promise<void> {
+    if (reports.length === 0) return;
+    let applied: Applied;
+    try {
+      applied = await database.systemTransaction((tx) => applyReports(tx, reports));
+    } catch (error) {
+      return writeApart(reports, error);
+    }
+    for (const report of reports) {
+      apart.delete(report.host.instanceId);
+      report.answer(applied.replyTo(report));
+    }
+    for (const { sessionId, organizationId, appliedSeq, added } of applied.sessions) {
+      if (added.length > 0) notify(sessionId, organizationId, appliedSeq);
+    }
+  }
+
+  /** Halves what failed until the unfit stands alone: it costs the others a few transactions, not one each. */
+  async function writeApart(reports: Waiting[], error: unknown): Promise<void> {
+    if (error instanceof DatabaseUnavailable) {
+      log.warn({ err: error, reports: reports.length }, "reports could not be stored");
+      for (const report of reports) report.answer(failed);
+    } else if (reports.length === 1) {
+      const { host, answer } = reports[0]!;
+      log.error({ err: error, ...host }, "a report is unfit to store");
+      apart.add(host.instanceId);
+      answer(failed);
+    } else {
+      const half = reports.length >> 1;
+      await writeTogether(reports.slice(0, half));
+      await writeTogether(reports.slice(half));
+    }
+  }
+
+  function notify(sessionId: string, organizationId: string, appliedSeq: number): void {
+    try {
+      onApplied(sessionId, organizationId, appliedSeq);
+    } catch (error) {
+      log.error({ err: error, sessionId }, "the notice of applied entries failed");
+    }
+  }
+
+  return {
+    take(host, report) {
+      const read = readReport(host, report);
+      if (read.entryCount === 0) return Promise.resolve({ applied: [] });
+      if (closed || queuedSize > largestQueue) return Promise.resolve(failed);
+      return new Promise((answer) => {
+        queue.push({ ...read, answer });
+        queuedEntries += read.entryCount;
+        queuedSize += read.size;
+        if (queuedEntries >= maxEntries) write();
+        else timer ??= setTimeout(write, maxWaitMs);
+      });
+    },
+    async close() {
+      closed = true;
+      clearTimeout(timer);
+      write();
+      await writing;
+    },
+  };
+}

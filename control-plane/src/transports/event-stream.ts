@@ -1,0 +1,96 @@
+// GET /api/events: server-sent events of one organization. Lossy by design: a viewer that reads too
+// slowly gets one `resync` in place of what it missed.
+import { Refusal } from "@hawser/contract";
+import { Hono } from "hono";
+import type { Caller } from "../dispatch/caller.ts";
+import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import { respond } from "./rest.ts";
+
+export interface Feed {
+  /** Which events this caller may see, or a reason why none. */
+  mayFollow(caller: Caller): boolean;
+  follow(organizationId: string, viewer: (event: { type: string }) => void): () => void;
+}
+
+const mostWaiting = 256;
+const keepAliveMs = 15_000;
+const checkKeyMs = 2_500;
+
+export function eventStreamTransport(dispatcher: Dispatcher, feed: Feed): Hono {
+  const app = new Hono();
+  app.get("/api/events", async (c) => {
+    const admitted = await dispatcher.admit(c.req.header("authorization"));
+    if ("refusal" in admitted) return respond(c, admitted);
+    const { caller } = admitted;
+    if (!feed.mayFollow(caller)) {
+      return respond(c, {
+        refusal: new Refusal(
+          "forbidden",
+          "This key may see nothing that changes. It needs instances:view.",
+        ),
+      });
+    }
+    const stillGood = async () =>
+      (await dispatcher.refusalOfKey(c.req.header("authorization"))) === undefined;
+    return new Response(eventStream(caller.organizationId, feed, stillGood), {
+      headers: {
+        "content-type": "text/event-stream",
+        "cache-control": "no-store",
+        "x-accel-buffering": "no",
+      },
+    });
+  });
+  return app;
+}
+
+function eventStream(
+  organizationId: string,
+  feed: Feed,
+  stillGood: () => Promise<boolean>,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  let stop = () => {};
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        let missed = false;
+        const send = (text: string) => controller.enqueue(encoder.encode(text));
+        const frame = (event: { type: string }) =>
+          `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+        const unfollow = feed.follow(organizationId, (event) => {
+          if ((controller.desiredSize ?? 0) <= 0) {
+            missed = true;
+            return;
+          }
+          if (missed) send(frame({ type: "resync" }));
+          missed = false;
+          send(frame(event));
+        });
+        const alive = setInterval(() => {
+          if ((controller.desiredSize ?? 0) <= 0) return;
+          send(missed ? frame({ type: "resync" }) : ": alive\n\n");
+          missed = false;
+        }, keepAliveMs);
+        // A revoked key is out within seconds, also where it only listens.
+        const check = setInterval(() => {
+          void endUnless(stillGood, () => {
+            stop();
+            controller.close();
+          });
+        }, checkKeyMs);
+        stop = () => {
+          clearInterval(alive);
+          clearInterval(check);
+          unfollow();
+        };
+        send("retry: 1000\n\n");
+      },
+      cancel: () => stop(),
+    },
+    { highWaterMark: mostWaiting },
+  );
+}
+
+async function endUnless(stillGood: () => Promise<boolean>, end: () => void): Promise<void> {
+  if (!(await stillGood())) end();
+}

@@ -1,0 +1,169 @@
+// The doors of hosts as a host sees them: over a socket, with whatever it may send.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, before, beforeEach, test } from "node:test";
+import { Refusal } from "@hawser/contract";
+import { getRequestListener } from "@hono/node-server";
+import { openLog } from "../log.ts";
+import { DatabaseUnavailable } from "../postgres/database.ts";
+import { hostDoors, type HostDoors } from "./host-doors.ts";
+
+const pairRequest = {
+  pairingToken: "hwp_x",
+  publicKey: "UX",
+  machineId: "m1",
+  daemonVersion: "1.0.0",
+};
+const renewRequest = { publicKey: "UX", nonce: "n", signature: "s" };
+const paired = { instanceId: "ins_1", token: "t", commandKey: "c" };
+const wrongToken = () => Promise.reject(new Refusal("not_found", "It is not valid."));
+
+let server: Server;
+let baseUrl: string;
+let pair: HostDoors["pair"];
+let renew: HostDoors["renew"];
+
+before(async () => {
+  const app = hostDoors({
+    pair: (request, callId) => pair(request, callId),
+    nonce: () => "a nonce",
+    renew: (request) => renew(request),
+    log: openLog("silent"),
+    wrongTokens: { perSecond: 50, burst: 10 },
+  });
+  const listener = getRequestListener(app.fetch);
+  server = createServer((request, response) => void listener(request, response));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/hosts`;
+});
+
+beforeEach(() => {
+  pair = () => Promise.resolve(paired);
+  renew = () => Promise.resolve({ token: "t2" });
+});
+
+after(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+async function post(door: string, body: unknown, init: RequestInit = {}) {
+  const response = await fetch(`${baseUrl}/${door}`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+    ...init,
+  });
+  const { status, headers } = response;
+  return { status, headers, json: (await response.json()) as any };
+}
+
+test("each door answers with the reply itself, and nobody keeps it", async () => {
+  let seen: unknown;
+  pair = (request, callId) => {
+    seen = { request, callId };
+    return Promise.resolve(paired);
+  };
+  const reply = await post("pair", pairRequest, {
+    headers: { "Content-Type": "application/json", "X-Request-Id": "call-1" },
+  });
+  assert.deepEqual([reply.status, reply.json], [200, paired]);
+  assert.deepEqual(seen, { request: pairRequest, callId: "call-1" });
+  assert.equal(reply.headers.get("cache-control"), "no-store");
+  assert.equal(reply.headers.get("x-request-id"), "call-1");
+  assert.ok(reply.headers.get("date"));
+  const nonce = await post("nonce", {});
+  assert.deepEqual([nonce.status, nonce.json], [200, { nonce: "a nonce" }]);
+  const bare = await fetch(`${baseUrl}/nonce`, { method: "POST" });
+  assert.deepEqual(await bare.json(), { nonce: "a nonce" });
+  assert.deepEqual((await post("renew", renewRequest)).json, { token: "t2" });
+});
+
+test("a host that is to forget is told so by status, code and word", async () => {
+  renew = () => Promise.resolve({ forget: true });
+  const { status, json, headers } = await post("renew", renewRequest);
+  assert.equal(status, 403);
+  assert.equal(json.forget, true);
+  assert.equal(json.error.code, "forbidden");
+  assert.equal(headers.get("cache-control"), "no-store");
+});
+
+test("a refusal that is not about the pairing tells nobody to forget", async () => {
+  renew = () => Promise.reject(new Refusal("unauthenticated", "The nonce is not valid any more."));
+  const { status, json } = await post("renew", renewRequest);
+  assert.equal(status, 401);
+  assert.deepEqual(Object.keys(json), ["error"]);
+});
+
+test("what does not fit the schema is refused field by field", async () => {
+  const cases: [unknown, string][] = [
+    [{}, "pairingToken"],
+    [{ ...pairRequest, more: 1 }, "more"],
+    [{ ...pairRequest, machineId: "" }, "machineId"],
+    [{ ...pairRequest, machineId: "m".repeat(201) }, "machineId"],
+    [{ ...pairRequest, machineId: "a\0b" }, "machineId"],
+    [{ ...pairRequest, daemonVersion: 1 }, "daemonVersion"],
+  ];
+  for (const [body, field] of cases) {
+    const { status, json } = await post("pair", body);
+    assert.deepEqual([status, json.error.code], [400, "invalid_input"]);
+    assert.ok(json.error.fields.some((each: { field: string }) => each.field === field));
+  }
+  for (const body of ["", "{", "[]", "null", '"x"', "1"])
+    assert.equal((await post("renew", body)).status, 400, body);
+  const form = { headers: { "Content-Type": "application/x-www-form-urlencoded" } };
+  assert.equal((await post("pair", pairRequest, form)).status, 400);
+});
+
+test("a body of more than 64 KiB is refused, whether its length is told or not", async () => {
+  const body = JSON.stringify({ ...pairRequest, machineId: "m".repeat(64 * 1024) });
+  assert.equal((await post("pair", body)).status, 413);
+  const chunked = new ReadableStream({
+    start(controller) {
+      controller.enqueue(Buffer.from(body));
+      controller.close();
+    },
+  });
+  // Undici wants to hear that the body may still be on its way when the answer comes.
+  const init = { body: chunked, duplex: "half" } as RequestInit;
+  const { status, json } = await post("renew", "", init);
+  assert.deepEqual([status, json.error.code], [413, "payload_too_large"]);
+});
+
+test("other methods, and the link's path without an upgrade, are told what is served there", async () => {
+  const response = await fetch(`${baseUrl}/pair`);
+  assert.deepEqual([response.status, response.headers.get("allow")], [405, "POST"]);
+  const link = await fetch(baseUrl.replace("/hosts", "/fabric"));
+  assert.deepEqual([link.status, link.headers.get("upgrade")], [426, "websocket"]);
+});
+
+test("our own faults have an incident id and no more; a lost database says try again", async () => {
+  pair = () => Promise.reject(new Error("column secret does not exist"));
+  const fault = await post("pair", pairRequest);
+  assert.equal(fault.status, 500);
+  assert.ok(fault.json.error.incidentId);
+  assert.ok(!JSON.stringify(fault.json).includes("secret"));
+  pair = () => Promise.reject(new DatabaseUnavailable(new Error("gone")));
+  const lost = await post("pair", pairRequest);
+  assert.deepEqual([lost.status, lost.headers.get("retry-after")], [503, "1"]);
+});
+
+test("wrong tokens are slowed down, and a right one gets in when there is room again", async () => {
+  pair = wrongToken;
+  const statuses: number[] = [];
+  for (let i = 0; i < 30; i++) statuses.push((await post("pair", pairRequest)).status);
+  assert.deepEqual([...new Set(statuses)], [404, 429]);
+  assert.ok(statuses.indexOf(429) >= 10, "the first few are answered");
+  pair = () => Promise.resolve(paired);
+  const deadline = Date.now() + 5_000;
+  for (;;) {
+    const { status, json, headers } = await post("pair", pairRequest);
+    if (status === 200) break;
+    assert.deepEqual([status, headers.get("retry-after")], [429, "1"]);
+    assert.ok(Date.now() < deadline, "a right token never got in");
+    await new Promise((resolve) => setTimeout(resolve, json.error.retryAfterMs));
+  }
+});

@@ -1,0 +1,149 @@
+// The HTTP doors of hosts: pairing, and a fresh token for one that ran out. They belong to no
+// registry and take no API key; a host proves itself by its own. What is behind them is passed in.
+import { randomUUID } from "node:crypto";
+import { Refusal, errorBody, type Action } from "@hawser/contract";
+import {
+  PairRequest,
+  RenewRequest,
+  fabricPath,
+  type PairReply,
+  type RenewReply,
+} from "@hawser/host-protocol";
+import { Hono, type Context } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import type { z } from "zod";
+import { openTokenBuckets } from "../dispatch/token-bucket.ts";
+import { validate } from "../dispatch/validate.ts";
+import type { Log } from "../log.ts";
+import { DatabaseUnavailable } from "../postgres/database.ts";
+import { readJsonBody } from "./json-body.ts";
+import { callId, respond } from "./rest.ts";
+
+export interface HostDoors {
+  /** Refuses a wrong token with `not_found`. */
+  pair: (request: PairRequest, callId: string) => Promise<PairReply>;
+  nonce: () => string;
+  renew: (request: RenewRequest) => Promise<RenewReply>;
+  log: Log;
+  /** How many wrong pairing tokens this node looks up, from whomever. */
+  wrongTokens?: { perSecond: number; burst: number };
+}
+
+const largestBody = 64 * 1024;
+
+export function hostDoors({ log, ...doors }: HostDoors): Hono {
+  const app = new Hono();
+  const throttle = openThrottle(doors.wrongTokens ?? { perSecond: 20, burst: 100 });
+  const limited = bodyLimit({
+    maxSize: largestBody,
+    onError: (c) =>
+      respond(c, {
+        refusal: new Refusal("payload_too_large", "The body is larger than 64 KiB."),
+      }),
+  });
+
+  app.post("/api/hosts/pair", limited, (c) =>
+    answer(c, async (id) => {
+      const request = await read(c, PairRequest);
+      return c.json(await throttle(() => doors.pair(request, id)));
+    }),
+  );
+
+  app.post("/api/hosts/nonce", (c) => answer(c, () => c.json({ nonce: doors.nonce() })));
+
+  app.post("/api/hosts/renew", limited, (c) =>
+    answer(c, async () => {
+      const reply = await doors.renew(await read(c, RenewRequest));
+      if ("token" in reply) return c.json(reply);
+      const refusal = new Refusal(
+        "forbidden",
+        "This host is not paired any more. Forget its credentials, and pair it again to use it.",
+      );
+      return c.json({ ...errorBody(refusal), ...reply }, 403);
+    }),
+  );
+
+  app.all("/api/hosts/:door{pair|nonce|renew}", (c) => {
+    c.header("Allow", "POST");
+    return respond(c, {
+      refusal: new Refusal("method_not_allowed", "Only POST is served at this path."),
+    });
+  });
+
+  // The link itself is the edge's, and comes as an upgrade.
+  app.all(fabricPath, (c) => {
+    c.header("Upgrade", "websocket");
+    const refusal = new Refusal("invalid_input", "Hosts connect here, by WebSocket.");
+    return c.json(errorBody(refusal), 426);
+  });
+  return app;
+
+  async function answer(
+    c: Context,
+    work: (callId: string) => Response | Promise<Response>,
+  ): Promise<Response> {
+    const id = callId(c);
+    c.header("X-Request-Id", id);
+    c.header("Cache-Control", "no-store");
+    try {
+      return await work(id);
+    } catch (error) {
+      return respond(c, { refusal: asRefusal(error, id) });
+    }
+  }
+
+  function asRefusal(error: unknown, id: string): Refusal {
+    if (error instanceof Refusal) return error;
+    if (error instanceof DatabaseUnavailable) {
+      log.warn({ callId: id, err: error }, "database unavailable");
+      return new Refusal("unavailable", "The service cannot reach its database. Try again.", {
+        retryAfterMs: 1000,
+      });
+    }
+    const incidentId = randomUUID();
+    log.error({ callId: id, incidentId, err: error }, "a host's request failed");
+    return new Refusal(
+      "internal",
+      "The service failed while carrying this out. Quote the incident id when you report it.",
+      { incidentId },
+    );
+  }
+}
+
+async function read<Schema extends z.ZodObject>(
+  c: Context,
+  input: Schema,
+): Promise<z.output<Schema>> {
+  return validate(
+    { input } as unknown as Action,
+    await readJsonBody(c.req.raw),
+  ) as z.output<Schema>;
+}
+
+/**
+ * Wrong tokens cost a look into the database and a line in the trail, so they are let through at a
+ * measured rate. Guessing one is hopeless at any rate; a right one gets in between two wrong ones.
+ */
+function openThrottle(limit: { perSecond: number; burst: number }) {
+  const wrong = openTokenBuckets(limit);
+  let closedUntil = 0;
+  return async <T>(pair: () => Promise<T>): Promise<T> => {
+    const retryAfterMs = Math.ceil(closedUntil - performance.now());
+    if (retryAfterMs > 0) {
+      throw new Refusal(
+        "rate_limited",
+        `Too many wrong pairing tokens came in. Wait ${retryAfterMs} ms and try again.`,
+        { retryAfterMs },
+      );
+    }
+    try {
+      return await pair();
+    } catch (error) {
+      if (error instanceof Refusal && error.code === "not_found") {
+        const waitMs = wrong.take("pairing").retryAfterMs;
+        if (waitMs !== undefined) closedUntil = performance.now() + waitMs;
+      }
+      throw error;
+    }
+  };
+}
