@@ -1,7 +1,7 @@
-// A process that tries to redeem one pairing token many times at once, on its own connections; the
-// race of T16 is run by several of these. Started with the database's address; told the token.
-import { redeemPairingToken } from "@hawser/control-plane/instances/pairing.ts";
+// A process that tries to redeem one pairing token many times at once, on its own connections; several of
+// these race each other. Started with the database's address; told the token.
 import { openDatabase } from "@hawser/control-plane/postgres/database.ts";
+import { pairAny } from "./pair-any.ts";
 
 const database = openDatabase({
   url: process.argv[2]!,
@@ -11,7 +11,7 @@ const database = openDatabase({
 });
 
 process.on("message", ({ token, count }: { token: string; count: number }) => {
-  const tries = Array.from({ length: count }, () => redeemPairingToken(database, token, "race"));
+  const tries = Array.from({ length: count }, () => pairAny(database, token));
   void report(Promise.allSettled(tries), count);
 });
 

@@ -9,6 +9,8 @@ const { values } = parseArgs({
     json: { type: "boolean", default: false },
     dev: { type: "boolean", default: false },
     nodes: { type: "string", default: "1" },
+    hosts: { type: "string", default: "1" },
+    nats: { type: "string", default: "1" },
   },
 });
 
@@ -17,10 +19,13 @@ const stopped = new Promise((resolve) => {
   process.once("SIGINT", resolve);
 });
 
-if (!values.json) process.stderr.write("Starting PostgreSQL and the control plane …\n");
+if (!values.json)
+  process.stderr.write("Starting PostgreSQL, NATS, the control plane and a host …\n");
 {
   await using world = await startWorld({
     nodes: Number(values.nodes),
+    hosts: Number(values.hosts),
+    nats: values.nats === "3" ? 3 : 1,
     ...(values.dev && { port: 8080, reload: true }),
   });
   process.stdout.write(values.json ? `${JSON.stringify(describe(world))}\n` : introduce(world));
@@ -28,20 +33,27 @@ if (!values.json) process.stderr.write("Starting PostgreSQL and the control plan
   if (!values.json) process.stderr.write("Stopping; everything it made is removed.\n");
 }
 
-function describe({ baseUrl, organizations, nodes, database }: World) {
+function describe({ baseUrl, organizations, nodes, hosts, nats, database }: World) {
   return {
     baseUrl,
     organizations: organizations.map(({ organizationId, keys }) => ({ organizationId, keys })),
-    hosts: [],
+    hosts: hosts.map(({ instanceId, pid, root, repository }) => ({
+      instanceId,
+      pid,
+      root,
+      repository,
+    })),
     pids: {
       world: process.pid,
       ...(database.postgresPid && { postgres: database.postgresPid }),
       nodes: nodes.map(({ pid }) => pid),
+      nats: nats?.servers.map(({ pid }) => pid) ?? [],
+      hosts: hosts.map(({ pid }) => pid),
     },
   };
 }
 
-function introduce({ baseUrl, organizations }: World): string {
+function introduce({ baseUrl, organizations, hosts }: World): string {
   const { owner } = organizations[0].keys;
   return `
 Hawser is running at ${baseUrl}. Try it:
@@ -51,7 +63,11 @@ Hawser is running at ${baseUrl}. Try it:
   # what this key may do
   curl -s ${baseUrl}/api/rest/actions -H "Authorization: Bearer $HAWSER_KEY"
 
-  # register a host
+  # the host that is paired with it${hosts[0] ? ` (its daemon is process ${hosts[0].pid}; kill it, and look again)` : ""}
+  curl -s ${baseUrl}/api/rest/actions/list_instances -H "Authorization: Bearer $HAWSER_KEY" \\
+    -H 'Content-Type: application/json' -d '{}'
+
+  # register another
   curl -s ${baseUrl}/api/rest/actions/create_instance -H "Authorization: Bearer $HAWSER_KEY" \\
     -H 'Content-Type: application/json' -d '{"name":"build box"}'
 

@@ -6,10 +6,17 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Permission } from "@hawser/contract";
+import {
+  keepFabricKeys,
+  makeFabricKeys,
+  type FabricKeys,
+} from "@hawser/control-plane/fabric/fabric-keys.ts";
 import { openDatabase, type Database } from "@hawser/control-plane/postgres/database.ts";
 import { createCaller, type Caller } from "./caller.ts";
 import { startControlPlaneNode, type ControlPlaneNode } from "./control-plane-node.ts";
 import { createDatabase, type TestDatabase } from "./database.ts";
+import { startHost, type TestHost } from "./host.ts";
+import { startNats, type Nats } from "./nats.ts";
 import {
   createTestOrganization,
   makeKey,
@@ -20,6 +27,10 @@ import { startPostgres } from "./postgres.ts";
 
 export interface WorldOptions {
   nodes?: number;
+  /** Paired hosts, each a daemon process; the fabric they need comes with them. */
+  hosts?: number;
+  /** How many nats-servers; none unless there are hosts. */
+  nats?: 1 | 3;
   /** Fixed ports for the demo: the node's here, PostgreSQL's one above it. */
   port?: number;
   /** Restarts nodes when a source file changes. */
@@ -31,8 +42,11 @@ export interface WorldOptions {
 export interface World extends AsyncDisposable {
   baseUrl: string;
   nodes: ControlPlaneNode[];
+  hosts: TestHost[];
+  nats: (Nats & { keys: FabricKeys }) | undefined;
   organizations: [TestOrganization, TestOrganization];
   database: TestDatabase;
+  masterKeyFile: string;
   /** The first organization's owner. */
   caller: Caller;
   callerFor(key: string, node?: number): Caller;
@@ -42,8 +56,10 @@ export interface World extends AsyncDisposable {
     permissions: readonly Permission[],
     options?: KeyOptions,
   ): Promise<string>;
-  /** Starts one more node on the same database. */
-  addNode(): Promise<ControlPlaneNode>;
+  /** Pairs and starts one more host, of the first organization. */
+  addHost(): Promise<TestHost>;
+  /** Starts one more node on the same database, with settings of its own if any are given. */
+  addNode(environment?: Record<string, string>): Promise<ControlPlaneNode>;
   /** The database as the service itself sees it. */
   sql: Database;
 }
@@ -56,7 +72,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const directory = mkdtempSync(join(tmpdir(), "hawser-world-"));
   parts.defer(() => rmSync(directory, { recursive: true, force: true }));
   const masterKeyFile = join(directory, "master-key");
-  writeFileSync(masterKeyFile, randomBytes(32).toString("hex"), { mode: 0o600 });
+  const masterKey = randomBytes(32);
+  writeFileSync(masterKeyFile, masterKey.toString("hex"), { mode: 0o600 });
   const sql = parts.use(
     openDatabase({ url: database.url, connections: 4, patienceMs: 10_000, onIdleError: () => {} }),
   );
@@ -64,13 +81,18 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     await createTestOrganization(sql, "Acme", "ada@acme.example"),
     await createTestOrganization(sql, "Globex", "grace@globex.example"),
   ];
+  const servers = options.nats ?? (options.hosts ? 1 : undefined);
+  const nats = servers && parts.use(await startFabric(sql, masterKey, servers));
+  const fabric: Record<string, string> = nats
+    ? { HAWSER_NATS_URLS: nats.urls.join(","), HAWSER_NATS_WEBSOCKETS: nats.websockets.join(",") }
+    : {};
   const nodes: ControlPlaneNode[] = [];
-  const addNode = async () => {
+  const addNode = async (own: Record<string, string> = {}) => {
     const node = await startControlPlaneNode({
       databaseUrl: database.url,
       masterKeyFile,
       reload: options.reload ?? false,
-      environment: { HAWSER_LOG_LEVEL: "info", ...options.environment },
+      environment: { HAWSER_LOG_LEVEL: "info", ...fabric, ...options.environment, ...own },
       ...(options.port !== undefined && nodes.length === 0 && { port: options.port }),
     });
     parts.use(node);
@@ -79,6 +101,15 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   };
   for (let i = 0; i < (options.nodes ?? 1); i++) await addNode();
   const baseUrl = nodes[0]!.baseUrl;
+  const caller = createCaller(baseUrl, organizations[0].keys.owner);
+  const hosts: TestHost[] = [];
+  const addHost = async () => {
+    const place = join(directory, `host-${hosts.length + 1}`);
+    const host = parts.use(await startHost(caller, baseUrl, place, `host ${hosts.length + 1}`));
+    hosts.push(host);
+    return host;
+  };
+  for (let i = 0; i < (options.hosts ?? 0); i++) await addHost();
   // From here on the world owns its parts, and no longer this function.
   const owned = (parts = startup.move());
   return {
@@ -86,7 +117,11 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     nodes,
     organizations,
     database,
-    caller: createCaller(baseUrl, organizations[0].keys.owner),
+    masterKeyFile,
+    caller,
+    hosts,
+    nats,
+    addHost,
     callerFor: (key, node = 0) => createCaller(nodes[node]!.baseUrl, key),
     makeKey: (organization, permissions, keyOptions) =>
       makeKey(sql, organization.organizationId, permissions, keyOptions),
@@ -94,4 +129,15 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     sql,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** A fabric for this database: its keys kept as the service keeps them, its servers running. */
+async function startFabric(
+  sql: Database,
+  masterKey: Buffer,
+  servers: 1 | 3,
+): Promise<Nats & { keys: FabricKeys }> {
+  const { keys } = makeFabricKeys();
+  await keepFabricKeys(sql.system, masterKey, keys);
+  return { ...(await startNats({ keys, servers, admitHosts: false })), keys };
 }

@@ -1,0 +1,161 @@
+// A host that does not do as it is told: paired and linked through the real doors and the real edge,
+// it speaks NATS by hand, answers pings, and nothing else. It can live in any process.
+import { once } from "node:events";
+import {
+  commandQueue,
+  commandSubject,
+  fabricPath,
+  makeNkey,
+  makeProof,
+  proofHeader,
+  type Nkey,
+  type PairReply,
+} from "@hawser/host-protocol";
+import { request, type Caller } from "./caller.ts";
+
+export interface DeafHost extends Disposable {
+  instanceId: string;
+  key: Nkey;
+  token: string;
+  /** When the other side closed the link, by performance.now(). */
+  closed: Promise<number>;
+  /** Says protocol text. */
+  say(text: string): void;
+  /** Every line the server has said. */
+  lines: string[];
+  /** Tries with the same key and token; "refused" when the edge or the fabric says no. */
+  dialAgain(): Promise<"linked" | "refused">;
+}
+
+interface DeafHostOptions {
+  /** Subscribes to its commands, and answers none. */
+  listens?: boolean;
+}
+
+const patienceMs = 10_000;
+
+/** Registers an instance and is its host; linked when this returns. */
+export async function startDeafHost(
+  caller: Caller,
+  baseUrl: string,
+  { listens = false }: DeafHostOptions = {},
+): Promise<DeafHost> {
+  const key = makeNkey("user");
+  const { pairingToken } = await caller.create_instance({ name: "deaf host" });
+  const { instanceId, token } = await pairRaw(baseUrl, pairingToken, key);
+  const link = await dial(baseUrl, key, token);
+  if (listens) link.say(`SUB ${commandSubject(instanceId)} ${commandQueue} 1\r\n`);
+  await link.flush();
+  return {
+    instanceId,
+    key,
+    token,
+    closed: link.closed,
+    say: link.say,
+    lines: link.lines,
+    async dialAgain() {
+      try {
+        const again = await dial(baseUrl, key, token);
+        await again.flush();
+        again.close();
+        return "linked";
+      } catch {
+        return "refused";
+      }
+    },
+    [Symbol.dispose]: () => link.close(),
+  };
+}
+
+/** Redeems a pairing token as a daemon would, for this key. */
+async function pairRaw(baseUrl: string, pairingToken: string, key: Nkey): Promise<PairReply> {
+  const reply = await tryPair(baseUrl, pairingToken, key);
+  if (reply.status !== 200) throw new Error(`Pairing was answered ${reply.status}: ${reply.text}`);
+  return reply.body as PairReply;
+}
+
+/** The same, giving the reply whatever its status. */
+export function tryPair(baseUrl: string, pairingToken: string, key: Nkey = makeNkey("user")) {
+  const body = {
+    pairingToken,
+    publicKey: key.publicKey,
+    machineId: `deaf ${key.publicKey}`,
+    daemonVersion: "0.0.0",
+  };
+  return request(baseUrl, "/api/hosts/pair", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+}
+
+async function dial(baseUrl: string, key: Nkey, token: string) {
+  const url = new URL(fabricPath, baseUrl.replace(/^http/, "ws"));
+  const lines: string[] = [];
+  const ended = Promise.withResolvers<number>();
+  let rest = "";
+  let heard = Promise.withResolvers<void>();
+  const wake = () => {
+    heard.resolve();
+    heard = Promise.withResolvers();
+  };
+  const options = {
+    headers: {
+      authorization: `Bearer ${token}`,
+      [proofHeader]: makeProof(key, url.host, Date.now()),
+    },
+  };
+  const socket = new WebSocket(url, options);
+  socket.binaryType = "arraybuffer";
+  const say = (text: string) => socket.send(Buffer.from(text));
+  socket.addEventListener("message", ({ data }) => {
+    const parts = (rest + Buffer.from(data as ArrayBuffer).toString()).split("\r\n");
+    rest = parts.pop()!;
+    for (const line of parts) {
+      if (line === "PING") say("PONG\r\n");
+      else lines.push(line);
+    }
+    wake();
+  });
+  let over = false;
+  const end = () => {
+    over = true;
+    ended.resolve(performance.now());
+    wake();
+  };
+  socket.addEventListener("close", end);
+  socket.addEventListener("error", end);
+
+  async function until(test: () => boolean): Promise<void> {
+    const deadline = AbortSignal.timeout(patienceMs);
+    while (!test()) {
+      if (over) throw new Error(lines.find((line) => line.startsWith("-ERR")) ?? "closed");
+      await Promise.race([heard.promise, once(deadline, "abort")]);
+      if (deadline.aborted) throw new Error(`The server said nothing more: ${lines.join("\n")}`);
+    }
+  }
+
+  async function flush(): Promise<void> {
+    const before = lines.length;
+    say("PING\r\n");
+    await until(() => lines.indexOf("PONG", before) !== -1);
+  }
+
+  await until(() => lines.length > 0);
+  const { nonce } = JSON.parse(lines[0]!.slice("INFO ".length)) as { nonce: string };
+  const greeting = {
+    jwt: token,
+    nkey: key.publicKey,
+    sig: key.sign(nonce).toString("base64url"),
+    verbose: false,
+    headers: true,
+    no_responders: true,
+    protocol: 1,
+    lang: "raw",
+    version: "1",
+    name: "deaf host",
+  };
+  say(`CONNECT ${JSON.stringify(greeting)}\r\n`);
+  await flush();
+  return { lines, say, flush, closed: ended.promise, close: () => socket.close() };
+}

@@ -1,0 +1,104 @@
+// Listens to everything that nodes and hosts say to each other, and says it again: later, more than
+// once, in another order, to the wrong host. A process of its own, because no process may have both
+// of the NATS clients. Steered over IPC by fabric-replayer.ts.
+import { readFileSync } from "node:fs";
+import { connectFabric, type Fabric } from "@hawser/control-plane/fabric/connection.ts";
+import { readFabricKeys } from "@hawser/control-plane/fabric/fabric-keys.ts";
+import { openLog } from "@hawser/control-plane/log.ts";
+import { openDatabase } from "@hawser/control-plane/postgres/database.ts";
+import type { Replayed, ReplayOrder } from "./fabric-replayer.ts";
+
+interface Heard {
+  subject: string;
+  data: Uint8Array;
+  respond: (data: Uint8Array) => void;
+}
+
+const [databaseUrl, masterKeyFile, urls] = process.argv.slice(2) as [string, string, string];
+const ownName = "replayer";
+const answerMs = 5_000;
+const fabric = await dial();
+const heard: Heard[] = [];
+const said = new Set<string>();
+const replayed: Replayed[] = [];
+
+fabric.subscribe("host.*.cmd", {}, hear);
+fabric.subscribe("host.*.up.*", {}, hear);
+await fabric.flush();
+
+function hear({ subject, data, respond }: Heard): void {
+  const text = `${subject} ${Buffer.from(data).toString("base64")}`;
+  // What this process said itself is not heard again, and neither is what a node repeated.
+  if (said.has(text)) return;
+  said.add(text);
+  heard.push({ subject, data, respond });
+}
+
+/** Says one message again; the answer goes to the first asker as well when `twice` says so. */
+async function say({ subject, data, respond }: Heard, twice: boolean): Promise<void> {
+  said.add(`${subject} ${Buffer.from(data).toString("base64")}`);
+  const isCommand = subject.endsWith(".cmd");
+  try {
+    const reply = await fabric.request(subject, data, { timeoutMs: answerMs });
+    if (twice) respond(reply);
+    replayed.push({
+      subject,
+      ...(isCommand && { command: Buffer.from(data).toString() }),
+      reply: Buffer.from(reply).toString(),
+    });
+  } catch {
+    // A host that is away answers nothing; what counts is what it does.
+  }
+}
+
+const orders = {
+  /** `places` are parts of what was heard so far, from 0 to 1: which to say again, in this order. */
+  async replay({ places, twice, astray }: ReplayOrder["replay"]) {
+    const chosen = places.map((place) => heard[Math.floor(place * heard.length)]!).filter(Boolean);
+    const subjects = [...new Set(chosen.map(({ subject }) => subject))];
+    const commands = subjects.filter((subject) => subject.endsWith(".cmd"));
+    await Promise.all(
+      chosen.map((message) => {
+        const isCommand = message.subject.endsWith(".cmd");
+        const others = commands.filter((subject) => subject !== message.subject);
+        const wrong = astray && isCommand && others[0];
+        return wrong ? say({ ...message, subject: wrong }, false) : say(message, twice);
+      }),
+    );
+    return chosen.length;
+  },
+  async replayAll() {
+    const all = heard.toReversed();
+    for (let i = 0; i < all.length; i += 50) {
+      await Promise.all(all.slice(i, i + 50).map((message) => say(message, false)));
+    }
+    return all.length;
+  },
+  replayed: () => Promise.resolve(replayed),
+};
+
+async function dial(): Promise<Fabric> {
+  const settings = { connections: 2, patienceMs: 10_000, onIdleError: () => {} };
+  await using database = openDatabase({ url: databaseUrl, ...settings });
+  const masterKey = Buffer.from(readFileSync(masterKeyFile, "utf8"), "hex");
+  const keys = await readFabricKeys(database.system, masterKey);
+  if (!keys) throw new Error("There is no fabric.");
+  return await connectFabric({
+    keys,
+    urls: urls.split(","),
+    name: ownName,
+    log: openLog("silent"),
+  });
+}
+
+process.on("disconnect", () => process.exit());
+process.on(
+  "message",
+  ({ id, name, order }: { id: number; name: keyof typeof orders; order: never }) => {
+    orders[name](order).then(
+      (result) => process.send!({ id, result }),
+      (error: unknown) => process.send!({ id, error: String((error as Error).stack) }),
+    );
+  },
+);
+process.send!({ id: 0 });

@@ -1,0 +1,90 @@
+// A host: the real daemon as a process of its own, paired the way a person pairs one.
+import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { Caller } from "./caller.ts";
+import { createRepository } from "./git-repository.ts";
+import { stopProcess } from "./stop-process.ts";
+
+export interface TestHost extends AsyncDisposable {
+  instanceId: string;
+  pid: number;
+  process: ChildProcess;
+  /** A folder with projects, and one of them. */
+  root: string;
+  repository: string;
+  stateDirectory: string;
+  log: Record<string, unknown>[];
+}
+
+const hawserd = fileURLToPath(import.meta.resolve("@hawser/daemon/main.ts"));
+
+/** Registers an instance, pairs a daemon with it and starts it; online when this returns. */
+export async function startHost(
+  caller: Caller,
+  baseUrl: string,
+  directory: string,
+  name = "host",
+): Promise<TestHost> {
+  const { instance, pairingToken } = await caller.create_instance({ name });
+  const stateDirectory = join(directory, "state");
+  const root = join(directory, "projects");
+  mkdirSync(directory, { recursive: true });
+  const repository = createRepository(join(root, "widget"));
+  await promisify(execFile)(process.execPath, [
+    hawserd,
+    "pair",
+    "--server",
+    baseUrl,
+    "--token",
+    pairingToken,
+    "--state",
+    stateDirectory,
+  ]);
+  const daemon = runDaemon(stateDirectory);
+  const host = { instanceId: instance.instanceId, root, repository, stateDirectory, ...daemon };
+  await untilStatus(caller, host.instanceId, "online");
+  return host;
+}
+
+/** The daemon of a host that is paired already. */
+export function runDaemon(stateDirectory: string, environment: Record<string, string> = {}) {
+  const child = spawn(
+    "setpriv",
+    ["--pdeathsig=TERM", "--", process.execPath, hawserd, "run", "--state", stateDirectory],
+    { stdio: ["ignore", "ignore", "pipe"], env: { PATH: process.env["PATH"], ...environment } },
+  );
+  const log: Record<string, unknown>[] = [];
+  createInterface({ input: child.stderr }).on("line", (line) => {
+    if (line.startsWith("{")) log.push(JSON.parse(line) as Record<string, unknown>);
+  });
+  return {
+    pid: child.pid!,
+    process: child as ChildProcess,
+    log,
+    [Symbol.asyncDispose]: () => stopProcess(child),
+  };
+}
+
+/** Waits until an instance has a status, and says how long that took. */
+export async function untilStatus(
+  caller: Caller,
+  instanceId: string,
+  status: string,
+  patienceMs = 20_000,
+): Promise<number> {
+  const started = performance.now();
+  for (;;) {
+    const instance = await caller.get_instance({ instanceId });
+    if (instance.status === status) return performance.now() - started;
+    if (performance.now() - started > patienceMs) {
+      throw new Error(
+        `The instance is ${instance.status} (${instance.statusReason}), not ${status}, after ${patienceMs} ms.`,
+      );
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -1,0 +1,73 @@
+// Someone who got hold of a node's place in the fabric, but not of the key that signs commands: can
+// hear and say everything there. Speaks TCP; not for a process that uses the client of hosts.
+import { randomUUID } from "node:crypto";
+import { connectFabric, type Fabric } from "@hawser/control-plane/fabric/connection.ts";
+import { openLog } from "@hawser/control-plane/log.ts";
+import {
+  CommandReply,
+  SignedCommand,
+  commandSubject,
+  makeSigningKey,
+  signCommand,
+  type CommandBody,
+} from "@hawser/host-protocol";
+import type { World } from "./world.ts";
+
+export interface Intruder extends AsyncDisposable {
+  fabric: Fabric;
+  /** Every command that went by, oldest first. */
+  overheard: SignedCommand[];
+  /** Says a command to a host, and gives how it ended: "done", or the code of the refusal. */
+  command(instanceId: string, command: SignedCommand): Promise<string>;
+  /** A command signed by a key of the intruder's own. */
+  forge(instanceId: string, body?: Partial<CommandBody>): SignedCommand;
+  /** Takes a host's commands in its place, and answers that they failed; until the function is called. */
+  standInFor(instanceId: string): () => void;
+}
+
+export async function openIntruder({ nats }: World): Promise<Intruder> {
+  const { keys, urls } = nats!;
+  const own = makeSigningKey();
+  const fabric = await connectFabric({
+    keys: { ...keys, commandKey: own },
+    urls,
+    name: "intruder",
+    log: openLog("silent"),
+  });
+  const overheard: SignedCommand[] = [];
+  const read = (data: Uint8Array) => SignedCommand.parse(JSON.parse(Buffer.from(data).toString()));
+  fabric.subscribe("host.*.cmd", {}, ({ data }) => void overheard.push(read(data)));
+  await fabric.flush();
+  return {
+    fabric,
+    overheard,
+    async command(instanceId, command) {
+      const data = JSON.stringify(command);
+      // The intruder listens too, so it is asked as well, but answers nothing.
+      const reply = await fabric.request(commandSubject(instanceId), data, { timeoutMs: 5_000 });
+      const { outcome } = CommandReply.parse(JSON.parse(Buffer.from(reply).toString()));
+      return "refusal" in outcome ? outcome.refusal.code : "done";
+    },
+    forge: (instanceId, body) =>
+      signCommand(own.privateKey, {
+        instanceId,
+        commandId: randomUUID(),
+        issuedAt: new Date().toISOString(),
+        body: {
+          command: "refresh_host_facts",
+          deadlineAt: new Date(Date.now() + 10_000).toISOString(),
+          actor: { type: "user", id: "usr_mallory" },
+          payload: {},
+          ...body,
+        },
+      }),
+    standInFor(instanceId) {
+      return fabric.subscribe(commandSubject(instanceId), {}, ({ data, respond }) => {
+        const { commandId } = read(data);
+        const refusal = { code: "failed", message: "The intruder kept it." };
+        respond(JSON.stringify({ commandId, outcome: { refusal } }));
+      });
+    },
+    [Symbol.asyncDispose]: () => fabric.close(),
+  };
+}

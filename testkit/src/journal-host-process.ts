@@ -1,0 +1,31 @@
+// One host as a process of its own: the daemon's real journal, link, commands and reports, and no
+// agents; what a session did is told to it over IPC by journal-host.ts. Paired at its first start.
+import { startHost } from "@hawser/daemon/host.ts";
+import { pairHost } from "@hawser/daemon/link/doors.ts";
+import { openLog } from "@hawser/daemon/log.ts";
+import { openState } from "@hawser/daemon/state/state.ts";
+import type { JournalOrder } from "./journal-host.ts";
+
+const [directory, serverUrl, token] = process.argv.slice(2) as [string, string?, string?];
+const state = openState(directory);
+if (serverUrl && token) await pairHost(state, serverUrl, token);
+const host = startHost({ state, log: openLog((line) => process.stderr.write(line)) });
+
+const orders = {
+  append: ({ sessionId, updates }: JournalOrder["append"]) =>
+    updates.map((update) => host.appendEntry(sessionId, update).seq),
+  waiting: () => host.journal.log.unappliedSessions().length,
+};
+
+process.on("disconnect", () => process.exit());
+process.on(
+  "message",
+  ({ id, name, order }: { id: number; name: keyof typeof orders; order: never }) => {
+    try {
+      process.send!({ id, result: orders[name](order) });
+    } catch (error) {
+      process.send!({ id, error: String((error as Error).stack) });
+    }
+  },
+);
+process.send!({ id: 0 });

@@ -1,0 +1,54 @@
+// One process that is many hosts: each runs the daemon's real link, journal and command code, and no
+// agents. Steered over IPC by light-hosts.ts.
+import { join } from "node:path";
+import { startHost, type Host } from "@hawser/daemon/host.ts";
+import { pairHost } from "@hawser/daemon/link/doors.ts";
+import { openState } from "@hawser/daemon/state/state.ts";
+import type { LightOrder } from "./light-hosts.ts";
+
+const hosts = new Map<string, Host>();
+const directory = process.argv[2]!;
+
+const orders = {
+  /** Pairs and starts hosts; a pairing token each. */
+  async start({ serverUrl, tokens }: LightOrder["start"]) {
+    const started: string[] = [];
+    const waiting = [...tokens];
+    const worker = async () => {
+      for (let token = waiting.pop(); token; token = waiting.pop()) {
+        const state = openState(join(directory, token.slice(-12)));
+        const { instanceId } = await pairHost(state, serverUrl, token);
+        hosts.set(instanceId, startHost({ state }));
+        started.push(instanceId);
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, worker));
+    return started;
+  },
+  append({ instanceId, sessionId, texts }: LightOrder["append"]) {
+    const host = hosts.get(instanceId)!;
+    const entries = texts.map((text) =>
+      host.appendEntry(sessionId, {
+        sessionUpdate: "agent_message_chunk",
+        messageId: text,
+        content: { type: "text", text },
+      }),
+    );
+    return Promise.resolve(entries.map(({ seq }) => seq));
+  },
+  status() {
+    return Promise.resolve([...hosts.values()].map((host) => host.status().state));
+  },
+};
+
+process.on(
+  "message",
+  ({ id, name, order }: { id: number; name: keyof typeof orders; order: never }) => {
+    orders[name](order).then(
+      (result) => process.send!({ id, result }),
+      (error: unknown) => process.send!({ id, error: String((error as Error).stack) }),
+    );
+  },
+);
+process.on("disconnect", () => process.exit());
+process.send!({ id: 0 });

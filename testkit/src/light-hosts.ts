@@ -1,0 +1,73 @@
+// Many hosts in one process of their own, for what only shows in numbers. They are paired through the
+// real doors and linked through the real edge.
+import { fork, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Caller } from "./caller.ts";
+import { stopProcess } from "./stop-process.ts";
+
+export interface LightOrder {
+  start: { serverUrl: string; tokens: string[] };
+  append: { instanceId: string; sessionId: string; texts: string[] };
+  status: object;
+}
+
+export interface LightHosts extends AsyncDisposable {
+  pid: number;
+  process: ChildProcess;
+  instanceIds: string[];
+  /** Appends entries to a session's log through the host's real journal, and gives their numbers. */
+  append(instanceId: string, sessionId: string, texts: string[]): Promise<number[]>;
+  /** The state of each link, as the hosts themselves see it. */
+  states(): Promise<string[]>;
+}
+
+const program = fileURLToPath(import.meta.resolve("./light-hosts-process.ts"));
+
+/** `serverUrl` may lead through a proxy; it is where the hosts dial. */
+export async function startLightHosts(
+  caller: Caller,
+  serverUrl: string,
+  count: number,
+): Promise<LightHosts> {
+  const directory = mkdtempSync(join(tmpdir(), "hawser-light-hosts-"));
+  const child = fork(program, [directory], { env: { PATH: process.env["PATH"] } });
+  const waiting = new Map<
+    number,
+    { resolve: (result: never) => void; reject: (error: Error) => void }
+  >();
+  let orders = 0;
+  await once(child, "message");
+  child.on("message", ({ id, result, error }: { id: number; result: never; error?: string }) => {
+    const order = waiting.get(id);
+    waiting.delete(id);
+    if (error) order?.reject(new Error(error));
+    else order?.resolve(result);
+  });
+  const tell = <Result>(name: keyof LightOrder, order: object): Promise<Result> =>
+    new Promise<Result>((resolve, reject) => {
+      const id = (orders += 1);
+      waiting.set(id, { resolve, reject });
+      child.send({ id, name, order });
+    });
+
+  const tokens: string[] = [];
+  for (let i = 0; i < count; i++) {
+    tokens.push((await caller.create_instance({ name: `light host ${i + 1}` })).pairingToken);
+  }
+  const instanceIds = await tell<string[]>("start", { serverUrl, tokens });
+  return {
+    pid: child.pid!,
+    process: child,
+    instanceIds,
+    append: (instanceId, sessionId, texts) => tell("append", { instanceId, sessionId, texts }),
+    states: () => tell("status", {}),
+    async [Symbol.asyncDispose]() {
+      await stopProcess(child, "SIGKILL");
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}

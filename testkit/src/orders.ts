@@ -1,0 +1,46 @@
+// Orders to a child process over IPC: each is answered once, or fails when the process ends.
+import type { ChildProcess } from "node:child_process";
+
+export interface Orders {
+  /** Resolves when the child said that it is ready. */
+  ready: Promise<void>;
+  tell: <Result>(name: string, order?: object) => Promise<Result>;
+}
+
+interface Waiting {
+  resolve: (result: never) => void;
+  reject: (error: Error) => void;
+}
+
+/** The child says `{ id: 0 }` when it is ready, and answers `{ id, name, order }` with `{ id, result }`. */
+export function openOrders(child: ChildProcess): Orders {
+  const waiting = new Map<number, Waiting>();
+  const ready = Promise.withResolvers<void>();
+  ready.promise.catch(() => {});
+  let count = 0;
+  child.on("message", ({ id, result, error }: { id: number; result: never; error?: string }) => {
+    if (id === 0) return ready.resolve();
+    const order = waiting.get(id);
+    waiting.delete(id);
+    if (error) order?.reject(new Error(error));
+    else order?.resolve(result);
+  });
+  child.once("exit", (code, signal) => {
+    const gone = new Error(`The process ${child.pid} ended (${code ?? signal}).`);
+    ready.reject(gone);
+    for (const { reject } of waiting.values()) reject(gone);
+    waiting.clear();
+  });
+  return {
+    ready: ready.promise,
+    tell: <Result>(name: string, order: object = {}) =>
+      new Promise<Result>((resolve, reject) => {
+        if (!child.connected) return reject(new Error(`The process ${child.pid} is gone.`));
+        const id = (count += 1);
+        waiting.set(id, { resolve, reject });
+        child.send({ id, name, order }, (error) => {
+          if (error) reject(error);
+        });
+      }),
+  };
+}

@@ -1,0 +1,21 @@
+// Pairs a made-up host with whatever instance a token is for, without a fabric: for tests of the token.
+import { makeFabricKeys } from "@hawser/control-plane/fabric/fabric-keys.ts";
+import { openHostTokens } from "@hawser/control-plane/fabric/host-token.ts";
+import { openNonces, pairHost } from "@hawser/control-plane/instances/host-identity.ts";
+import type { Database } from "@hawser/control-plane/postgres/database.ts";
+import { makeNkey, type PairReply } from "@hawser/host-protocol";
+
+const { keys } = makeFabricKeys();
+
+export function pairAny(database: Database, pairingToken: string): Promise<PairReply> {
+  const parts = {
+    database,
+    tokens: openHostTokens(keys, 3600),
+    commandKey: keys.commandKey.publicKey,
+    nonces: openNonces(Buffer.alloc(32)),
+    revoked: () => {},
+  };
+  const { publicKey } = makeNkey("user");
+  const request = { pairingToken, publicKey, machineId: publicKey, daemonVersion: "0.0.0" };
+  return pairHost(parts, request, "test");
+}

@@ -1,0 +1,128 @@
+// A host that speaks NATS by hand, line by line, so that it can try what a client library would not
+// send, and see what a server answers. It can live in one process with the control plane's client.
+import { once } from "node:events";
+import { connect } from "node:net";
+import type { Nkey } from "@hawser/host-protocol";
+
+export interface RawHost extends Disposable {
+  /** Every line the server has said. */
+  lines: string[];
+  /** Sends protocol text and gives what the server said until it had seen it all. */
+  say(text: string): Promise<string[]>;
+  /** Waits until the server has closed the socket. */
+  untilClosed(): Promise<void>;
+}
+
+interface RawHostOptions {
+  /** host:port of a WebSocket listener, or of a plain one with `tcp`. */
+  address: string;
+  tcp?: boolean;
+  token: string;
+  key: Nkey;
+}
+
+interface Wire {
+  send(text: string): void;
+  close(): void;
+}
+
+const patienceMs = 5_000;
+
+/** Throws what the server said when it refuses the token. */
+export async function connectRawHost(options: RawHostOptions): Promise<RawHost> {
+  const { token, key } = options;
+  const lines: string[] = [];
+  let rest = "";
+  const waiting = new Set<() => void>();
+  const wake = () => {
+    for (const go of waiting) go();
+    waiting.clear();
+  };
+  const hear = (text: string) => {
+    const parts = (rest + text).split("\r\n");
+    rest = parts.pop()!;
+    for (const line of parts) {
+      if (line === "PING") wire.send("PONG\r\n");
+      // After the first, INFO comes whenever the server has news of itself.
+      else if (lines.length === 0 || !line.startsWith("INFO ")) lines.push(line);
+    }
+    wake();
+  };
+  let over = false;
+  const end = () => {
+    over = true;
+    wake();
+  };
+  const wire = await (options.tcp ? dialTcp : dialWebSocket)(options.address, hear, end);
+
+  async function until(test: () => boolean): Promise<void> {
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      late.reject(new Error(`The server said nothing more: ${lines.join("\n")}`));
+    }, patienceMs);
+    try {
+      while (!test()) {
+        if (over) throw new Error(lines.find((line) => line.startsWith("-ERR")) ?? "closed");
+        await Promise.race([late.promise, new Promise<void>((go) => void waiting.add(go))]);
+      }
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async function say(text: string): Promise<string[]> {
+    const before = lines.length;
+    wire.send(`${text}PING\r\n`);
+    await until(() => lines.indexOf("PONG", before) !== -1);
+    return lines.slice(before, lines.indexOf("PONG", before));
+  }
+
+  await until(() => lines.length > 0);
+  const { nonce } = JSON.parse(lines[0]!.slice("INFO ".length)) as { nonce: string };
+  const greeting = {
+    jwt: token,
+    nkey: key.publicKey,
+    sig: key.sign(nonce).toString("base64url"),
+    verbose: false,
+    headers: true,
+    no_responders: true,
+    protocol: 1,
+    lang: "raw",
+    version: "1",
+    name: "raw",
+  };
+  await say(`CONNECT ${JSON.stringify(greeting)}\r\n`);
+  return { lines, say, untilClosed: () => until(() => over), [Symbol.dispose]: () => wire.close() };
+}
+
+async function dialWebSocket(
+  address: string,
+  hear: (text: string) => void,
+  end: () => void,
+): Promise<Wire> {
+  const socket = new WebSocket(`ws://${address}/`);
+  socket.binaryType = "arraybuffer";
+  socket.addEventListener("message", ({ data }) =>
+    hear(Buffer.from(data as ArrayBuffer).toString()),
+  );
+  socket.addEventListener("close", end);
+  await once(socket, "open", { signal: AbortSignal.timeout(patienceMs) });
+  return {
+    send: (text) => socket.send(Buffer.from(text)),
+    close: () => socket.close(),
+  };
+}
+
+async function dialTcp(
+  address: string,
+  hear: (text: string) => void,
+  end: () => void,
+): Promise<Wire> {
+  const [host, port] = address.split(":");
+  const socket = connect(Number(port), host);
+  socket.on("data", (chunk: Buffer) => hear(chunk.toString()));
+  socket.on("error", end);
+  socket.on("close", end);
+  await once(socket, "connect", { signal: AbortSignal.timeout(patienceMs) });
+  return { send: (text) => socket.write(text), close: () => socket.destroy() };
+}
