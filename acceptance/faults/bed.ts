@@ -1,0 +1,97 @@
+// The bed of a run: nodes, hosts that each dial through a proxy of their own, and sessions whose logs
+// they write. A proxy leads to any living node, as the balancer before them would.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ControlPlaneNode } from "@hawser/testkit/control-plane-node.ts";
+import { startCuttingProxy, type CuttingProxy } from "@hawser/testkit/cutting-proxy.ts";
+import { startJournalHost, type JournalHost } from "@hawser/testkit/journal-host.ts";
+import { insertSessions } from "@hawser/testkit/session-rows.ts";
+import { startWorld, type World } from "@hawser/testkit/world.ts";
+
+export interface BedHost {
+  host: JournalHost;
+  /** Between the host and the nodes. */
+  proxy: CuttingProxy;
+  sessionIds: string[];
+}
+
+export interface Bed extends AsyncDisposable {
+  world: World;
+  hosts: BedHost[];
+  /** The nodes that were not killed. */
+  nodes(): ControlPlaneNode[];
+  /** Between the second node and NATS, when that was asked for. */
+  fabricProxies: CuttingProxy[];
+  /** What else a fault starts; it goes away with the bed, and before it. */
+  parts: AsyncDisposableStack;
+}
+
+interface BedOptions {
+  nats: 1 | 3;
+  /** The second node reaches NATS through proxies. */
+  proxiedNode: boolean;
+  hosts?: number;
+  sessionsPerHost?: number;
+}
+
+// The harness retries as fast as it can; the limit is raised for it, not bypassed.
+const environment = { HAWSER_RATE_PER_SECOND: "5000", HAWSER_RATE_BURST: "5000" };
+
+export async function makeBed(options: BedOptions): Promise<Bed> {
+  await using startup = new AsyncDisposableStack();
+  const world = startup.use(await startWorld({ nodes: 1, nats: options.nats, environment }));
+  const directory = mkdtempSync(join(tmpdir(), "hawser-faults-"));
+  startup.defer(() => rmSync(directory, { recursive: true, force: true }));
+  const fabricProxies: CuttingProxy[] = [];
+  const around = async (address: string) => {
+    const proxy = startup.use(await startCuttingProxy({ port: Number(address.split(":")[1]) }));
+    fabricProxies.push(proxy);
+    return `127.0.0.1:${proxy.port}`;
+  };
+  const { urls, websockets } = world.nats!;
+  await world.addNode(
+    options.proxiedNode
+      ? {
+          HAWSER_NATS_URLS: await around(urls[0]!),
+          HAWSER_NATS_WEBSOCKETS: await around(websockets[0]!),
+        }
+      : {},
+  );
+  const nodes = () =>
+    world.nodes.filter(({ process }) => process.signalCode === null && process.exitCode === null);
+  let turn = 0;
+  const balancer = {
+    get port() {
+      const living = nodes();
+      // Port 9 refuses, as a balancer without nodes does.
+      return Number(living[turn++ % living.length]?.baseUrl.split(":").at(-1) ?? 9);
+    },
+  };
+  const starting = Array.from({ length: options.hosts ?? 4 }, async (_, i): Promise<BedHost> => {
+    const proxy = startup.use(await startCuttingProxy(balancer));
+    const serverUrl = `http://127.0.0.1:${proxy.port}`;
+    const place = join(directory, `host-${i + 1}`);
+    const host = await startJournalHost(world.caller, serverUrl, place, `host ${i + 1}`);
+    startup.use(host);
+    const { instanceId } = host;
+    const count = options.sessionsPerHost ?? 3;
+    const sessionIds = await insertSessions(world, world.organizations[0], { instanceId, count });
+    return { host, proxy, sessionIds };
+  });
+  const settled = await Promise.allSettled(starting);
+  const hosts = settled.map((each) => {
+    if (each.status === "rejected") throw each.reason;
+    return each.value;
+  });
+  const parts = startup.use(new AsyncDisposableStack());
+  const owned = startup.move();
+  return {
+    world,
+    hosts,
+    nodes,
+    fabricProxies,
+    parts,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}

@@ -1,0 +1,95 @@
+// The clients of a run: each sends one command under an idempotency key, again on another node until
+// there is an answer that counts, and writes down every answer it got.
+import { setTimeout as sleep } from "node:timers/promises";
+import { ownerSql } from "@hawser/testkit/owner-sql.ts";
+import type { Random } from "../fuzz/random.ts";
+import type { Bed } from "./bed.ts";
+import type { Answer, SentCommand } from "./history.ts";
+
+/** Longer than a node waits for a host. */
+const patienceMs = 15_000;
+const pauseMs = 150;
+
+export interface Client {
+  sent: SentCommand;
+  /** An API key of its own, by which its command is found in the database afterwards. */
+  key: string;
+  idempotencyKey: string;
+}
+
+export async function makeClients(bed: Bed, random: Random, count: number): Promise<Client[]> {
+  const { world } = bed;
+  const clients: Client[] = [];
+  for (let i = 1; i <= count; i++) {
+    const name = `command ${i}`;
+    const { instanceId } = random.pick(bed.hosts).host;
+    const key = await world.makeKey(world.organizations[0], ["instances:edit"], { name });
+    const sent = { name, instanceId, commandId: undefined, answers: [] };
+    clients.push({ sent, key, idempotencyKey: `key-of-command-${i}` });
+  }
+  return clients;
+}
+
+/** Asks until there is an answer that counts, or the time is over. `echo` asks once more after it. */
+export async function insist(
+  bed: Bed,
+  client: Client,
+  deadline: { at: number },
+  first: number,
+  echo: boolean,
+): Promise<void> {
+  const { answers } = client.sent;
+  for (let turn = first; Date.now() < deadline.at; turn++) {
+    const answer = await ask(bed, client, turn);
+    answers.push(answer);
+    if (answer.final) {
+      if (echo) answers.push(await ask(bed, client, turn + 1));
+      return;
+    }
+    await sleep(pauseMs);
+  }
+}
+
+async function ask(bed: Bed, { sent, key, idempotencyKey }: Client, turn: number): Promise<Answer> {
+  const nodes = bed.nodes();
+  const baseUrl = nodes[turn % nodes.length]?.baseUrl ?? "";
+  const started = Date.now();
+  const about = () => {
+    const at = Date.now();
+    return { node: baseUrl.split(":").at(-1)!, at, tookMs: at - started };
+  };
+  try {
+    const response = await fetch(`${baseUrl}/api/rest/actions/refresh_instance`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${key}`,
+        "content-type": "application/json",
+        "idempotency-key": idempotencyKey,
+      },
+      body: JSON.stringify({ instanceId: sent.instanceId }),
+      signal: AbortSignal.timeout(patienceMs),
+    });
+    const body = await response.text();
+    const { status } = response;
+    const code = status === 200 ? "ok" : String(JSON.parse(body).error.code);
+    return { ...about(), status, code, body, final: isFinal(status, code) };
+  } catch (error) {
+    const code = (error as Error).name;
+    return { ...about(), status: 0, code, body: "", final: false };
+  }
+}
+
+/** What the interface says may change when it is asked again. */
+function isFinal(status: number, code: string): boolean {
+  return status === 200 || (status < 500 && status !== 429 && code !== "in_progress");
+}
+
+/** The ids that the service gave to the commands, told by their keys. */
+export async function readCommandIds(databaseUrl: string, clients: Client[]): Promise<void> {
+  const rows = await ownerSql<{ name: string; command_id: string }>(
+    databaseUrl,
+    `SELECT k.name, i.command_id FROM idempotency i JOIN api_keys k USING (organization_id, api_key_id)`,
+  );
+  const ids = new Map(rows.map((row) => [row.name, row.command_id]));
+  for (const { sent } of clients) sent.commandId = ids.get(sent.name);
+}
