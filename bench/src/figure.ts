@@ -21,22 +21,26 @@ export interface Goal {
   /** What `ours` and `bare` count. */
   unit: string;
   goal: number;
-  /** Whether the ratio must reach the goal or stay below it. */
+  /** Whether the goal must be reached or not be exceeded. */
   direction: "at least" | "at most";
+  /** What is held against the goal, where it is not the ratio. */
+  held?: "ours";
   /** What a reader of the table is told. */
   meaning: string;
 }
 
 /** Rounds go up and down with whatever else the machine does; their ratios much less. */
-export function figureOf({ name, goal, direction }: Goal, rounds: Round[]): Figure {
+export function figureOf({ name, goal, direction, held }: Goal, rounds: Round[]): Figure {
   const ratio = median(rounds.map(({ ours, bare }) => ours / bare));
+  const ours = median(rounds.map((round) => round.ours));
+  const judged = held === "ours" ? ours : ratio;
   return {
     name,
-    ours: rounded(median(rounds.map(({ ours }) => ours))),
+    ours: rounded(ours),
     bare: rounded(median(rounds.map(({ bare }) => bare))),
     ratio: rounded(ratio),
     goal,
-    met: direction === "at least" ? ratio >= goal : ratio <= goal,
+    met: direction === "at least" ? judged >= goal : judged <= goal,
   };
 }
 
@@ -51,18 +55,18 @@ function rounded(value: number): number {
   return value >= 100 ? Math.round(value) : Math.round(value * 1000) / 1000;
 }
 
-const widths = [22, 12, 12, 8, 14, 0];
+const widths = [24, 14, 14, 8, 14, 0];
 
 export const tableHead = row("figure", "ours", "bare", "ratio", "goal", "");
 
-export function tableRow(figure: Figure, { unit, direction, meaning }: Goal): string {
+export function tableRow(figure: Figure, { unit, direction, held, meaning }: Goal): string {
   const { name, ours, bare, ratio, goal, met } = figure;
   return `${row(
     name,
     `${ours} ${unit}`,
     `${bare} ${unit}`,
     ratio.toFixed(2),
-    `${direction} ${goal}`,
+    `${direction} ${goal}${held ? ` ${unit}` : ""}`,
     met ? "met" : "MISSED",
   )}\n    ${meaning}`;
 }

@@ -5,7 +5,8 @@ import { Agent, request } from "node:http";
 export interface LoadJob {
   url: string;
   headers: Record<string, string>;
-  body: string;
+  /** Sent in turn. */
+  bodies: readonly string[];
   connections: number;
   /** Either how long, or how many requests. */
   seconds?: number;
@@ -26,10 +27,11 @@ async function run(job: LoadJob): Promise<LoadResult> {
   const deadline = job.seconds === undefined ? Infinity : startedAt + job.seconds * 1000;
   let left = job.requests ?? Infinity;
   const latencies: number[] = [];
+  let sent = 0;
   const connection = async () => {
     for (let at = performance.now(); at < deadline && left > 0;) {
       left -= 1;
-      await call(job, agent);
+      await call(job, job.bodies[sent++ % job.bodies.length]!, agent);
       const done = performance.now();
       latencies.push(done - at);
       at = done;
@@ -49,7 +51,7 @@ async function run(job: LoadJob): Promise<LoadResult> {
 }
 
 /** One POST, read to its end. Anything but 200 fails the job: a refusal is quick and proves nothing. */
-function call({ url, headers, body }: LoadJob, agent: Agent): Promise<void> {
+function call({ url, headers }: LoadJob, body: string, agent: Agent): Promise<void> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { method: "POST", agent, headers }, (response) => {
       response.on("error", reject);

@@ -36,13 +36,18 @@ export async function throughputRounds(
     return { perSecond, cost: ((processorSeconds(pid) - before) * 1000) / requests };
   };
   const costs: Round[] = [];
-  const measured = await inTurns(rounds, once, ours, bare, (a, b) => {
-    costs.push({ ours: a.cost, bare: b.cost });
-    return {
-      round: { ours: a.perSecond, bare: b.perSecond },
-      told: `${a.perSecond.toFixed(0)}/s beside ${b.perSecond.toFixed(0)}/s`,
-    };
-  });
+  const measured = await inTurns(
+    rounds,
+    () => once(ours),
+    () => once(bare),
+    (a, b) => {
+      costs.push({ ours: a.cost, bare: b.cost });
+      return {
+        round: { ours: a.perSecond, bare: b.perSecond },
+        told: `${a.perSecond.toFixed(0)}/s beside ${b.perSecond.toFixed(0)}/s`,
+      };
+    },
+  );
   // This hardly moves with what others do on the machine, so it helps to judge a noisy ratio.
   const [oursMs, bareMs] = [median(costs.map((c) => c.ours)), median(costs.map((c) => c.bare))];
   say(
@@ -61,27 +66,38 @@ export async function latencyRounds(
 ): Promise<Round[]> {
   const once = async ({ job }: Side) =>
     (await load.run({ ...job, connections: 1, requests: calls })).p50Ms;
-  return inTurns(rounds, once, ours, bare, (a, b) => ({
-    round: { ours: a, bare: b },
-    told: `median ${a.toFixed(3)} ms beside ${b.toFixed(3)} ms`,
-  }));
+  return inTurns(
+    rounds,
+    () => once(ours),
+    () => once(bare),
+    (a, b) => millisecondsRound(a, b),
+  );
 }
 
-async function inTurns<Measure>(
+/** A round of two times in milliseconds. */
+export function millisecondsRound(ours: number, bare: number): { round: Round; told: string } {
+  return {
+    round: { ours, bare },
+    told: `${ours.toFixed(3)} ms beside ${bare.toFixed(3)} ms`,
+  };
+}
+
+/** Measures two sides alternately, after some rounds that are not counted. */
+export async function inTurns<Ours, Bare>(
   rounds: number,
-  once: (side: Side) => Promise<Measure>,
-  ours: Side,
-  bare: Side,
-  judge: (ours: Measure, bare: Measure) => { round: Round; told: string },
+  measureOurs: () => Promise<Ours>,
+  measureBare: () => Promise<Bare>,
+  judge: (ours: Ours, bare: Bare) => { round: Round; told: string },
+  warmUps = 2,
 ): Promise<Round[]> {
   // Not counted: a process is several times slower until its code is compiled.
-  for (let i = 0; i < 2; i++) {
-    await once(ours);
-    await once(bare);
+  for (let i = 0; i < warmUps; i++) {
+    await measureOurs();
+    await measureBare();
   }
   const measured: Round[] = [];
   for (let number = 1; number <= rounds; number++) {
-    const { round, told } = judge(await once(ours), await once(bare));
+    const { round, told } = judge(await measureOurs(), await measureBare());
     measured.push(round);
     say(`  round ${number}: ${told}: ${(round.ours / round.bare).toFixed(3)}`);
   }

@@ -22,8 +22,8 @@ export async function openStage(): Promise<Stage> {
       settings: { shared_buffers: "1GB", max_wal_size: "8GB", checkpoint_timeout: "1h" },
     }),
   );
-  // Where testkit looks for a cluster to share: both worlds of a comparison are put in this one.
-  process.env["HAWSER_TEST_POSTGRES"] = cluster.url;
+  // Both worlds of a comparison are put in this one.
+  parts.use(shareCluster(cluster.url));
   return {
     async addWorld(sizes, environment = {}) {
       const world = parts.use(
@@ -40,6 +40,19 @@ export async function openStage(): Promise<Stage> {
       return world;
     },
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
+  };
+}
+
+/** Names the cluster where testkit looks for one to share, until the next group has its own. */
+export function shareCluster(url: string): Disposable {
+  const name = "HAWSER_TEST_POSTGRES";
+  const former = process.env[name];
+  process.env[name] = url;
+  return {
+    [Symbol.dispose]() {
+      if (former === undefined) delete process.env[name];
+      else process.env[name] = former;
+    },
   };
 }
 

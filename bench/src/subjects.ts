@@ -89,7 +89,7 @@ function subjectOf(world: World, action: string, input: object) {
         authorization: `Bearer ${world.caller.key}`,
         "content-type": "application/json",
       },
-      body: JSON.stringify(input),
+      bodies: [JSON.stringify(input)],
       connections,
     },
     bare: { databaseUrl: world.database.url, connections },

@@ -33,14 +33,16 @@ export async function startBareServer(statement: BareStatement): Promise<BareSer
   };
 }
 
-function ask<Result>(child: ChildProcess, question: object): Promise<Result> {
+/** One question at a time. */
+export function ask<Result>(child: ChildProcess, question: object): Promise<Result> {
   return new Promise((resolve, reject) => {
     const onExit = () => reject(new Error(`${child.spawnargs.at(-1)} ended before it answered.`));
     child.once("exit", onExit);
     child.once("message", (answer: { result: Result } | { error: string }) => {
       child.off("exit", onExit);
-      if ("result" in answer) resolve(answer.result);
-      else reject(new Error(answer.error));
+      // A result of nothing is not there at all on the other side of IPC.
+      if ("error" in answer) reject(new Error(answer.error));
+      else resolve(answer.result);
     });
     child.send(question);
   });

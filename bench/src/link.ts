@@ -1,0 +1,11 @@
+// The group `link`: what the host link costs beside the bare parts it is made of.
+import type { Figure, Goal } from "./figure.ts";
+import { measureLinkCommands } from "./link-commands.ts";
+import { measureLinkHosts } from "./link-hosts.ts";
+import { measureLinkIntake } from "./link-intake.ts";
+
+export async function* measureLink(quick: boolean): AsyncGenerator<[Figure, Goal]> {
+  yield* measureLinkCommands(quick);
+  yield* measureLinkHosts(quick);
+  yield* measureLinkIntake(quick);
+}
