@@ -5,6 +5,7 @@ import { request } from "@hawser/testkit/caller.ts";
 import { startDeafHost } from "@hawser/testkit/deaf-host.ts";
 import { readEvents, stallAtEvents } from "@hawser/testkit/event-reader.ts";
 import { openIntruder } from "@hawser/testkit/intruder.ts";
+import { untilStatus } from "@hawser/testkit/host.ts";
 import { tellTimes, tell } from "../figures.ts";
 import { assertRefused } from "../refusal.ts";
 import { scenario, useWorld } from "../scenario.ts";
@@ -36,13 +37,14 @@ scenario(
       const isIts = ({ type, id }: { type: string; id?: string }) =>
         type === "changed" && id === host.instanceId;
       for (const reader of [here, there]) await reader.until("it came", isIts, { since });
-      assert.equal((await caller.get_instance({ instanceId: host.instanceId })).status, "online");
+      // Told first of the record being made, then of the host coming in.
+      await untilStatus(caller, host.instanceId, "online");
       since = performance.now();
       host[Symbol.dispose]();
       for (const reader of [here, there]) {
         delays.push((await reader.until("it went", isIts, { since })).at - since);
       }
-      assert.equal((await caller.get_instance({ instanceId: host.instanceId })).status, "offline");
+      await untilStatus(caller, host.instanceId, "offline", 1_000);
     }
     assert.ok(tellTimes("a host gone, told to viewers", delays) < 1_000);
     using _theirs = await startDeafHost(stranger, world.baseUrl);
