@@ -20,7 +20,6 @@ export {
   inboxPrefix,
   organizationChangedSubject,
   readUpSubject,
-  sessionAppliedSubject,
   upQueue,
   upSubject,
 } from "./subjects.ts";

@@ -32,7 +32,6 @@ export function hostPermissions(instanceId: string) {
 /** Notices among nodes. They carry hints; whoever misses one finds out from the database. */
 export const organizationChangedSubject = (organizationId: string) =>
   `org.${organizationId}.changed`;
-export const sessionAppliedSubject = (sessionId: string) => `session.${sessionId}.applied`;
 /** An edge says which host came in through it. */
 export const edgeAdmittedSubject = "edge.admitted";
 /** The name of an edge's own connection, by which its death is seen. */
