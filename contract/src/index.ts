@@ -67,6 +67,7 @@ export { Caller, Starter, UserReference } from "./records/actor.ts";
 export {
   AgentKind,
   AgentKindRecord,
+  AgentProblem,
   Capability,
   FallbackEntry,
   FallbackEntryInput,
@@ -83,6 +84,8 @@ export {
 export { ExposureRecord, NewExposure } from "./records/exposure.ts";
 export { IdentityRecord } from "./records/identity.ts";
 export {
+  HostOperation,
+  HostWarning,
   InstanceDetail,
   InstanceRecord,
   InstanceStatus,

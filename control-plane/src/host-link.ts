@@ -182,15 +182,16 @@ function unlessDown(error: unknown): void {
   if (!(error instanceof FabricDown)) throw error;
 }
 
+const noFabric = () =>
+  new Refusal(
+    "unavailable",
+    "This service has no fabric, so no host can be asked. Its operator must set HAWSER_NATS_URLS.",
+  );
+
 /** What a node without NATS servers has instead. */
 export const noHosts: InstanceServices["hosts"] = {
-  ask: () =>
-    Promise.reject(
-      new Refusal(
-        "unavailable",
-        "This service has no fabric, so no host can be asked. Its operator must set HAWSER_NATS_URLS.",
-      ),
-    ),
+  ask: () => Promise.reject(noFabric()),
+  look: () => Promise.reject(noFabric()),
   pushRevocations: () => Promise.resolve(),
   instanceChanged: () => {},
 };

@@ -1,21 +1,60 @@
-// What this machine is: the facts a daemon tells the control plane about its host.
+// What this machine is: the facts a daemon tells the control plane about its host. The machine itself
+// is looked at here; agents, roots and the code-hosting client by the parts that know them.
 import { readFileSync } from "node:fs";
 import { arch, hostname, release, type } from "node:os";
 import { AgentKind } from "@hawser/contract";
 import type { HostFacts } from "@hawser/host-protocol";
 import manifest from "../package.json" with { type: "json" };
+import { describe, type Log } from "./log.ts";
+import type { Operations } from "./operations.ts";
 
 export const daemonVersion = manifest.version;
 
-/** Looks at the machine. Agents are found, roots and the code-hosting client read, once there are drivers. */
-export function lookAtHost(): HostFacts {
-  const absent = { installed: false, version: null, ready: false };
+/** One part's look at the machine. Warnings of all looks are put together. */
+export type Look = () => Promise<
+  Partial<Pick<HostFacts, "agents" | "roots" | "codeHostingCli" | "warnings">>
+>;
+
+export interface Facts {
+  /** As last seen, with what the host is doing now. */
+  current: () => HostFacts;
+  /** Looks again. A look that fails leaves what was known, and a warning. */
+  refresh: () => Promise<HostFacts>;
+}
+
+export function openFacts(looks: readonly Look[], operations: Operations, log: Log): Facts {
+  let seen = lookAtMachine();
+  const current = () => ({ ...seen, operations: operations.list() });
+  return {
+    current,
+    async refresh() {
+      const found = await Promise.all(
+        looks.map((look) =>
+          look().catch((error: unknown) => {
+            log.warn("a look at the host failed", { error: describe(error) });
+            return { warnings: [{ code: "look_failed", message: describe(error) }] };
+          }),
+        ),
+      );
+      const warnings = found.flatMap((part) => part.warnings ?? []);
+      const { agents, roots, codeHostingCli } = seen;
+      seen = { ...lookAtMachine(), agents, roots, codeHostingCli };
+      for (const part of found) seen = { ...seen, ...part };
+      seen = { ...seen, warnings };
+      return current();
+    },
+  };
+}
+
+function lookAtMachine(): HostFacts {
+  const absent = { installed: false, version: null, ready: false, problems: [] };
   return {
     host: { hostname: hostname(), os: nameSystem(), arch: arch() },
     daemonVersion,
     agents: AgentKind.options.map((kind) => ({ kind, ...absent })),
     roots: [],
     codeHostingCli: null,
+    warnings: [],
   };
 }
 

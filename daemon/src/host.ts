@@ -9,12 +9,14 @@ import {
   type LogEntry,
 } from "@hawser/host-protocol";
 import { openCommands } from "./commands/answer-command.ts";
-import { lookAtHost } from "./facts.ts";
+import { openFacts, type Look } from "./facts.ts";
 import { openJournal, type Journal, type JournalOptions } from "./journal/journal.ts";
 import { startLink, type LinkStatus } from "./link/link.ts";
 import { openServerClock, type OwnClock } from "./link/server-clock.ts";
 import type { LinkTiming } from "./link/timing.ts";
 import { describe, silentLog, type Log } from "./log.ts";
+import { openOperations } from "./operations.ts";
+import { openPolicy } from "./policy/policy.ts";
 import { startReports } from "./reports/send-reports.ts";
 import { StateError, type State } from "./state/state.ts";
 
@@ -28,6 +30,8 @@ export interface HostOptions {
   clock?: OwnClock;
   timing?: Partial<LinkTiming>;
   journal?: Pick<JournalOptions, "limitBytes" | "flush">;
+  /** What is looked at beside the machine itself; nothing, unless given. */
+  looks?: readonly Look[];
 }
 
 export interface HostStatus extends LinkStatus {
@@ -63,7 +67,9 @@ export function startHost(options: HostOptions): Host {
     ...options.journal,
     now: () => Math.round(clock.now()),
   });
-  let facts = lookAtHost();
+  const policy = openPolicy(state.policyPath);
+  const operations = openOperations(() => link.factsChanged(), clock.now);
+  const facts = openFacts(options.looks ?? [], operations, log);
 
   const answer = openCommands({
     instanceId,
@@ -71,7 +77,9 @@ export function startHost(options: HostOptions): Host {
     journal,
     log,
     now: clock.now,
-    refreshFacts: () => (facts = lookAtHost()),
+    policy: policy.read,
+    operations,
+    refreshFacts: facts.refresh,
     forgetCredentials: () => state.forgetCredentials(),
   });
   const hello = (sessions: Hello["sessions"]): Hello => ({
@@ -79,7 +87,7 @@ export function startHost(options: HostOptions): Host {
     machineId: state.machineId,
     journalId: journal.id,
     bootId,
-    facts,
+    facts: facts.current(),
     sessions,
   });
   const withIds = (status: LinkStatus): HostStatus => ({ ...status, instanceId, bootId });
@@ -94,7 +102,7 @@ export function startHost(options: HostOptions): Host {
     ...(options.timing && { timing: options.timing }),
     bootId,
     hello: () => hello(journal.log.positions()),
-    facts: () => facts,
+    facts: facts.current,
     answer,
     onWelcome: (welcome, { sessions }) => journal.log.welcome(welcome.sessions, sessions),
     onOnline: () => reports.hurry(),
@@ -117,6 +125,7 @@ export function startHost(options: HostOptions): Host {
     onForget: link.forget,
   });
   journal.log.onAppend(reports.wake);
+  void facts.refresh().then(() => link.factsChanged());
   const cleaning = setInterval(() => {
     // By a clock that may be days off, what is still needed would be dropped.
     if (!clock.isKnown()) return;

@@ -2,25 +2,32 @@
 // it may take. A command is signed, so that being able to publish on the fabric is not enough to
 // command a host.
 import { createHash } from "node:crypto";
+import type { RefusalCode } from "@hawser/contract";
 import { z } from "zod";
 import { HostFacts } from "./facts.ts";
 import { isSignedBy, signWith } from "./nkey.ts";
 
-interface CommandKind {
+export interface CommandKind {
+  /** What only looks is not written to the host's journal: asked again, it is looked again. */
+  effect: "reads" | "changes";
   payload: z.ZodObject;
   result: z.ZodObject;
   deadlineMs: number;
+  /** Refusals of the host's that callers get by their own code; any other becomes `host_refused`. */
+  refusals?: readonly RefusalCode[];
 }
 
 export const hostCommands = {
   /** Looks at the machine again. `runs` counts how often this host has done it, in its journal. */
   refresh_host_facts: {
+    effect: "changes",
     payload: z.strictObject({}),
     result: z.strictObject({ facts: HostFacts, runs: z.int().min(1) }),
     deadlineMs: 10_000,
   },
   /** Stop, and forget the credentials: the instance is gone. */
   forget_host: {
+    effect: "changes",
     payload: z.strictObject({}),
     result: z.strictObject({}),
     // The host is cut off right after; one that does not answer must not delay that.

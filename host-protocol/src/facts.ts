@@ -1,5 +1,6 @@
-// What a daemon tells about its machine.
-import { AgentKind, RootRecord } from "@hawser/contract";
+// What a daemon tells about its machine. Fields that came later may be missing in what an older daemon
+// says.
+import { AgentKind, AgentProblem, HostOperation, HostWarning, RootRecord } from "@hawser/contract";
 import { z } from "zod";
 
 export const HostFacts = z.strictObject({
@@ -11,11 +12,14 @@ export const HostFacts = z.strictObject({
       installed: z.boolean(),
       version: z.string().nullable(),
       ready: z.boolean(),
+      problems: z.array(AgentProblem).optional(),
     }),
   ),
   roots: z.array(RootRecord),
   codeHostingCli: z
     .strictObject({ installed: z.boolean(), loggedIn: z.boolean(), account: z.string().nullable() })
     .nullable(),
+  warnings: z.array(HostWarning).optional(),
+  operations: z.array(HostOperation).optional(),
 });
 export type HostFacts = z.infer<typeof HostFacts>;

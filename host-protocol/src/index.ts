@@ -32,7 +32,13 @@ export {
   isGenuine,
   signCommand,
 } from "./commands.ts";
-export type { CommandOutcome, CommandResultOf, HostCommand, PayloadOf } from "./commands.ts";
+export type {
+  CommandKind,
+  CommandOutcome,
+  CommandResultOf,
+  HostCommand,
+  PayloadOf,
+} from "./commands.ts";
 export { HostFacts } from "./facts.ts";
 export {
   Bye,
@@ -59,4 +65,15 @@ export {
   makeRenewRequest,
   proofHeader,
 } from "./doors.ts";
+export {
+  AgentManifest,
+  DaemonManifest,
+  ManifestRefused,
+  Platform,
+  Version,
+  isNewer,
+  readManifest,
+  signManifest,
+} from "./signed-manifest.ts";
+export type { AgentPackage, PublishedFile } from "./signed-manifest.ts";
 export { protocolVersion, understands } from "./versions.ts";

@@ -23,10 +23,11 @@ export const Capability = z.enum([
 export type Capability = z.infer<typeof Capability>;
 
 /** What stands in the way of using an agent kind on a host. */
-const AgentProblem = z.strictObject({
+export const AgentProblem = z.strictObject({
   code: z.string().meta({ description: "A stable word, such as not_installed." }),
   message: z.string(),
 });
+export type AgentProblem = z.infer<typeof AgentProblem>;
 
 /** A model parameter a caller may set. */
 const AgentOption = z.strictObject({

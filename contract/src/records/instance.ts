@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { InstanceId } from "../ids.ts";
 import { Instant } from "../moments.ts";
-import { AgentKind, FallbackEntry } from "./agent-kind.ts";
+import { AgentKind, AgentProblem, FallbackEntry } from "./agent-kind.ts";
 import { RootRecord } from "./directory.ts";
 import { SessionListEntry } from "./session.ts";
 
@@ -28,7 +28,29 @@ const InstalledAgent = z.strictObject({
   installed: z.boolean(),
   version: z.string().nullable(),
   ready: z.boolean().meta({ description: "Whether a session could be started with it now." }),
+  problems: z.array(AgentProblem).meta({ description: "What blocks its use." }),
 });
+
+/** Something on a host that does not stop it, but that its owner should know. */
+export const HostWarning = z.strictObject({
+  code: z.string().meta({ description: "A stable word, such as git_outdated." }),
+  message: z.string(),
+});
+export type HostWarning = z.infer<typeof HostWarning>;
+
+/** Something a host is doing that takes a while, or has done a moment ago. */
+export const HostOperation = z
+  .strictObject({
+    operationId: z.string(),
+    type: z.enum(["clone_repository", "install_agent", "update_daemon"]),
+    subject: z.string().meta({ description: "What it is about, such as opencode 1.18.33." }),
+    state: z.enum(["running", "done", "failed"]),
+    step: z.string().meta({ description: "What it is doing, or why it failed, in words." }),
+    percent: z.int().min(0).max(100).nullable().meta({ description: "Null when nobody can tell." }),
+    startedAt: Instant,
+  })
+  .meta({ id: "HostOperation", description: "Something a host is doing that takes a while." });
+export type HostOperation = z.infer<typeof HostOperation>;
 
 const listed = {
   instanceId: InstanceId,
@@ -62,6 +84,10 @@ export const InstanceDetail = z
       })
       .nullable()
       .meta({ description: "The host's own code-hosting client; null before pairing." }),
+    warnings: z.array(HostWarning).meta({ description: "What the host's owner should put right." }),
+    operations: z
+      .array(HostOperation)
+      .meta({ description: "What the host is doing, and what it did in the last ten minutes." }),
     activeSessions: z.array(SessionListEntry),
     fallbackChain: z.array(FallbackEntry).meta({ description: "Empty when fallback is off." }),
     fallbackThreshold: z

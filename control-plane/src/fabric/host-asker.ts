@@ -1,12 +1,14 @@
 // Asking a host to do something: one signed request, answered once. No answer means that nobody
 // knows, so the same command is asked again under the same id until its deadline; the host's journal
 // makes that harmless.
+import { randomUUID } from "node:crypto";
 import { Refusal } from "@hawser/contract";
 import {
   CommandReply,
   commandSubject,
   hostCommands,
   signCommand,
+  type CommandKind,
   type CommandResultOf,
   type HostCommand,
   type PayloadOf,
@@ -32,6 +34,13 @@ export interface HostAsker {
     payload: PayloadOf<Name>,
     asking: Asking,
   ) => Promise<CommandResultOf<Name>>;
+  /** Has a host look at something, which leaves no trace there. Throws a refusal, or `host_offline`. */
+  look: <Name extends HostCommand>(
+    instanceId: string,
+    command: Name,
+    payload: PayloadOf<Name>,
+    looking: Pick<Asking, "actor" | "isOnline">,
+  ) => Promise<CommandResultOf<Name>>;
 }
 
 const longestTryMs = 3_000;
@@ -39,7 +48,7 @@ const longestTryMs = 3_000;
 const comingInMs = 1_000;
 
 export function openHostAsker(fabric: Fabric, commandPrivateKey: string): HostAsker {
-  return {
+  const asker: HostAsker = {
     async ask(instanceId, command, payload, { commandId, actor, resumed, signal, isOnline }) {
       const kind = hostCommands[command];
       const now = Date.now();
@@ -77,8 +86,22 @@ export function openHostAsker(fabric: Fabric, commandPrivateKey: string): HostAs
         }
       }
     },
+    async look(instanceId, command, payload, looking) {
+      const signal = AbortSignal.timeout(hostCommands[command].deadlineMs);
+      const asking = { ...looking, commandId: randomUUID(), resumed: false, signal };
+      try {
+        return await asker.ask(instanceId, command, payload, asking);
+      } catch (error) {
+        // Whether it looked does not matter to anyone; that it does not answer does.
+        if (error instanceof OutcomeUnknown) throw new Refusal("host_offline", silent);
+        throw error;
+      }
+    },
   };
+  return asker;
 }
+
+const silent = "The host does not answer. Try again, or look at the state of its daemon.";
 
 function readReply(command: HostCommand, commandId: string, data: Uint8Array): unknown {
   const reply = CommandReply.parse(JSON.parse(Buffer.from(data).toString()));
@@ -86,8 +109,10 @@ function readReply(command: HostCommand, commandId: string, data: Uint8Array): u
     throw new Error("A host answered another command than it was asked.");
   if ("refusal" in reply.outcome) {
     const { code, message } = reply.outcome.refusal;
-    // Every action that asks a host lists these two; the host's own words say the rest.
-    throw new Refusal(code === "daemon_outdated" ? code : "host_refused", message);
+    const { refusals = [] }: CommandKind = hostCommands[command];
+    // Every action that asks a host lists the last two; the host's own words say the rest.
+    const passed = [...refusals, "daemon_outdated" as const].find((known) => known === code);
+    throw new Refusal(passed ?? "host_refused", message);
   }
   return hostCommands[command].result.parse(reply.outcome.result);
 }

@@ -158,6 +158,8 @@ async function instanceDetail(sql: TenantSql, id: string | null): Promise<Instan
     ...instanceRecord(row),
     roots: row.roots,
     codeHostingCli: row.code_hosting_cli,
+    warnings: row.warnings,
+    operations: row.operations,
     activeSessions: active.map(sessionListEntry),
     fallbackChain: row.fallback_chain,
     fallbackThreshold: row.fallback_threshold,

@@ -35,6 +35,8 @@ export interface InstanceRow {
 export interface InstanceDetailRow extends InstanceRow {
   roots: InstanceDetail["roots"];
   code_hosting_cli: InstanceDetail["codeHostingCli"];
+  warnings: InstanceDetail["warnings"];
+  operations: InstanceDetail["operations"];
   fallback_chain: InstanceDetail["fallbackChain"];
   fallback_threshold: number;
 }
@@ -47,7 +49,7 @@ export const insertInstance = statement<InstanceRow>(
 );
 
 export const selectInstance = statement<InstanceDetailRow>(
-  `SELECT ${columns}, roots, code_hosting_cli, fallback_chain, fallback_threshold
+  `SELECT ${columns}, roots, code_hosting_cli, warnings, operations, fallback_chain, fallback_threshold
      FROM instances
     WHERE organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL`,
 );

@@ -25,7 +25,7 @@ export const noteHello = systemStatement(
   "keep what a host's hello says of it",
   `UPDATE instances
       SET machine_id = $3, journal_id = $4, boot_id = $5, host = $6, daemon_version = $7, agents = $8,
-          roots = $9, code_hosting_cli = $10, last_seen_at = hawser_now(), status = 'online',
+          roots = $9, code_hosting_cli = $10, warnings = $11, operations = $12, last_seen_at = hawser_now(), status = 'online',
           status_reason = NULL, moving_since = NULL
     WHERE organization_id = $1 AND instance_id = $2`,
 );
@@ -38,7 +38,9 @@ export const noteDuplicate = systemStatement(
 
 export const noteFacts = systemStatement(
   "keep the facts a host found",
-  `UPDATE instances SET host = $3, daemon_version = $4, agents = $5, roots = $6, code_hosting_cli = $7
+  `UPDATE instances
+      SET host = $3, daemon_version = $4, agents = $5, roots = $6, code_hosting_cli = $7, warnings = $8,
+          operations = $9
     WHERE organization_id = $1 AND instance_id = $2`,
 );
 

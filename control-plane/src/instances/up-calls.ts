@@ -109,13 +109,13 @@ function tenantHost({ organization_id, instance_id }: store.SpeakingHost) {
   return { organizationId: organization_id, instanceId: instance_id };
 }
 
-export function factValues({
-  host,
-  daemonVersion,
-  agents,
-  roots,
-  codeHostingCli,
-}: HostFacts): unknown[] {
+/** What an older daemon does not tell is empty. */
+export function factValues(facts: HostFacts): unknown[] {
+  const { host, daemonVersion, roots, codeHostingCli, warnings = [], operations = [] } = facts;
+  const agents = facts.agents.map((agent) => ({ problems: [], ...agent }));
   // Arrays go as JSON text: the column is jsonb, and a bare array would be sent as SQL's own.
-  return [host, daemonVersion, JSON.stringify(agents), JSON.stringify(roots), codeHostingCli];
+  const [agentsText, rootsText, ...rest] = [agents, roots, warnings, operations].map((list) =>
+    JSON.stringify(list),
+  );
+  return [host, daemonVersion, agentsText, rootsText, codeHostingCli, ...rest];
 }

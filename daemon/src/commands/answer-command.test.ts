@@ -11,9 +11,11 @@ import {
   type CommandOutcome,
   type SignedCommand,
 } from "@hawser/host-protocol";
-import { lookAtHost } from "../facts.ts";
+import { openFacts } from "../facts.ts";
 import { openJournal } from "../journal/journal.ts";
 import { silentLog } from "../log.ts";
+import { openOperations } from "../operations.ts";
+import { openPolicy } from "../policy/policy.ts";
 import { openCommands } from "./answer-command.ts";
 import { forgetHost } from "./forget-host.ts";
 import { refreshHostFacts } from "./refresh-host-facts.ts";
@@ -29,13 +31,16 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
   const clock = { time: start };
   const journal = openJournal(path);
   const forgotten = { count: 0 };
+  const operations = openOperations(() => {});
   const options = {
     instanceId,
     commandKey: key.publicKey,
     journal,
     log: silentLog,
     now: () => clock.time,
-    refreshFacts: lookAtHost,
+    policy: openPolicy(join(directory, "policy")).read,
+    operations,
+    refreshFacts: openFacts([], operations, silentLog).refresh,
     forgetCredentials: () => void forgotten.count++,
   };
   return { path, clock, journal, forgotten, options, answer: openCommands(options) };

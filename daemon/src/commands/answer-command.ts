@@ -5,13 +5,14 @@ import {
   SignedCommand,
   hostCommands,
   isGenuine,
+  type CommandKind,
   type CommandOutcome,
   type CommandReply,
   type HostCommand,
 } from "@hawser/host-protocol";
 import { JournalFull } from "../journal/journal.ts";
 import { describe, type Log } from "../log.ts";
-import type { Command, CommandContext } from "./command.ts";
+import { CommandRefusal, type Command, type CommandContext } from "./command.ts";
 import { forgetHost } from "./forget-host.ts";
 import { refreshHostFacts } from "./refresh-host-facts.ts";
 
@@ -48,12 +49,20 @@ export function openCommands(options: CommandOptions, commands = catalogue): Ans
     const name = knownName(body.command);
     const settled = unwritten.get(commandId);
     if (settled) return finish(commandId, name, settled);
+    if (name && effectOf(name) === "reads") return look(commandId, name, body);
     const begun = journal.commands.begin(commandId, body.command);
     if (begun.state === "done") return answer(commandId, name, begun.outcome);
     const remainingMs = Date.parse(body.deadlineAt) - options.now();
     const objection = object(body, name, remainingMs, begun.state === "unfinished");
     if (objection) return finish(commandId, name, objection);
     return finish(commandId, name, await run(name!, body.payload, remainingMs));
+  }
+
+  /** What only reads leaves no trace: asked again, the host looks again. */
+  async function look(commandId: string, name: HostCommand, body: CommandBody): Promise<Answer> {
+    const remainingMs = Date.parse(body.deadlineAt) - options.now();
+    const objection = object(body, name, remainingMs, false);
+    return answer(commandId, name, objection ?? (await run(name, body.payload, remainingMs)));
   }
 
   /** Why a command that is genuine and not done yet must not be carried out. */
@@ -95,6 +104,7 @@ export function openCommands(options: CommandOptions, commands = catalogue): Ans
       const command = commands[name] as Command<HostCommand>;
       return { result: await command.run(payload as never, { ...options, signal }) };
     } catch (error) {
+      if (error instanceof CommandRefusal) return refuse(error.code, error.message);
       log.warn("a command failed", { command: name, error: describe(error) });
       return refuse("failed", `The host could not do this: ${describe(error)}`);
     }
@@ -147,6 +157,8 @@ export function openCommands(options: CommandOptions, commands = catalogue): Ans
     }
   };
 }
+
+const effectOf = (name: HostCommand): CommandKind["effect"] => hostCommands[name].effect;
 
 const refuse = (code: string, message: string) => ({ refusal: { code, message } });
 

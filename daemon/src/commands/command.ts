@@ -2,19 +2,37 @@
 // may be carried out again when a crash cut it.
 import type { CommandResultOf, HostCommand, HostFacts, PayloadOf } from "@hawser/host-protocol";
 import type { Journal } from "../journal/journal.ts";
+import type { Operations } from "../operations.ts";
+import type { Policy } from "../policy/policy.ts";
 
 /** What commands work with. */
 export interface CommandContext {
   journal: Journal;
+  /** What the host's owner allows, as the file says now. */
+  policy: () => Policy;
+  operations: Operations;
   /** Looks at the machine again, and remembers what it saw for the next heartbeat. */
-  refreshFacts: () => HostFacts;
+  refreshFacts: () => Promise<HostFacts>;
   forgetCredentials: () => void;
   /** Given at the command's deadline. */
   signal: AbortSignal;
 }
 
+/**
+ * The host will not do it, for a reason that whoever asked can act on. A code that the command does
+ * not list reaches callers as `host_refused`, with the same words.
+ */
+export class CommandRefusal extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
 export interface Command<Name extends HostCommand> {
-  /** Doing it twice is the same as doing it once. */
+  /** Doing it twice is the same as doing it once. What only reads is. */
   repeatable: boolean;
   /** The daemon stops after the answer. */
   endsHost: boolean;

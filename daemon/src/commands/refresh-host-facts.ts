@@ -4,8 +4,8 @@ import type { Command } from "./command.ts";
 export const refreshHostFacts: Command<"refresh_host_facts"> = {
   repeatable: true,
   endsHost: false,
-  run: (_payload, { journal, refreshFacts }) => ({
+  run: async (_payload, { journal, refreshFacts }) => ({
     runs: journal.count("refresh_host_facts"),
-    facts: refreshFacts(),
+    facts: await refreshFacts(),
   }),
 };

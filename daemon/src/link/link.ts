@@ -55,6 +55,8 @@ export interface Link {
   isOnline: () => boolean;
   /** Asks over the newest connection; throws when there is none. */
   ask: Ask;
+  /** What the host is or does has changed: told within a second, not with the next heartbeat. */
+  factsChanged: () => void;
   /** Ends as if the control plane had said so. */
   forget: () => void;
   /** Says good-bye, and resolves when every connection is closed. */
@@ -71,6 +73,7 @@ export function startLink(options: LinkOptions): Link {
   let current: Attachment | undefined;
   /** The facts as the control plane knows them. */
   let told = "";
+  let news = () => {};
   let jitterMs = 0;
   let isForgotten = false;
   let isStopping = false;
@@ -206,7 +209,7 @@ export function startLink(options: LinkOptions): Link {
   async function beat(signal: AbortSignal): Promise<void> {
     let everyMs = current!.welcome.heartbeatSeconds * 1000;
     // Hosts that came back together do not go on beating together.
-    await pause(Math.random() * everyMs, signal);
+    await calm(Math.random() * everyMs, signal);
     while (!signal.aborted) {
       const facts = options.facts();
       const news = JSON.stringify(facts) === told ? {} : { facts };
@@ -219,8 +222,17 @@ export function startLink(options: LinkOptions): Link {
         if (error instanceof Forgotten) throw error;
         if (!signal.aborted) log.warn("a heartbeat was not answered", { error: describe(error) });
       }
-      await pause(Math.max(everyMs, timing.shortestBeatMs), signal);
+      await calm(Math.max(everyMs, timing.shortestBeatMs), signal);
     }
+  }
+
+  /** Waits for the next heartbeat, or for news, which are gathered for a moment. */
+  async function calm(ms: number, signal: AbortSignal): Promise<void> {
+    const fresh = new AbortController();
+    news = () => fresh.abort();
+    if (JSON.stringify(options.facts()) !== told) fresh.abort();
+    await pause(ms, AbortSignal.any([signal, fresh.signal]));
+    if (fresh.signal.aborted) await pause(timing.shortestBeatMs, signal);
   }
 
   /** Throws only Forgotten. */
@@ -281,6 +293,7 @@ export function startLink(options: LinkOptions): Link {
     status: () => status,
     isOnline: () => current !== undefined,
     ask,
+    factsChanged: () => news(),
     forget,
     async stop() {
       isStopping = true;

@@ -34,6 +34,8 @@ export interface State {
   readCredentials(): Credentials | undefined;
   saveCredentials(credentials: Credentials): void;
   forgetCredentials(): void;
+  /** What the host's owner allows; theirs to edit. */
+  policyPath: string;
   /** One journal per instance: what belongs to a former pairing is never said on a new one. */
   journalPath(instanceId: string): string;
   writeStatus(status: object): void;
@@ -52,6 +54,7 @@ export function openState(directory: string): State {
   return {
     directory,
     machineId: machineId(directory),
+    policyPath: join(directory, "policy"),
     readCredentials() {
       const found = readJson(credentials);
       if (found === undefined) return undefined;

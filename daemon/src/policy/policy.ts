@@ -1,0 +1,158 @@
+// The policy file: what the owner of this host allows. The daemon obeys it, and nothing the control
+// plane sends can change it.
+//
+// Lines of `name = value`; `#` begins a comment. A file that cannot be read or understood allows
+// nothing: the owner meant something, and guessing what would be the wrong way round.
+import { readFileSync, statSync } from "node:fs";
+import { isAbsolute, normalize } from "node:path";
+import { AgentKind, type HostWarning } from "@hawser/contract";
+
+export interface Policy {
+  /** Directories the service may work in, as written. */
+  roots: readonly string[];
+  agents: ReadonlySet<AgentKind>;
+  /** Whether the service may install agents and update the daemon. */
+  installs: boolean;
+  shell: boolean;
+  exposures: boolean;
+  /** Whether the agents' logins that this user has on the host may be used. */
+  ownLogins: boolean;
+  /** Where agents are downloaded from, if not from where the control plane says. */
+  tarballs: string | null;
+  /** What is wrong with the file. */
+  problems: readonly HostWarning[];
+}
+
+export const allowAll: Policy = {
+  roots: [],
+  agents: new Set(AgentKind.options),
+  installs: true,
+  shell: true,
+  exposures: true,
+  ownLogins: true,
+  tarballs: null,
+  problems: [],
+};
+
+const allowNothing: Policy = {
+  roots: [],
+  agents: new Set(),
+  installs: false,
+  shell: false,
+  exposures: false,
+  ownLogins: false,
+  tarballs: null,
+  problems: [],
+};
+
+/** A file as the installer writes it, with a line for each root. */
+export function policyText(roots: readonly string[]): string {
+  return `# What Hawser may do on this host. The daemon obeys this file; the service cannot change it.
+# Edit it at any time: it is read anew before each use.
+
+# The directories the service may work in: folders that hold projects, or repositories. One a line.
+${roots.map((root) => `root = ${root}`).join("\n")}
+
+# The coding agents that may run: any of opencode, claude_code, codex.
+agents = opencode claude_code codex
+
+# Whether the service may install and update agents and the daemon: yes or no.
+installs = yes
+
+# Whether callers may run shell commands in a session's directory: yes or no.
+shell = yes
+
+# Whether callers may open direct access to agents on this host: yes or no.
+exposures = yes
+
+# Whether sessions may use the agents' logins that this user has on this host: yes or no.
+own-logins = yes
+
+# Where agents are downloaded from, such as a server of your own. The service's choice when left out.
+# tarballs = https://files.example/agents
+`;
+}
+
+/** Reads the file, again only when it has changed. A missing file allows everything but has no roots. */
+export function openPolicy(path: string): { read: () => Policy } {
+  let known: { stamp: string; policy: Policy } | undefined;
+  return {
+    read() {
+      const stamp = stampOf(path);
+      if (stamp === undefined) return allowAll;
+      if (known?.stamp !== stamp) known = { stamp, policy: readPolicy(path) };
+      return known.policy;
+    },
+  };
+}
+
+function stampOf(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false, bigint: true });
+  return found && `${found.mtimeNs} ${found.ctimeNs} ${found.size} ${found.ino}`;
+}
+
+function readPolicy(path: string): Policy {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    return broken(path, (error as Error).message);
+  }
+  try {
+    return parsePolicy(text);
+  } catch (error) {
+    return broken(path, (error as Error).message);
+  }
+}
+
+function broken(path: string, why: string): Policy {
+  const message = `The policy file ${path} allows nothing until it is put right: ${why}`;
+  return { ...allowNothing, problems: [{ code: "policy_unreadable", message }] };
+}
+
+const switches = {
+  installs: "installs",
+  shell: "shell",
+  exposures: "exposures",
+  "own-logins": "ownLogins",
+} as const;
+
+/** Throws a sentence that names the line. */
+export function parsePolicy(text: string): Policy {
+  const roots: string[] = [];
+  const changes: Partial<Record<string, unknown>> = {};
+  const seen = new Set<string>();
+  text.split("\n").forEach((line, index) => {
+    const meant = line.replace(/^\s*#.*|\s+#.*/, "").trim();
+    if (meant === "") return;
+    const fail = (why: string): never => {
+      throw new Error(`line ${index + 1}: ${why}`);
+    };
+    const [, name = "", value = ""] =
+      /^([\w-]+)\s*=\s*(.+)$/.exec(meant) ?? fail("is not name = value.");
+    if (name === "root") {
+      if (!isAbsolute(value)) fail(`"${value}" is no absolute path.`);
+      const root = normalize(value).replace(/(.)\/$/, "$1");
+      if (!roots.includes(root)) roots.push(root);
+      return;
+    }
+    if (seen.has(name)) fail(`"${name}" stands here twice.`);
+    seen.add(name);
+    if (name === "agents") {
+      const kinds = value.split(/[\s,]+/).map((kind) => {
+        const known = AgentKind.safeParse(kind).data;
+        return known ?? fail(`"${kind}" is no agent; there are ${AgentKind.options.join(", ")}.`);
+      });
+      changes["agents"] = new Set(kinds);
+    } else if (name === "tarballs") {
+      if (!/^https?:\/\/\S+$/.test(value)) fail(`"${value}" is no address.`);
+      changes["tarballs"] = value.replace(/\/+$/, "");
+    } else if (Object.hasOwn(switches, name)) {
+      if (value !== "yes" && value !== "no") fail(`"${name}" is yes or no.`);
+      changes[switches[name as keyof typeof switches]] = value === "yes";
+    } else {
+      fail(`there is no setting "${name}".`);
+    }
+  });
+  return { ...allowAll, ...changes, roots };
+}

@@ -1,0 +1,123 @@
+// What may be installed on a host, signed by whoever publishes it: the daemon itself, and the agents.
+// A manifest is a JSON file beside a file of 64 bytes, its Ed25519 signature over the very bytes. Two
+// keys are trusted, so that one can be replaced: a release is signed with either.
+//
+// The signature says who published it, the date until when it may be used says that it is not an old
+// one served again, and `type` that it is not another manifest in this one's place.
+import { AgentKind } from "@hawser/contract";
+import { z } from "zod";
+import { isSignedBy, signWith } from "./nkey.ts";
+
+/** The platforms that are supported: what Node calls them, with glibc. */
+export const Platform = z.enum(["linux-x64", "linux-arm64"]);
+export type Platform = z.infer<typeof Platform>;
+
+/** A file beside the manifest. */
+const PublishedFile = z.strictObject({
+  file: z.string().regex(/^[\w][\w.-]*$/),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  size: z.int().min(1),
+});
+export type PublishedFile = z.infer<typeof PublishedFile>;
+
+const dates = { publishedAt: z.iso.datetime(), expiresAt: z.iso.datetime() };
+export const Version = z.string().regex(/^\d+\.\d+\.\d+$/);
+
+/** One version of the daemon, with the Node that runs it. Served as releases/daemon.json. */
+export const DaemonManifest = z.strictObject({
+  type: z.literal("hawser daemon"),
+  version: Version,
+  ...dates,
+  platforms: z.partialRecord(
+    Platform,
+    z.strictObject({
+      /** One JavaScript file. */
+      daemon: PublishedFile,
+      /** Node's own executable, gzipped. */
+      node: PublishedFile.extend({ version: Version }),
+    }),
+  ),
+});
+export type DaemonManifest = z.infer<typeof DaemonManifest>;
+
+/** A tarball of npm's, by its path below the address that packages are downloaded from. */
+const AgentPackage = z.strictObject({
+  path: z.string().regex(/^(@[\w.-]+\/)?[\w.-]+\/-\/[\w.-]+\.tgz$/),
+  /** In base64, as npm's own lock files have it. */
+  sha512: z.string().regex(/^[A-Za-z0-9+/]{86}==$/),
+  /** Where in the agent's directory it is unpacked. */
+  into: z.string().regex(/^(\.|[\w@][\w.@-]*(\/[\w@][\w.@-]*)*)$/),
+});
+export type AgentPackage = z.infer<typeof AgentPackage>;
+
+/** The agents the service ships. Served as releases/agents.json. */
+export const AgentManifest = z.strictObject({
+  type: z.literal("hawser agents"),
+  /** Counts up; a host never goes back to a lower one. */
+  serial: z.int().min(1),
+  ...dates,
+  agents: z.array(
+    z.strictObject({
+      kind: AgentKind,
+      version: Version,
+      platform: Platform,
+      packages: z.array(AgentPackage).min(1),
+      /** The program to run, within the agent's directory. */
+      program: z.string().regex(/^[\w@][\w.@/-]*$/),
+    }),
+  ),
+});
+export type AgentManifest = z.infer<typeof AgentManifest>;
+
+/** Why a manifest is not used. */
+export class ManifestRefused extends Error {
+  readonly code: "not_signed" | "unreadable" | "expired";
+
+  constructor(code: ManifestRefused["code"], message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Throws ManifestRefused. `now` is the time by the service's clock, in milliseconds. */
+export function readManifest<Schema extends z.ZodObject<{ expiresAt: z.ZodType<string> }>>(
+  schema: Schema,
+  bytes: Uint8Array,
+  signature: Uint8Array,
+  trustedKeys: readonly string[],
+  now: number,
+): z.output<Schema> {
+  const text = Buffer.from(bytes).toString();
+  const signed = Buffer.from(signature).toString("base64");
+  if (!trustedKeys.some((key) => isSignedBy(key, text, signed))) {
+    throw new ManifestRefused("not_signed", "The manifest is not signed by a key that is trusted.");
+  }
+  let manifest: z.output<Schema>;
+  try {
+    manifest = schema.parse(JSON.parse(text));
+  } catch (cause) {
+    const refusal = new ManifestRefused("unreadable", "The manifest cannot be understood.");
+    refusal.cause = cause;
+    throw refusal;
+  }
+  const { expiresAt } = manifest as { expiresAt: string };
+  if (Date.parse(expiresAt) <= now) {
+    throw new ManifestRefused("expired", `The manifest was good until ${expiresAt}.`);
+  }
+  return manifest;
+}
+
+/** The 64 bytes that go beside the manifest's own. */
+export function signManifest(privateKey: string, text: string): Buffer {
+  return Buffer.from(signWith(privateKey, text), "base64");
+}
+
+/** Whether `a` is a later version than `b`. */
+export function isNewer(a: string, b: string): boolean {
+  const [left, right] = [a, b].map((version) => version.split(".").map(Number));
+  for (const [index, number] of left!.entries()) {
+    const difference = number - (right![index] ?? 0);
+    if (difference !== 0) return difference > 0;
+  }
+  return false;
+}
