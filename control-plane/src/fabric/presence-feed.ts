@@ -2,7 +2,7 @@
 // they happen, and a comparison with what every server lists, for events that got lost.
 import { edgeAdmittedSubject } from "@hawser/host-protocol";
 import { z } from "zod";
-import type { FabricConnection, Presence } from "../instances/presence.ts";
+import type { FabricConnection, Listing, Presence } from "../instances/presence.ts";
 import type { Log } from "../log.ts";
 import type { Fabric } from "./connection.ts";
 
@@ -17,7 +17,7 @@ const ConnectionEvent = z.object({
   reason: z.string().default(""),
 });
 
-const Listing = z.object({
+const ConnectionsReply = z.object({
   server: z.object({ id: z.string() }),
   data: z.object({
     total: z.number(),
@@ -80,7 +80,7 @@ export function feedPresence(
     await presence.admitted(publicKey, edgeId);
   });
 
-  async function list(): Promise<{ listed: FabricConnection[]; servers: Set<string> }> {
+  async function list(): Promise<Listing> {
     const listed: FabricConnection[] = [];
     const servers = new Set<string>();
     for (let offset = 0, most = 1; offset < most; offset += pageSize) {
@@ -93,7 +93,7 @@ export function feedPresence(
         },
       );
       for (const reply of replies) {
-        const { server, data } = Listing.parse(parse(reply));
+        const { server, data } = ConnectionsReply.parse(parse(reply));
         servers.add(server.id);
         most = Math.max(most, data.total);
         for (const { cid, authorized_user, name } of data.connections) {
@@ -105,11 +105,7 @@ export function feedPresence(
   }
 
   return {
-    async compare() {
-      const { listed, servers } = await list();
-      // No server answering says nothing about hosts.
-      if (servers.size > 0) await presence.compare(listed, servers);
-    },
+    compare: () => presence.compare(list),
   };
 }
 

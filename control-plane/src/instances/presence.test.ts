@@ -8,7 +8,7 @@ import { createTestOrganization } from "@hawser/testkit/organization.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
 import { openLog } from "../log.ts";
-import { openPresence, type Presence } from "./presence.ts";
+import { openPresence, type FabricConnection, type Presence } from "./presence.ts";
 
 let service: ServiceDatabase;
 let presence: Presence;
@@ -126,23 +126,36 @@ test("a host whose edge died is moving, comes back without ever looking offline,
   assert.equal(await shown(), "offline link_lost");
 });
 
+/** What the server n1 lists. */
+const servers = (listed: FabricConnection[]) => () =>
+  Promise.resolve({ listed, servers: new Set(["n1"]) });
+
 test("a comparison heals a connect and a disconnect that nobody heard", async () => {
-  await presence.compare([connection(9)], new Set(["n1"]));
+  await presence.compare(servers([connection(9)]));
   assert.equal(await shown(), "online");
-  await presence.compare([], new Set(["n1"]));
+  await presence.compare(servers([]));
   assert.equal(await shown(), "offline link_lost");
+});
+
+test("a host that connects while the servers list theirs stays online", async () => {
+  await presence.compare(async () => {
+    const listing = await servers([])();
+    await presence.connected(connection(14));
+    return listing;
+  });
+  assert.equal(await shown(), "online");
 });
 
 test("hosts of a server that died are moving, not offline", async () => {
   await presence.connected(connection(10, "dead"));
-  await presence.compare([], new Set(["n1"]));
+  await presence.compare(servers([]));
   assert.equal(await shown(), "online moving");
 });
 
 test("a comparison that changes nothing tells nobody", async () => {
   await presence.connected(connection(11));
   told = 0;
-  await presence.compare([connection(11)], new Set(["n1"]));
+  await presence.compare(servers([connection(11)]));
   assert.equal(told, 0);
 });
 

@@ -19,12 +19,18 @@ export interface FabricConnection {
   name: string;
 }
 
+export interface Listing {
+  listed: FabricConnection[];
+  /** Those that answered. */
+  servers: ReadonlySet<string>;
+}
+
 export interface Presence {
   connected(connection: FabricConnection): Promise<void>;
   disconnected(connection: FabricConnection, reason: string): Promise<void>;
   admitted(publicKey: string, edgeId: string): Promise<void>;
-  /** Makes the rows equal to what all living servers list. `servers` are those that answered. */
-  compare(listed: FabricConnection[], servers: ReadonlySet<string>): Promise<void>;
+  /** Makes the rows equal to what all living servers list. */
+  compare(list: () => Promise<Listing>): Promise<void>;
   /** Gives up hosts that have been moving for too long. */
   sweep(): Promise<void>;
 }
@@ -90,10 +96,15 @@ export function openPresence({ database, log, changed, holdMs = 300 }: PresenceP
     async admitted(publicKey, edgeId) {
       await system.rows(store.noteEdge, publicKey, edgeId);
     },
-    async compare(listed, servers) {
+    async compare(list) {
       const key = (serverId: string, clientId: number) => `${serverId} ${clientId}`;
-      const there = new Set(listed.map(({ serverId, clientId }) => key(serverId, clientId)));
+      // Before the servers list theirs: a connection noted meanwhile is missing there for no fault of
+      // its own, and taken for lost it would be shown offline until the next comparison.
       const known = await system.rows(store.selectConnections);
+      const { listed, servers } = await list();
+      // No server answering says nothing about hosts.
+      if (servers.size === 0) return;
+      const there = new Set(listed.map(({ serverId, clientId }) => key(serverId, clientId)));
       const noted = new Set(known.map((row) => key(row.server_id, row.client_id)));
       for (const connection of listed) {
         if (!noted.has(key(connection.serverId, connection.clientId))) await connected(connection);
