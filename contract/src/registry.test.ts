@@ -116,7 +116,8 @@ test("an agent's key may look, start, prompt, abort and rename, and nothing else
 
 test("every field that names a record of ours carries the mark of its kind", () => {
   // Names that agents and their providers give, and ids of things that are not records.
-  const foreign = /^(?:providerId|modelId|messageId|partId|fileId|turnId|shellId|callId|operationId)$/;
+  const foreign =
+    /^(?:providerId|modelId|messageId|partId|fileId|turnId|shellId|callId|operationId)$/;
   let marked = 0;
   for (const [name, entry] of entries) {
     const both = [...properties(inputSchema(entry)), ...properties(z.toJSONSchema(entry.result))];
