@@ -36,10 +36,14 @@ export const noteDuplicate = systemStatement(
     WHERE organization_id = $1 AND instance_id = $2 AND status = 'online'`,
 );
 
-export const noteFacts = systemStatement(
+/** Changes only: gives a row when the facts are others than before. */
+export const noteFacts = systemStatement<{ instance_id: string }>(
   "keep the facts a host found",
   `UPDATE instances SET host = $3, daemon_version = $4, agents = $5, roots = $6, code_hosting_cli = $7
-    WHERE organization_id = $1 AND instance_id = $2`,
+    WHERE organization_id = $1 AND instance_id = $2
+      AND (host, daemon_version, agents, roots, code_hosting_cli)
+          IS DISTINCT FROM ($3::jsonb, $4::text, $5::jsonb, $6::jsonb, $7::jsonb)
+   RETURNING instance_id`,
 );
 
 /** Written at most every five minutes while a host is online. */

@@ -4,8 +4,8 @@ import type { Command } from "./command.ts";
 export const refreshHostFacts: Command<"refresh_host_facts"> = {
   repeatable: true,
   endsHost: false,
-  run: (_payload, { journal, refreshFacts }) => ({
-    runs: journal.count("refresh_host_facts"),
-    facts: refreshFacts(),
-  }),
+  run(_payload, { journal, refreshFacts }) {
+    const facts = refreshFacts();
+    return () => ({ runs: journal.count("refresh_host_facts"), facts });
+  },
 };
