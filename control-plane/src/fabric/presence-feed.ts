@@ -2,7 +2,7 @@
 // they happen, and a comparison with what every server lists, for events that got lost.
 import { edgeAdmittedSubject } from "@hawser/host-protocol";
 import { z } from "zod";
-import type { FabricConnection, Presence } from "../instances/presence.ts";
+import type { FabricConnection, Listed, Presence } from "../instances/presence.ts";
 import type { Log } from "../log.ts";
 import type { Fabric } from "./connection.ts";
 
@@ -80,7 +80,7 @@ export function feedPresence(
     await presence.admitted(publicKey, edgeId);
   });
 
-  async function list(): Promise<{ listed: FabricConnection[]; servers: Set<string> }> {
+  async function list(): Promise<Listed> {
     const listed: FabricConnection[] = [];
     const servers = new Set<string>();
     for (let offset = 0, most = 1; offset < most; offset += pageSize) {
@@ -104,13 +104,7 @@ export function feedPresence(
     return { listed, servers };
   }
 
-  return {
-    async compare() {
-      const { listed, servers } = await list();
-      // No server answering says nothing about hosts.
-      if (servers.size > 0) await presence.compare(listed, servers);
-    },
-  };
+  return { compare: () => presence.compare(list) };
 }
 
 function parse(data: Uint8Array): unknown {

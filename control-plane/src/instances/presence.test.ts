@@ -8,7 +8,7 @@ import { createTestOrganization } from "@hawser/testkit/organization.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
 import { openLog } from "../log.ts";
-import { openPresence, type Presence } from "./presence.ts";
+import { openPresence, type FabricConnection, type Presence } from "./presence.ts";
 
 let service: ServiceDatabase;
 let presence: Presence;
@@ -65,6 +65,8 @@ const connection = (clientId: number, serverId = "n1") => ({
   user: host.key,
   name: "hawserd",
 });
+const compare = (listed: FabricConnection[]) =>
+  presence.compare(() => Promise.resolve({ listed, servers: new Set(["n1"]) }));
 const edge = (id: string) => ({ serverId: "n1", clientId: 1, user: "UNODE", name: `edge.${id}` });
 
 test("a connection shows a host online, once, and its end shows it offline with the reason", async () => {
@@ -127,22 +129,30 @@ test("a host whose edge died is moving, comes back without ever looking offline,
 });
 
 test("a comparison heals a connect and a disconnect that nobody heard", async () => {
-  await presence.compare([connection(9)], new Set(["n1"]));
+  await compare([connection(9)]);
   assert.equal(await shown(), "online");
-  await presence.compare([], new Set(["n1"]));
+  await compare([]);
   assert.equal(await shown(), "offline link_lost");
+});
+
+test("a connection that is noted while the servers are asked is kept", async () => {
+  await presence.compare(async () => {
+    await presence.connected(connection(14));
+    return { listed: [], servers: new Set(["n1"]) };
+  });
+  assert.equal(await shown(), "online");
 });
 
 test("hosts of a server that died are moving, not offline", async () => {
   await presence.connected(connection(10, "dead"));
-  await presence.compare([], new Set(["n1"]));
+  await compare([]);
   assert.equal(await shown(), "online moving");
 });
 
 test("a comparison that changes nothing tells nobody", async () => {
   await presence.connected(connection(11));
   told = 0;
-  await presence.compare([connection(11)], new Set(["n1"]));
+  await compare([connection(11)]);
   assert.equal(told, 0);
 });
 

@@ -22,12 +22,20 @@ export interface FabricConnection {
   name: string;
 }
 
+export interface Listed {
+  listed: FabricConnection[];
+  servers: ReadonlySet<string>;
+}
+
 export interface Presence {
   connected(connection: FabricConnection): Promise<void>;
   disconnected(connection: FabricConnection, reason: string): Promise<void>;
   admitted(publicKey: string, edgeId: string): Promise<void>;
-  /** Makes the rows equal to what all living servers list. `servers` are those that answered. */
-  compare(listed: FabricConnection[], servers: ReadonlySet<string>): Promise<void>;
+  /**
+   * Makes the rows equal to what all living servers list. `list` asks them; `servers` are those that
+   * answered.
+   */
+  compare(list: () => Promise<Listed>): Promise<void>;
   /** Gives up hosts that have been moving for too long. */
   sweep(): Promise<void>;
 }
@@ -125,10 +133,14 @@ export function openPresence({ database, log, changed, holdMs = 300 }: PresenceP
       await lose({ serverId, clientId, reason, serverLost: false });
     },
     admitted: (publicKey, edgeId) => arrive({ publicKey, edgeId }),
-    async compare(listed, servers) {
+    async compare(list) {
+      // Read before the servers are asked: a connection noted after they were is no lost one.
+      const known = await system.rows(store.selectConnections);
+      const { listed, servers } = await list();
+      // No server answering says nothing about hosts.
+      if (servers.size === 0) return;
       const key = (serverId: string, clientId: number) => `${serverId} ${clientId}`;
       const there = new Set(listed.map(({ serverId, clientId }) => key(serverId, clientId)));
-      const known = await system.rows(store.selectConnections);
       const noted = new Set(known.map((row) => key(row.server_id, row.client_id)));
       const isNew = ({ serverId, clientId }: FabricConnection) =>
         !noted.has(key(serverId, clientId));
