@@ -32,7 +32,10 @@ const dialledAtOnce = 16;
 const online = new Set<NatsConnection>();
 const journals: ReturnType<typeof openJournal>[] = [];
 
-/** The statements and settings of the daemon's journal: three commits for a command. */
+/**
+ * The statements and settings of the daemon's journal, each a commit of its own, as a program that
+ * takes no care would write them. The daemon makes two of the three.
+ */
 function openJournal(path: string, outcome: string) {
   const database = new DatabaseSync(path);
   database.exec(`

@@ -2,7 +2,7 @@
 // they happen, and a comparison with what every server lists, for events that got lost.
 import { edgeAdmittedSubject } from "@hawser/host-protocol";
 import { z } from "zod";
-import type { FabricConnection, Listing, Presence } from "../instances/presence.ts";
+import type { FabricConnection, Listed, Presence } from "../instances/presence.ts";
 import type { Log } from "../log.ts";
 import type { Fabric } from "./connection.ts";
 
@@ -17,7 +17,7 @@ const ConnectionEvent = z.object({
   reason: z.string().default(""),
 });
 
-const ConnectionsReply = z.object({
+const Listing = z.object({
   server: z.object({ id: z.string() }),
   data: z.object({
     total: z.number(),
@@ -80,7 +80,7 @@ export function feedPresence(
     await presence.admitted(publicKey, edgeId);
   });
 
-  async function list(): Promise<Listing> {
+  async function list(): Promise<Listed> {
     const listed: FabricConnection[] = [];
     const servers = new Set<string>();
     for (let offset = 0, most = 1; offset < most; offset += pageSize) {
@@ -93,7 +93,7 @@ export function feedPresence(
         },
       );
       for (const reply of replies) {
-        const { server, data } = ConnectionsReply.parse(parse(reply));
+        const { server, data } = Listing.parse(parse(reply));
         servers.add(server.id);
         most = Math.max(most, data.total);
         for (const { cid, authorized_user, name } of data.connections) {
@@ -104,9 +104,7 @@ export function feedPresence(
     return { listed, servers };
   }
 
-  return {
-    compare: () => presence.compare(list),
-  };
+  return { compare: () => presence.compare(list) };
 }
 
 function parse(data: Uint8Array): unknown {

@@ -14,9 +14,13 @@ import type { Caller } from "../dispatch/caller.ts";
 import { OutcomeUnknown, type HandlersFor } from "../dispatch/handler.ts";
 import type { HostAsker } from "../fabric/host-asker.ts";
 import type { NotYet } from "../not-yet.ts";
-import { query, type TenantSql } from "../postgres/statement.ts";
+import { query, type Query } from "../postgres/statement.ts";
 import { sessionListEntry } from "../sessions/listing.ts";
-import { deleteSessionsOfInstance, selectNewestOfInstanceInStatus } from "../sessions/store.ts";
+import {
+  deleteSessionsOfInstance,
+  selectNewestOfInstanceInStatus,
+  type SessionListRow,
+} from "../sessions/store.ts";
 import { revokeHostKeys } from "./host-identity.ts";
 import { issuePairingToken } from "./pairing.ts";
 import * as store from "./store.ts";
@@ -47,7 +51,9 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
   },
 
   async get_instance({ sql }, { instanceId }) {
-    return instanceDetail(sql, parseId("instance", instanceId));
+    const id = parseId("instance", instanceId);
+    if (!id) throw notFound("instance");
+    return instanceDetail(...(await sql.together(...detailQueries(sql.organizationId, id))));
   },
 
   async create_instance({ sql, baseUrl, hosts }, { name }) {
@@ -122,10 +128,14 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
       ),
     async conclude({ sql, hosts }, { instanceId }, _intent, answer) {
       const id = parseId("instance", instanceId)!;
-      sql.afterCommit(() => hosts.instanceChanged(sql.organizationId, instanceId));
       const { facts } = answer as CommandResultOf<"refresh_host_facts">;
-      await sql.rows(noteFacts, sql.organizationId, id, ...factValues(facts));
-      return instanceDetail(sql, id);
+      const [noted, ...read] = await sql.together(
+        query(noteFacts, sql.organizationId, id, ...factValues(facts)),
+        ...detailQueries(sql.organizationId, id),
+      );
+      if (noted.length > 0)
+        sql.afterCommit(() => hosts.instanceChanged(sql.organizationId, instanceId));
+      return instanceDetail(...read);
     },
   },
 
@@ -140,19 +150,20 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
   },
 };
 
-async function instanceDetail(sql: TenantSql, id: string | null): Promise<InstanceDetail> {
-  if (!id) throw notFound("instance");
-  const [[row], active] = await sql.together(
-    query(store.selectInstance, sql.organizationId, id),
-    query(
-      selectNewestOfInstanceInStatus,
-      sql.organizationId,
-      lastId,
-      mostActiveSessionsShown,
-      id,
-      "active",
-    ),
-  );
+type DetailQueries = [Query<store.InstanceDetailRow>, Query<SessionListRow>];
+
+function detailQueries(organizationId: string, id: string): DetailQueries {
+  const listed = [organizationId, lastId, mostActiveSessionsShown, id, "active"];
+  return [
+    query(store.selectInstance, organizationId, id),
+    query(selectNewestOfInstanceInStatus, ...listed),
+  ];
+}
+
+function instanceDetail(
+  [row]: store.InstanceDetailRow[],
+  active: SessionListRow[],
+): InstanceDetail {
   if (!row) throw notFound("instance");
   return {
     ...instanceRecord(row),

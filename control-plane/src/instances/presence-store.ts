@@ -1,5 +1,10 @@
 // The SQL of presence. All of it runs as hawser_system, because a connection event names a key and
 // not an organization.
+//
+// Connections come and go by the thousand at once, so what notes them takes sets. Whoever changes
+// what is known of connections first locks their instances, in the order of ids: so sets never wait
+// for each other in a circle, and what is shown of an instance is decided by one at a time, each
+// seeing what the one before has written.
 import { systemStatement } from "../postgres/statement.ts";
 
 export interface PresenceChange {
@@ -7,83 +12,133 @@ export interface PresenceChange {
   instance_id: string;
 }
 
-/** Nothing when the key is no host's, or was revoked. */
-export const insertConnection = systemStatement<PresenceChange>(
-  "note a host's connection",
+const inOrder = `ORDER BY i.organization_id, i.instance_id FOR NO KEY UPDATE OF i`;
+
+export const lockInstances = systemStatement(
+  "lock instances",
+  `SELECT FROM unnest($1::uuid[], $2::uuid[]) AS named (organization_id, instance_id)
+     JOIN instances i ON i.organization_id = named.organization_id AND i.instance_id = named.instance_id
+    ${inOrder}`,
+);
+
+export const lockInstancesOfKeys = systemStatement(
+  "lock the instances of hosts that come in",
+  `SELECT FROM host_keys k
+     JOIN instances i ON i.organization_id = k.organization_id AND i.instance_id = k.instance_id
+    WHERE k.public_key = ANY ($1::text[])
+    ${inOrder}`,
+);
+
+export const lockInstancesOfConnections = systemStatement(
+  "lock the instances of hosts that went",
+  `SELECT FROM unnest($1::text[], $2::bigint[]) AS lost (server_id, client_id)
+     JOIN host_connections c ON c.server_id = lost.server_id AND c.client_id = lost.client_id
+     JOIN instances i ON i.organization_id = c.organization_id AND i.instance_id = c.instance_id
+    ${inOrder}`,
+);
+
+/** Leaves out keys that are no host's, or were revoked. */
+export const insertConnections = systemStatement(
+  "note hosts' connections",
   `INSERT INTO host_connections (server_id, client_id, public_key, organization_id, instance_id, edge_id)
-   SELECT $1, $2, k.public_key, k.organization_id, k.instance_id, k.edge_id
-     FROM host_keys k WHERE k.public_key = $3 AND k.revoked_at IS NULL
-   ON CONFLICT (server_id, client_id) DO UPDATE SET public_key = excluded.public_key
-   RETURNING organization_id, instance_id`,
+   SELECT DISTINCT ON (come.server_id, come.client_id)
+          come.server_id, come.client_id, k.public_key, k.organization_id, k.instance_id, k.edge_id
+     FROM unnest($1::text[], $2::bigint[], $3::text[]) AS come (server_id, client_id, public_key)
+     JOIN host_keys k ON k.public_key = come.public_key AND k.revoked_at IS NULL
+   ON CONFLICT (server_id, client_id) DO UPDATE SET public_key = excluded.public_key`,
 );
 
 /** Changes only: an instance that is online already is left alone. */
 export const setOnline = systemStatement<PresenceChange>(
-  "show an instance online",
-  `UPDATE instances SET status = 'online', status_reason = NULL, moving_since = NULL, last_seen_at = hawser_now()
-    WHERE organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL
-      AND (status <> 'online' OR status_reason = 'moving')
-   RETURNING organization_id, instance_id`,
-);
-
-export interface LostConnection extends PresenceChange {
-  left: number;
-  stopped: boolean;
-  edge_lost: boolean;
-}
-
-/** Yields how many connections the host has left, and what is known of why this one went. */
-export const deleteConnection = systemStatement<LostConnection>(
-  "forget a host's connection",
-  `WITH gone AS (
-     DELETE FROM host_connections WHERE server_id = $1 AND client_id = $2
-     RETURNING organization_id, instance_id, edge_id)
-   SELECT g.organization_id, g.instance_id,
-          (SELECT count(*) FROM host_connections c
-            WHERE c.organization_id = g.organization_id AND c.instance_id = g.instance_id
-              AND NOT (c.server_id = $1 AND c.client_id = $2)) AS left,
-          coalesce(i.stopped_boot_id = i.boot_id, false) AS stopped,
-          EXISTS (SELECT FROM lost_edges e WHERE e.edge_id = g.edge_id) AS edge_lost
-     FROM gone g
-     JOIN instances i ON i.organization_id = g.organization_id AND i.instance_id = g.instance_id`,
-);
-
-/** Not when a connection has come meanwhile. */
-export const setOffline = systemStatement<PresenceChange>(
-  "show an instance offline",
-  `UPDATE instances i SET status = 'offline', status_reason = $3, moving_since = NULL, last_seen_at = hawser_now()
-    WHERE i.organization_id = $1 AND i.instance_id = $2 AND i.status = 'online'
-      AND NOT EXISTS (SELECT FROM host_connections c
-                       WHERE c.organization_id = i.organization_id AND c.instance_id = i.instance_id)
+  "show instances online",
+  `UPDATE instances i SET status = 'online', status_reason = NULL, moving_since = NULL, last_seen_at = hawser_now()
+     FROM host_keys k
+    WHERE k.public_key = ANY ($1::text[]) AND k.revoked_at IS NULL
+      AND i.organization_id = k.organization_id AND i.instance_id = k.instance_id
+      AND i.deleted_at IS NULL AND (i.status <> 'online' OR i.status_reason = 'moving')
    RETURNING i.organization_id, i.instance_id`,
 );
 
-export const setMoving = systemStatement<PresenceChange>(
-  "show an instance as moving to another edge or server",
-  `UPDATE instances i SET status_reason = 'moving', moving_since = coalesce(i.moving_since, hawser_now())
-    WHERE i.organization_id = $1 AND i.instance_id = $2 AND i.status = 'online'
+export interface LostConnection extends PresenceChange {
+  status: string;
+  status_reason: string;
+}
+
+const stopped = `coalesce(i.stopped_boot_id = i.boot_id, false)`;
+const moves = `(last.moves AND NOT ${stopped})`;
+
+/**
+ * $1 servers, $2 numbers, $3 reasons, $4 whether the server is gone. Changes the instances that have
+ * no connection left: those whose edge or server died are moving, unless their daemon had stopped.
+ */
+export const deleteConnections = systemStatement<LostConnection>(
+  "forget hosts' connections, and show who has none left",
+  `WITH gone AS (
+     DELETE FROM host_connections c
+      USING unnest($1::text[], $2::bigint[], $3::text[], $4::boolean[]) WITH ORDINALITY
+              AS lost (server_id, client_id, reason, server_lost, place)
+      WHERE c.server_id = lost.server_id AND c.client_id = lost.client_id
+     RETURNING c.*, lost.place, lost.reason,
+               lost.server_lost OR EXISTS (SELECT FROM lost_edges e WHERE e.edge_id = c.edge_id) AS moves)
+   UPDATE instances i
+      SET status = CASE WHEN ${moves} THEN i.status ELSE 'offline' END,
+          status_reason = CASE WHEN ${moves} THEN 'moving'
+                               WHEN ${stopped} THEN 'daemon_stopped' ELSE last.reason END,
+          moving_since = CASE WHEN ${moves} THEN coalesce(i.moving_since, hawser_now()) END,
+          last_seen_at = CASE WHEN ${moves} THEN i.last_seen_at ELSE hawser_now() END
+     FROM (SELECT DISTINCT ON (organization_id, instance_id) * FROM gone
+            ORDER BY organization_id, instance_id, place DESC) last
+    WHERE i.organization_id = last.organization_id AND i.instance_id = last.instance_id
+      AND i.status = 'online'
       AND NOT EXISTS (SELECT FROM host_connections c
-                       WHERE c.organization_id = i.organization_id AND c.instance_id = i.instance_id)
+                       WHERE c.organization_id = i.organization_id AND c.instance_id = i.instance_id
+                         -- This statement does not see its own deletions.
+                         AND (c.server_id, c.client_id) NOT IN (SELECT server_id, client_id FROM gone))
+   RETURNING i.organization_id, i.instance_id, i.status, i.status_reason`,
+);
+
+const hasNoConnection = `NOT EXISTS (SELECT FROM host_connections c
+                       WHERE c.organization_id = i.organization_id AND c.instance_id = i.instance_id)`;
+
+/** $1 organizations, $2 instances. */
+export const setMoving = systemStatement<PresenceChange>(
+  "show instances as moving to another edge or server",
+  `UPDATE instances i SET status_reason = 'moving', moving_since = coalesce(i.moving_since, hawser_now())
+     FROM unnest($1::uuid[], $2::uuid[]) AS named (organization_id, instance_id)
+    WHERE i.organization_id = named.organization_id AND i.instance_id = named.instance_id
+      AND i.status = 'online' AND ${hasNoConnection}
    RETURNING i.organization_id, i.instance_id`,
 );
 
 /** Hosts that were looked for long enough. */
 export const giveUpMoving = systemStatement<PresenceChange>(
   "show instances offline that moved for too long",
-  `UPDATE instances i SET status = 'offline', status_reason = 'link_lost', moving_since = NULL
-    WHERE i.moving_since < hawser_now() - interval '15 seconds'
-      AND NOT EXISTS (SELECT FROM host_connections c
-                       WHERE c.organization_id = i.organization_id AND c.instance_id = i.instance_id)
+  `WITH due AS (
+     SELECT i.organization_id, i.instance_id FROM instances i
+      WHERE i.moving_since < hawser_now() - interval '15 seconds' ${inOrder})
+   UPDATE instances i SET status = 'offline', status_reason = 'link_lost', moving_since = NULL
+     FROM due
+    WHERE i.organization_id = due.organization_id AND i.instance_id = due.instance_id
+      AND ${hasNoConnection}
    RETURNING i.organization_id, i.instance_id`,
 );
 
-export const noteEdge = systemStatement(
-  "note the edge a host came in through",
-  // The edge says so as it lets the host in, so the connection may have been noted a moment before.
-  `WITH fresh AS (
-     UPDATE host_connections SET edge_id = $2
-      WHERE public_key = $1 AND connected_at > hawser_now() - interval '5 seconds')
-   UPDATE host_keys SET edge_id = $2 WHERE public_key = $1`,
+/** $1 public keys, $2 edges; of two notices of one host the later counts. */
+export const noteEdges = systemStatement(
+  "note the edges that hosts came in through",
+  // An edge says so as it lets the host in, so the connection may have been noted a moment before.
+  `WITH told AS (
+     SELECT DISTINCT ON (k.public_key) k.public_key, k.organization_id, k.instance_id, listed.edge_id
+       FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS listed (public_key, edge_id, place)
+       JOIN host_keys k ON k.public_key = listed.public_key
+      ORDER BY k.public_key, listed.place DESC),
+   fresh AS (
+     UPDATE host_connections c SET edge_id = told.edge_id FROM told
+      WHERE c.organization_id = told.organization_id AND c.instance_id = told.instance_id
+        AND c.public_key = told.public_key AND c.edge_id IS DISTINCT FROM told.edge_id
+        AND c.connected_at > hawser_now() - interval '5 seconds')
+   UPDATE host_keys k SET edge_id = told.edge_id FROM told
+    WHERE k.public_key = told.public_key AND k.edge_id IS DISTINCT FROM told.edge_id`,
 );
 
 export const loseEdge = systemStatement(
@@ -104,8 +159,7 @@ export const selectStranded = systemStatement<PresenceChange>(
   "find online instances without a connection",
   `SELECT i.organization_id, i.instance_id FROM instances i
     WHERE i.status = 'online' AND i.moving_since IS NULL AND i.deleted_at IS NULL
-      AND NOT EXISTS (SELECT FROM host_connections c
-                       WHERE c.organization_id = i.organization_id AND c.instance_id = i.instance_id)`,
+      AND ${hasNoConnection}`,
 );
 
 /** Yields a row to the node that holds the lease. */

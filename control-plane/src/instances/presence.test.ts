@@ -65,6 +65,8 @@ const connection = (clientId: number, serverId = "n1") => ({
   user: host.key,
   name: "hawserd",
 });
+const compare = (listed: FabricConnection[]) =>
+  presence.compare(() => Promise.resolve({ listed, servers: new Set(["n1"]) }));
 const edge = (id: string) => ({ serverId: "n1", clientId: 1, user: "UNODE", name: `edge.${id}` });
 
 test("a connection shows a host online, once, and its end shows it offline with the reason", async () => {
@@ -126,36 +128,31 @@ test("a host whose edge died is moving, comes back without ever looking offline,
   assert.equal(await shown(), "offline link_lost");
 });
 
-/** What the server n1 lists. */
-const servers = (listed: FabricConnection[]) => () =>
-  Promise.resolve({ listed, servers: new Set(["n1"]) });
-
 test("a comparison heals a connect and a disconnect that nobody heard", async () => {
-  await presence.compare(servers([connection(9)]));
+  await compare([connection(9)]);
   assert.equal(await shown(), "online");
-  await presence.compare(servers([]));
+  await compare([]);
   assert.equal(await shown(), "offline link_lost");
 });
 
-test("a host that connects while the servers list theirs stays online", async () => {
+test("a connection that is noted while the servers are asked is kept", async () => {
   await presence.compare(async () => {
-    const listing = await servers([])();
     await presence.connected(connection(14));
-    return listing;
+    return { listed: [], servers: new Set(["n1"]) };
   });
   assert.equal(await shown(), "online");
 });
 
 test("hosts of a server that died are moving, not offline", async () => {
   await presence.connected(connection(10, "dead"));
-  await presence.compare(servers([]));
+  await compare([]);
   assert.equal(await shown(), "online moving");
 });
 
 test("a comparison that changes nothing tells nobody", async () => {
   await presence.connected(connection(11));
   told = 0;
-  await presence.compare(servers([connection(11)]));
+  await compare([connection(11)]);
   assert.equal(told, 0);
 });
 
@@ -168,4 +165,55 @@ test("a revoked key, or one that is no host's, has no presence", async () => {
   await presence.connected(connection(12));
   await presence.connected({ ...connection(13), user: "UNKNOWN" });
   assert.equal(await shown(), "pairing never_paired");
+});
+
+test("two nodes that take the same hosts' events at once, in any order, agree on who is online", async () => {
+  const other = openPresence({
+    database: service.database,
+    log: openLog("silent"),
+    changed: () => {},
+    holdMs: 0,
+  });
+  const many = await Promise.all(Array.from({ length: 100 }, pairedHost));
+  const all = many.map(({ key }, index) => ({ ...connection(10_000 + index), user: key }));
+  const mixed = all.toSorted(() => Math.random() - 0.5);
+  for (let round = 0; round < 5; round++) {
+    await Promise.all([
+      ...all.map((each) => presence.connected(each)),
+      ...mixed.map((each) => other.admitted(each.user, `e${round}`)),
+      ...mixed.map((each) => other.connected({ ...each, clientId: each.clientId + 10_000 })),
+    ]);
+    await Promise.all([
+      ...mixed.map((each) => presence.disconnected(each, "Read Error")),
+      ...all.map((each) => other.admitted(each.user, "e")),
+      other.sweep(),
+    ]);
+    assert.equal(await countOnline(many), 100, "each has one connection left");
+    await Promise.all(
+      mixed.map((each) =>
+        other.disconnected({ ...each, clientId: each.clientId + 10_000 }, "Read Error"),
+      ),
+    );
+    assert.equal(await countOnline(many), 0);
+  }
+});
+
+async function countOnline(many: (typeof host)[]): Promise<number> {
+  const [row] = await ownerSql<{ count: number }>(
+    service.url,
+    `SELECT count(*)::int FROM instances WHERE instance_id = ANY ($1) AND status = 'online'`,
+    [many.map(({ instanceId }) => instanceId)],
+  );
+  return row!.count;
+}
+
+test("a host that comes and goes at once is shown as the connections are that it has", async () => {
+  for (let round = 0; round < 20; round++) {
+    const [former, next] = [connection(1000 + round), connection(2000 + round)];
+    await presence.connected(former);
+    await Promise.all([presence.disconnected(former, "Read Error"), presence.connected(next)]);
+    assert.equal(await shown(), "online");
+    await presence.disconnected(next, "Read Error");
+    assert.equal(await shown(), "offline link_lost");
+  }
 });

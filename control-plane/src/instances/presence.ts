@@ -1,12 +1,15 @@
 // Which hosts are connected, and why one is not. The fabric's own connect and disconnect events say
 // so, each to one node; heartbeats carry facts, not liveness. A lost event is healed by comparing
-// with what the NATS servers themselves list.
+// with what the NATS servers themselves list. A dead server or edge makes thousands of events at
+// once, so they are written in groups (decision 0019).
 //
 // Guarantee: a row of host_connections is one connection of one server; an instance is shown online
 // while it has one, or for 15 s after its edge or its server died under it.
 import { formatId } from "@hawser/contract";
 import type { Log } from "../log.ts";
 import type { Database } from "../postgres/database.ts";
+import { inGroups } from "../postgres/in-groups.ts";
+import { query } from "../postgres/statement.ts";
 import * as store from "./presence-store.ts";
 
 /** A connection as a NATS server tells of it. */
@@ -19,9 +22,8 @@ export interface FabricConnection {
   name: string;
 }
 
-export interface Listing {
+export interface Listed {
   listed: FabricConnection[];
-  /** Those that answered. */
   servers: ReadonlySet<string>;
 }
 
@@ -29,8 +31,11 @@ export interface Presence {
   connected(connection: FabricConnection): Promise<void>;
   disconnected(connection: FabricConnection, reason: string): Promise<void>;
   admitted(publicKey: string, edgeId: string): Promise<void>;
-  /** Makes the rows equal to what all living servers list. */
-  compare(list: () => Promise<Listing>): Promise<void>;
+  /**
+   * Makes the rows equal to what all living servers list. `list` asks them; `servers` are those that
+   * answered.
+   */
+  compare(list: () => Promise<Listed>): Promise<void>;
   /** Gives up hosts that have been moving for too long. */
   sweep(): Promise<void>;
 }
@@ -44,41 +49,75 @@ interface PresenceParts {
   holdMs?: number;
 }
 
+/** A connection, or an edge's word that one is about to come. */
+interface Arrival {
+  publicKey: string;
+  edgeId?: string;
+  connection?: FabricConnection;
+}
+
+interface Loss extends Pick<FabricConnection, "serverId" | "clientId"> {
+  reason: string;
+  serverLost: boolean;
+}
+
 const edgeName = /^edge\.(.+)$/;
 
 export function openPresence({ database, log, changed, holdMs = 300 }: PresenceParts): Presence {
   const { system } = database;
 
-  function tell(rows: store.PresenceChange[], what: string): void {
-    for (const { organization_id, instance_id } of rows) {
-      const instanceId = formatId("instance", instance_id);
-      log.info({ instanceId, status: what }, "presence");
-      changed(organization_id, instanceId);
+  function tell<Row extends store.PresenceChange>(rows: Row[], what: (row: Row) => string): void {
+    for (const row of rows) {
+      const instanceId = formatId("instance", row.instance_id);
+      log.info({ instanceId, status: what(row) }, "presence");
+      changed(row.organization_id, instanceId);
     }
   }
 
-  async function connected({ serverId, clientId, user }: FabricConnection): Promise<void> {
-    const host = await system.first(store.insertConnection, serverId, clientId, user);
-    if (host)
-      tell(await system.rows(store.setOnline, host.organization_id, host.instance_id), "online");
-  }
+  const arrive = inGroups(async (arrivals: Arrival[]) => {
+    const connections = arrivals.flatMap(({ connection }) => connection ?? []);
+    const edges = arrivals.flatMap(({ publicKey, edgeId }) =>
+      edgeId ? [{ publicKey, edgeId }] : [],
+    );
+    const users = connections.map(({ user }) => user);
+    const [, , , changes] = await system.together(
+      query(store.lockInstancesOfKeys, [...new Set(arrivals.map(({ publicKey }) => publicKey))]),
+      query(
+        store.noteEdges,
+        edges.map(({ publicKey }) => publicKey),
+        edges.map(({ edgeId }) => edgeId),
+      ),
+      query(
+        store.insertConnections,
+        connections.map(({ serverId }) => serverId),
+        connections.map(({ clientId }) => clientId),
+        users,
+      ),
+      query(store.setOnline, users),
+    );
+    tell(changes, () => "online");
+    return arrivals.map(() => undefined);
+  });
 
-  async function lost(
-    serverId: string,
-    clientId: number,
-    reason: string,
-    serverLost: boolean,
-  ): Promise<void> {
-    const gone = await system.first(store.deleteConnection, serverId, clientId);
-    if (!gone || gone.left > 0) return;
-    const host = [gone.organization_id, gone.instance_id];
-    if ((gone.edge_lost || serverLost) && !gone.stopped) {
-      tell(await system.rows(store.setMoving, ...host), "moving");
-    } else {
-      const why = gone.stopped ? "daemon_stopped" : reasonOf(reason);
-      tell(await system.rows(store.setOffline, ...host, why), `offline ${why}`);
-    }
-  }
+  const lose = inGroups(async (losses: Loss[]) => {
+    const named = [losses.map(({ serverId }) => serverId), losses.map(({ clientId }) => clientId)];
+    const [, changes] = await system.together(
+      query(store.lockInstancesOfConnections, ...named),
+      query(
+        store.deleteConnections,
+        ...named,
+        losses.map(({ reason }) => reasonOf(reason)),
+        losses.map(({ serverLost }) => serverLost),
+      ),
+    );
+    tell(changes, ({ status, status_reason: reason }) =>
+      status === "online" ? reason : `${status} ${reason}`,
+    );
+    return losses.map(() => undefined);
+  });
+
+  const connected = (connection: FabricConnection) =>
+    arrive({ publicKey: connection.user, connection });
 
   return {
     connected,
@@ -91,34 +130,41 @@ export function openPresence({ database, log, changed, holdMs = 300 }: PresenceP
       if (!user.startsWith("U")) return;
       // A killed edge takes its own connection down in the same moment; that event must come first.
       await new Promise((resolve) => setTimeout(resolve, holdMs));
-      await lost(serverId, clientId, reason, false);
+      await lose({ serverId, clientId, reason, serverLost: false });
     },
-    async admitted(publicKey, edgeId) {
-      await system.rows(store.noteEdge, publicKey, edgeId);
-    },
+    admitted: (publicKey, edgeId) => arrive({ publicKey, edgeId }),
     async compare(list) {
-      const key = (serverId: string, clientId: number) => `${serverId} ${clientId}`;
-      // Before the servers list theirs: a connection noted meanwhile is missing there for no fault of
-      // its own, and taken for lost it would be shown offline until the next comparison.
+      // Read before the servers are asked: a connection noted after they were is no lost one.
       const known = await system.rows(store.selectConnections);
       const { listed, servers } = await list();
       // No server answering says nothing about hosts.
       if (servers.size === 0) return;
+      const key = (serverId: string, clientId: number) => `${serverId} ${clientId}`;
       const there = new Set(listed.map(({ serverId, clientId }) => key(serverId, clientId)));
       const noted = new Set(known.map((row) => key(row.server_id, row.client_id)));
-      for (const connection of listed) {
-        if (!noted.has(key(connection.serverId, connection.clientId))) await connected(connection);
-      }
-      for (const row of known) {
-        if (there.has(key(row.server_id, row.client_id))) continue;
-        await lost(row.server_id, row.client_id, "", !servers.has(row.server_id));
-      }
-      for (const { organization_id, instance_id } of await system.rows(store.selectStranded)) {
-        tell(await system.rows(store.setMoving, organization_id, instance_id), "moving");
-      }
+      const isNew = ({ serverId, clientId }: FabricConnection) =>
+        !noted.has(key(serverId, clientId));
+      await Promise.all(listed.filter(isNew).map(connected));
+      const gone = known.filter((row) => !there.has(key(row.server_id, row.client_id)));
+      await Promise.all(
+        gone.map(({ server_id: serverId, client_id: clientId }) =>
+          lose({ serverId, clientId, reason: "", serverLost: !servers.has(serverId) }),
+        ),
+      );
+      const stranded = await system.rows(store.selectStranded);
+      if (stranded.length === 0) return;
+      const named = [
+        stranded.map((row) => row.organization_id),
+        stranded.map((row) => row.instance_id),
+      ];
+      const [, moving] = await system.together(
+        query(store.lockInstances, ...named),
+        query(store.setMoving, ...named),
+      );
+      tell(moving, () => "moving");
     },
     async sweep() {
-      tell(await system.rows(store.giveUpMoving), "offline link_lost");
+      tell(await system.rows(store.giveUpMoving), () => "offline link_lost");
     },
   };
 }

@@ -10,24 +10,30 @@ export interface SpeakingHost {
   connections: number;
 }
 
-/** Nothing for an instance that is gone, or that no host is paired with. */
-export const selectHost = systemStatement<SpeakingHost>(
-  "find the host that speaks",
+/** $1 instances. Nothing for one that is gone, or that no host is paired with. */
+export const selectHosts = systemStatement<SpeakingHost>(
+  "find the hosts that speak",
   `SELECT i.organization_id, i.instance_id, i.host_key, i.machine_id,
           (SELECT count(*) FROM host_connections c
             WHERE c.organization_id = i.organization_id AND c.instance_id = i.instance_id) AS connections
      FROM host_keys k
      JOIN instances i ON i.organization_id = k.organization_id AND i.instance_id = k.instance_id
-    WHERE k.instance_id = $1 AND k.revoked_at IS NULL AND i.host_key = k.public_key AND i.deleted_at IS NULL`,
+    WHERE k.instance_id = ANY ($1::uuid[]) AND k.revoked_at IS NULL AND i.host_key = k.public_key AND i.deleted_at IS NULL`,
 );
 
-export const noteHello = systemStatement(
-  "keep what a host's hello says of it",
-  `UPDATE instances
-      SET machine_id = $3, journal_id = $4, boot_id = $5, host = $6, daemon_version = $7, agents = $8,
-          roots = $9, code_hosting_cli = $10, warnings = $11, operations = $12, last_seen_at = hawser_now(), status = 'online',
-          status_reason = NULL, moving_since = NULL
-    WHERE organization_id = $1 AND instance_id = $2`,
+/** $1 is a JSON array of rows, one for each host. */
+export const noteHellos = systemStatement(
+  "keep what hosts' hellos say of them",
+  `UPDATE instances i
+      SET machine_id = said.machine_id, journal_id = said.journal_id, boot_id = said.boot_id,
+          host = said.host, daemon_version = said.daemon_version, agents = said.agents,
+          roots = said.roots, code_hosting_cli = said.code_hosting_cli, warnings = said.warnings,
+          operations = said.operations, last_seen_at = hawser_now(), status = 'online', status_reason = NULL, moving_since = NULL
+     FROM jsonb_to_recordset($1::jsonb) AS said (
+            organization_id uuid, instance_id uuid, machine_id text, journal_id text, boot_id text,
+            host jsonb, daemon_version text, agents jsonb, roots jsonb, code_hosting_cli jsonb,
+            warnings jsonb, operations jsonb)
+    WHERE i.organization_id = said.organization_id AND i.instance_id = said.instance_id`,
 );
 
 export const noteDuplicate = systemStatement(
@@ -36,12 +42,17 @@ export const noteDuplicate = systemStatement(
     WHERE organization_id = $1 AND instance_id = $2 AND status = 'online'`,
 );
 
-export const noteFacts = systemStatement(
+/** Changes only: gives a row when the facts are others than before. */
+export const noteFacts = systemStatement<{ instance_id: string }>(
   "keep the facts a host found",
   `UPDATE instances
       SET host = $3, daemon_version = $4, agents = $5, roots = $6, code_hosting_cli = $7, warnings = $8,
           operations = $9
-    WHERE organization_id = $1 AND instance_id = $2`,
+    WHERE organization_id = $1 AND instance_id = $2
+      AND (host, daemon_version, agents, roots, code_hosting_cli, warnings, operations)
+          IS DISTINCT FROM
+          ($3::jsonb, $4::text, $5::jsonb, $6::jsonb, $7::jsonb, $8::jsonb, $9::jsonb)
+   RETURNING instance_id`,
 );
 
 /** Written at most every five minutes while a host is online. */

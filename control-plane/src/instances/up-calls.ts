@@ -14,8 +14,10 @@ import {
   type UpCall,
 } from "@hawser/host-protocol";
 import type { Database } from "../postgres/database.ts";
+import { inGroups } from "../postgres/in-groups.ts";
 import type { Intake } from "../sessions/intake.ts";
-import { answerHello } from "../sessions/hello.ts";
+import { answerHellos, type SaidHello } from "../sessions/hello.ts";
+import { lockInstances } from "./presence-store.ts";
 import * as store from "./up-call-store.ts";
 
 export interface UpCalls {
@@ -40,26 +42,43 @@ const forget = { forget: true } as const;
 export function openUpCalls({ database, intake, renewToken, changed }: UpCallParts): UpCalls {
   const { system } = database;
 
+  const find = inGroups(async (instanceIds: string[]) => {
+    const rows = await system.rows(store.selectHosts, [...new Set(instanceIds)]);
+    const hosts = new Map(rows.map((row) => [row.instance_id, row]));
+    return instanceIds.map((id) => hosts.get(id));
+  });
+
+  const takeHello = inGroups((said: (SaidHello & { hello: Hello })[]) =>
+    database.systemTransaction(async (tx) => {
+      const sessions = await answerHellos(tx, said);
+      // Of two hellos of one host the later counts.
+      const rows = [
+        ...new Map(said.map((each) => [each.host.instanceId, helloRow(each)])).values(),
+      ];
+      tx.later(
+        lockInstances,
+        rows.map((row) => row.organization_id),
+        rows.map((row) => row.instance_id),
+      );
+      tx.later(store.noteHellos, JSON.stringify(rows));
+      return sessions;
+    }),
+  );
+
   const answers: Record<
     UpCall,
     (host: store.SpeakingHost, shownId: string, message: unknown) => Promise<object>
   > = {
     async hello(host, shownId, message): Promise<HelloReply> {
       const hello = Hello.parse(message);
-      const self = [host.organization_id, host.instance_id];
       // The same key from another machine while the first is still connected: a copied disk.
       const isOtherMachine = host.machine_id !== null && host.machine_id !== hello.machineId;
       if (isOtherMachine && (await hasOtherConnection(host))) {
-        await system.rows(store.noteDuplicate, ...self);
+        await system.rows(store.noteDuplicate, host.organization_id, host.instance_id);
         changed(host.organization_id, shownId);
         return { refused: "duplicate_host" };
       }
-      const identity = [hello.machineId, hello.journalId, hello.bootId];
-      const sessions = await database.systemTransaction(async (tx) => {
-        const compared = await answerHello(tx, tenantHost(host), hello);
-        tx.later(store.noteHello, ...self, ...identity, ...factValues(hello.facts));
-        return compared;
-      });
+      const sessions = await takeHello({ host: tenantHost(host), hello });
       changed(host.organization_id, shownId);
       return { heartbeatSeconds, reconnectJitterSeconds, sessions };
     },
@@ -89,7 +108,7 @@ export function openUpCalls({ database, intake, renewToken, changed }: UpCallPar
     let { connections } = host;
     for (let waitedMs = 0; connections === 1 && waitedMs < ownEventMs; waitedMs += 100) {
       await new Promise((resolve) => setTimeout(resolve, 100));
-      connections = (await system.first(store.selectHost, host.instance_id))?.connections ?? 0;
+      connections = (await find(host.instance_id))?.connections ?? 0;
       // Answered now, a host that has left already would be shown online.
       if (connections === 0) throw new Error("The connection that said hello is gone.");
     }
@@ -99,7 +118,7 @@ export function openUpCalls({ database, intake, renewToken, changed }: UpCallPar
   return {
     async answer(instanceId, call, message) {
       const id = parseId("instance", instanceId);
-      const host = id && (await system.first(store.selectHost, id));
+      const host = id && (await find(id));
       return host ? answers[call](host, instanceId, message) : forget;
     },
   };
@@ -110,12 +129,34 @@ function tenantHost({ organization_id, instance_id }: store.SpeakingHost) {
 }
 
 /** What an older daemon does not tell is empty. */
+function factColumns(facts: HostFacts) {
+  const { warnings = [], operations = [] } = facts;
+  return {
+    host: facts.host,
+    daemon_version: facts.daemonVersion,
+    agents: facts.agents.map((agent) => ({ problems: [], ...agent })),
+    roots: facts.roots,
+    code_hosting_cli: facts.codeHostingCli,
+    warnings,
+    operations,
+  };
+}
+
+function helloRow({ host, hello }: SaidHello & { hello: Hello }) {
+  const { machineId, journalId, bootId, facts } = hello;
+  return {
+    organization_id: host.organizationId,
+    instance_id: host.instanceId,
+    machine_id: machineId,
+    journal_id: journalId,
+    boot_id: bootId,
+    ...factColumns(facts),
+  };
+}
+
 export function factValues(facts: HostFacts): unknown[] {
-  const { host, daemonVersion, roots, codeHostingCli, warnings = [], operations = [] } = facts;
-  const agents = facts.agents.map((agent) => ({ problems: [], ...agent }));
   // Arrays go as JSON text: the column is jsonb, and a bare array would be sent as SQL's own.
-  const [agentsText, rootsText, ...rest] = [agents, roots, warnings, operations].map((list) =>
-    JSON.stringify(list),
+  return Object.values(factColumns(facts)).map((value) =>
+    Array.isArray(value) ? JSON.stringify(value) : value,
   );
-  return [host, daemonVersion, agentsText, rootsText, codeHostingCli, ...rest];
 }

@@ -173,7 +173,13 @@ function toWire(value: unknown): string | Buffer | null {
   return `${value as number | boolean | bigint}`;
 }
 
+const special = /["\\]/;
+
+/** Groups of reports and of hosts come as arrays of hundreds, so nothing is done to an item without need. */
 function arrayLiteral(items: unknown[]): string {
-  const quoted = items.map((item) => `"${String(item).replace(/["\\]/g, "\\$&")}"`);
+  const quoted = items.map((item) => {
+    const text = String(item);
+    return special.test(text) ? `"${text.replace(/["\\]/g, "\\$&")}"` : `"${text}"`;
+  });
   return `{${quoted.join(",")}}`;
 }

@@ -34,6 +34,12 @@ export interface Query<Row> {
   values: unknown[];
 }
 
+export interface SystemQuery<Row> extends Query<Row> {
+  statement: SystemStatement<Row>;
+}
+
+export function query<Row>(statement: SystemStatement<Row>, ...values: unknown[]): SystemQuery<Row>;
+export function query<Row>(statement: Statement<Row>, ...values: unknown[]): Query<Row>;
 export function query<Row>(statement: Statement<Row>, ...values: unknown[]): Query<Row> {
   return { statement, values };
 }
@@ -42,6 +48,10 @@ export function query<Row>(statement: Statement<Row>, ...values: unknown[]): Que
 export interface SystemSql {
   rows<Row>(statement: SystemStatement<Row>, ...values: unknown[]): Promise<Row[]>;
   first<Row>(statement: SystemStatement<Row>, ...values: unknown[]): Promise<Row | undefined>;
+  /** Several statements in one round trip, and in one transaction. */
+  together<Rows extends unknown[]>(
+    ...queries: { [Index in keyof Rows]: SystemQuery<Rows[Index]> }
+  ): Promise<{ [Index in keyof Rows]: Rows[Index][] }>;
 }
 
 /** Something that runs any statement: a tenant's reads, or a transaction of one. */

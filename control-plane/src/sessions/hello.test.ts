@@ -6,7 +6,7 @@ import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
 import { openLog } from "../log.ts";
 import type { ReportingHost } from "./apply-reports.ts";
-import { answerHello } from "./hello.ts";
+import { answerHellos, type SaidHello } from "./hello.ts";
 import { openIntake } from "./intake.ts";
 
 let service: ServiceDatabase;
@@ -68,9 +68,43 @@ test("another journal that claims more than is applied does not become the log's
   assert.equal(await journalOf(sessionId), "j1");
 });
 
-function hello(host: ReportingHost, journalId: string, lastSeq: number, ...sessionIds: string[]) {
+test("hosts that say hello together are each told of their own sessions", async () => {
+  const one = await addSession({ appliedSeq: 7, journalId: "j1" });
+  const two = await addSession({ appliedSeq: 4, journalId: "j2" });
+  const none = await addSession({});
+  const said = (host: ReportingHost, journalId: string, ...ids: string[]) => ({
+    host,
+    hello: { journalId, sessions: ids.map((sessionId) => ({ sessionId, lastSeq: 0 })) },
+  });
+  assert.deepEqual(
+    await helloTogether([
+      said(one.host, "j1", one.sessionId, two.sessionId),
+      said(none.host, "j3"),
+      said(two.host, "j4", two.sessionId),
+    ]),
+    [
+      [{ sessionId: one.sessionId, appliedSeq: 7 }],
+      [],
+      [{ sessionId: two.sessionId, appliedSeq: 4 }],
+    ],
+  );
+  assert.equal(await journalOf(one.sessionId), "j1");
+  assert.equal(await journalOf(two.sessionId), "j4");
+});
+
+async function hello(
+  host: ReportingHost,
+  journalId: string,
+  lastSeq: number,
+  ...sessionIds: string[]
+) {
   const sessions = sessionIds.map((sessionId) => ({ sessionId, lastSeq }));
-  return service.database.systemTransaction((tx) => answerHello(tx, host, { journalId, sessions }));
+  const [reply] = await helloTogether([{ host, hello: { journalId, sessions } }]);
+  return reply;
+}
+
+function helloTogether(said: SaidHello[]) {
+  return service.database.systemTransaction((tx) => answerHellos(tx, said));
 }
 
 async function journalOf(sessionId: string): Promise<string | null> {

@@ -10,41 +10,62 @@ import { parseId } from "@hawser/contract";
 import type { Hello } from "@hawser/host-protocol";
 import type { SystemTransaction } from "../postgres/database.ts";
 import type { ReportingHost } from "./apply-reports.ts";
-import { lockSessions, setJournal } from "./log-store.ts";
+import { lockSessions, setJournals } from "./log-store.ts";
+
+export interface SaidHello {
+  host: ReportingHost;
+  hello: Pick<Hello, "journalId" | "sessions">;
+}
 
 /**
- * The `sessions` of the reply: each session of the host's own that the hello names. One that is not
- * in it is unknown or deleted. Call it before the transaction writes the instance's row: whoever
+ * The `sessions` of the reply to each hello: those of the host's own that it names. One that is not
+ * in it is unknown or deleted. Call it before the transaction writes the instances' rows: whoever
  * changes a session's status locks the session first and the instance after.
  */
-export async function answerHello(
+export async function answerHellos(
   tx: SystemTransaction,
-  host: ReportingHost,
-  hello: Pick<Hello, "journalId" | "sessions">,
-): Promise<{ sessionId: string; appliedSeq: number }[]> {
-  const named = hello.sessions.flatMap(({ sessionId: shownId, lastSeq }) => {
-    const sessionId = parseId("session", shownId);
-    return sessionId ? [{ shownId, sessionId, lastSeq }] : [];
-  });
-  if (named.length === 0) return [];
+  said: readonly SaidHello[],
+): Promise<{ sessionId: string; appliedSeq: number }[][]> {
+  const named = said.flatMap(({ host, hello }, index) =>
+    hello.sessions.flatMap(({ sessionId: shownId, lastSeq }) => {
+      const sessionId = parseId("session", shownId);
+      const { journalId } = hello;
+      return sessionId ? [{ index, host, journalId, shownId, sessionId, lastSeq }] : [];
+    }),
+  );
+  const replies = said.map(() => [] as { sessionId: string; appliedSeq: number }[]);
+  if (named.length === 0) return replies;
   const rows = await tx.rows(
     lockSessions,
-    named.map(() => host.organizationId),
-    named.map(() => host.instanceId),
+    named.map(({ host }) => host.organizationId),
+    named.map(({ host }) => host.instanceId),
     named.map(({ sessionId }) => sessionId),
   );
-  const known = rows.map((row) => ({ ...row, ...named[row.place - 1]! }));
+  const known = rows
+    .toSorted((a, b) => a.place - b.place)
+    .map(({ place, journal_id: formerId, applied_seq: appliedSeq }) => ({
+      ...named[place - 1]!,
+      formerId,
+      appliedSeq,
+    }));
+  for (const { index, shownId, appliedSeq } of known) {
+    replies[index]!.push({ sessionId: shownId, appliedSeq });
+  }
   // Another journal that claims entries beyond what is applied is not taken at its word: it may have
   // counted from nothing. It becomes the log's own by reporting a `journal_reset` in its place.
   const taken = known.filter(
-    ({ journal_id: journalId, applied_seq: appliedSeq, lastSeq }) =>
-      journalId !== hello.journalId &&
+    ({ journalId, formerId, appliedSeq, lastSeq }) =>
+      formerId !== journalId &&
       // Nothing applied means nothing to continue: whoever speaks now begins the log.
-      (journalId === null || appliedSeq === 0 || lastSeq <= appliedSeq),
+      (formerId === null || appliedSeq === 0 || lastSeq <= appliedSeq),
   );
   if (taken.length > 0) {
-    const sessionIds = taken.map(({ sessionId }) => sessionId);
-    tx.later(setJournal, host.organizationId, sessionIds, hello.journalId);
+    tx.later(
+      setJournals,
+      taken.map(({ host }) => host.organizationId),
+      taken.map(({ sessionId }) => sessionId),
+      taken.map(({ journalId }) => journalId),
+    );
   }
-  return known.map((row) => ({ sessionId: row.shownId, appliedSeq: row.applied_seq }));
+  return replies;
 }

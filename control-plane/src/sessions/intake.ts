@@ -26,8 +26,10 @@ export interface IntakeOptions {
   /** Told after the commit, with stored ids. */
   onApplied: (sessionId: string, organizationId: string, appliedSeq: number) => void;
   log: Log;
-  /** A group is written when it has so many entries, or has waited so long. */
+  /** The most entries of a group, give or take a report. */
   maxEntries?: number;
+  /** A group is written when it has so many entries, or has waited so long. */
+  enoughEntries?: number;
   maxWaitMs?: number;
 }
 
@@ -62,10 +64,12 @@ interface Waiting extends ReadReport {
 
 function openLane(options: IntakeOptions): Intake {
   const { database, onApplied, log, maxEntries = 500, maxWaitMs = 10 } = options;
+  const { enoughEntries = maxEntries / 4 } = options;
   let queue: Waiting[] = [];
   let queuedEntries = 0;
   let queuedSize = 0;
   let timer: NodeJS.Timeout | undefined;
+  let soon: NodeJS.Immediate | undefined;
   /** What waits has waited long enough, and is written next. */
   let due = false;
   let writing: Promise<void> | undefined;
@@ -74,6 +78,7 @@ function openLane(options: IntakeOptions): Intake {
   const apart = new Set<string>();
 
   function write(): void {
+    soon = undefined;
     due = true;
     if (!writing && queue.length > 0) writing = writeGroups();
   }
@@ -161,7 +166,8 @@ function openLane(options: IntakeOptions): Intake {
         queue.push({ ...read, answer });
         queuedEntries += read.entryCount;
         queuedSize += read.size;
-        if (queuedEntries >= maxEntries) write();
+        // Hosts that were answered together speak again together: the rest of them is at the door.
+        if (queuedEntries >= enoughEntries) soon ??= setImmediate(write);
         else timer ??= setTimeout(write, maxWaitMs);
       });
     },

@@ -52,9 +52,13 @@ export const moveApplied = systemStatement(
     WHERE s.organization_id = moved.organization_id AND s.session_id = moved.session_id`,
 );
 
-/** $1 the organization, $2 its sessions, $3 the journal. */
-export const setJournal = systemStatement(
-  "note the journal that sessions' logs go on from",
-  `UPDATE sessions SET journal_id = $3
-    WHERE organization_id = $1 AND session_id = ANY ($2::uuid[])`,
+/** $1 organizations, $2 sessions, $3 journals; of two that say hello at once the later counts. */
+export const setJournals = systemStatement(
+  "note the journals that sessions' logs go on from",
+  `UPDATE sessions s SET journal_id = said.journal_id
+     FROM (SELECT DISTINCT ON (session_id) *
+             FROM unnest($1::uuid[], $2::uuid[], $3::text[]) WITH ORDINALITY
+               AS listed (organization_id, session_id, journal_id, place)
+            ORDER BY session_id, place DESC) said
+    WHERE s.organization_id = said.organization_id AND s.session_id = said.session_id`,
 );

@@ -43,7 +43,7 @@ export function openCommands(options: CommandOptions, commands = catalogue): Ans
   const { journal, log } = options;
   const running = new Map<string, Promise<Answer>>();
   /** Ended, but the journal could not be written: told only once it is. */
-  const unwritten = new Map<string, CommandOutcome>();
+  const unwritten = new Map<string, () => CommandOutcome>();
 
   async function carryOut(commandId: string, body: CommandBody): Promise<Answer> {
     const name = knownName(body.command);
@@ -54,7 +54,7 @@ export function openCommands(options: CommandOptions, commands = catalogue): Ans
     if (begun.state === "done") return answer(commandId, name, begun.outcome);
     const remainingMs = Date.parse(body.deadlineAt) - options.now();
     const objection = object(body, name, remainingMs, begun.state === "unfinished");
-    if (objection) return finish(commandId, name, objection);
+    if (objection) return finish(commandId, name, () => objection);
     return finish(commandId, name, await run(name!, body.payload, remainingMs));
   }
 
@@ -62,7 +62,9 @@ export function openCommands(options: CommandOptions, commands = catalogue): Ans
   async function look(commandId: string, name: HostCommand, body: CommandBody): Promise<Answer> {
     const remainingMs = Date.parse(body.deadlineAt) - options.now();
     const objection = object(body, name, remainingMs, false);
-    return answer(commandId, name, objection ?? (await run(name, body.payload, remainingMs)));
+    if (objection) return answer(commandId, name, objection);
+    const outcome = await run(name, body.payload, remainingMs);
+    return answer(commandId, name, outcome());
   }
 
   /** Why a command that is genuine and not done yet must not be carried out. */
@@ -98,25 +100,31 @@ export function openCommands(options: CommandOptions, commands = catalogue): Ans
     name: HostCommand,
     payload: CommandBody["payload"],
     remainingMs: number,
-  ): Promise<CommandOutcome> {
+  ): Promise<() => CommandOutcome> {
     const signal = AbortSignal.timeout(remainingMs);
     try {
       const command = commands[name] as Command<HostCommand>;
-      return { result: await command.run(payload as never, { ...options, signal }) };
+      const ended = await command.run(payload as never, { ...options, signal });
+      return () => ({ result: typeof ended === "function" ? ended() : ended });
     } catch (error) {
-      if (error instanceof CommandRefusal) return refuse(error.code, error.message);
+      if (error instanceof CommandRefusal) return () => refuse(error.code, error.message);
       log.warn("a command failed", { command: name, error: describe(error) });
-      return refuse("failed", `The host could not do this: ${describe(error)}`);
+      const refusal = refuse("failed", `The host could not do this: ${describe(error)}`);
+      return () => refusal;
     }
   }
 
   function finish(
     commandId: string,
     name: HostCommand | undefined,
-    outcome: CommandOutcome,
+    end: () => CommandOutcome,
   ): Answer {
-    unwritten.set(commandId, outcome);
-    journal.commands.finish(commandId, outcome);
+    unwritten.set(commandId, end);
+    const outcome = journal.atOnce(() => {
+      const ended = end();
+      journal.commands.finish(commandId, ended);
+      return ended;
+    });
     unwritten.delete(commandId);
     return answer(commandId, name, outcome);
   }

@@ -31,13 +31,16 @@ export class CommandRefusal extends Error {
   }
 }
 
+/**
+ * How a command ended. As a function it is called in the transaction that keeps the outcome, so that
+ * what it writes to the journal costs no commit of its own; a caller waits for each.
+ */
+export type Ended<Name extends HostCommand> = CommandResultOf<Name> | (() => CommandResultOf<Name>);
+
 export interface Command<Name extends HostCommand> {
   /** Doing it twice is the same as doing it once. What only reads is. */
   repeatable: boolean;
   /** The daemon stops after the answer. */
   endsHost: boolean;
-  run: (
-    payload: PayloadOf<Name>,
-    context: CommandContext,
-  ) => CommandResultOf<Name> | Promise<CommandResultOf<Name>>;
+  run: (payload: PayloadOf<Name>, context: CommandContext) => Ended<Name> | Promise<Ended<Name>>;
 }

@@ -4,8 +4,8 @@ import type { Command } from "./command.ts";
 export const refreshHostFacts: Command<"refresh_host_facts"> = {
   repeatable: true,
   endsHost: false,
-  run: async (_payload, { journal, refreshFacts }) => ({
-    runs: journal.count("refresh_host_facts"),
-    facts: await refreshFacts(),
-  }),
+  async run(_payload, { journal, refreshFacts }) {
+    const facts = await refreshFacts();
+    return () => ({ runs: journal.count("refresh_host_facts"), facts });
+  },
 };

@@ -90,8 +90,12 @@ export function openDatabase(path: string, flush: boolean): DatabaseSync {
 const sqliteBusy = 5;
 const sqliteFull = 13;
 
-/** Runs the function in one transaction: all of it is on disk when this returns, or none. */
+/**
+ * Runs the function in one transaction: all of it is on disk when this returns, or none. Inside
+ * another it is a part of that one.
+ */
 export function transact<Result>(database: DatabaseSync, work: () => Result): Result {
+  if (database.isTransaction) return work();
   try {
     database.exec("BEGIN IMMEDIATE");
     const result = work();

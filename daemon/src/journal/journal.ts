@@ -17,6 +17,8 @@ export interface Journal {
   log: SessionLog;
   /** Counts one more, and gives the new count. */
   count(name: string): number;
+  /** Everything written by the function is one commit. */
+  atOnce<Result>(work: () => Result): Result;
   /** Drops what has been kept long enough. */
   clean(): void;
   close(): void;
@@ -58,6 +60,7 @@ export function openJournal(path: string, options: JournalOptions = {}): Journal
     commands,
     log,
     count: (name) => transact(database, () => counter.get(name)!["value"] as number),
+    atOnce: (work) => transact(database, work),
     clean() {
       commands.dropFinished(now() - commandsKeptMs);
       log.dropApplied(now() - appliedKeptMs);
