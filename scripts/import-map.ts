@@ -46,6 +46,12 @@ const map: Record<string, Row> = {
     node: true,
     reason: "the control plane is what runs in production; it knows the contract and no test part",
   },
+  deploy: {
+    workspaces: ["daemon", "host-protocol"],
+    packages: "listed",
+    node: true,
+    reason: "deploy makes what is installed on hosts out of the daemon, and knows no other part",
+  },
   testkit: {
     workspaces: "all",
     packages: "listed",

@@ -4,11 +4,9 @@ import { readFileSync } from "node:fs";
 import { arch, hostname, release, type } from "node:os";
 import { AgentKind } from "@hawser/contract";
 import type { HostFacts } from "@hawser/host-protocol";
-import manifest from "../package.json" with { type: "json" };
 import { describe, type Log } from "./log.ts";
 import type { Operations } from "./operations.ts";
-
-export const daemonVersion = manifest.version;
+import { daemonVersion } from "./release.ts";
 
 /** One part's look at the machine. Warnings of all looks are put together. */
 export type Look = () => Promise<

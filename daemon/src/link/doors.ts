@@ -9,7 +9,7 @@ import {
   makeRenewRequest,
   type Nkey,
 } from "@hawser/host-protocol";
-import { daemonVersion } from "../facts.ts";
+import { daemonVersion } from "../release.ts";
 import type { State } from "../state/state.ts";
 import { Forgotten } from "./forgotten.ts";
 import type { ServerClock } from "./server-clock.ts";

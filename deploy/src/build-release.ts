@@ -1,0 +1,142 @@
+// One release of the daemon: the daemon as one JavaScript file, the Node that runs it, the manifest
+// that names both, its signature, and the installer. A control plane serves the directory as it is.
+//
+// The keys that the daemon and the installer trust are baked into both, so that whoever has installed
+// it once takes later versions only from the same publisher.
+import { createHash } from "node:crypto";
+import {
+  constants,
+  copyFileSync,
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { fileURLToPath } from "node:url";
+import { createGzip } from "node:zlib";
+import { daemonVersion } from "@hawser/daemon/release.ts";
+import { Platform, signManifest, type DaemonManifest } from "@hawser/host-protocol";
+import { build } from "esbuild";
+import type { ReleaseKeys } from "./release-keys.ts";
+
+export interface ReleaseOptions {
+  /** Made if it is missing; files of other versions in it are left. */
+  out: string;
+  keys: ReleaseKeys;
+  /** The daemon's own, unless another is given. */
+  version?: string;
+  publishedAt?: Date;
+  /** Until when the release may be installed; 90 days unless given. */
+  expiresAt?: Date;
+}
+
+type PublishedFile = { file: string; sha256: string; size: number };
+
+const goodForMs = 90 * 86_400_000;
+const repository = fileURLToPath(new URL("../..", import.meta.url));
+const cache = join(repository, "node_modules/.cache/hawser-release");
+
+export async function buildRelease(options: ReleaseOptions): Promise<DaemonManifest> {
+  const { out, keys } = options;
+  const version = options.version ?? daemonVersion;
+  const publishedAt = options.publishedAt ?? new Date();
+  const expiresAt = options.expiresAt ?? new Date(publishedAt.getTime() + goodForMs);
+  mkdirSync(out, { recursive: true });
+  const trustedKeys = keys.keys.map(({ publicKey }) => publicKey);
+  const daemon = await bundleDaemon(out, version, trustedKeys);
+  const platforms: DaemonManifest["platforms"] = {};
+  for (const platform of Platform.options) {
+    const node = await packNode(out, platform);
+    if (node) platforms[platform] = { daemon, node };
+  }
+  const manifest: DaemonManifest = {
+    type: "hawser daemon",
+    version,
+    publishedAt: publishedAt.toISOString(),
+    expiresAt: expiresAt.toISOString(),
+    platforms,
+  };
+  // The installer reads it line by line, so the layout is part of the format.
+  const text = `${JSON.stringify(manifest, undefined, 2)}\n`;
+  const installer = readFileSync(new URL("../install.sh", import.meta.url), "utf8");
+  const [first = "", second = ""] = trustedKeys;
+  writeFileSync(
+    join(out, "install.sh"),
+    installer.replace("{{key 1}}", first).replace("{{key 2}}", second),
+  );
+  // Whoever downloads meanwhile sees a signature that does not fit, and tries again.
+  replace(join(out, "daemon.json.sig"), signManifest(keys.keys[0].privateKey, text));
+  replace(join(out, "daemon.json"), text);
+  return manifest;
+}
+
+async function bundleDaemon(
+  out: string,
+  version: string,
+  trustedKeys: readonly string[],
+): Promise<PublishedFile> {
+  const file = `hawserd-${version}.mjs`;
+  await build({
+    absWorkingDir: repository,
+    entryPoints: [fileURLToPath(import.meta.resolve("@hawser/daemon/main.ts"))],
+    outfile: join(out, file),
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node24",
+    logLevel: "error",
+    define: { hawserRelease: JSON.stringify({ version, trustedKeys }) },
+    // Packages of the older kind call require, which a module does not have.
+    banner: {
+      js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
+    },
+  });
+  return describe(out, file);
+}
+
+/** Node's own executable from npm; nothing when this machine has none for the platform. */
+async function packNode(out: string, platform: Platform) {
+  const require = createRequire(import.meta.url);
+  let manifestPath: string;
+  try {
+    manifestPath = require.resolve(`node-${platform}/package.json`);
+  } catch {
+    return undefined;
+  }
+  const { version } = JSON.parse(readFileSync(manifestPath, "utf8")) as { version: string };
+  const executable = join(dirname(manifestPath), "bin/node");
+  const packed = join(cache, `${await hashFile(executable)}.gz`);
+  // Packing 120 MB takes seconds, and the same bytes are packed for every release.
+  if (!existsSync(packed)) {
+    mkdirSync(cache, { recursive: true });
+    const next = `${packed}.${process.pid}`;
+    await pipeline(createReadStream(executable), createGzip(), createWriteStream(next));
+    renameSync(next, packed);
+  }
+  const file = `node-${version}-${platform}.gz`;
+  copyFileSync(packed, join(out, file), constants.COPYFILE_FICLONE);
+  return { version, ...(await describe(out, file)) };
+}
+
+async function describe(out: string, file: string): Promise<PublishedFile> {
+  const path = join(out, file);
+  return { file, sha256: await hashFile(path), size: statSync(path).size };
+}
+
+async function hashFile(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash);
+  return hash.digest("hex");
+}
+
+function replace(path: string, content: string | Buffer): void {
+  writeFileSync(`${path}.next`, content);
+  renameSync(`${path}.next`, path);
+}

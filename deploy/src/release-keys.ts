@@ -1,0 +1,31 @@
+// The two pairs of keys that releases are trusted by. Releases are signed with the first; the second
+// is there so that a lost or stolen first one can be replaced, and its private half belongs offline.
+import { readFileSync, writeFileSync } from "node:fs";
+import { makeSigningKey } from "@hawser/host-protocol";
+import { z } from "zod";
+
+const key = z.string().regex(/^[A-Za-z0-9+/]{43}=$/);
+const ReleaseKeys = z.strictObject({
+  keys: z.tuple([
+    z.strictObject({ publicKey: key, privateKey: key }),
+    z.strictObject({ publicKey: key, privateKey: key.optional() }),
+  ]),
+});
+export type ReleaseKeys = z.infer<typeof ReleaseKeys>;
+
+export function makeReleaseKeys(): ReleaseKeys {
+  return { keys: [makeSigningKey(), makeSigningKey()] };
+}
+
+/** Never over a file that exists: whoever has the old daemons could update none of them again. */
+export function writeReleaseKeys(file: string, keys: ReleaseKeys): void {
+  writeFileSync(file, `${JSON.stringify(keys, undefined, 2)}\n`, { mode: 0o600, flag: "wx" });
+}
+
+export function readReleaseKeys(file: string): ReleaseKeys {
+  const parsed = ReleaseKeys.safeParse(JSON.parse(readFileSync(file, "utf8")));
+  if (!parsed.success) {
+    throw new Error(`${file} does not hold two pairs of keys. Make them with --make-keys ${file}.`);
+  }
+  return parsed.data;
+}

@@ -1,0 +1,31 @@
+// Releases of the daemon for tests: built as they are published, into a directory that a node serves
+// (HAWSER_RELEASES), and gone with it.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buildRelease, type ReleaseOptions } from "@hawser/deploy/build-release.ts";
+import { makeReleaseKeys, type ReleaseKeys } from "@hawser/deploy/release-keys.ts";
+
+type Published = Awaited<ReturnType<typeof buildRelease>>;
+
+export interface Releases extends Disposable {
+  directory: string;
+  keys: ReleaseKeys;
+  /** Publishes a version in place of the one before, signed with the first key unless others are given. */
+  publish: (options?: Partial<ReleaseOptions>) => Promise<Published>;
+}
+
+/** With one release in it already: the daemon as it is, under its own version. */
+export async function openReleases(options: Partial<ReleaseOptions> = {}): Promise<Releases> {
+  const directory = mkdtempSync(join(tmpdir(), "hawser-releases-"));
+  const keys = makeReleaseKeys();
+  const publish: Releases["publish"] = (more) =>
+    buildRelease({ out: directory, keys, ...options, ...more });
+  await publish();
+  return {
+    directory,
+    keys,
+    publish,
+    [Symbol.dispose]: () => rmSync(directory, { recursive: true, force: true }),
+  };
+}
