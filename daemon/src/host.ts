@@ -18,7 +18,7 @@ import { describe, silentLog, type Log } from "./log.ts";
 import { openOperations } from "./operations.ts";
 import { openPolicy } from "./policy/policy.ts";
 import { startReports } from "./reports/send-reports.ts";
-import { StateError, type State } from "./state/state.ts";
+import { NotPaired, type State } from "./state/state.ts";
 
 export interface HostOptions {
   /** Paired already. */
@@ -50,16 +50,12 @@ export interface Host {
 
 const cleanEveryMs = 3600_000;
 
-/** Throws StateError when the host is not paired, and JournalInUse when it runs already. */
+/** Throws NotPaired when the host is not paired, and JournalInUse when it runs already. */
 export function startHost(options: HostOptions): Host {
   const { state } = options;
   const log = options.log ?? silentLog;
   const credentials = state.readCredentials();
-  if (!credentials) {
-    throw new StateError(
-      "This host is not paired. Run: hawserd pair --server <address> --token <pairing token>",
-    );
-  }
+  if (!credentials) throw new NotPaired();
   const { instanceId, serverUrl, commandKey } = credentials;
   const bootId = randomUUID();
   const clock = openServerClock(options.clock);

@@ -119,7 +119,7 @@ test("a daemon that is told to forget leaves with 0 and is not paired any more",
   const [code] = (await once(daemon.child, "exit")) as [number];
   assert.equal(code, 0);
   assert.equal(openState(state).readCredentials(), undefined);
-  assert.equal(call("run", "--state", state).status, 1);
+  assert.equal(call("run", "--state", state).status, 3);
 });
 
 test("the daemon listens on nothing (T23)", async (t) => {
@@ -164,7 +164,7 @@ test("what makes no sense is answered with how to do it", async (t) => {
     [["dance"], 2, /There is no command "dance"/],
     [["pair", "--state", state], 2, /pair needs --server and --token/],
     [["run", "--nonsense"], 2, /Unknown option/],
-    [["run", "--state", join(state, "empty")], 1, /This host is not paired/],
+    [["run", "--state", join(state, "empty")], 3, /This host is not paired/],
     [["pair", "--server", "http://hawser.example", "--token", "x", "--state", state], 1, /https/],
     [["pair", "--server", "http://127.0.0.1:9", "--token", "x", "--state", state], 1, /reached/],
   ];

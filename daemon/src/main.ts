@@ -1,123 +1,80 @@
 #!/usr/bin/env node
-// The daemon's command line. `pair` ties this host to a control plane, once; `run` keeps it linked
-// until it is stopped; `status` says how it stands. The daemon listens on nothing.
+// The daemon's command line: reads the arguments and calls one of the commands in command-line/. The
+// daemon listens on nothing, so these share the state directory with it and nothing else.
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { startHost } from "./host.ts";
+import { CommandFailed, UsageError, type CommandLine } from "./command-line/command.ts";
+import { doctor } from "./command-line/doctor.ts";
+import { logs } from "./command-line/logs.ts";
+import { pair } from "./command-line/pair.ts";
+import { roots } from "./command-line/roots.ts";
+import { run } from "./command-line/run.ts";
+import { setup } from "./command-line/setup.ts";
+import { status } from "./command-line/status.ts";
+import { uninstall } from "./command-line/uninstall.ts";
 import { JournalInUse } from "./journal/journal.ts";
-import { DoorError, pairHost } from "./link/doors.ts";
-import { openLog } from "./log.ts";
-import { StateError, openState, type State } from "./state/state.ts";
+import { DoorError } from "./link/doors.ts";
+import { daemonVersion } from "./release.ts";
+import { NotPaired, StateError, openState } from "./state/state.ts";
+
+const commands: Record<string, CommandLine> = {
+  status,
+  doctor,
+  roots,
+  logs,
+  pair,
+  run,
+  setup,
+  uninstall,
+};
 
 const usage = `Usage:
-  hawserd pair --server <address> --token <pairing token> [--state <directory>]
-  hawserd run [--state <directory>]
-  hawserd status [--state <directory>]
+${Object.values(commands)
+  .map((command) => `  hawserd ${command.usage}`)
+  .join("\n")}
+  hawserd --version
 
-The state directory is ~/.hawser unless another is given.
+Each takes --state <directory>; it is ~/.hawser, or HAWSER_HOME, unless another is given.
+The token may also come in the environment, as HAWSER_TOKEN, where no other user can see it.
 `;
 
-/** The command was called in a way that makes no sense. */
-class UsageError extends Error {}
-
-async function main(args: string[]): Promise<void> {
-  const { command, state, server, token } = readArguments(args);
-  switch (command) {
-    case "pair": {
-      if (!server || !token) throw new UsageError("pair needs --server and --token.");
-      const directory = openState(state);
-      if (isRunning(directory)) {
-        throw new StateError("The daemon is running. Stop it, then pair this host again.");
-      }
-      const { instanceId } = await pairHost(directory, server, token);
-      console.log(`This host is paired as ${instanceId}. Now run: hawserd run`);
-      return;
-    }
-    case "run":
-      return run(openState(state));
-    case "status":
-      return printStatus(openState(state));
-    default:
-      throw new UsageError(command ? `There is no command "${command}".` : "A command is missing.");
-  }
+async function main([name = "", ...args]: string[]): Promise<number | void> {
+  if (name === "--version") return console.log(daemonVersion);
+  if (name === "--help" || name === "help") return console.log(usage);
+  if (name === "") throw new UsageError("A command is missing.");
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (!command) throw new UsageError(`There is no command "${name}".`);
+  const { words, options } = readArguments(command, args);
+  const { state = process.env["HAWSER_HOME"] ?? join(homedir(), ".hawser") } = options;
+  return command.run({ state: openState(resolve(String(state))), words, options });
 }
 
-function readArguments(args: string[]) {
+function readArguments(command: CommandLine, args: string[]) {
   try {
     const { values, positionals } = parseArgs({
       args,
       allowPositionals: true,
-      options: {
-        server: { type: "string" },
-        token: { type: "string" },
-        state: { type: "string", default: join(homedir(), ".hawser") },
-      },
+      options: { ...command.options, state: { type: "string" } },
     });
-    if (positionals.length > 1) throw new Error(`"${positionals[1]}" makes no sense here.`);
-    return { command: positionals[0], ...values };
+    const surplus = positionals[command.words ?? 0];
+    if (surplus !== undefined) throw new Error(`"${surplus}" makes no sense here.`);
+    return { words: positionals, options: values };
   } catch (cause) {
     throw new UsageError((cause as Error).message, { cause });
   }
 }
 
-async function run(state: State): Promise<void> {
-  const log = openLog((line) => process.stderr.write(line));
-  const over = Promise.withResolvers<void>();
-  const host = startHost({
-    state,
-    log,
-    onForget: over.resolve,
-    onStatus: (status) => state.writeStatus({ ...status, pid: process.pid }),
-  });
-  log.info("the daemon runs", { instanceId: host.status().instanceId, pid: process.pid });
-  for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.once(signal, () => {
-      log.info("the daemon stops", { signal });
-      host.stop().then(over.resolve, over.reject);
-    });
-  }
-  await over.promise;
-}
-
-function printStatus(state: State): void {
-  const credentials = state.readCredentials();
-  if (!credentials) {
-    console.log("This host is not paired.");
-    return;
-  }
-  const { serverUrl, instanceId } = credentials;
-  console.log(`Paired with ${serverUrl} as ${instanceId}.`);
-  const last = state.readStatus();
-  if (!last || !isRunning(state)) {
-    console.log("The daemon is not running.");
-    return;
-  }
-  const reason = typeof last["reason"] === "string" ? `: ${last["reason"]}` : "";
-  console.log(
-    `The daemon runs as process ${Number(last["pid"])}; its link is ${String(last["state"])} since ${String(last["since"])}${reason}`,
-  );
-}
-
-function isRunning(state: State): boolean {
-  const pid = Number(state.readStatus()?.["pid"]);
-  try {
-    return pid > 0 && process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
+const expected = [CommandFailed, StateError, DoorError, JournalInUse];
 
 try {
-  await main(process.argv.slice(2));
-  process.exit(0);
+  process.exit((await main(process.argv.slice(2))) ?? 0);
 } catch (error) {
   if (error instanceof UsageError) {
     console.error(`${error.message}\n\n${usage}`);
     process.exit(2);
   }
-  const isExpected =
-    error instanceof StateError || error instanceof DoorError || error instanceof JournalInUse;
-  console.error(isExpected ? error.message : error);
-  process.exit(1);
+  const isExpected = expected.some((kind) => error instanceof kind);
+  console.error(isExpected ? (error as Error).message : error);
+  process.exit(error instanceof NotPaired ? 3 : 1);
 }

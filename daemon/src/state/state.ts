@@ -78,7 +78,14 @@ export function openState(directory: string): State {
 /** Something about the directory that whoever runs the daemon must put right. */
 export class StateError extends Error {}
 
-function readJson(path: string): Record<string, unknown> | undefined {
+/** Nobody has paired this host, or it was told to forget: the service manager need not try again. */
+export class NotPaired extends StateError {
+  constructor() {
+    super("This host is not paired. Run: hawserd pair --server <address> --token <pairing token>");
+  }
+}
+
+export function readJson(path: string): Record<string, unknown> | undefined {
   let text: string;
   try {
     text = readFileSync(path, "utf8");
@@ -94,7 +101,7 @@ function readJson(path: string): Record<string, unknown> | undefined {
 }
 
 /** Whoever is killed in between leaves the old file or the new one, whole. */
-function replaceFile(path: string, value: object): void {
+export function replaceFile(path: string, value: object): void {
   const next = `${path}.next`;
   const file = openSync(next, "w", 0o600);
   try {

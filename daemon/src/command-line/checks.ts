@@ -1,0 +1,176 @@
+// What `hawserd doctor` looks at: one function a thing, each saying what it found, and when that is a
+// problem, the cure.
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, statSync, statfsSync } from "node:fs";
+import { join } from "node:path";
+import { fabricPath } from "@hawser/host-protocol";
+import { childEnvironment } from "../environment.ts";
+import { openPolicy } from "../policy/policy.ts";
+import { daemonVersion } from "../release.ts";
+import { programOf } from "../service/program.ts";
+import { hasLinger, hasUserManager, isEnabled, unitOf } from "../service/systemd.ts";
+import { runningDaemon } from "../state/running.ts";
+import type { State } from "../state/state.ts";
+import { problemOf } from "./roots.ts";
+import { lookAtLink } from "./status.ts";
+
+export interface Finding {
+  what: string;
+  /** What to do about it; nothing when all is well. */
+  cure?: string;
+  /** A host can do without; it is told and is no problem. */
+  optional?: boolean;
+}
+
+export type Check = (state: State) => Finding[] | Promise<Finding[]>;
+
+const MiB = 2 ** 20;
+const leastFree = 1024 * MiB;
+const largestJournal = 512 * MiB;
+const clockToleranceMs = 60_000;
+const patienceMs = 5_000;
+
+export const checks: readonly Check[] = [
+  versions,
+  stateDirectory,
+  disk,
+  policy,
+  pairing,
+  server,
+  daemon,
+  service,
+  () => program("git", "Install it: apt-get install git"),
+  () => program("gh", "To have pull requests made, install it: apt-get install gh", true),
+  () => program("curl", "To install by command again, install it: apt-get install curl", true),
+];
+
+function versions(): Finding[] {
+  return [{ what: `hawserd ${daemonVersion}, on Node ${process.versions.node}` }];
+}
+
+function stateDirectory({ directory }: State): Finding[] {
+  const open = readdirSync(directory).filter((name) => {
+    const isSecret = name === "credentials.json" || name.startsWith("journal-");
+    return isSecret && (statSync(join(directory, name)).mode & 0o077) !== 0;
+  });
+  const cure = (name: string) => `Take it back: chmod 600 ${join(directory, name)}`;
+  return [
+    { what: `Its files are in ${directory}` },
+    ...open.map((name) => ({ what: `Others can read ${name}`, cure: cure(name) })),
+  ];
+}
+
+function disk({ directory }: State): Finding[] {
+  const { bavail, bsize } = statfsSync(directory);
+  const free = bavail * bsize;
+  const what = `${Math.round(free / MiB)} MiB are free for ${directory}`;
+  const journals = readdirSync(directory).filter((name) => name.startsWith("journal-"));
+  const size = journals.reduce((sum, name) => sum + statSync(join(directory, name)).size, 0);
+  const kept = `The journal takes ${Math.ceil(size / MiB)} MiB`;
+  return [
+    free < leastFree ? { what, cure: "Free some space, at least 1 GiB." } : { what },
+    size > largestJournal
+      ? { what: kept, cure: "Get the host online, so that it can deliver what it has recorded." }
+      : { what: kept },
+  ];
+}
+
+function policy({ policyPath }: State): Finding[] {
+  const { roots, problems } = openPolicy(policyPath).read();
+  const add = "Add one: hawserd roots add DIR";
+  if (problems.length > 0) {
+    return problems.map(({ message }) => ({ what: message, cure: `Edit ${policyPath}` }));
+  }
+  if (roots.length === 0) return [{ what: "No directory may be worked in", cure: add }];
+  return roots.map((root) => {
+    const problem = problemOf(root);
+    if (!problem) return { what: `Root ${root}` };
+    return {
+      what: `Root ${root} ${problem}`,
+      cure: `Make it, give this user access to it, or: hawserd roots remove ${root}`,
+    };
+  });
+}
+
+function pairing(state: State): Finding[] {
+  const credentials = state.readCredentials();
+  if (credentials) {
+    return [{ what: `Paired with ${credentials.serverUrl} as ${credentials.instanceId}` }];
+  }
+  const cure = "Make a token (create_instance or regenerate_pairing_token), and run its command.";
+  return [{ what: "This host is not paired", cure }];
+}
+
+async function server(state: State): Promise<Finding[]> {
+  const credentials = state.readCredentials();
+  if (!credentials) return [];
+  const { serverUrl } = credentials;
+  let date: string | null;
+  try {
+    const response = await fetch(new URL(fabricPath, serverUrl), {
+      method: "HEAD",
+      redirect: "manual",
+      signal: AbortSignal.timeout(patienceMs),
+    });
+    date = response.headers.get("date");
+  } catch (error) {
+    const { cause } = error as { cause?: Error };
+    const why = cause?.message ?? (error as Error).message;
+    const cure = `See that this machine gets there: curl -v ${serverUrl}/healthz`;
+    return [{ what: `${serverUrl} cannot be reached: ${why}`, cure }];
+  }
+  const reached = { what: `${serverUrl} answers` };
+  const off = Math.abs(Date.now() - Date.parse(date ?? ""));
+  if (Number.isNaN(off) || off <= clockToleranceMs) return [reached];
+  return [
+    reached,
+    {
+      what: `This machine's clock is ${Math.round(off / 1000)} s off the server's`,
+      cure: "Have it set by the network: timedatectl set-ntp true. The daemon copes meanwhile.",
+    },
+  ];
+}
+
+function daemon(state: State): Finding[] {
+  const { isOnline, sentence } = lookAtLink(state);
+  if (isOnline || !state.readCredentials()) return [{ what: sentence }];
+  if (runningDaemon(state) !== undefined) {
+    return [{ what: sentence, cure: "It goes on trying by itself; hawserd logs tells more." }];
+  }
+  const start =
+    unitOf(state) === "ours"
+      ? "systemctl --user start hawserd"
+      : `setsid ${programOf(state)} run --quiet &`;
+  return [{ what: sentence, cure: `Start it: ${start}` }];
+}
+
+function service(state: State): Finding[] {
+  if (!existsSync(programOf(state))) return [{ what: "It is not installed, but run by hand" }];
+  if (!hasUserManager()) {
+    return [{ what: "No systemd of this user: after a reboot it is started by cron or by hand" }];
+  }
+  if (unitOf(state) !== "ours") {
+    const cure = "Run the install command again, without a token.";
+    return [{ what: "systemd does not know this daemon", cure }];
+  }
+  const found: Finding[] = [{ what: "systemd keeps it running" }];
+  if (!isEnabled()) {
+    const cure = "systemctl --user enable hawserd";
+    found.push({ what: "systemd does not start it at boot", cure });
+  }
+  if (!hasLinger()) {
+    const cure = "loginctl enable-linger, by an administrator if it is refused";
+    found.push({ what: "It ends when its user logs out", cure });
+  }
+  return found;
+}
+
+function program(name: string, cure: string, optional = false): Finding[] {
+  const { status, stdout } = spawnSync(name, ["--version"], {
+    encoding: "utf8",
+    timeout: patienceMs,
+    env: childEnvironment(),
+  });
+  if (status !== 0) return [{ what: `${name} is not found`, cure, optional }];
+  return [{ what: /^\D*\d+(?:\.\d+)*/.exec(stdout)?.[0] ?? name }];
+}

@@ -1,0 +1,27 @@
+// `hawserd doctor`: looks at everything a working host needs, and names each problem with its cure.
+// The exit code is 1 when there is one.
+import { describe } from "../log.ts";
+import { checks, type Finding } from "./checks.ts";
+import type { CommandLine } from "./command.ts";
+
+export const doctor: CommandLine = {
+  usage: "doctor",
+  async run({ state }) {
+    let problems = 0;
+    for (const check of checks) {
+      const findings = await Promise.resolve(state)
+        .then(check)
+        .catch((error: unknown): Finding[] => [
+          { what: describe(error), cure: "Put right what it says." },
+        ]);
+      for (const { what, cure, optional } of findings) {
+        const isProblem = cure !== undefined && !optional;
+        const mark = isProblem ? "PROBLEM" : cure ? "note" : "ok";
+        console.log(`${mark.padEnd(9)}${what}${cure ? `\n         ${cure}` : ""}`);
+        if (isProblem) problems++;
+      }
+    }
+    console.log(problems === 0 ? "Nothing is wrong." : `Problems: ${problems}.`);
+    return problems === 0 ? 0 : 1;
+  },
+};

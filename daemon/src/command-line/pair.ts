@@ -1,0 +1,18 @@
+// `hawserd pair`: ties this host to a control plane, once.
+import { pairHost } from "../link/doors.ts";
+import { runningDaemon } from "../state/running.ts";
+import { StateError } from "../state/state.ts";
+import { UsageError, type CommandLine } from "./command.ts";
+
+export const pair: CommandLine = {
+  usage: "pair --server <address> --token <pairing token>",
+  options: { server: { type: "string" }, token: { type: "string" } },
+  async run({ state, options: { server, token = process.env["HAWSER_TOKEN"] } }) {
+    if (!server || !token) throw new UsageError("pair needs --server and --token.");
+    if (runningDaemon(state) !== undefined) {
+      throw new StateError("The daemon is running. Stop it, then pair this host again.");
+    }
+    const { instanceId } = await pairHost(state, String(server), String(token));
+    console.log(`This host is paired as ${instanceId}. Now run: hawserd run`);
+  },
+};

@@ -1,0 +1,62 @@
+// `hawserd roots`: the directories the service may work in, as the policy file has them.
+import { accessSync, constants, existsSync, readdirSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { addRoot, removeRoot } from "../policy/edit-roots.ts";
+import { openPolicy } from "../policy/policy.ts";
+import { CommandFailed, UsageError, type CommandLine } from "./command.ts";
+
+export const roots: CommandLine = {
+  usage: "roots [add <directory> | remove <directory>]",
+  words: 2,
+  run({ state, words: [verb, directory] }) {
+    const { policyPath } = state;
+    if (verb === undefined) return list(policyPath);
+    if (!directory || !["add", "remove"].includes(verb)) {
+      throw new UsageError(`"roots" is followed by nothing, or by add or remove and a directory.`);
+    }
+    const place = resolve(directory);
+    const { problems } = openPolicy(policyPath).read();
+    if (problems[0]) throw new CommandFailed(problems[0].message);
+    if (verb === "add") {
+      const problem = problemOf(place);
+      if (problem) throw new CommandFailed(`${place} ${problem}`);
+      try {
+        addRoot(policyPath, place);
+      } catch (cause) {
+        throw new CommandFailed((cause as Error).message, { cause });
+      }
+    } else if (!removeRoot(policyPath, place)) {
+      throw new CommandFailed(`${place} is no root. hawserd roots lists them.`);
+    }
+    list(policyPath);
+  },
+};
+
+function list(policyPath: string): void {
+  const { roots: found, problems } = openPolicy(policyPath).read();
+  for (const { message } of problems) throw new CommandFailed(message);
+  if (found.length === 0) console.log("There are no roots. Add one with: hawserd roots add DIR");
+  for (const root of found) console.log(describeRoot(root));
+}
+
+/** A root on one line, with what is in it or what is wrong with it. */
+export function describeRoot(root: string): string {
+  const problem = problemOf(root);
+  if (problem) return `${root}  (${problem})`;
+  const count = existsSync(join(root, ".git")) ? 1 : repositoriesIn(root);
+  return `${root}  (${count === 1 ? "1 repository" : `${count} repositories`})`;
+}
+
+/** Why the service cannot work in a directory. */
+export function problemOf(root: string): string | undefined {
+  if (!statSync(root, { throwIfNoEntry: false })?.isDirectory()) return "is no directory";
+  try {
+    accessSync(root, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch {
+    return "cannot be read and written by this user";
+  }
+  return undefined;
+}
+
+const repositoriesIn = (root: string) =>
+  readdirSync(root).filter((name) => existsSync(join(root, name, ".git"))).length;

@@ -1,0 +1,124 @@
+// `hawserd setup`: what the installer does once the programs are in place. Policy, pairing, service,
+// and waiting until the host is online. Done again it changes only what is asked for anew.
+import { existsSync, mkdirSync } from "node:fs";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { DoorError, pairHost } from "../link/doors.ts";
+import { describe } from "../log.ts";
+import { addRoot } from "../policy/edit-roots.ts";
+import { openPolicy } from "../policy/policy.ts";
+import { programOf } from "../service/program.ts";
+import { startService, stopService } from "../service/service.ts";
+import type { State } from "../state/state.ts";
+import { CommandFailed, UsageError, type CommandLine } from "./command.ts";
+import { describeRoot, problemOf } from "./roots.ts";
+import { lookAtLink } from "./status.ts";
+
+const onlinePatienceMs = 30_000;
+const say = (line: string) => console.log(line);
+
+export const setup: CommandLine = {
+  usage: "setup --server <address> [--token <pairing token>] [--root <directory> …]",
+  options: {
+    server: { type: "string" },
+    token: { type: "string" },
+    root: { type: "string", multiple: true },
+  },
+  async run({ state, options }) {
+    const { server, token = process.env["HAWSER_TOKEN"], root = [] } = options;
+    if (!server) throw new UsageError("setup needs --server.");
+    if (!existsSync(programOf(state))) {
+      throw new CommandFailed(
+        `Nothing is installed in ${state.directory}. The install command does that, and calls this.`,
+      );
+    }
+    writePolicy(state, root as string[]);
+    if (await stopService(state)) say("Stopped the daemon that was running.");
+    const problem = await pairIfAsked(state, String(server), token ? String(token) : undefined);
+    if (state.readCredentials()) {
+      say("Starting the daemon …");
+      startService(state).forEach(say);
+    }
+    if (problem) throw problem;
+    await untilOnline(state);
+    say("Roots, the directories the service may work in:");
+    for (const found of openPolicy(state.policyPath).read().roots) say(`  ${describeRoot(found)}`);
+    say(`What it may do is in ${state.policyPath}, yours to edit.`);
+    say(`See how it is with ${programOf(state)} status; also doctor, roots, logs, uninstall.`);
+  },
+};
+
+/** Makes the file, or adds to it the roots that were asked for. */
+function writePolicy(state: State, asked: readonly string[]): void {
+  const roots = asked.map((root) => resolve(root));
+  const isNew = !existsSync(state.policyPath);
+  if (isNew && roots.length === 0) {
+    const own = join(homedir(), "hawser");
+    if (!existsSync(own)) {
+      mkdirSync(own);
+      say(`Made ${own}, for the projects the service may work in.`);
+    }
+    roots.push(own);
+  }
+  const { problems } = openPolicy(state.policyPath).read();
+  if (problems[0]) throw new CommandFailed(problems[0].message);
+  for (const root of roots) {
+    const problem = problemOf(root);
+    if (problem) throw new CommandFailed(`${root} ${problem}. Give another --root.`);
+    addRoot(state.policyPath, root);
+  }
+  if (isNew) say(`Wrote ${state.policyPath}.`);
+}
+
+/** The reason why the host could not be paired; what it was paired with before, it still is. */
+async function pairIfAsked(
+  state: State,
+  server: string,
+  token: string | undefined,
+): Promise<Error | undefined> {
+  const former = state.readCredentials();
+  if (!token) {
+    if (former) return undefined;
+    return new CommandFailed(
+      "This host is not paired, and no token was given. Copy the whole install command, which has one.",
+    );
+  }
+  say(`Pairing with ${server} …`);
+  try {
+    const { instanceId } = await pairHost(state, server, token);
+    say(`This host is paired as ${instanceId}.`);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof DoorError)) throw error;
+    if (former?.serverUrl === URL.parse(server)?.origin) {
+      // Most likely the same command was given twice.
+      say(
+        `The token was not taken: ${describe(error)} The host stays paired as ${former?.instanceId}.`,
+      );
+      return undefined;
+    }
+    return new CommandFailed(
+      `${describe(error)} Make a new token (regenerate_pairing_token), and give the install command it comes with.`,
+    );
+  }
+}
+
+async function untilOnline(state: State): Promise<void> {
+  const deadline = Date.now() + onlinePatienceMs;
+  let said = Date.now();
+  for (;;) {
+    const { isOnline, sentence } = lookAtLink(state);
+    if (isOnline) return say(`Online. ${sentence}`);
+    if (Date.now() > said + 2_000) {
+      said = Date.now();
+      say(`Waiting. ${sentence}`);
+    }
+    if (Date.now() > deadline) {
+      throw new CommandFailed(
+        `${sentence}\nIt goes on trying. To see what is wrong: ${programOf(state)} doctor`,
+      );
+    }
+    await pause(50);
+  }
+}

@@ -1,0 +1,48 @@
+// `hawserd status`: how the daemon stands, from what it last wrote down. Asks nobody. The exit code is
+// 0 when the host is online.
+import { openPolicy } from "../policy/policy.ts";
+import { daemonVersion } from "../release.ts";
+import { runningDaemon } from "../state/running.ts";
+import type { State } from "../state/state.ts";
+import type { CommandLine } from "./command.ts";
+
+export const status: CommandLine = {
+  usage: "status",
+  run({ state }) {
+    const link = lookAtLink(state);
+    console.log(link.sentence);
+    console.log(`Version: ${daemonVersion}`);
+    const { roots, problems } = openPolicy(state.policyPath).read();
+    console.log(
+      `Roots:   ${roots.join("\n         ") || "none; add one with: hawserd roots add DIR"}`,
+    );
+    for (const { message } of problems) console.log(message);
+    if (!link.isOnline) console.log("To see what is wrong: hawserd doctor");
+    return link.isOnline ? 0 : 1;
+  },
+};
+
+interface LinkSeen {
+  isOnline: boolean;
+  sentence: string;
+}
+
+/** What is known of the link, in one sentence. */
+export function lookAtLink(state: State): LinkSeen {
+  const credentials = state.readCredentials();
+  if (!credentials) return { isOnline: false, sentence: "This host is not paired." };
+  const paired = `Paired with ${credentials.serverUrl} as ${credentials.instanceId}.`;
+  const pid = runningDaemon(state);
+  const last = state.readStatus();
+  if (pid === undefined) {
+    return { isOnline: false, sentence: `${paired} The daemon is not running.` };
+  }
+  if (last?.["instanceId"] !== credentials.instanceId) {
+    return { isOnline: false, sentence: `${paired} The daemon, process ${pid}, is starting.` };
+  }
+  const reason = typeof last["reason"] === "string" ? `: ${last["reason"]}` : "";
+  return {
+    isOnline: last["state"] === "online",
+    sentence: `${paired} The daemon runs as process ${pid}; its link is ${String(last["state"])} since ${String(last["since"])}${reason}`,
+  };
+}

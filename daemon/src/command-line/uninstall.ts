@@ -1,0 +1,103 @@
+// `hawserd uninstall`: takes away what the installer and the daemon made, and nothing that may hold
+// somebody's work: only what is known to be the daemon's own is removed, whatever else lies there stays.
+import { readdirSync, rmSync, rmdirSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { openJournal } from "../journal/journal.ts";
+import { openPolicy } from "../policy/policy.ts";
+import { stopService } from "../service/service.ts";
+import { removeUnit, unitOf } from "../service/systemd.ts";
+import type { State } from "../state/state.ts";
+import { CommandFailed, type CommandLine } from "./command.ts";
+
+const say = (line: string) => console.log(line);
+
+/** By their names in the state directory. */
+const own =
+  /^(?:bin|daemon|node|log|policy|credentials\.json|status\.json|process\.json|.*\.(?:next|part))$/;
+const journal = /^journal-\w+\.sqlite$/;
+const besideJournal = /^(journal-\w+\.sqlite)-(?:wal|shm|journal)$/;
+
+export const uninstall: CommandLine = {
+  usage: "uninstall [--yes]",
+  options: { yes: { type: "boolean" } },
+  async run({ state, options: { yes } }) {
+    const credentials = state.readCredentials();
+    if (!yes) await confirm(state);
+    const { roots } = openPolicy(state.policyPath).read();
+    // Stopped on purpose, the daemon says good-bye, and the host is shown as stopped, not as lost.
+    if (await stopService(state)) say("Stopped the daemon.");
+    if (unitOf(state) === "ours") {
+      removeUnit();
+      say("Removed the systemd unit.");
+    }
+    removeFiles(state);
+    const made = join(homedir(), "hawser");
+    if (roots.includes(made)) removeIfEmpty(made);
+    say("Your own directories are as they were.");
+    if (credentials) {
+      say(
+        `${credentials.serverUrl} still lists this host, as ${credentials.instanceId}; delete_instance removes it there.`,
+      );
+    }
+  },
+};
+
+async function confirm(state: State): Promise<void> {
+  if (!process.stdin.isTTY) {
+    throw new CommandFailed(
+      `This stops the daemon and removes it from ${state.directory}. If that is meant: hawserd uninstall --yes`,
+    );
+  }
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  const answer = await terminal.question(
+    `Stop the daemon and remove it from ${state.directory}? [y/N] `,
+  );
+  terminal.close();
+  if (!/^y(es)?$/i.test(answer.trim())) throw new CommandFailed("Nothing was changed.");
+}
+
+function removeFiles({ directory }: State): void {
+  const undelivered = new Set(
+    readdirSync(directory)
+      .filter((name) => journal.test(name))
+      .filter((name) => hasUndelivered(join(directory, name))),
+  );
+  for (const name of readdirSync(directory)) {
+    const file = besideJournal.exec(name)?.[1] ?? name;
+    const isOwn = own.test(name) || (journal.test(file) && !undelivered.has(file));
+    if (isOwn) rmSync(join(directory, name), { recursive: true, force: true });
+  }
+  const kept = readdirSync(directory);
+  if (kept.length === 0) {
+    rmdirSync(directory);
+    say(`Removed ${directory}.`);
+  } else {
+    say(`Kept in ${directory}, because it may hold work: ${kept.join(", ")}`);
+  }
+}
+
+/** Whether a journal holds entries that the control plane has not taken. What cannot be read may. */
+function hasUndelivered(path: string): boolean {
+  try {
+    const opened = openJournal(path);
+    try {
+      return opened.log.unappliedSessions().length > 0;
+    } finally {
+      opened.close();
+    }
+  } catch {
+    return true;
+  }
+}
+
+/** Never with anything in it. */
+function removeIfEmpty(directory: string): void {
+  try {
+    rmdirSync(directory);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOTEMPTY" && code !== "ENOENT") throw error;
+  }
+}

@@ -1,0 +1,62 @@
+// The daemon's log on disk: one file, and the one before it. A disk that is full costs log lines and
+// nothing else; how many were lost is the first thing written when there is room again.
+import {
+  closeSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import type { State } from "./state/state.ts";
+
+export const logPathOf = (state: State) => join(state.directory, "log/hawserd.log");
+
+/** The file before the present one. */
+export const formerLogOf = (path: string) => `${path}.1`;
+
+const limitBytes = 5 * 1024 * 1024;
+
+/** Writes lines, each with its newline. Never throws. */
+export function openLogFile(path: string, limit = limitBytes): (line: string) => void {
+  let file: number | undefined;
+  let lost = 0;
+
+  function write(text: string): void {
+    // Another process of the daemon may have begun a new file meanwhile.
+    if (file !== undefined && inodeOf(path) !== fstatSync(file).ino) close();
+    file ??= open();
+    const size = fstatSync(file).size;
+    if (size > 0 && size + Buffer.byteLength(text) > limit) {
+      close();
+      renameSync(path, formerLogOf(path));
+      file = open();
+    }
+    writeSync(file, text);
+  }
+
+  function open(): number {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    return openSync(path, "a", 0o600);
+  }
+
+  function close(): void {
+    if (file !== undefined) closeSync(file);
+    file = undefined;
+  }
+
+  return (line) => {
+    const at = new Date().toISOString();
+    const gap = JSON.stringify({ at, level: "warn", event: "log lines were lost", lines: lost });
+    try {
+      write(lost > 0 ? `${gap}\n${line}` : line);
+      lost = 0;
+    } catch {
+      lost++;
+    }
+  };
+}
+
+const inodeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.ino;
