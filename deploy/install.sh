@@ -1,2 +1,162 @@
 #!/bin/sh
-# {{key 1}} {{key 2}}
+# Installs hawserd, Hawser's daemon, for the user who runs it. It needs no root and opens no port.
+#
+#   curl -fsSL {{server}}/install.sh | HAWSER_TOKEN=… sh
+#   curl -fsSL {{server}}/install.sh | HAWSER_TOKEN=… sh -s -- --root ~/projects
+#
+# It downloads the daemon and a Node of its own, checks both against a manifest signed by the
+# publisher, places them in ~/.hawser, and hands over to `hawserd setup`: that writes ~/.hawser/policy,
+# pairs this host, and starts the daemon, by your own systemd where there is one.
+# `~/.hawser/bin/hawserd uninstall` takes all of it away again.
+set -eu
+
+server='{{server}}'
+# Whose releases are taken: Ed25519 public keys, either of which may have signed.
+key_1='{{key 1}}'
+key_2='{{key 2}}'
+
+say() { printf '%s\n' "$*"; }
+fail() { printf 'install.sh: %s\n' "$*" >&2 && exit 1; }
+
+read_options() {
+  home=${HAWSER_HOME:-$HOME/.hawser} as_root='' roots=''
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --as-root) as_root=yes && shift && continue ;;
+      --token | --root | --home) [ $# -gt 1 ] || fail "$1 needs a value." ;;
+      *) fail "There is no option $1. There are --token, --root, --home and --as-root." ;;
+    esac
+    case $1 in
+      --token) HAWSER_TOKEN=$2 ;;
+      # One a line: a path may have spaces.
+      --root) roots="$roots$2
+" ;;
+      --home) home=$2 ;;
+    esac
+    shift 2
+  done
+  case $home in
+    /*) ;;
+    *) fail "$home is no absolute path. Give one with --home." ;;
+  esac
+  case $home in
+    *[!A-Za-z0-9/._@+-]*) fail "$home has characters that a service's path cannot have. Give another with --home." ;;
+  esac
+}
+
+check_machine() {
+  [ "$(uname -s)" = Linux ] || fail "Hawser runs on Linux; this is $(uname -s). Install it on a Linux host."
+  case $(uname -m) in
+    x86_64 | amd64) platform=linux-x64 ;;
+    aarch64 | arm64) platform=linux-arm64 ;;
+    *) fail "Hawser runs on x64 and arm64; this is $(uname -m). Install it on another host." ;;
+  esac
+  getconf GNU_LIBC_VERSION > /dev/null 2>&1 || fail "Hawser needs glibc, and this system has another C library (musl, most likely). Install it on Debian, Ubuntu, Fedora or the like."
+  if [ "$(id -u)" = 0 ] && [ -z "$as_root" ]; then
+    fail "Agents would run as root. Run this as the user whose projects they work on, or make one (useradd --create-home --shell /bin/bash hawser; su - hawser). If root is what you want: sh -s -- --as-root"
+  fi
+  for tool in curl openssl gzip sha256sum; do
+    package=$tool
+    [ "$tool" != sha256sum ] || package=coreutils
+    command -v "$tool" > /dev/null || fail "$tool is missing. Install it (apt-get install $package) and run this again."
+  done
+  openssl pkeyutl -help 2>&1 | grep -q rawin || fail "OpenSSL 3 or later is needed to check the signature; this is $(openssl version). Update it and run this again."
+}
+
+# download FILE INTO: from the control plane, with a bar where somebody watches.
+download() {
+  if [ -t 2 ]; then bar=--progress-bar; else bar=--silent; fi
+  curl --fail --location --show-error "$bar" --connect-timeout 20 --speed-time 60 --speed-limit 1 --output "$2" "$server/releases/$1" ||
+    fail "$1 could not be downloaded from $server. See that the network works and the disk is not full ($(df -Ph "$work" | awk 'NR == 2 { print $4 }') free), and run this again."
+}
+
+is_signed_by() {
+  printf -- '-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA%s\n-----END PUBLIC KEY-----\n' "$1" > "$work/key.pem"
+  openssl pkeyutl -verify -pubin -inkey "$work/key.pem" -rawin -in "$work/daemon.json" -sigfile "$work/daemon.json.sig" > /dev/null 2>&1
+}
+
+read_manifest() {
+  say "Reading what $server publishes …"
+  download daemon.json "$work/daemon.json"
+  download daemon.json.sig "$work/daemon.json.sig"
+  is_signed_by "$key_1" || is_signed_by "$key_2" ||
+    fail "The release is not signed by its publisher. Nothing was installed. Tell whoever runs $server."
+  expires=$(field . expiresAt | tr -dc 0-9 | cut -c 1-14)
+  [ "$(date -u +%Y%m%d%H%M%S)" -lt "$expires" ] ||
+    fail "The release was good until $(field . expiresAt). If this machine's clock is right ($(date -u)), whoever runs $server has to publish it anew."
+  version=$(field . version)
+  grep -q "\"$platform\": {" "$work/daemon.json" || fail "Version $version is not published for $platform. Ask whoever runs $server for it."
+  installed=$(readlink "$home/daemon/current" || true)
+  if [ -n "$installed" ] && [ "$(printf '%s\n' "$installed" "$version" | sort -V | tail -n 1)" != "$version" ]; then
+    fail "Version $installed is installed, and $version is older. To go back, uninstall first: $home/bin/hawserd uninstall"
+  fi
+}
+
+# field SECTION NAME: a value of the manifest; the section is daemon or node of our platform, or `.`.
+field() {
+  if [ "$1" = . ]; then cat "$work/daemon.json"; else
+    sed -n "/^    \"$platform\": {/,/^    }/p" "$work/daemon.json" | sed -n "/^      \"$1\": {/,/^      }/p"
+  fi | sed -n "s/^ *\"$2\": \"\{0,1\}\([^\",]*\).*/\1/p" | head -n 1
+}
+
+# fetch SECTION WHAT: downloads a file of the manifest, and takes it only as the manifest has it.
+fetch() {
+  file=$(field "$1" file) size=$(field "$1" size)
+  say "Downloading $2, $((size / 1048576 + 1)) MB …"
+  download "$file" "$work/$file"
+  [ "$(wc -c < "$work/$file")" -eq "$size" ] && [ "$(sha256sum < "$work/$file" | cut -d ' ' -f 1)" = "$(field "$1" sha256)" ] ||
+    fail "$file is not what the publisher signed. Nothing was changed. Run this again; if it stays so, tell whoever runs $server."
+}
+
+place_files() {
+  node_version=$(field node version)
+  node=$home/node/$node_version/node
+  if [ ! -x "$node" ]; then
+    fetch node "Node $node_version"
+    gzip -dc "$work/$file" > "$work/node" || fail "Node could not be unpacked. See that the disk is not full, and run this again."
+    chmod 755 "$work/node"
+    "$work/node" --version > /dev/null || fail "Node $node_version does not run on this system; it needs glibc 2.28 or later. Install Hawser on a newer one."
+  fi
+  fetch daemon "hawserd $version"
+  cat > "$work/hawserd" <<EOF
+#!/bin/sh
+export HAWSER_HOME='$home'
+exec '$home/daemon/current/node' '$home/daemon/current/hawserd.mjs' "\$@"
+EOF
+  chmod 755 "$work/hawserd"
+  mkdir -p "$home/node/$node_version" "$home/daemon/$version" "$home/bin"
+  [ -x "$node" ] || mv "$work/node" "$node"
+  mv -f "$work/$file" "$home/daemon/$version/hawserd.mjs"
+  mv -f "$work/hawserd" "$home/bin/hawserd"
+  # The version's own link to its Node, so that one pointer chooses both.
+  ln -sfn "../../node/$node_version/node" "$home/daemon/$version/node"
+  ln -sfn "$version" "$home/daemon/current.next"
+  mv -fT "$home/daemon/current.next" "$home/daemon/current"
+  say "Placed hawserd $version in $home."
+}
+
+main() {
+  read_options "$@"
+  check_machine
+  own_umask=$(umask)
+  umask 077
+  mkdir -p "$home" || fail "$home cannot be made. Give another place with --home."
+  work=$(mktemp -d "$home/install.XXXXXX.part") || fail "Nothing can be written into $home. See that it is yours and the disk is not full."
+  trap 'rm -rf "$work" && rmdir "$home" 2> /dev/null || true' EXIT
+  trap 'exit 1' HUP INT TERM
+  read_manifest
+  place_files
+  rm -rf "$work"
+  umask "$own_umask"
+  export HAWSER_TOKEN="${HAWSER_TOKEN:-}"
+  set -- --server "$server"
+  while read -r root; do
+    [ -z "$root" ] || set -- "$@" --root "$root"
+  done <<EOF
+$roots
+EOF
+  "$home/bin/hawserd" setup "$@" < /dev/null
+}
+
+# The last line: a download that was cut short does nothing.
+{ main "$@"; }

@@ -52,6 +52,10 @@ const settings = z.object({
   HAWSER_NATS_WEBSOCKETS: addresses.describe(
     "their private WebSocket addresses, to which the edge pipes hosts",
   ),
+  HAWSER_RELEASES: z
+    .string()
+    .optional()
+    .describe("directory of a release, from which hosts install and update; none: they cannot"),
   HAWSER_HOST_TOKEN_SECONDS: z.coerce
     .number()
     .int()
@@ -107,6 +111,7 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     baseUrl: (env.HAWSER_BASE_URL ?? `http://${host}:${env.HAWSER_LISTEN.port}`).replace(/\/$/, ""),
     natsUrls: env.HAWSER_NATS_URLS,
     natsWebsockets: env.HAWSER_NATS_WEBSOCKETS,
+    releases: env.HAWSER_RELEASES,
     hostTokenSeconds: env.HAWSER_HOST_TOKEN_SECONDS,
     logLevel: env.HAWSER_LOG_LEVEL,
     rateLimit: { perSecond: env.HAWSER_RATE_PER_SECOND, burst: env.HAWSER_RATE_BURST },

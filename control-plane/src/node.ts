@@ -21,6 +21,7 @@ import { readMasterKey } from "./secrets/master-key.ts";
 import { randomSecret } from "./secrets/secrets.ts";
 import { ensureLogPartitions } from "./sessions/log-partitions.ts";
 import { eventStreamTransport, type Feed } from "./transports/event-stream.ts";
+import { releaseDoors } from "./transports/releases.ts";
 import { createHttpServer } from "./transports/serve.ts";
 
 export interface RunningNode {
@@ -82,7 +83,10 @@ export async function startNode(config: Config): Promise<RunningNode> {
         () => "the database does not answer",
       );
     },
-    more: link ? [link.doors, eventStreamTransport(dispatcher, instanceEvents(link.feed))] : [],
+    more: [
+      releaseDoors(config.releases, config.baseUrl),
+      ...(link ? [link.doors, eventStreamTransport(dispatcher, instanceEvents(link.feed))] : []),
+    ],
   });
   link?.attach(server);
   await listen(server, config.listen);

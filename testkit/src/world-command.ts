@@ -26,6 +26,7 @@ if (!values.json)
     nodes: Number(values.nodes),
     hosts: Number(values.hosts),
     nats: values.nats === "3" ? 3 : 1,
+    releases: true,
     ...(values.dev && { port: 8080, reload: true }),
   });
   process.stdout.write(values.json ? `${JSON.stringify(describe(world))}\n` : introduce(world));
@@ -67,7 +68,8 @@ Hawser is running at ${baseUrl}. Try it:
   curl -s ${baseUrl}/api/rest/actions/list_instances -H "Authorization: Bearer $HAWSER_KEY" \\
     -H 'Content-Type: application/json' -d '{}'
 
-  # register another
+  # register another; its installCommand makes the machine it is run on that host, for a user other
+  # than root, and ~/.hawser/bin/hawserd uninstall undoes it
   curl -s ${baseUrl}/api/rest/actions/create_instance -H "Authorization: Bearer $HAWSER_KEY" \\
     -H 'Content-Type: application/json' -d '{"name":"build box"}'
 

@@ -24,6 +24,7 @@ import {
   type TestOrganization,
 } from "./organization.ts";
 import { startPostgres } from "./postgres.ts";
+import { openReleases, type Releases } from "./release.ts";
 
 export interface WorldOptions {
   nodes?: number;
@@ -35,6 +36,8 @@ export interface WorldOptions {
   port?: number;
   /** Restarts nodes when a source file changes. */
   reload?: boolean;
+  /** Publishes this version of the daemon, so that hosts can be installed by command. */
+  releases?: boolean;
   /** Settings for every node. */
   environment?: Record<string, string>;
 }
@@ -44,6 +47,7 @@ export interface World extends AsyncDisposable {
   nodes: ControlPlaneNode[];
   hosts: TestHost[];
   nats: (Nats & { keys: FabricKeys }) | undefined;
+  releases: Releases | undefined;
   organizations: [TestOrganization, TestOrganization];
   database: TestDatabase;
   masterKeyFile: string;
@@ -86,13 +90,21 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const fabric: Record<string, string> = nats
     ? { HAWSER_NATS_URLS: nats.urls.join(","), HAWSER_NATS_WEBSOCKETS: nats.websockets.join(",") }
     : {};
+  const releases = options.releases ? parts.use(await openReleases()) : undefined;
+  const published: Record<string, string> = releases ? { HAWSER_RELEASES: releases.directory } : {};
   const nodes: ControlPlaneNode[] = [];
   const addNode = async (own: Record<string, string> = {}) => {
     const node = await startControlPlaneNode({
       databaseUrl: database.url,
       masterKeyFile,
       reload: options.reload ?? false,
-      environment: { HAWSER_LOG_LEVEL: "info", ...fabric, ...options.environment, ...own },
+      environment: {
+        HAWSER_LOG_LEVEL: "info",
+        ...fabric,
+        ...published,
+        ...options.environment,
+        ...own,
+      },
       ...(options.port !== undefined && nodes.length === 0 && { port: options.port }),
     });
     parts.use(node);
@@ -121,6 +133,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     caller,
     hosts,
     nats,
+    releases,
     addHost,
     callerFor: (key, node = 0) => createCaller(nodes[node]!.baseUrl, key),
     makeKey: (organization, permissions, keyOptions) =>

@@ -26,7 +26,8 @@ export async function issuePairingToken(
   );
   return {
     pairingToken,
-    installCommand: `curl -fsSL ${baseUrl}/install.sh | sh -s -- --token ${pairingToken}`,
+    // In the environment, where other users of the host cannot see it; arguments anyone can list.
+    installCommand: `curl -fsSL ${baseUrl}/install.sh | HAWSER_TOKEN=${pairingToken} sh`,
     pairingTokenExpiresAt: row!.expires_at,
   };
 }

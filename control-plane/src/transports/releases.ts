@@ -1,0 +1,59 @@
+// The doors that hosts are installed and updated from: the installer with this service's own address
+// in it, and the files of the release it fetches. What is served was signed elsewhere; nothing here
+// can make a host take anything else.
+import { createReadStream, statSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { Refusal } from "@hawser/contract";
+import { Hono, type Context } from "hono";
+import { respond } from "./rest.ts";
+
+/** The names a release has; those with a version in them never change. */
+const manifest = /^(?:daemon|agents)\.json(?:\.sig)?$/;
+const versioned = /^(?:hawserd-\d+\.\d+\.\d+\.mjs|node-\d+\.\d+\.\d+-linux-(?:x64|arm64)\.gz)$/;
+
+export function releaseDoors(directory: string | undefined, baseUrl: string): Hono {
+  const app = new Hono();
+
+  app.get("/install.sh", async (c) => {
+    const text = directory && (await readFile(join(directory, "install.sh"), "utf8").catch(absent));
+    if (!text) return refuse(c, directory);
+    c.header("Cache-Control", "no-cache");
+    c.header("Content-Type", "text/x-shellscript; charset=utf-8");
+    return c.body(text.replaceAll("{{server}}", baseUrl));
+  });
+
+  app.get("/releases/:file", (c) => {
+    const { file } = c.req.param();
+    const isKnown = manifest.test(file) || versioned.test(file);
+    const path = directory && isKnown ? join(directory, file) : undefined;
+    const found = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false });
+    if (!path || !found?.isFile()) return refuse(c, directory);
+    const tag = `"${found.size}-${found.mtimeMs}"`;
+    c.header("ETag", tag);
+    c.header(
+      "Cache-Control",
+      versioned.test(file) ? "public, max-age=31536000, immutable" : "no-cache",
+    );
+    if (c.req.header("if-none-match") === tag) return c.body(null, 304);
+    c.header("Content-Type", "application/octet-stream");
+    c.header("Content-Length", String(found.size));
+    if (c.req.method === "HEAD") return c.body(null);
+    // As long as was said: a file that grows meanwhile must not spoil the connection.
+    const bytes = createReadStream(path, { end: found.size - 1 });
+    return c.body(Readable.toWeb(bytes) as ReadableStream);
+  });
+  return app;
+}
+
+function refuse(c: Context, directory: string | undefined) {
+  const message = directory
+    ? "This service publishes no such file. GET /releases/daemon.json names those it does."
+    : "This service publishes no daemon to install. Whoever runs it sets HAWSER_RELEASES to the directory of a release.";
+  return respond(c, { refusal: new Refusal("unknown_path", message) });
+}
+
+function absent(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ENOENT") throw error;
+}
