@@ -4,10 +4,14 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { openDirectories } from "./directories/directories.ts";
+import { openDirectoriesLook } from "./directories/look.ts";
+import { openGit } from "./git/git.ts";
 import { startHost } from "./host.ts";
 import { JournalInUse } from "./journal/journal.ts";
 import { DoorError, pairHost } from "./link/doors.ts";
 import { openLog } from "./log.ts";
+import { openPolicy } from "./policy/policy.ts";
 import { StateError, openState, type State } from "./state/state.ts";
 
 const usage = `Usage:
@@ -64,9 +68,11 @@ function readArguments(args: string[]) {
 async function run(state: State): Promise<void> {
   const log = openLog((line) => process.stderr.write(line));
   const over = Promise.withResolvers<void>();
+  const policy = openPolicy(state.policyPath).read;
   const host = startHost({
     state,
     log,
+    looks: [openDirectoriesLook(policy, openDirectories(policy), openGit())],
     onForget: over.resolve,
     onStatus: (status) => state.writeStatus({ ...status, pid: process.pid }),
   });

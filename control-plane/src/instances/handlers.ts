@@ -10,13 +10,14 @@ import {
 } from "@hawser/contract";
 import type { CommandResultOf } from "@hawser/host-protocol";
 import { firstId, lastId, page, readCursor } from "../cursor.ts";
-import type { Caller } from "../dispatch/caller.ts";
 import { OutcomeUnknown, type HandlersFor } from "../dispatch/handler.ts";
 import type { HostAsker } from "../fabric/host-asker.ts";
 import type { NotYet } from "../not-yet.ts";
 import { query, type TenantSql } from "../postgres/statement.ts";
 import { sessionListEntry } from "../sessions/listing.ts";
 import { deleteSessionsOfInstance, selectNewestOfInstanceInStatus } from "../sessions/store.ts";
+import { actorOf } from "./actor.ts";
+import { browseDirectory, listDirectories } from "./directories.ts";
 import { revokeHostKeys } from "./host-identity.ts";
 import { issuePairingToken } from "./pairing.ts";
 import * as store from "./store.ts";
@@ -49,6 +50,10 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
   async get_instance({ sql }, { instanceId }) {
     return instanceDetail(sql, parseId("instance", instanceId));
   },
+
+  list_directories: (context, { instanceId }) => listDirectories(context, instanceId),
+
+  browse_directory: (context, { instanceId, path }) => browseDirectory(context, instanceId, path),
 
   async create_instance({ sql, baseUrl, hosts }, { name }) {
     const row = (await sql.first(store.insertInstance, sql.organizationId, name))!;
@@ -164,12 +169,6 @@ async function instanceDetail(sql: TenantSql, id: string | null): Promise<Instan
     fallbackChain: row.fallback_chain,
     fallbackThreshold: row.fallback_threshold,
   };
-}
-
-function actorOf({ userId, apiKeyId }: Caller): { type: string; id: string } {
-  return userId
-    ? { type: "user", id: formatId("user", userId) }
-    : { type: "api_key", id: formatId("apiKey", apiKeyId) };
 }
 
 /** A host that is away, or does not answer, must not keep its record from being removed. */
