@@ -3,8 +3,6 @@
 import type { ActionName } from "@hawser/contract";
 
 export const notBuilt: readonly ActionName[] = [
-  "list_directories",
-  "browse_directory",
   "list_github_repos",
   "list_models",
   "list_agent_kinds",

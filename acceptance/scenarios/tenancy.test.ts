@@ -23,6 +23,8 @@ const recipes: Record<string, Recipe> = {
   "get_instance.instanceId": (instanceId) => ({ instanceId }),
   "regenerate_pairing_token.instanceId": (instanceId) => ({ instanceId }),
   "update_instance.instanceId": (instanceId) => ({ instanceId, name: "taken over" }),
+  "list_directories.instanceId": (instanceId) => ({ instanceId }),
+  "browse_directory.instanceId": (instanceId) => ({ instanceId, path: "/srv" }),
   "refresh_instance.instanceId": (instanceId) => ({ instanceId }),
   "delete_instance.instanceId": (instanceId) => ({ instanceId }),
   "list_sessions.instanceId": (instanceId) => ({ instanceId }),
@@ -171,13 +173,14 @@ scenario("Each of these fields takes an id of one's own", [], async (context) =>
   // Otherwise the cases above could pass because their bodies are wrong.
   const { caller } = context;
   const { ours } = await recordsIn(context);
+  const asksHost = ["refresh_instance", "browse_directory"];
   const last = ["remove_member", "revoke_api_key", "delete_instance"];
   const inOrder = idFields.toSorted((a, b) => last.indexOf(a.action) - last.indexOf(b.action));
   for (const { action, field, kind } of inOrder) {
     if (action === "rotate_api_key") continue;
     const reply = await caller.try(action, recipes[`${action}.${field}`]!(ours[kind]!));
     // No host is paired here: that it was looked for shows that the id was taken.
-    if (action === "refresh_instance") assert.equal(refusalOf(reply).code, "unavailable");
+    if (asksHost.includes(action)) assert.equal(refusalOf(reply).code, "unavailable");
     else assert.equal(reply.status, 200, `${action}: ${reply.text}`);
   }
 });

@@ -82,6 +82,8 @@ const otherFields: Record<string, object> = {
   update_instance: { name: "n" },
   delete_instance: {},
   refresh_instance: {},
+  list_directories: {},
+  browse_directory: { path: "/srv" },
   list_sessions: {},
   search_sessions: {},
   "create_api_key.userId": { name: "k", scope: "user", permissions: ["instances:view"] },

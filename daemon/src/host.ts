@@ -9,6 +9,7 @@ import {
   type LogEntry,
 } from "@hawser/host-protocol";
 import { openCommands } from "./commands/answer-command.ts";
+import { openDirectories } from "./directories/directories.ts";
 import { openFacts, type Look } from "./facts.ts";
 import { openJournal, type Journal, type JournalOptions } from "./journal/journal.ts";
 import { startLink, type LinkStatus } from "./link/link.ts";
@@ -75,6 +76,7 @@ export function startHost(options: HostOptions): Host {
     now: clock.now,
     policy: policy.read,
     operations,
+    directories: openDirectories(policy.read),
     refreshFacts: facts.refresh,
     forgetCredentials: () => state.forgetCredentials(),
   });

@@ -2,7 +2,7 @@
 // it may take. A command is signed, so that being able to publish on the fabric is not enough to
 // command a host.
 import { createHash } from "node:crypto";
-import type { RefusalCode } from "@hawser/contract";
+import { DirectoryRecord, RootListing, type RefusalCode } from "@hawser/contract";
 import { z } from "zod";
 import { HostFacts } from "./facts.ts";
 import { isSignedBy, signWith } from "./nkey.ts";
@@ -32,6 +32,19 @@ export const hostCommands = {
     result: z.strictObject({}),
     // The host is cut off right after; one that does not answer must not delay that.
     deadlineMs: 600,
+  },
+  list_directories: {
+    effect: "reads",
+    payload: z.strictObject({}),
+    result: z.strictObject({ roots: z.array(RootListing) }),
+    deadlineMs: 10_000,
+  },
+  browse_directory: {
+    effect: "reads",
+    payload: z.strictObject({ path: z.string() }),
+    result: z.strictObject({ directories: z.array(DirectoryRecord), truncated: z.boolean() }),
+    deadlineMs: 10_000,
+    refusals: ["not_found"],
   },
 } as const satisfies Record<string, CommandKind>;
 

@@ -1,10 +1,11 @@
 // A host: the real daemon as a process of its own, paired the way a person pairs one.
 import { execFile, spawn, type ChildProcess } from "node:child_process";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { policyText } from "@hawser/daemon/policy/policy.ts";
 import type { Caller } from "./caller.ts";
 import { createRepository } from "./git-repository.ts";
 import { stopProcess } from "./stop-process.ts";
@@ -13,7 +14,7 @@ export interface TestHost extends AsyncDisposable {
   instanceId: string;
   pid: number;
   process: ChildProcess;
-  /** A folder with projects, and one of them. */
+  /** A folder with projects, which the policy names, and one of them. */
   root: string;
   repository: string;
   stateDirectory: string;
@@ -44,10 +45,16 @@ export async function startHost(
     "--state",
     stateDirectory,
   ]);
+  writePolicy({ stateDirectory }, policyText([root]));
   const daemon = runDaemon(stateDirectory);
   const host = { instanceId: instance.instanceId, root, repository, stateDirectory, ...daemon };
   await untilStatus(caller, host.instanceId, "online");
   return host;
+}
+
+/** What the host's owner allows, from now on. */
+export function writePolicy(host: Pick<TestHost, "stateDirectory">, text: string): void {
+  writeFileSync(join(host.stateDirectory, "policy"), text);
 }
 
 /** The daemon of a host that is paired already. */

@@ -32,7 +32,11 @@ export type RootRecord = z.infer<typeof RootRecord>;
 
 /** A root with the projects directly below it; a repository has none. */
 export const RootListing = z
-  .strictObject({ ...rootFacts, children: z.array(DirectoryRecord) })
+  .strictObject({
+    ...rootFacts,
+    children: z.array(DirectoryRecord),
+    truncated: z.boolean().meta({ description: "True when there are more than are listed." }),
+  })
   .meta({ id: "RootListing", description: "A root with the projects directly below it." });
 export type RootListing = z.infer<typeof RootListing>;
 

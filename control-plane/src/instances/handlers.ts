@@ -10,7 +10,6 @@ import {
 } from "@hawser/contract";
 import type { CommandResultOf } from "@hawser/host-protocol";
 import { firstId, lastId, page, readCursor } from "../cursor.ts";
-import type { Caller } from "../dispatch/caller.ts";
 import { OutcomeUnknown, type HandlersFor } from "../dispatch/handler.ts";
 import type { HostAsker } from "../fabric/host-asker.ts";
 import type { NotYet } from "../not-yet.ts";
@@ -21,6 +20,8 @@ import {
   selectNewestOfInstanceInStatus,
   type SessionListRow,
 } from "../sessions/store.ts";
+import { actorOf } from "./actor.ts";
+import { browseDirectory, listDirectories } from "./directories.ts";
 import { revokeHostKeys } from "./host-identity.ts";
 import { issuePairingToken } from "./pairing.ts";
 import * as store from "./store.ts";
@@ -55,6 +56,10 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
     if (!id) throw notFound("instance");
     return instanceDetail(...(await sql.together(...detailQueries(sql.organizationId, id))));
   },
+
+  list_directories: (context, { instanceId }) => listDirectories(context, instanceId),
+
+  browse_directory: (context, { instanceId, path }) => browseDirectory(context, instanceId, path),
 
   async create_instance({ sql, baseUrl, hosts }, { name }) {
     const row = (await sql.first(store.insertInstance, sql.organizationId, name))!;
@@ -175,12 +180,6 @@ function instanceDetail(
     fallbackChain: row.fallback_chain,
     fallbackThreshold: row.fallback_threshold,
   };
-}
-
-function actorOf({ userId, apiKeyId }: Caller): { type: string; id: string } {
-  return userId
-    ? { type: "user", id: formatId("user", userId) }
-    : { type: "api_key", id: formatId("apiKey", apiKeyId) };
 }
 
 /** A host that is away, or does not answer, must not keep its record from being removed. */

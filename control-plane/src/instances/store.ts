@@ -1,5 +1,10 @@
 // The SQL of instances and pairing tokens. What runs as hawser_system says so.
-import type { InstanceDetail, InstanceStatus, InstanceStatusReason } from "@hawser/contract";
+import type {
+  InstanceDetail,
+  InstanceStatus,
+  InstanceStatusReason,
+  RootListing,
+} from "@hawser/contract";
 import { statement, systemStatement } from "../postgres/statement.ts";
 
 export const instanceExists = statement<{ instance_id: string }>(
@@ -108,4 +113,18 @@ export const redeemPairingToken = systemStatement<{ organization_id: string; ins
   `UPDATE pairing_tokens SET redeemed_at = hawser_now()
     WHERE token_hash = $1 AND redeemed_at IS NULL AND revoked_at IS NULL AND expires_at > hawser_now()
    RETURNING organization_id, instance_id`,
+);
+
+/** An instance that was deleted meanwhile keeps nothing. */
+export const keepListing = statement<{ taken_at: string }>(
+  `INSERT INTO directory_listings (organization_id, instance_id, roots)
+   SELECT organization_id, instance_id, $3 FROM instances
+    WHERE organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL
+   ON CONFLICT (organization_id, instance_id)
+     DO UPDATE SET roots = excluded.roots, taken_at = hawser_now()
+   RETURNING taken_at`,
+);
+
+export const selectListing = statement<{ roots: RootListing[]; taken_at: string }>(
+  `SELECT roots, taken_at FROM directory_listings WHERE organization_id = $1 AND instance_id = $2`,
 );

@@ -1,8 +1,12 @@
 // `hawserd run`: the daemon itself, until it is stopped or told to forget. This is what the service
 // manager starts.
+import { openDirectories } from "../directories/directories.ts";
+import { openDirectoriesLook } from "../directories/look.ts";
+import { openGit } from "../git/git.ts";
 import { startHost, type HostStatus } from "../host.ts";
 import { logPathOf, openLogFile } from "../log-file.ts";
 import { describe, openLog } from "../log.ts";
+import { openPolicy } from "../policy/policy.ts";
 import { daemonVersion } from "../release.ts";
 import { noteRunning } from "../state/running.ts";
 import type { CommandLine } from "./command.ts";
@@ -25,9 +29,11 @@ export const run: CommandLine = {
         log.warn("the status could not be written", { error: describe(error) });
       }
     };
+    const policy = openPolicy(state.policyPath).read;
     const host = startHost({
       state,
       log,
+      looks: [openDirectoriesLook(policy, openDirectories(policy), openGit())],
       onForget: over.resolve,
       onStatus: keep,
     });

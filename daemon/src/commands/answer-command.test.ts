@@ -11,13 +11,13 @@ import {
   type CommandOutcome,
   type SignedCommand,
 } from "@hawser/host-protocol";
+import { openDirectories } from "../directories/directories.ts";
 import { openFacts } from "../facts.ts";
 import { openJournal } from "../journal/journal.ts";
 import { silentLog } from "../log.ts";
 import { openOperations } from "../operations.ts";
 import { openPolicy } from "../policy/policy.ts";
-import { openCommands } from "./answer-command.ts";
-import { forgetHost } from "./forget-host.ts";
+import { catalogue, openCommands } from "./answer-command.ts";
 import { refreshHostFacts } from "./refresh-host-facts.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "hawser-commands-"));
@@ -40,6 +40,7 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
     now: () => clock.time,
     policy: openPolicy(join(directory, "policy")).read,
     operations,
+    directories: openDirectories(openPolicy(join(directory, "policy")).read),
     refreshFacts: openFacts([], operations, silentLog).refresh,
     forgetCredentials: () => void forgotten.count++,
   };
@@ -92,7 +93,7 @@ test("an id that comes again while it runs waits for the same run", async () => 
   const world = openWorld();
   const gate = Promise.withResolvers<void>();
   const answer = openCommands(world.options, {
-    forget_host: forgetHost,
+    ...catalogue,
     refresh_host_facts: {
       ...refreshHostFacts,
       async run(payload, context) {
@@ -177,7 +178,7 @@ test("a command that a crash cut is repeated if that is harmless, else refused a
       world.journal.commands.begin(command.commandId, "refresh_host_facts");
       world.clock.time += lateMs;
       const answer = openCommands(world.options, {
-        forget_host: forgetHost,
+        ...catalogue,
         refresh_host_facts: { ...cutOnce, repeatable },
       });
       const first = await answer(bytes(command));
@@ -192,7 +193,7 @@ test("a command that throws is refused with what went wrong, once and for all", 
   const world = openWorld();
   let runs = 0;
   const answer = openCommands(world.options, {
-    forget_host: forgetHost,
+    ...catalogue,
     refresh_host_facts: {
       ...refreshHostFacts,
       run() {

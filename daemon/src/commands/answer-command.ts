@@ -12,15 +12,20 @@ import {
 } from "@hawser/host-protocol";
 import { JournalFull } from "../journal/journal.ts";
 import { describe, type Log } from "../log.ts";
+import { browseDirectory } from "./browse-directory.ts";
 import { CommandRefusal, type Command, type CommandContext } from "./command.ts";
 import { forgetHost } from "./forget-host.ts";
+import { listDirectories } from "./list-directories.ts";
 import { refreshHostFacts } from "./refresh-host-facts.ts";
 
 type Catalogue = { [Name in HostCommand]: Command<Name> };
 
-const catalogue: Catalogue = {
+/** Every command there is. */
+export const catalogue: Catalogue = {
   refresh_host_facts: refreshHostFacts,
   forget_host: forgetHost,
+  list_directories: listDirectories,
+  browse_directory: browseDirectory,
 };
 
 export interface Answer {

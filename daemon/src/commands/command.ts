@@ -1,6 +1,7 @@
 // What a command of the control plane is on the host's side: how it is carried out, and whether it
 // may be carried out again when a crash cut it.
 import type { CommandResultOf, HostCommand, HostFacts, PayloadOf } from "@hawser/host-protocol";
+import type { Directories } from "../directories/directories.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Operations } from "../operations.ts";
 import type { Policy } from "../policy/policy.ts";
@@ -11,6 +12,8 @@ export interface CommandContext {
   /** What the host's owner allows, as the file says now. */
   policy: () => Policy;
   operations: Operations;
+  /** What of the host's directories may be seen. */
+  directories: Directories;
   /** Looks at the machine again, and remembers what it saw for the next heartbeat. */
   refreshFacts: () => Promise<HostFacts>;
   forgetCredentials: () => void;

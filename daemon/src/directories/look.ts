@@ -1,0 +1,33 @@
+// The part of the host's facts that has to do with directories: its roots, its git, and what is wrong
+// with either or with the policy file. With nothing changed, no process is started.
+import type { HostWarning } from "@hawser/contract";
+import type { Look } from "../facts.ts";
+import type { Git } from "../git/git.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { Directories } from "./directories.ts";
+
+/** Older ones run programs of hostile submodules. Vendors mend older versions, so it is a warning. */
+const wantedGit = [2, 43, 7];
+
+export function openDirectoriesLook(
+  policy: () => Policy,
+  directories: Directories,
+  git: Git,
+): Look {
+  return async () => {
+    const [{ roots, warnings }, ofGit] = await Promise.all([directories.roots(), lookAtGit(git)]);
+    return { roots, warnings: [...policy().problems, ...warnings, ...ofGit] };
+  };
+}
+
+async function lookAtGit(git: Git): Promise<HostWarning[]> {
+  const version = await git.version();
+  if (!version) {
+    const message =
+      "There is no git on this host. Install it, so that sessions can work in repositories.";
+    return [{ code: "git_missing", message }];
+  }
+  if (version.compare(wantedGit) >= 0) return [];
+  const message = `Git ${version.text} on this host is older than ${wantedGit.join(".")}, which mends known holes. Update it, unless your vendor has mended this one.`;
+  return [{ code: "git_outdated", message }];
+}

@@ -1,0 +1,236 @@
+// The only place that starts git. A command is one of a fixed list, with arguments as an array, in an
+// environment of our making, within a time and a size, and ended with everything it started. In a
+// repository its configuration is read first, and what could run a program is switched off.
+//
+// Between that look and the command the configuration can change; what is switched off by name holds
+// only for what was seen. Whoever can write there at that moment is the user git runs as.
+import { spawn } from "node:child_process";
+import { realpathSync } from "node:fs";
+import { dirname } from "node:path";
+import {
+  fixedSettings,
+  gitCommands,
+  gitEnvironment,
+  takesRevisions,
+  type GitCommand,
+} from "./commands.ts";
+import { redactCredentials } from "./redact.ts";
+import { judgeConfig, parseConfigList } from "./repository-config.ts";
+import { openVersionCache, type GitVersion } from "./version.ts";
+
+export interface GitCall {
+  /** Each begins with a hyphen and holds its own value: `--depth=1`. */
+  options?: readonly string[];
+  /** Only for commands that tell revisions from paths. */
+  revisions?: readonly string[];
+  /** Behind `--`: paths, addresses and names. */
+  operands?: readonly string[];
+  deadlineMs: number;
+  /** More output than this is a failure; 8 MiB unless given. */
+  outputLimitBytes?: number;
+  signal?: AbortSignal;
+}
+
+export type GitFailure =
+  /** There is no git on this host, or one too old to be safe. */
+  | "git_missing"
+  | "git_outdated"
+  /** The repository's own configuration cannot be made harmless. */
+  | "unsafe_repository"
+  | "out_of_time"
+  | "too_much_output"
+  /** Git said no. */
+  | "failed";
+
+/** A sentence for people, with no credentials in it. */
+export class GitError extends Error {
+  readonly reason: GitFailure;
+
+  constructor(reason: GitFailure, message: string) {
+    super(redactCredentials(message));
+    this.reason = reason;
+  }
+}
+
+export interface Git {
+  /** Outside of every repository. Returns what git printed. */
+  run: (command: GitCommand, call: GitCall) => Promise<string>;
+  /** In the repository whose top is this directory. */
+  runIn: (directory: string, command: GitCommand, call: GitCall) => Promise<string>;
+  /** Starts a process only when the program has changed; undefined when there is none. */
+  version: () => Promise<GitVersion | undefined>;
+}
+
+const readConfigMs = 5_000;
+const defaultOutputLimitBytes = 8 * 1024 * 1024;
+const errorLimitBytes = 64 * 1024;
+/** The first git that takes settings by GIT_CONFIG_COUNT, which a name with `=` in it needs. */
+const oldestSafe = [2, 31] as const;
+
+export function openGit(own: NodeJS.ProcessEnv = process.env): Git {
+  const environment = gitEnvironment(own);
+  const version = openVersionCache(environment["PATH"] ?? "", async () =>
+    run({ args: ["version"], cwd: "/", environment, deadlineMs: 5_000 }),
+  );
+
+  /** The settings that make the repository harmless. */
+  async function judge(directory: string, inside: Record<string, string>, signal?: AbortSignal) {
+    const list = await run({
+      args: [...fixedArguments, "config", "--null", "--show-scope", "--no-includes", "--list"],
+      cwd: directory,
+      environment: inside,
+      deadlineMs: readConfigMs,
+      ...(signal && { signal }),
+    });
+    const { settings, refused } = judgeConfig(parseConfigList(list));
+    if (refused.length > 0) {
+      throw new GitError(
+        "unsafe_repository",
+        `The repository ${directory} sets ${refused.slice(0, 5).join(", ")} in its own configuration, ` +
+          "which could lead git elsewhere. Remove that, or set it with git config --global.",
+      );
+    }
+    return settings;
+  }
+
+  return {
+    version,
+    run: (command, call) =>
+      run({ ...call, args: argumentsOf(command, call), cwd: "/", environment }),
+
+    async runIn(directory, command, call) {
+      const found = await version();
+      if (!found) throw missing();
+      if (found.compare(oldestSafe) < 0) {
+        const message = `Git ${found.text} on this host is too old to be used safely. Install 2.43.7 or newer.`;
+        throw new GitError("git_outdated", message);
+      }
+      const top = realpathSync(directory);
+      // Looked for here and not above: a directory that is no repository is not part of another.
+      const inside = { ...environment, GIT_CEILING_DIRECTORIES: dirname(top) };
+      const settings = await judge(top, inside, call.signal);
+      return run({
+        ...call,
+        args: argumentsOf(command, call),
+        cwd: top,
+        environment: { ...inside, ...settingsEnvironment(settings) },
+      });
+    },
+  };
+}
+
+const fixedArguments = [
+  "--no-pager",
+  ...fixedSettings.flatMap(([name, value]) => ["-c", `${name}=${value}`]),
+];
+
+function argumentsOf(command: GitCommand, call: GitCall): string[] {
+  const { options = [], revisions = [], operands = [] } = call;
+  const odd = options.find((option) => !option.startsWith("-") || option === "--");
+  if (odd !== undefined) throw new Error(`"${odd}" is no option.`);
+  const args = [...fixedArguments, ...command.split(" "), ...options, ...gitCommands[command]];
+  if (takesRevisions.has(command)) args.push("--end-of-options", ...revisions);
+  else if (revisions.length > 0) throw new Error(`git ${command} takes no revisions.`);
+  return command === "rev-parse" ? args : [...args, "--", ...operands];
+}
+
+/** As environment and not as `-c`, which would end a name at its first `=`, and shows in process lists. */
+function settingsEnvironment(settings: readonly (readonly [string, string])[]) {
+  const environment: Record<string, string> = { GIT_CONFIG_COUNT: String(settings.length) };
+  settings.forEach(([name, value], index) => {
+    environment[`GIT_CONFIG_KEY_${index}`] = name;
+    environment[`GIT_CONFIG_VALUE_${index}`] = value;
+  });
+  return environment;
+}
+
+interface Run {
+  args: readonly string[];
+  cwd: string;
+  environment: Record<string, string>;
+  deadlineMs: number;
+  outputLimitBytes?: number;
+  signal?: AbortSignal;
+}
+
+function run({ args, cwd, environment, deadlineMs, signal, ...limits }: Run): Promise<string> {
+  const { outputLimitBytes = defaultOutputLimitBytes } = limits;
+  if (signal?.aborted) return Promise.reject(outOfTime());
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  // A group of its own, so that it can be ended together with what it starts.
+  const child = spawn("git", args, {
+    cwd,
+    env: environment,
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const output: Buffer[] = [];
+  let outputBytes = 0;
+  let said = "";
+  let failure: GitError | undefined;
+  const end = (why: GitError) => {
+    failure ??= why;
+    killGroup(child.pid);
+  };
+  child.stdout.on("data", (chunk: Buffer) => {
+    outputBytes += chunk.length;
+    if (outputBytes <= outputLimitBytes) output.push(chunk);
+    else end(new GitError("too_much_output", "Git printed more than was asked for."));
+  });
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
+    said = (said + chunk).slice(-errorLimitBytes);
+  });
+  const timer = setTimeout(() => end(outOfTime()), deadlineMs);
+  const abort = () => end(outOfTime());
+  signal?.addEventListener("abort", abort, { once: true });
+  const settle = (error?: GitError) => {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", abort);
+    if (error) reject(error);
+    else resolve(Buffer.concat(output).toString());
+  };
+  child.on("error", (error) => {
+    const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
+    settle(isMissing ? missing() : new GitError("failed", `Git did not start: ${error.message}.`));
+  });
+  // A helper that git leaves running may hold the pipes open.
+  child.on("exit", () => setTimeout(() => closePipes(), 1_000).unref());
+  const closePipes = () => {
+    child.stdout.destroy();
+    child.stderr.destroy();
+  };
+  child.on("close", (code, by) => {
+    if (failure) return settle(failure);
+    if (code === 0) return settle();
+    return settle(new GitError("failed", explain(said, code, by)));
+  });
+  return promise;
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // Already gone.
+  }
+}
+
+const missing = () =>
+  new GitError("git_missing", "There is no git on this host. Install it, then try again.");
+
+const outOfTime = () =>
+  new GitError("out_of_time", "Git did not finish in time and was stopped. Try again.");
+
+/** Git's own words: what it calls fatal or an error, else the last line. */
+function explain(said: string, code: number | null, by: NodeJS.Signals | null): string {
+  const lines = said
+    .split(/[\r\n]+/)
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && !line.startsWith("hint:"));
+  const told = lines.filter((line) => /^(?:fatal|error|remote|ssh|ERROR):/i.test(line));
+  const words = (told.length > 0 ? told : lines.slice(-1)).slice(-3).join(" ").slice(0, 1_000);
+  return words === ""
+    ? `Git ended with ${by ?? `code ${code}`} and no message.`
+    : `Git said: ${words}`;
+}
