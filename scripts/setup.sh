@@ -25,7 +25,7 @@ postgresql_version() {
 version_of() {
   case $1 in
     postgresql) postgresql_version ;;
-    ca-certificates) dpkg-query --show --showformat '${Version}' ca-certificates 2> /dev/null || true ;;
+    ca-certificates | openssh-server) dpkg-query --show --showformat '${Version}' "$1" 2> /dev/null || true ;;
     git | gh | curl) if command -v "$1" > /dev/null; then "$1" --version | grep -oE '[0-9]+(\.[0-9]+)+' | head -n 1; fi ;;
   esac
 }
@@ -36,25 +36,37 @@ is_enough() {
   [ -n "$version" ] && { [ "$1" != postgresql ] || at_least "$version" "$postgresql_floor"; }
 }
 
-# Tests start clusters of their own, so the package must not create and start its default one. The
-# setting lives in a file of ours that is gone afterwards; the machine's own file is not touched.
+# Tests start clusters and ssh servers of their own, so the packages must not create and start their
+# default ones. The settings for that live in files of ours that are gone afterwards; the machine's
+# own files are not touched.
+files_for_now=()
+trap 'rm -f "${files_for_now[@]}"' EXIT
+keep_for_now() {
+  mkdir -p "$(dirname "$1")"
+  files_for_now+=("$1")
+  cat > "$1"
+}
+
 install_packages() {
-  local settings=/etc/postgresql-common/createcluster.d/hawser-setup.conf output
+  local service_policy=/usr/sbin/policy-rc.d output
   case " $* " in
     *" postgresql "*)
-      mkdir -p "$(dirname "$settings")"
-      trap 'rm -f /etc/postgresql-common/createcluster.d/hawser-setup.conf' EXIT
-      echo 'create_main_cluster = false' > "$settings"
+      keep_for_now /etc/postgresql-common/createcluster.d/hawser-setup.conf <<< 'create_main_cluster = false'
       ;;
   esac
+  if [ ! -e "$service_policy" ]; then
+    keep_for_now "$service_policy" <<< $'#!/bin/sh\nexit 101'
+    chmod 755 "$service_policy"
+  fi
   export DEBIAN_FRONTEND=noninteractive
   output=$(apt-get -qq update 2>&1 && apt-get -qq install --no-install-recommends "$@" 2>&1) || fail "$output"
-  rm -f "$settings"
+  # Nor at the next boot.
+  case " $* " in *" openssh-server "*) update-rc.d ssh disable > /dev/null 2>&1 || true ;; esac
 }
 
 set_up_packages() {
   local package missing=()
-  for package in postgresql git gh curl ca-certificates; do
+  for package in postgresql git gh curl ca-certificates openssh-server; do
     if is_enough "$package"; then
       say "$package $(version_of "$package"): found"
     else

@@ -1,5 +1,6 @@
 // `hawserd run`: the daemon itself, until it is stopped or told to forget. This is what the service
 // manager starts.
+import { openCodeHosting } from "../code-hosting/code-hosting.ts";
 import { openDirectories } from "../directories/directories.ts";
 import { openDirectoriesLook } from "../directories/look.ts";
 import { openGit } from "../git/git.ts";
@@ -34,6 +35,7 @@ export const run: CommandLine = {
       state,
       log,
       looks: [openDirectoriesLook(policy, openDirectories(policy), openGit())],
+      codeHosting: openCodeHosting(),
       onForget: over.resolve,
       onStatus: keep,
     });

@@ -1,0 +1,165 @@
+// A stand-in for GitHub on loopback, for the real `gh` and the real git: its API as far as they use
+// it, and its repositories over https by git's own server. Reached through a proxy under GitHub's own
+// names and under that of an enterprise's server, with a certificate of its own authority.
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { createBareRepository, type BareOptions } from "./bare-repository.ts";
+import { makeCertificate } from "./certificate-authority.ts";
+import { startConnectProxy } from "./connect-proxy.ts";
+import { serveGit } from "./git-server.ts";
+import { answerApi, answerGraphql, type ApiAnswer, type GraphqlQuestion } from "./github-api.ts";
+
+/** How an account came to a repository. */
+export type Affiliation = "owner" | "organization_member" | "collaborator";
+
+export interface HostedRepository extends BareOptions {
+  /** Written owner/name. */
+  name: string;
+  private?: boolean;
+  affiliation?: Affiliation;
+  /** Told of, but with nothing behind it that could be cloned. */
+  onlyListed?: boolean;
+}
+
+export interface Github extends AsyncDisposable {
+  /** What a host's processes need in their environment to reach it, and to trust it. */
+  environment: Record<string, string>;
+  authorityFile: string;
+  /** Holds the bare repositories, as `owner/name.git`. */
+  directory: string;
+  /** Every request so far, as `GET host/path`. */
+  requests: string[];
+  /** Stops packs of more than a few hundred kilobytes in the middle, until called with false. */
+  hold(held: boolean): void;
+  /** Answers nothing but this status, with a body that nobody should see; undefined ends it. */
+  fail(status: number | undefined): void;
+  /** What opens the account now; empty after a revocation. */
+  tokens: Set<string>;
+}
+
+export interface GithubOptions {
+  account?: string;
+  /** What the account's client says to be let in. */
+  token: string;
+  repositories?: readonly HostedRepository[];
+}
+
+/** The name of the enterprise's server, for GH_HOST. */
+export const enterpriseHost = "github.acme.example";
+const names = ["github.com", "api.github.com", enterpriseHost];
+
+export async function startGithub({
+  account = "ada",
+  token,
+  repositories = [],
+}: GithubOptions): Promise<Github> {
+  await using startup = new AsyncDisposableStack();
+  const place = mkdtempSync(join(tmpdir(), "hawser-github-"));
+  startup.defer(() => rmSync(place, { recursive: true, force: true }));
+  const directory = join(place, "repositories");
+  mkdirSync(directory);
+  for (const { name, onlyListed, ...options } of repositories) {
+    if (!onlyListed) createBareRepository(directory, name, options);
+  }
+  const { authorityFile, key, certificate } = makeCertificate(place, names);
+
+  const tokens = new Set([token]);
+  const requests: string[] = [];
+  let gate: PromiseWithResolvers<void> | undefined;
+  let failure: number | undefined;
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const host = request.headers.host ?? "";
+    const url = new URL(request.url ?? "/", `https://${host}`);
+    requests.push(`${request.method} ${host}${url.pathname}`);
+    if (failure !== undefined) {
+      response.writeHead(failure).end("the inner workings of this server");
+      return;
+    }
+    const path = apiPath(host, url.pathname);
+    if (path === undefined) return answerGit(request, response, url);
+    const apiUrl = url.origin + url.pathname.slice(0, -path.length);
+    const world = { account, repositories, apiUrl };
+    const isKnown = tokens.has(tokenOf(request) ?? "");
+    const unknown: ApiAnswer = { status: 401, body: { message: "Bad credentials" } };
+    if (!isKnown) return send(response, unknown);
+    send(
+      response,
+      path === "/graphql"
+        ? answerGraphql(world, JSON.parse(await text(request)) as GraphqlQuestion)
+        : answerApi(world, path, url.searchParams),
+    );
+  }
+
+  function answerGit(request: IncomingMessage, response: ServerResponse, url: URL): void {
+    const name = /^\/([^/]+\/[^/]+?)\.git\//.exec(url.pathname)?.[1];
+    const repository = repositories.find((each) => each.name === name);
+    const isKnown = tokens.has(tokenOf(request) ?? "");
+    // As GitHub does: who is not let in is asked who they are, also for what is not there.
+    if (!isKnown && (!repository || repository.private)) {
+      const headers = { "www-authenticate": 'Basic realm="GitHub"' };
+      response.writeHead(401, headers).end("Repository not found.");
+    } else if (!repository) {
+      response.writeHead(404).end("Repository not found.");
+    } else {
+      const query = url.search.slice(1);
+      const held = gate && { gate: gate.promise };
+      serveGit(request, response, { directory, path: url.pathname, query, ...held });
+    }
+  }
+
+  const server = createServer({ key, cert: certificate }, (request, response) => {
+    answer(request, response).catch((error: unknown) => {
+      console.error(error);
+      response.destroy();
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  startup.defer(async () => {
+    gate?.resolve();
+    server.close();
+    server.closeAllConnections();
+    await once(server, "close");
+  });
+  const proxy = await startConnectProxy(names, (server.address() as AddressInfo).port);
+  startup.use(proxy);
+  const owned = startup.move();
+  return {
+    environment: { HTTPS_PROXY: proxy.url, SSL_CERT_FILE: authorityFile },
+    authorityFile,
+    directory,
+    requests,
+    tokens,
+    hold(held) {
+      gate?.resolve();
+      gate = held ? Promise.withResolvers() : undefined;
+    },
+    fail: (status) => void (failure = status),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** The path inside the API, or nothing when the address is not the API's. */
+function apiPath(host: string, path: string): string | undefined {
+  if (host === "api.github.com") return path;
+  return host === enterpriseHost ? /^\/api(?:\/v3)?(\/.*)/.exec(path)?.[1] : undefined;
+}
+
+/** `gh` sends `token …`; git sends it as the password. */
+function tokenOf(request: IncomingMessage): string | undefined {
+  const [scheme = "", value = ""] = (request.headers.authorization ?? "").split(" ");
+  if (scheme.toLowerCase() !== "basic") return value;
+  return Buffer.from(value, "base64").toString().split(":")[1];
+}
+
+function send(response: ServerResponse, { status = 200, headers = {}, body }: ApiAnswer): void {
+  response.writeHead(status, { "content-type": "application/json; charset=utf-8", ...headers });
+  response.end(JSON.stringify(body));
+}
