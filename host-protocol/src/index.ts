@@ -50,8 +50,10 @@ export {
   RenewReply,
   Report,
   ReportReply,
+  WholeUpdate,
   largestEntry,
   largestReport,
+  wholeUpdate,
 } from "./reports.ts";
 export {
   NonceReply,

@@ -69,7 +69,9 @@ const put = (bytes: Buffer, changes: Partial<Upload> = {}) =>
 
 async function read(sha256: string, organizationId = acme): Promise<Buffer> {
   const { chunks } = await blobs.read(organizationId, sha256);
-  return Buffer.concat(await Array.fromAsync(chunks()));
+  const read: Buffer[] = [];
+  for await (const chunk of chunks()) read.push(chunk);
+  return Buffer.concat(read);
 }
 
 const refusedAs = (code: RefusalCode) => (error: unknown) =>
@@ -131,7 +133,7 @@ test("nobody sees a blob before it is whole, and of two at once one is kept", as
   await assert.rejects(read(sha256Of(bytes)), refusedAs("not_found"));
   go.resolve();
   const results = await Promise.all(both);
-  assert.deepEqual(results.map(({ created }) => created).sort(), [false, true]);
+  assert.equal(results.filter(({ created }) => created).length, 1);
   assert.deepEqual(await stored(), { blobs: 1, chunks: 3, used: 1_200_000 });
   assert.ok((await read(sha256Of(bytes))).equals(bytes));
 });

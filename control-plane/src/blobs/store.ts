@@ -60,7 +60,7 @@ export const deleteBlob = statement(
   `DELETE FROM blobs WHERE organization_id = $1 AND blob_id = $2 AND stored_at IS NULL`,
 );
 
-/** In base64, which takes half the time of what the driver makes of bytes (decision 0022). */
+/** In base64, which is quicker than what the driver makes of bytes (decision 0022). */
 export const selectChunk = statement<{ bytes: string }>(
   `SELECT encode(bytes, 'base64') AS bytes FROM blob_chunks
     WHERE organization_id = $1 AND blob_id = $2 AND position = $3`,

@@ -1,6 +1,6 @@
 // PUT and GET /api/hosts/blobs/{sha256}: what hosts send and fetch that no message can carry. Bytes are
 // passed on as they come, and no faster than they are taken; nobody unproven is listened to.
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { Refusal } from "@hawser/contract";
 import { blobsPath, isBlobProofGood, largestBlob } from "@hawser/host-protocol";
 import type { HttpBindings } from "@hono/node-server";
@@ -120,22 +120,29 @@ function announcedSize({ headers }: IncomingMessage): number {
 async function* bodyOf({ incoming, outgoing }: HttpBindings, size: number) {
   // Whoever asked before sending is told to begin only now, when nothing stands against it.
   if (/^100-continue$/i.test(incoming.headers.expect ?? "")) {
-    (outgoing as ServerResponse).writeContinue();
+    outgoing.writeContinue();
   }
-  const late = Promise.withResolvers<never>();
-  late.promise.catch(() => {});
-  const timer = setTimeout(() => late.reject(tooSlow()), deadlineOf(size));
+  const deadline = performance.now() + deadlineOf(size);
   // Kept open at the end, so that a refusal can still be answered.
-  const pieces = (incoming as IncomingMessage).iterator({ destroyOnReturn: false });
+  const pieces = incoming.iterator({ destroyOnReturn: false });
   try {
     for (;;) {
-      const next = await Promise.race([pieces.next(), late.promise]);
+      const next = await before(deadline, pieces.next());
       if (next.done) return;
       yield next.value as Buffer;
     }
   } catch (error) {
     if (error instanceof Refusal) throw error;
     throw new Refusal("invalid_input", "The body ended before it was whole. Send it again.");
+  }
+}
+
+/** Raced against a promise of its own each time: one for all would hold on to every piece until the end. */
+async function before<T>(deadline: number, piece: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(tooSlow()), deadline - performance.now());
+  try {
+    return await Promise.race([piece, late.promise]);
   } finally {
     clearTimeout(timer);
   }
