@@ -39,11 +39,21 @@ export const refusals = {
     retry: "never",
     meaning: "The path exists but not for this HTTP method.",
   },
-  payload_too_large: { status: 413, retry: "never", meaning: "The body is larger than 8 MiB." },
+  payload_too_large: {
+    status: 413,
+    retry: "never",
+    meaning: "The body is larger than 8 MiB, or a host's blob larger than 64 MiB.",
+  },
   rate_limited: {
     status: 429,
     retry: "later",
     meaning: "The key made too many calls; `retryAfterMs` says how long to wait.",
+  },
+  quota_exceeded: {
+    status: 429,
+    retry: "later",
+    meaning:
+      "The organization's hosts have sent as many bytes as they may in a day; `retryAfterMs` says when the next begins.",
   },
   internal: {
     status: 500,

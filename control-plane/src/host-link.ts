@@ -12,6 +12,7 @@ import {
   upQueue,
 } from "@hawser/host-protocol";
 import type { Hono } from "hono";
+import { openBlobs } from "./blobs/blobs.ts";
 import { ConfigError, type Config } from "./config.ts";
 import { openEdge } from "./edge/edge.ts";
 import { openOrganizationFeed, type OrganizationFeed } from "./events/organization-feed.ts";
@@ -23,6 +24,7 @@ import { feedPresence } from "./fabric/presence-feed.ts";
 import { openRevocations } from "./fabric/revocation.ts";
 import type { InstanceServices } from "./instances/handlers.ts";
 import { openNonces, pairHost, renewHost, renewToken } from "./instances/host-identity.ts";
+import { selectHostKey } from "./instances/host-key-store.ts";
 import { openPresence } from "./instances/presence.ts";
 import { takeLease } from "./instances/presence-store.ts";
 import { openUpCalls } from "./instances/up-calls.ts";
@@ -30,13 +32,14 @@ import type { Log } from "./log.ts";
 import type { Database } from "./postgres/database.ts";
 import { randomSecret } from "./secrets/secrets.ts";
 import { openIntake } from "./sessions/intake.ts";
+import { blobDoors } from "./transports/blob-doors.ts";
 import { hostDoors } from "./transports/host-doors.ts";
 
 export interface HostLink {
   hosts: InstanceServices["hosts"];
   feed: OrganizationFeed;
-  /** The doors a host uses before it has a link. */
-  doors: Hono;
+  /** The doors a host uses before it has a link, and for what the link cannot carry. */
+  doors: Hono[];
   /** Lets hosts in at the server's one port. */
   attach(server: Server): void;
   /** Another node is gone, and events it was given with it: looks who is really connected. */
@@ -159,12 +162,21 @@ export async function openHostLink({
       instanceChanged: changed,
     },
     feed,
-    doors: hostDoors({
-      pair: (request, callId) => pairHost(identity, request, callId),
-      nonce: () => identity.nonces.make(),
-      renew: (request) => renewHost(identity, request),
-      log,
-    }),
+    doors: [
+      hostDoors({
+        pair: (request, callId) => pairHost(identity, request, callId),
+        nonce: () => identity.nonces.make(),
+        renew: (request) => renewHost(identity, request),
+        log,
+      }),
+      blobDoors({
+        blobs: openBlobs(database),
+        tokens,
+        organizationOf: async (publicKey) =>
+          (await database.system.first(selectHostKey, publicKey))?.organization_id,
+        log,
+      }),
+    ],
     attach: (server) => edge.attach(server),
     nodeLost: guarded("presence comparison", () => presenceFeed.compare()),
     unready: () => (fabric.isConnected() ? undefined : "the fabric is not connected"),

@@ -3,7 +3,9 @@
 import { once } from "node:events";
 import type { Server } from "node:http";
 import { openAuthenticator } from "./access/authenticate.ts";
+import { blobsPath } from "@hawser/host-protocol";
 import { openReadCounts } from "./audit/read-counts.ts";
+import { deleteCutUploads } from "./blobs/store.ts";
 import { ConfigError, type Config } from "./config.ts";
 import { createDispatcher } from "./dispatch/dispatcher.ts";
 import { deleteExpired } from "./dispatch/idempotency-store.ts";
@@ -83,9 +85,10 @@ export async function startNode(config: Config): Promise<RunningNode> {
         () => "the database does not answer",
       );
     },
+    ownPace: (path) => path.startsWith(blobsPath),
     more: [
       releaseDoors(config.releases, config.baseUrl),
-      ...(link ? [link.doors, eventStreamTransport(dispatcher, instanceEvents(link.feed))] : []),
+      ...(link ? [...link.doors, eventStreamTransport(dispatcher, instanceEvents(link.feed))] : []),
     ],
   });
   link?.attach(server);
@@ -109,6 +112,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
         readCounts.flush(),
         authenticator.noteUses(),
         database.system.rows(deleteExpired),
+        database.system.rows(deleteCutUploads),
       ]);
     } catch (error) {
       log.warn({ err: error }, "heartbeat failed");

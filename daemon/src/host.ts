@@ -8,6 +8,8 @@ import {
   type Hello,
   type LogEntry,
 } from "@hawser/host-protocol";
+import { openBlobLane } from "./blobs/lane.ts";
+import { startUploads } from "./blobs/upload-blobs.ts";
 import { openCodeHosting, type CodeHosting } from "./code-hosting/code-hosting.ts";
 import { openCommands } from "./commands/answer-command.ts";
 import { openClones } from "./directories/clone.ts";
@@ -107,12 +109,17 @@ export function startHost(options: HostOptions): Host {
     sessions,
   });
   const withIds = (status: LinkStatus): HostStatus => ({ ...status, instanceId, bootId });
+  const key = nkeyFromSeed(credentials.seed);
+  let { token } = credentials;
   const link = startLink({
     serverUrl,
     instanceId,
-    key: nkeyFromSeed(credentials.seed),
-    token: credentials.token,
-    saveToken: (token) => state.saveCredentials({ ...credentials, token }),
+    key,
+    token,
+    saveToken(fresh) {
+      token = fresh;
+      state.saveCredentials({ ...credentials, token });
+    },
     clock,
     log,
     ...(options.timing && { timing: options.timing }),
@@ -121,7 +128,10 @@ export function startHost(options: HostOptions): Host {
     facts: facts.current,
     answer,
     onWelcome: (welcome, { sessions }) => journal.log.welcome(welcome.sessions, sessions),
-    onOnline: () => reports.hurry(),
+    onOnline() {
+      reports.hurry();
+      uploads.wake();
+    },
     onForget() {
       state.forgetCredentials();
       void close().then(() => options.onForget?.());
@@ -140,7 +150,15 @@ export function startHost(options: HostOptions): Host {
     isOnline: link.isOnline,
     onForget: link.forget,
   });
+  const uploads = startUploads({
+    blobs: journal.blobs,
+    lane: openBlobLane({ serverUrl, key, token: () => token, clock }),
+    linkedSince: () => (link.isOnline() ? link.status().since : undefined),
+    onSettled: reports.wake,
+    log,
+  });
   journal.log.onAppend(reports.wake);
+  journal.log.onAppend(uploads.wake);
   void facts.refresh().then(() => link.factsChanged());
   const cleaning = setInterval(() => {
     // By a clock that may be days off, what is still needed would be dropped.
@@ -158,7 +176,7 @@ export function startHost(options: HostOptions): Host {
     (closing ??= (async () => {
       clearInterval(cleaning);
       await clones.stop();
-      await reports.stop();
+      await Promise.all([reports.stop(), uploads.stop()]);
       journal.close();
     })());
 

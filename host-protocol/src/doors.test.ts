@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isProofGood, isRenewGenuine, makeProof, makeRenewRequest } from "./doors.ts";
+import {
+  isBlobProofGood,
+  isProofGood,
+  isRenewGenuine,
+  makeBlobProof,
+  makeProof,
+  makeRenewRequest,
+} from "./doors.ts";
 import { makeNkey } from "./nkey.ts";
 
 const now = Date.UTC(2026, 10, 15);
@@ -32,6 +39,22 @@ test("what is no proof is refused, whatever its form", () => {
   ]) {
     assert.ok(!isProofGood(key.publicKey, "h", bad, now), bad);
   }
+});
+
+test("a proof for a blob is good for one method, host name and path, and for no link", () => {
+  const key = makeNkey("user");
+  const request = { method: "PUT", host: "hawser.example", path: "/api/hosts/blobs/aa" };
+  const proof = makeBlobProof(key, request, now);
+  const good = (other: Partial<typeof request>, at = now) =>
+    isBlobProofGood(key.publicKey, { ...request, ...other }, proof, at);
+  assert.ok(good({}));
+  assert.ok(good({}, now + 60_000));
+  assert.ok(!good({}, now + 60_001));
+  assert.ok(!good({ method: "GET" }));
+  assert.ok(!good({ host: "evil.example" }));
+  assert.ok(!good({ path: "/api/hosts/blobs/ab" }));
+  assert.ok(!isBlobProofGood(makeNkey("user").publicKey, request, proof, now));
+  assert.ok(!isProofGood(key.publicKey, "hawser.example", proof, now));
 });
 
 test("a renewal is genuine only with the key it names and the nonce it was given", () => {

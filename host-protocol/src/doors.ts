@@ -1,6 +1,6 @@
-// The HTTP requests a host makes before it has a link: pairing, the upgrade to the link itself, and
-// a new token when the old one has run out. Each is proven by the host's own key, which never
-// leaves the host.
+// The HTTP requests a host makes: pairing, the upgrade to the link itself, a new token when the old
+// one has run out, and blobs, which the link cannot carry. Each is proven by the host's own key, which
+// never leaves the host.
 import { z } from "zod";
 import { verifyNkey, type Nkey } from "./nkey.ts";
 
@@ -47,21 +47,61 @@ export function isRenewGenuine({ publicKey, nonce, signature }: RenewRequest): b
   );
 }
 
-/** The path of the link, and the header that proves who dials it. */
+/** The path of the link, and the header that proves who dials it or asks at a door of blobs. */
 export const fabricPath = "/api/fabric";
 export const proofHeader = "x-hawser-proof";
 const proofAgeMs = 60_000;
 
-const proofText = (host: string, at: number) => `hawser link 1\n${host}\n${fabricPath}\n${at}`;
+const linkText = (host: string, at: number) => `hawser link 1\n${host}\n${fabricPath}\n${at}`;
 
 /** `host` is the Host header the edge will see; `at` the time by the edge's clock, in milliseconds. */
 export function makeProof(key: Nkey, host: string, at: number): string {
-  return `${at}.${key.sign(proofText(host, at)).toString("base64url")}`;
+  return prove(key, linkText(host, at), at);
 }
 
 export function isProofGood(publicKey: string, host: string, proof: string, now: number): boolean {
+  return isProven(publicKey, (at) => linkText(host, at), proof, now);
+}
+
+/** PUT and GET of what no message can carry, each blob named by the SHA-256 of its bytes, in hexadecimal. */
+export const blobsPath = "/api/hosts/blobs/";
+export const largestBlob = 64 * 1024 * 1024;
+
+/** One request at a door of blobs. A proof for it is good for no other. */
+export interface BlobRequest {
+  method: string;
+  /** The Host header the node will see. */
+  host: string;
+  path: string;
+}
+
+const blobText = ({ method, host, path }: BlobRequest, at: number) =>
+  `hawser blob 1\n${method}\n${host}\n${path}\n${at}`;
+
+export function makeBlobProof(key: Nkey, request: BlobRequest, at: number): string {
+  return prove(key, blobText(request, at), at);
+}
+
+export function isBlobProofGood(
+  publicKey: string,
+  request: BlobRequest,
+  proof: string,
+  now: number,
+): boolean {
+  return isProven(publicKey, (at) => blobText(request, at), proof, now);
+}
+
+const prove = (key: Nkey, text: string, at: number) =>
+  `${at}.${key.sign(text).toString("base64url")}`;
+
+function isProven(
+  publicKey: string,
+  text: (at: number) => string,
+  proof: string,
+  now: number,
+): boolean {
   const [time, signature] = proof.split(".");
   const at = Number(time);
   if (!signature || !Number.isSafeInteger(at) || Math.abs(now - at) > proofAgeMs) return false;
-  return verifyNkey("user", publicKey, proofText(host, at), Buffer.from(signature, "base64url"));
+  return verifyNkey("user", publicKey, text(at), Buffer.from(signature, "base64url"));
 }

@@ -19,6 +19,18 @@ export type LogEntry = z.infer<typeof LogEntry>;
 export const largestEntry = 128 * 1024;
 export const largestReport = 512 * 1024;
 
+/**
+ * What an update that was cut to fit says of itself, in its `_meta` under this name: the blob that is
+ * the whole update as JSON, or why there is none. A blob is stored before the entry that names it is
+ * reported, so whoever has the name can read it.
+ */
+export const wholeUpdate = "hawser/whole";
+export const WholeUpdate = z.union([
+  z.strictObject({ size: z.int(), sha256: z.string().regex(/^[0-9a-f]{64}$/) }),
+  z.strictObject({ size: z.int(), omitted: z.string() }),
+]);
+export type WholeUpdate = z.infer<typeof WholeUpdate>;
+
 /** The first thing on every connection: who I am, and how far my journal has got. */
 export const Hello = z.strictObject({
   protocol: z.int(),

@@ -3,7 +3,8 @@
 // database, so that all hosts can come back at once.
 import { STATUS_CODES, type IncomingMessage } from "node:http";
 import { Refusal, errorBody, refusals } from "@hawser/contract";
-import { fabricPath, isProofGood, proofHeader } from "@hawser/host-protocol";
+import { fabricPath, isProofGood } from "@hawser/host-protocol";
+import { only, proveHost } from "../fabric/host-proof.ts";
 import type { HostTokens } from "../fabric/host-token.ts";
 
 export interface Admitted {
@@ -40,22 +41,9 @@ export function admit(
   if (early.length > 0 || hasBody(request)) {
     return reject(new Refusal("invalid_input", "The request must have no body."));
   }
-  const token = /^Bearer ([\w.-]+)$/i.exec(only(request, "authorization") ?? "")?.[1];
-  const host = token && tokens.read(token, now);
-  if (!host) {
-    return reject(
-      new Refusal("unauthenticated", "The host token is missing, not valid or has run out."),
-      { "WWW-Authenticate": "Bearer" },
-    );
-  }
-  const name = only(request, "host") ?? "";
-  if (!isProofGood(host.publicKey, name, only(request, proofHeader) ?? "", now)) {
-    return reject(
-      new Refusal(
-        "forbidden",
-        "The proof was not made by the token's key for this address within the last minute. Compare the clocks by the Date header.",
-      ),
-    );
+  const host = proveHost(request, tokens, now, isProofGood);
+  if (host instanceof Refusal) {
+    return reject(host, host.code === "unauthenticated" ? { "WWW-Authenticate": "Bearer" } : {});
   }
   return { ...host, handshake };
 }
@@ -74,12 +62,6 @@ function readHandshake(request: IncomingMessage): Admitted["handshake"] | undefi
 
 const hasBody = ({ headers }: IncomingMessage) =>
   headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
-
-/** The value of a header that is there exactly once; of two, nobody knows which the next part reads. */
-function only(request: IncomingMessage, name: string): string | undefined {
-  const values = request.headersDistinct[name];
-  return values?.length === 1 ? values[0] : undefined;
-}
 
 function notWebSocket(): Rejection {
   return {

@@ -81,9 +81,9 @@ export const failOpenSessions = systemStatement(
   `UPDATE sessions SET status = 'error', status_reason = 'host_replaced' WHERE ${openSessions}`,
 );
 
-export const selectHostKey = systemStatement<{ instance_id: string }>(
+export const selectHostKey = systemStatement<{ organization_id: string; instance_id: string }>(
   "find the instance of a host by its key",
-  `SELECT k.instance_id FROM host_keys k
+  `SELECT k.organization_id, k.instance_id FROM host_keys k
      JOIN instances i ON i.organization_id = k.organization_id AND i.instance_id = k.instance_id
     WHERE k.public_key = $1 AND k.revoked_at IS NULL AND i.deleted_at IS NULL`,
 );

@@ -18,7 +18,7 @@ import {
 } from "./statement.ts";
 
 export interface Database extends AsyncDisposable {
-  /** Reads of one organization: each call is a transaction of its own, in one round trip. */
+  /** Statements of one organization: each call is a transaction of its own, in one round trip. */
   tenant(organizationId: string): TenantSql;
   /** Runs `work` in one transaction of one organization: committed when it returns, rolled back when it throws. */
   tenantTransaction<T>(

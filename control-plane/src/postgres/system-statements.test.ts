@@ -49,6 +49,7 @@ test("the statements of hawser_system are these and no others", async () => {
     "read a wrapped secret",
     "read the revoked host keys",
     "redeem a pairing token",
+    "remove uploads of blobs that were cut",
     "revoke the keys an instance had before it was paired anew",
     "say that a node is alive",
     "see that the database answers",

@@ -78,36 +78,45 @@ export function hostDoors({ log, ...doors }: HostDoors): Hono {
   });
   return app;
 
-  async function answer(
+  function answer(
     c: Context,
     work: (callId: string) => Response | Promise<Response>,
   ): Promise<Response> {
-    const id = callId(c);
-    c.header("X-Request-Id", id);
-    c.header("Cache-Control", "no-store");
-    try {
-      return await work(id);
-    } catch (error) {
-      return respond(c, { refusal: asRefusal(error, id) });
-    }
+    return answerHost(c, log, work);
   }
+}
 
-  function asRefusal(error: unknown, id: string): Refusal {
-    if (error instanceof Refusal) return error;
-    if (error instanceof DatabaseUnavailable) {
-      log.warn({ callId: id, err: error }, "database unavailable");
-      return new Refusal("unavailable", "The service cannot reach its database. Try again.", {
-        retryAfterMs: 1000,
-      });
-    }
-    const incidentId = randomUUID();
-    log.error({ callId: id, incidentId, err: error }, "a host's request failed");
-    return new Refusal(
-      "internal",
-      "The service failed while carrying this out. Quote the incident id when you report it.",
-      { incidentId },
-    );
+/** Answers a host's request; what the work throws becomes a refusal in the product's own shape. */
+export async function answerHost(
+  c: Context,
+  log: Log,
+  work: (callId: string) => Response | Promise<Response>,
+): Promise<Response> {
+  const id = callId(c);
+  c.header("X-Request-Id", id);
+  c.header("Cache-Control", "no-store");
+  try {
+    return await work(id);
+  } catch (error) {
+    return respond(c, { refusal: asRefusal(error, id, log) });
   }
+}
+
+function asRefusal(error: unknown, id: string, log: Log): Refusal {
+  if (error instanceof Refusal) return error;
+  if (error instanceof DatabaseUnavailable) {
+    log.warn({ callId: id, err: error }, "database unavailable");
+    return new Refusal("unavailable", "The service cannot reach its database. Try again.", {
+      retryAfterMs: 1000,
+    });
+  }
+  const incidentId = randomUUID();
+  log.error({ callId: id, incidentId, err: error }, "a host's request failed");
+  return new Refusal(
+    "internal",
+    "The service failed while carrying this out. Quote the incident id when you report it.",
+    { incidentId },
+  );
 }
 
 async function read<Schema extends z.ZodObject>(

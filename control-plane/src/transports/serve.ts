@@ -1,6 +1,6 @@
 // The doors of one product on one port: REST, MCP, the OpenAPI document, and health. Knows a
 // registry and a dispatcher, and nothing of what the actions are about.
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { Refusal, type Actions } from "@hawser/contract";
 import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
@@ -27,6 +27,8 @@ export interface Doors {
   baseUrl: string;
   /** Further doors of the product's own. */
   more?: Hono[];
+  /** Whether a path decides before it takes a body, and has its own deadline for taking it. */
+  ownPace?: (path: string) => boolean;
   /** Why the node should get no traffic now; nothing when it should. */
   unready: () => Promise<string | undefined>;
 }
@@ -36,6 +38,7 @@ export function createHttpServer({
   dispatcher,
   baseUrl,
   more = [],
+  ownPace = () => false,
   unready,
 }: Doors): Server {
   const app = new Hono();
@@ -64,13 +67,35 @@ export function createHttpServer({
     }),
   );
   const listener = getRequestListener(app.fetch);
+  const serve = (request: IncomingMessage, response: ServerResponse) => {
+    if (hasBody(request) && !ownPace(request.url ?? "")) cutWhenLate(request, response);
+    void listener(request, response);
+  };
   // Only a WebSocket upgrade is for the edge; other offers to upgrade are ordinary requests.
   const server = createServer(
     { shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket" },
-    (request, response) => void listener(request, response),
+    serve,
   );
-  // A client that never finishes its request must not hold a socket for ever.
-  server.requestTimeout = 60_000;
+  server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
+    if (!ownPace(request.url ?? "")) response.writeContinue();
+    serve(request, response);
+  });
+  server.requestTimeout = longestRequestMs;
   server.headersTimeout = 15_000;
   return server;
+}
+
+const longestBodyMs = 60_000;
+/** For those with a deadline of their own, which is a shorter one. */
+const longestRequestMs = 600_000;
+
+const hasBody = ({ headers }: IncomingMessage) =>
+  headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
+
+/** A client that never finishes its request must not hold a socket for ever. */
+function cutWhenLate(request: IncomingMessage, response: ServerResponse): void {
+  const timer = setTimeout(() => {
+    if (!request.complete) request.destroy();
+  }, longestBodyMs);
+  response.once("close", () => clearTimeout(timer));
 }

@@ -41,6 +41,23 @@ const schema = `
   CREATE INDEX IF NOT EXISTS entries_applied ON entries (session_id, seq) WHERE applied_at IS NOT NULL;
   CREATE INDEX IF NOT EXISTS entries_to_drop ON entries (applied_at) WHERE applied_at IS NOT NULL;
 
+  -- An entry that was cut waits here until the control plane has its whole, which lies in a file. Until
+  -- then neither it nor what follows it in its session is sent.
+  CREATE TABLE IF NOT EXISTS pending_blobs (
+    session_id TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    sha256 TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    PRIMARY KEY (session_id, seq)
+  ) WITHOUT ROWID;
+  CREATE TRIGGER IF NOT EXISTS pending_entry_removed AFTER DELETE ON entries BEGIN
+    DELETE FROM pending_blobs WHERE session_id = OLD.session_id AND seq = OLD.seq;
+  END;
+  CREATE TRIGGER IF NOT EXISTS pending_entry_marked AFTER UPDATE OF applied_at ON entries
+    WHEN NEW.applied_at IS NOT NULL BEGIN
+    DELETE FROM pending_blobs WHERE session_id = NEW.session_id AND seq = NEW.seq;
+  END;
+
   -- Kept, not counted: a journal may hold millions of entries.
   CREATE TABLE IF NOT EXISTS size (total INTEGER NOT NULL, unapplied INTEGER NOT NULL);
   INSERT INTO size SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM size);
@@ -55,6 +72,12 @@ const schema = `
   CREATE TRIGGER IF NOT EXISTS entry_marked AFTER UPDATE OF applied_at ON entries BEGIN
     UPDATE size SET unapplied = unapplied
       + iif(NEW.applied_at IS NULL, NEW.bytes, 0) - iif(OLD.applied_at IS NULL, OLD.bytes, 0);
+  END;
+  CREATE TRIGGER IF NOT EXISTS blob_added AFTER INSERT ON pending_blobs BEGIN
+    UPDATE size SET total = total + NEW.bytes, unapplied = unapplied + NEW.bytes;
+  END;
+  CREATE TRIGGER IF NOT EXISTS blob_removed AFTER DELETE ON pending_blobs BEGIN
+    UPDATE size SET total = total - OLD.bytes, unapplied = unapplied - OLD.bytes;
   END;
 `;
 

@@ -291,10 +291,3 @@ function weighUnapplied(journal: Journal): number {
     .flatMap(({ entries }) => entries)
     .reduce((sum, entry) => sum + Buffer.byteLength(JSON.stringify(entry)) + 100, 0);
 }
-
-test("an entry that is too large is refused and takes no number", () => {
-  const journal = openJournal(newPath());
-  assert.throws(() => journal.log.append("a", text("x".repeat(128 * 1024))), RangeError);
-  assert.equal(journal.log.append("a", text("small")).seq, 1);
-  journal.close();
-});

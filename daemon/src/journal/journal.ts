@@ -6,6 +6,7 @@ import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { openCommandRecord, type CommandRecord } from "./command-record.ts";
 import { openDatabase, transact } from "./database.ts";
+import { openKeptBlobs, type KeptBlobs } from "./kept-blobs.ts";
 import { openSessionLog, readFact, writeFact, type SessionLog } from "./session-log.ts";
 
 export { JournalFull, JournalInUse } from "./database.ts";
@@ -15,6 +16,7 @@ export interface Journal {
   id: string;
   commands: CommandRecord;
   log: SessionLog;
+  blobs: KeptBlobs;
   /** Counts one more, and gives the new count. */
   count(name: string): number;
   /** Everything written by the function is one commit. */
@@ -50,7 +52,8 @@ export function openJournal(path: string, options: JournalOptions = {}): Journal
   });
   const commands = openCommandRecord(database, now);
   const limitBytes = options.limitBytes ?? defaultLimit(path);
-  const log = openSessionLog(database, { now, limitBytes, journalId: id });
+  const blobs = openKeptBlobs(database, `${path.replace(/\.sqlite$/, "")}.blobs`);
+  const log = openSessionLog(database, { now, limitBytes, journalId: id, blobs });
   const counter = database.prepare(
     `INSERT INTO counters (name, value) VALUES (?, 1)
      ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value`,
@@ -59,6 +62,7 @@ export function openJournal(path: string, options: JournalOptions = {}): Journal
     id,
     commands,
     log,
+    blobs,
     count: (name) => transact(database, () => counter.get(name)!["value"] as number),
     atOnce: (work) => transact(database, work),
     clean() {

@@ -1,8 +1,10 @@
 // The logs of this host's sessions until the control plane has them. Entries of one session are
 // numbered 1, 2, 3 … in the order they were appended, and sent in that order.
 import type { DatabaseSync } from "node:sqlite";
-import { largestEntry, type LogEntry } from "@hawser/host-protocol";
+import type { LogEntry } from "@hawser/host-protocol";
+import { fitEntry, wholeOf } from "./cut-entry.ts";
 import { JournalFull, transact } from "./database.ts";
+import type { KeptBlobs } from "./kept-blobs.ts";
 import { settle, type Settling } from "./settle.ts";
 import { storable } from "./storable.ts";
 
@@ -59,8 +61,9 @@ const mostPositions = 5_000;
 
 export function openSessionLog(
   database: DatabaseSync,
-  { now, limitBytes, journalId }: { now: () => number; limitBytes: number; journalId: string },
+  options: { now: () => number; limitBytes: number; journalId: string; blobs: KeptBlobs },
 ): SessionLog {
+  const { now, limitBytes, journalId, blobs } = options;
   const opening = nextOpening(database);
   const selectLast = database.prepare(`SELECT last_seq FROM sessions WHERE session_id = ?`);
   const setLast = database.prepare(
@@ -102,6 +105,8 @@ export function openSessionLog(
   /** Without a look at the limit: a reset must be recorded, or the session could never go on. */
   function write(sessionId: string, entry: LogEntry, text: string): void {
     insert.run(sessionId, entry.seq, opening, bytesOf(text), text);
+    const whole = wholeOf(entry.update);
+    if (whole && blobs.has(whole.sha256)) blobs.await(sessionId, entry.seq, whole);
     setLast.run(sessionId, entry.seq);
   }
 
@@ -134,20 +139,13 @@ export function openSessionLog(
   return {
     append(sessionId, update, turnId = null) {
       const at = new Date(now()).toISOString();
-      const entry = transact(database, () => {
-        const entry: LogEntry = {
-          seq: lastSeq(sessionId) + 1,
-          at,
-          turnId,
-          update: storable(update),
-        };
-        const text = JSON.stringify(entry);
-        if (Buffer.byteLength(text) > largestEntry) {
-          throw new RangeError(`A log entry may have at most ${largestEntry} bytes of JSON.`);
-        }
-        makeRoom(bytesOf(text));
+      const seq = lastSeq(sessionId) + 1;
+      const { entry, text, whole } = fitEntry({ seq, at, turnId, update: storable(update) });
+      transact(database, () => {
+        makeRoom(bytesOf(text) + (whole?.bytes.length ?? 0));
+        // On disk before the entry that names it.
+        if (whole) blobs.keep(whole);
         write(sessionId, entry, text);
-        return entry;
       });
       if (!introduced.has(sessionId)) waiting.add(sessionId);
       for (const callback of callbacks) callback();
@@ -199,6 +197,8 @@ export function openSessionLog(
         .prepare(
           `SELECT session_id, entry, bytes FROM entries JOIN sessions USING (session_id)
            WHERE applied_at IS NULL AND introduced = ?1 AND (?2 IS NULL OR session_id = ?2)
+             AND NOT EXISTS (SELECT 1 FROM pending_blobs AS blob
+                             WHERE blob.session_id = entries.session_id AND blob.seq <= entries.seq)
            ORDER BY position LIMIT ?3`,
         )
         .iterate(opening, sessionId ?? null, limits.entries);

@@ -1,0 +1,156 @@
+// Blobs as an organization has them: taken in piece by piece, visible only once they are whole and
+// their hash is right, and given out piece by piece. At most one chunk of each is in memory.
+import { createHash } from "node:crypto";
+import { Refusal, notFound } from "@hawser/contract";
+import type { Database } from "../postgres/database.ts";
+import type { TenantSql } from "../postgres/statement.ts";
+import * as store from "./store.ts";
+import { openTurns, type Turns } from "./turns.ts";
+
+export interface Upload {
+  organizationId: string;
+  /** In hexadecimal. */
+  sha256: string;
+  size: number;
+  /** The host that sends it; when its key is revoked meanwhile, the blob is not kept. */
+  publicKey: string;
+  /** Called when the bytes are wanted, which they are not when the blob is there already. */
+  body: () => AsyncIterable<Uint8Array>;
+}
+
+export interface Blob {
+  size: number;
+  chunks: () => AsyncGenerator<Buffer, void>;
+}
+
+export interface Blobs {
+  /** Whether it was taken in; else it was there already. */
+  put(upload: Upload): Promise<{ created: boolean }>;
+  read(organizationId: string, sha256: string): Promise<Blob>;
+}
+
+/** Measured (decision 0022): smaller ones cost more statements, larger ones more memory, for nothing. */
+const chunkSize = 256 * 1024;
+const statementsAtOnce = 4;
+
+export function openBlobs(database: Database): Blobs {
+  const turns = openTurns(statementsAtOnce);
+  return {
+    async put(upload) {
+      const { organizationId, size } = upload;
+      const sql = database.tenant(organizationId);
+      if (await sql.first(store.selectBlob, organizationId, hashOf(upload))) {
+        return { created: false };
+      }
+      const blobId = await begin(database, upload);
+      let received = 0;
+      try {
+        const write = chunkWriter(sql, turns, blobId);
+        const hash = createHash("sha256");
+        for await (const piece of upload.body()) {
+          hash.update(piece);
+          received += piece.byteLength;
+          await write.add(piece);
+        }
+        await write.end();
+        if (received !== size || hash.digest("hex") !== upload.sha256) {
+          throw new Refusal("invalid_input", "The body does not have the SHA-256 that names it.");
+        }
+        return await finish(sql, blobId, upload);
+      } catch (error) {
+        // What a dead node, or a database that does not answer, leaves behind is removed later.
+        await abandon(sql, blobId, size - received).catch(() => {});
+        throw error;
+      }
+    },
+    async read(organizationId, sha256) {
+      const sql = database.tenant(organizationId);
+      const blob = await sql.first(store.selectBlob, organizationId, hashOf({ sha256 }));
+      if (!blob) throw notFound("blob");
+      return { size: blob.size, chunks: () => readChunks(sql, turns, blob) };
+    },
+  };
+}
+
+const hashOf = ({ sha256 }: { sha256: string }) => Buffer.from(sha256, "hex");
+
+/** Bytes count before they come, so that uploads at the same time cannot exceed the quota together. */
+function begin(database: Database, upload: Upload): Promise<string> {
+  const { organizationId, size } = upload;
+  return database.tenantTransaction(organizationId, async (tx) => {
+    if (!(await tx.first(store.takeQuota, organizationId, size))) {
+      const { seconds } = (await tx.first(store.secondsToMidnight))!;
+      throw new Refusal(
+        "quota_exceeded",
+        "Your organization's hosts have sent as many bytes as they may today (UTC). Send it tomorrow, or ask the operator for more.",
+        { retryAfterMs: seconds * 1000 },
+      );
+    }
+    return (await tx.first(store.insertBlob, organizationId, hashOf(upload), size))!.blob_id;
+  });
+}
+
+const uniqueViolation = "23505";
+
+async function finish(
+  sql: TenantSql,
+  blobId: string,
+  { organizationId, publicKey }: Upload,
+): Promise<{ created: boolean }> {
+  try {
+    if (await sql.first(store.finishBlob, organizationId, blobId, publicKey)) {
+      return { created: true };
+    }
+  } catch (error) {
+    if ((error as { code?: string }).code !== uniqueViolation) throw error;
+    // Another upload of the same bytes was whole first.
+    await abandon(sql, blobId, 0);
+    return { created: false };
+  }
+  throw new Refusal("forbidden", "This host is not paired any more, so its blob is not kept.");
+}
+
+async function abandon(sql: TenantSql, blobId: string, unused: number): Promise<void> {
+  const { organizationId } = sql;
+  await sql.rows(store.deleteBlob, organizationId, blobId);
+  if (unused > 0) await sql.rows(store.giveQuotaBack, organizationId, unused);
+}
+
+function chunkWriter(sql: TenantSql, turns: Turns, blobId: string) {
+  const chunk = Buffer.allocUnsafe(chunkSize);
+  let filled = 0;
+  let position = 0;
+  const flush = async () => {
+    const bytes = chunk.subarray(0, filled);
+    await turns(() => sql.rows(store.insertChunk, sql.organizationId, blobId, position++, bytes));
+    filled = 0;
+  };
+  return {
+    async add(piece: Uint8Array) {
+      for (let at = 0; at < piece.byteLength;) {
+        const taken = piece.subarray(at, at + chunkSize - filled);
+        chunk.set(taken, filled);
+        filled += taken.byteLength;
+        at += taken.byteLength;
+        if (filled === chunkSize) await flush();
+      }
+    },
+    async end() {
+      if (filled > 0) await flush();
+    },
+  };
+}
+
+async function* readChunks(
+  sql: TenantSql,
+  turns: Turns,
+  { blob_id, size }: store.BlobRow,
+): AsyncGenerator<Buffer, void> {
+  for (let position = 0; position * chunkSize < size; position++) {
+    const row = await turns(() =>
+      sql.first(store.selectChunk, sql.organizationId, blob_id, position),
+    );
+    if (!row) throw new Error("A blob was removed while it was read.");
+    yield Buffer.from(row.bytes, "base64");
+  }
+}

@@ -1,0 +1,76 @@
+// The SQL of blobs. A host's organization is known before any of it runs, so it runs as the tenant;
+// only the removal of uploads that were cut goes across organizations.
+import { statement, systemStatement } from "../postgres/statement.ts";
+
+export interface BlobRow {
+  blob_id: string;
+  size: number;
+}
+
+export const selectBlob = statement<BlobRow>(
+  `SELECT blob_id, size FROM blobs
+    WHERE organization_id = $1 AND sha256 = $2 AND stored_at IS NOT NULL`,
+);
+
+/** In one statement, so that uploads at the same time cannot exceed the quota together. No row: it is used up. */
+export const takeQuota = statement<{ bytes: number }>(
+  `INSERT INTO blob_quotas AS used (organization_id, day, bytes)
+   SELECT organization_id, (hawser_now() AT TIME ZONE 'UTC')::date, $2::bigint FROM organizations
+    WHERE organization_id = $1 AND $2 <= blob_bytes_per_day
+   ON CONFLICT (organization_id) DO UPDATE
+      SET day = excluded.day,
+          bytes = CASE WHEN used.day = excluded.day THEN used.bytes ELSE 0 END + excluded.bytes
+    WHERE CASE WHEN used.day = excluded.day THEN used.bytes ELSE 0 END + excluded.bytes
+          <= (SELECT blob_bytes_per_day FROM organizations WHERE organization_id = $1)
+   RETURNING bytes`,
+);
+
+/** What was taken and did not come. Of another day it is forgotten already. */
+export const giveQuotaBack = statement(
+  `UPDATE blob_quotas SET bytes = greatest(bytes - $2, 0)
+    WHERE organization_id = $1 AND day = (hawser_now() AT TIME ZONE 'UTC')::date`,
+);
+
+export const secondsToMidnight = statement<{ seconds: number }>(
+  `SELECT ceil(extract(epoch FROM
+            date_trunc('day', hawser_now(), 'UTC') + interval '1 day' - hawser_now()))::int AS seconds`,
+);
+
+export const insertBlob = statement<{ blob_id: string }>(
+  `INSERT INTO blobs (organization_id, sha256, size) VALUES ($1, $2, $3) RETURNING blob_id`,
+);
+
+export const insertChunk = statement(
+  `INSERT INTO blob_chunks (organization_id, blob_id, position, bytes) VALUES ($1, $2, $3, $4)`,
+);
+
+/**
+ * Makes the blob visible. No row when the same one became whole meanwhile, or when this one was
+ * removed or its host's key revoked.
+ */
+export const finishBlob = statement<{ blob_id: string }>(
+  `UPDATE blobs b SET stored_at = hawser_now()
+    WHERE organization_id = $1 AND blob_id = $2 AND stored_at IS NULL
+      AND EXISTS (SELECT FROM host_keys
+                   WHERE organization_id = $1 AND public_key = $3 AND revoked_at IS NULL)
+   RETURNING blob_id`,
+);
+
+export const deleteBlob = statement(
+  `DELETE FROM blobs WHERE organization_id = $1 AND blob_id = $2 AND stored_at IS NULL`,
+);
+
+/** In base64, which is quicker than what the driver makes of bytes (decision 0022). */
+export const selectChunk = statement<{ bytes: string }>(
+  `SELECT encode(bytes, 'base64') AS bytes FROM blob_chunks
+    WHERE organization_id = $1 AND blob_id = $2 AND position = $3`,
+);
+
+/** Longer ago than any upload may take, so whoever sent it is gone, or its node. A few at a time. */
+export const deleteCutUploads = systemStatement(
+  "remove uploads of blobs that were cut",
+  `DELETE FROM blobs WHERE blob_id IN (
+     SELECT blob_id FROM blobs
+      WHERE stored_at IS NULL AND created_at < hawser_now() - interval '15 minutes'
+      ORDER BY created_at LIMIT 20)`,
+);

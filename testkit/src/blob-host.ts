@@ -1,0 +1,102 @@
+// A paired host as the doors of blobs see it: the daemon's own lane, and requests made by hand that a
+// daemon would not make.
+import { request as requestHttp, type IncomingMessage } from "node:http";
+import { openBlobLane, type BlobLane } from "@hawser/daemon/blobs/lane.ts";
+import { openServerClock } from "@hawser/daemon/link/server-clock.ts";
+import { blobsPath, makeBlobProof, makeNkey, proofHeader } from "@hawser/host-protocol";
+import type { PairReply } from "@hawser/host-protocol";
+import type { Caller, Reply } from "./caller.ts";
+import { tryPair } from "./deaf-host.ts";
+
+export interface BlobHost {
+  instanceId: string;
+  lane: BlobLane;
+  /** Any request, giving the reply whatever its status. Throws when the other side hangs up instead. */
+  ask(method: string, sha256: string, options?: AskOptions): Promise<Reply>;
+  /** A proof that this host could show. */
+  prove(method: string, sha256: string, at?: number): string;
+}
+
+export interface AskOptions {
+  /** Added to what a host sends, or in its place; undefined leaves a header out. */
+  headers?: Record<string, string | undefined>;
+  /** Written as they come; the request ends after the last. */
+  body?: Iterable<Buffer> | AsyncIterable<Buffer>;
+  /** Hangs up after the body. */
+  cut?: boolean;
+}
+
+/** Registers an instance and is its host, without a link. */
+export async function pairBlobHost(caller: Caller, baseUrl: string): Promise<BlobHost> {
+  const key = makeNkey("user");
+  const { pairingToken } = await caller.create_instance({ name: "blob host" });
+  const { instanceId, token } = (await tryPair(baseUrl, pairingToken, key)).body as PairReply;
+  const { host } = new URL(baseUrl);
+  const prove = (method: string, sha256: string, at = Date.now()) =>
+    makeBlobProof(key, { method, host, path: blobsPath + sha256 }, at);
+  return {
+    instanceId,
+    lane: openBlobLane({
+      serverUrl: baseUrl,
+      key,
+      token: () => token,
+      clock: openServerClock(),
+    }),
+    prove,
+    ask(method, sha256, options = {}) {
+      const headers = {
+        authorization: `Bearer ${token}`,
+        [proofHeader]: prove(method, sha256),
+        ...options.headers,
+      };
+      return send(new URL(blobsPath + sha256, baseUrl), method, headers, options);
+    },
+  };
+}
+
+function send(
+  url: URL,
+  method: string,
+  headers: Record<string, string | undefined>,
+  { body, cut }: AskOptions,
+): Promise<Reply> {
+  const given = Object.entries(headers).filter(
+    (each): each is [string, string] => each[1] !== undefined,
+  );
+  return new Promise((resolve, reject) => {
+    const request = requestHttp(url, {
+      method,
+      headers: Object.fromEntries(given),
+      agent: false,
+      signal: AbortSignal.timeout(300_000),
+    });
+    request.on("error", reject);
+    request.on("response", (response) => {
+      read(response).then(resolve, reject);
+    });
+    const write = async () => {
+      for await (const piece of body ?? []) {
+        if (request.destroyed) return;
+        if (!request.write(piece)) await new Promise((go) => request.once("drain", go));
+      }
+      if (cut) request.destroy(new Error("cut on purpose"));
+      else request.end();
+    };
+    void write();
+  });
+}
+
+async function read(response: IncomingMessage): Promise<Reply> {
+  const pieces: Buffer[] = [];
+  for await (const piece of response) pieces.push(piece as Buffer);
+  const text = Buffer.concat(pieces).toString("latin1");
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(response.headers)) headers.set(name, String(value));
+  let parsed: unknown = text;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    // Bytes.
+  }
+  return { status: response.statusCode!, headers, body: parsed, text };
+}
