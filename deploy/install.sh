@@ -53,7 +53,7 @@ check_machine() {
   esac
   getconf GNU_LIBC_VERSION > /dev/null 2>&1 || fail "Hawser needs glibc, and this system has another C library (musl, most likely). Install it on Debian, Ubuntu, Fedora or the like."
   if [ "$(id -u)" = 0 ] && [ -z "$as_root" ]; then
-    fail "Agents would run as root. Run this as the user whose projects they work on, or make one (useradd --create-home --shell /bin/bash hawser; su - hawser). If root is what you want: sh -s -- --as-root"
+    fail "Agents would run as root. Run this as the user whose projects they work on, or make one (useradd --create-home --shell /bin/bash hawser; su - hawser). If root is what you want, add: -s -- --as-root, after sh."
   fi
   for tool in curl openssl gzip sha256sum; do
     package=$tool

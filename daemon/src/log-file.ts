@@ -23,6 +23,7 @@ const limitBytes = 5 * 1024 * 1024;
 export function openLogFile(path: string, limit = limitBytes): (line: string) => void {
   let file: number | undefined;
   let lost = 0;
+  let isTorn = false;
 
   function write(text: string): void {
     // Another process of the daemon may have begun a new file meanwhile.
@@ -34,7 +35,11 @@ export function openLogFile(path: string, limit = limitBytes): (line: string) =>
       renameSync(path, formerLogOf(path));
       file = open();
     }
-    writeSync(file, text);
+    const bytes = Buffer.from(isTorn ? `\n${text}` : text);
+    // A disk that has just filled up takes the beginning of a line.
+    const written = writeSync(file, bytes);
+    isTorn = written > 0 && written < bytes.length;
+    if (written < bytes.length) throw new Error("The disk is full.");
   }
 
   function open(): number {

@@ -1,10 +1,11 @@
 // Releases of the daemon for tests: built as they are published, into a directory that a node serves
 // (HAWSER_RELEASES), and gone with it.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildRelease, type ReleaseOptions } from "@hawser/deploy/build-release.ts";
 import { makeReleaseKeys, type ReleaseKeys } from "@hawser/deploy/release-keys.ts";
+import { signManifest } from "@hawser/host-protocol";
 
 type Published = Awaited<ReturnType<typeof buildRelease>>;
 
@@ -13,6 +14,8 @@ export interface Releases extends Disposable {
   keys: ReleaseKeys;
   /** Publishes a version in place of the one before, signed with the first key unless others are given. */
   publish: (options?: Partial<ReleaseOptions>) => Promise<Published>;
+  /** Changes fields of the published manifest, and signs it, with a key that nobody trusts if a stranger is to. */
+  alter: (change: Partial<Published>, signer?: "publisher" | "stranger") => void;
 }
 
 /** With one release in it already: the daemon as it is, under its own version. */
@@ -26,6 +29,14 @@ export async function openReleases(options: Partial<ReleaseOptions> = {}): Promi
     directory,
     keys,
     publish,
+    alter(change, signer = "publisher") {
+      const [{ privateKey }] = (signer === "stranger" ? makeReleaseKeys() : keys).keys;
+      const file = join(directory, "daemon.json");
+      const manifest = JSON.parse(readFileSync(file, "utf8")) as Published;
+      const text = `${JSON.stringify({ ...manifest, ...change }, undefined, 2)}\n`;
+      writeFileSync(file, text);
+      writeFileSync(`${file}.sig`, signManifest(privateKey, text));
+    },
     [Symbol.dispose]: () => rmSync(directory, { recursive: true, force: true }),
   };
 }

@@ -93,10 +93,7 @@ function policy({ policyPath }: State): Finding[] {
 }
 
 function pairing(state: State): Finding[] {
-  const credentials = state.readCredentials();
-  if (credentials) {
-    return [{ what: `Paired with ${credentials.serverUrl} as ${credentials.instanceId}` }];
-  }
+  if (state.readCredentials()) return [];
   const cure = "Make a token (create_instance or regenerate_pairing_token), and run its command.";
   return [{ what: "This host is not paired", cure }];
 }
@@ -133,7 +130,8 @@ async function server(state: State): Promise<Finding[]> {
 
 function daemon(state: State): Finding[] {
   const { isOnline, sentence } = lookAtLink(state);
-  if (isOnline || !state.readCredentials()) return [{ what: sentence }];
+  if (!state.readCredentials()) return [];
+  if (isOnline) return [{ what: sentence }];
   if (runningDaemon(state) !== undefined) {
     return [{ what: sentence, cure: "It goes on trying by itself; hawserd logs tells more." }];
   }

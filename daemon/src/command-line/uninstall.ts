@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { openJournal } from "../journal/journal.ts";
 import { openPolicy } from "../policy/policy.ts";
+import { removeIfEmpty } from "../remove-if-empty.ts";
 import { stopService } from "../service/service.ts";
 import { removeUnit, unitOf } from "../service/systemd.ts";
 import type { State } from "../state/state.ts";
@@ -89,15 +90,5 @@ function hasUndelivered(path: string): boolean {
     }
   } catch {
     return true;
-  }
-}
-
-/** Never with anything in it. */
-function removeIfEmpty(directory: string): void {
-  try {
-    rmdirSync(directory);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== "ENOTEMPTY" && code !== "ENOENT") throw error;
   }
 }

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { homedir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { childEnvironment } from "../environment.ts";
+import { removeIfEmpty } from "../remove-if-empty.ts";
 import type { State } from "../state/state.ts";
 import { programOf } from "./program.ts";
 
@@ -58,6 +59,10 @@ export const stopUnit = () => must("stop", unit);
 export function removeUnit(): void {
   systemctl("disable", "--now", unit);
   rmSync(unitPath(), { force: true });
+  // The directories too, as far as they were made for this and hold nothing else.
+  const directory = dirname(unitPath());
+  const made = [join(directory, "default.target.wants"), directory, dirname(directory)];
+  for (const place of [...made, dirname(dirname(directory))]) removeIfEmpty(place);
   systemctl("daemon-reload");
   systemctl("reset-failed", unit);
 }

@@ -1,0 +1,154 @@
+// The commands that look at a daemon or set it up, called as a person calls them.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { stopProcess } from "@hawser/testkit/stop-process.ts";
+import { openJournal } from "../journal/journal.ts";
+import { pairHost } from "../link/doors.ts";
+import { startSmallControlPlane } from "../link/small-control-plane.ts";
+import { until } from "../link/small-edge.ts";
+import { logPathOf, openLogFile } from "../log-file.ts";
+import { openState } from "../state/state.ts";
+
+const main = join(import.meta.dirname, "../main.ts");
+
+function open(t: TestContext) {
+  const directory = mkdtempSync(join(tmpdir(), "hawser-commands-"));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const state = openState(join(directory, "state"));
+  const start = (args: string[]) => {
+    const env = { PATH: process.env["PATH"], HOME: directory, HAWSER_HOME: state.directory };
+    const child = spawn(process.execPath, [main, ...args], {
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    t.after(() => stopProcess(child, "SIGKILL"));
+    let output = "";
+    child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+    child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
+    const code = new Promise<number | null>((resolve) => child.once("close", resolve));
+    return { child, code, output: () => output };
+  };
+  const call = async (...args: string[]) => {
+    const { code, output } = start(args);
+    return { code: await code, output: output() };
+  };
+  return { directory, state, call, start };
+}
+
+test("roots are listed with what is in them, added and removed", async (t) => {
+  const { directory, call } = open(t);
+  assert.match((await call("roots")).output, /no roots.*hawserd roots add/);
+  mkdirSync(join(directory, "src/widget/.git"), { recursive: true });
+  const added = await call("roots", "add", join(directory, "src/"));
+  assert.deepEqual(added, { code: 0, output: `${directory}/src  (1 repository)\n` });
+  const missing = await call("roots", "add", join(directory, "nowhere"));
+  assert.equal(missing.code, 1);
+  assert.match(missing.output, /nowhere is no directory/);
+  assert.match((await call("status")).output, new RegExp(`Roots: {3}${directory}/src\n`));
+  assert.equal((await call("roots", "remove", join(directory, "src"))).code, 0);
+  assert.equal((await call("roots", "remove", join(directory, "src"))).code, 1);
+  assert.equal((await call("roots", "dance")).code, 2);
+});
+
+test("a policy file that cannot be understood is not edited over", async (t) => {
+  const { directory, state, call } = open(t);
+  writeFileSync(state.policyPath, "dance = yes\n");
+  for (const words of [[], ["add", directory]]) {
+    const { code, output } = await call("roots", ...words);
+    assert.deepEqual([code, /line 1: there is no setting "dance"/.test(output)], [1, true]);
+  }
+  assert.equal(readFileSync(state.policyPath, "utf8"), "dance = yes\n");
+});
+
+test("logs shows the last lines as a person reads them, and follows them into the next file", async (t) => {
+  const { state, call, start } = open(t);
+  assert.match((await call("logs")).output, /Nothing is in .*hawserd\.log yet/);
+  const write = openLogFile(logPathOf(state), 400);
+  const event = (n: number) =>
+    write(`${JSON.stringify({ at: "12:00", level: "warn", event: `event ${n}`, n, why: null })}\n`);
+  for (let n = 1; n <= 5; n++) event(n);
+  assert.equal(
+    (await call("logs", "-n", "2")).output,
+    "12:00  WARN  event 4  n=4\n12:00  WARN  event 5  n=5\n",
+  );
+  assert.equal((await call("logs", "-n", "many")).code, 2);
+  const following = start(["logs", "-f", "-n", "0"]);
+  await until(() => {
+    event(0);
+    return following.output() !== "";
+  }, "it follows");
+  for (let n = 100; n < 120; n++) {
+    event(n);
+    await until(() => following.output().includes(`n=${n}\n`), `line ${n} is shown`);
+  }
+});
+
+test("doctor names each problem with its cure, and finds nothing wrong with a host that is well", async (t) => {
+  const { directory, state, call, start } = open(t);
+  const before = await call("doctor");
+  assert.equal(before.code, 1);
+  for (const told of [
+    /PROBLEM {2}No directory may be worked in\n.*roots add/,
+    /PROBLEM {2}This host is not paired\n.*token/,
+  ]) {
+    assert.match(before.output, told);
+  }
+  await using control = await startSmallControlPlane();
+  await pairHost(state, control.baseUrl, "hwp_0123456789abcdef0123456789abcdef");
+  await control.startFabric();
+  await call("roots", "add", directory);
+  const stopped = await call("doctor");
+  assert.match(stopped.output, /PROBLEM .*The daemon is not running\.\n\s+Start it:/);
+  chmodSync(join(state.directory, "credentials.json"), 0o644);
+  assert.match(
+    (await call("doctor")).output,
+    /PROBLEM {2}Others can read credentials\.json\n.*chmod 600/,
+  );
+  chmodSync(join(state.directory, "credentials.json"), 0o600);
+  const daemon = start(["run", "--quiet"]);
+  await until(async () => (await call("status")).code === 0, "it is online");
+  const well = await call("doctor");
+  assert.equal(well.code, 0, well.output);
+  assert.match(well.output, /Nothing is wrong\.\n$/);
+  assert.equal(daemon.output(), "", "quiet: the log is in its file");
+  assert.match(readFileSync(logPathOf(state), "utf8"), /"the daemon runs"/);
+  await control[Symbol.asyncDispose]();
+  assert.match((await call("doctor")).output, /PROBLEM .*cannot be reached: .*\n.*curl -v/);
+});
+
+test("uninstall removes what is the daemon's own, and keeps whatever may hold work", async (t) => {
+  const { state, call } = open(t);
+  const { directory } = state;
+  for (const name of ["bin", "daemon", "node", "log", "parked", "homes"])
+    mkdirSync(join(directory, name));
+  writeFileSync(join(directory, "parked/work.txt"), "an agent's work");
+  state.writeStatus({});
+  openJournal(state.journalPath("ins_done")).close();
+  const undelivered = openJournal(state.journalPath("ins_waiting"));
+  undelivered.log.append("ses_1", { sessionUpdate: "plan" });
+  undelivered.close();
+  const { code, output } = await call("uninstall", "--yes");
+  assert.equal(code, 0, output);
+  assert.match(
+    output,
+    /Kept in .* because it may hold work: homes, journal-ins_waiting\.sqlite, parked/,
+  );
+  assert.deepEqual(readdirSync(directory).sort(), [
+    "homes",
+    "journal-ins_waiting.sqlite",
+    "parked",
+  ]);
+  assert.equal(readFileSync(join(directory, "parked/work.txt"), "utf8"), "an agent's work");
+});

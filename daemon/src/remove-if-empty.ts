@@ -1,0 +1,11 @@
+// Removes a directory, and never anything in it.
+import { rmdirSync } from "node:fs";
+
+export function removeIfEmpty(directory: string): void {
+  try {
+    rmdirSync(directory);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOTEMPTY" && code !== "ENOENT") throw error;
+  }
+}

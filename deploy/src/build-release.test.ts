@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { DaemonManifest, readManifest } from "@hawser/host-protocol";
+import { buildRelease } from "./build-release.ts";
+import { makeReleaseKeys, readReleaseKeys, writeReleaseKeys } from "./release-keys.ts";
+
+test("a release is one signed manifest, and the daemon in it runs, knows its version and trusts its publisher", async (t) => {
+  const out = mkdtempSync(join(tmpdir(), "hawser-release-"));
+  t.after(() => rmSync(out, { recursive: true, force: true }));
+  const keys = makeReleaseKeys();
+  const published = await buildRelease({ out, keys, version: "7.8.9" });
+  const read = (file: string) => readFileSync(join(out, file));
+  const trusted = keys.keys.map(({ publicKey }) => publicKey);
+  const manifest = readManifest(
+    DaemonManifest,
+    read("daemon.json"),
+    read("daemon.json.sig"),
+    trusted,
+    Date.now(),
+  );
+  assert.deepEqual(manifest, published);
+  const { daemon, node } = manifest.platforms["linux-x64"]!;
+  assert.equal(statSync(join(out, node.file)).size, node.size);
+  const ran = spawnSync(process.execPath, [join(out, daemon.file), "--version"], {
+    encoding: "utf8",
+  });
+  assert.deepEqual([ran.stdout, ran.stderr], ["7.8.9\n", ""]);
+  const bundle = read(daemon.file).toString();
+  const installer = read("install.sh").toString();
+  for (const key of trusted) assert.ok(bundle.includes(key) && installer.includes(`'${key}'`));
+  const secret = keys.keys[0].privateKey;
+  assert.ok(!bundle.includes(secret) && !installer.includes(secret));
+  assert.ok(!bundle.includes(process.cwd()), "nothing of the machine it was built on");
+});
+
+test("keys are made once: a file that exists is not written over", (t) => {
+  const directory = mkdtempSync(join(tmpdir(), "hawser-keys-"));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const file = join(directory, "keys.json");
+  const keys = makeReleaseKeys();
+  writeReleaseKeys(file, keys);
+  assert.deepEqual(readReleaseKeys(file), keys);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  assert.throws(() => writeReleaseKeys(file, makeReleaseKeys()), /EEXIST/);
+});
