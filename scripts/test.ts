@@ -4,7 +4,15 @@ import { parseArgs } from "node:util";
 import { chooseTestFiles, runTests } from "./run-tests.ts";
 
 const { positionals } = parseArgs({ allowPositionals: true });
-const workspaces = ["contract", "host-protocol", "control-plane", "daemon", "deploy", "testkit", "scripts"];
+const workspaces = [
+  "contract",
+  "host-protocol",
+  "control-plane",
+  "daemon",
+  "deploy",
+  "testkit",
+  "scripts",
+];
 const files = chooseTestFiles(
   workspaces.map((workspace) => `${workspace}/**/*.test.ts`),
   positionals,

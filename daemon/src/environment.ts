@@ -2,12 +2,12 @@
 // and the network, by name. Everything else stays out, so that no secret in the daemon's own
 // environment reaches an agent, and no variable of whoever started the daemon changes what runs.
 
-const allowed = new Set([
-  ...["HOME", "USER", "LOGNAME", "SHELL", "PATH", "TMPDIR", "TZ", "LANG", "LANGUAGE"],
-  ...["XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"],
-  ...["DBUS_SESSION_BUS_ADDRESS", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"],
-  ...["http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"],
-]);
+const allowed = new Set(
+  `HOME USER LOGNAME SHELL PATH TMPDIR TZ LANG LANGUAGE
+   XDG_RUNTIME_DIR XDG_CONFIG_HOME XDG_DATA_HOME XDG_CACHE_HOME XDG_STATE_HOME
+   DBUS_SESSION_BUS_ADDRESS SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS
+   http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY`.split(/\s+/),
+);
 
 export type Environment = Record<string, string>;
 

@@ -47,7 +47,7 @@ async function main([name = "", ...args]: string[]): Promise<number | void> {
   if (!command) throw new UsageError(`There is no command "${name}".`);
   const { words, options } = readArguments(command, args);
   const { state = process.env["HAWSER_HOME"] ?? join(homedir(), ".hawser") } = options;
-  return command.run({ state: openState(resolve(String(state))), words, options });
+  return command.run({ state: openState(resolve(state)), words, options });
 }
 
 function readArguments(command: CommandLine, args: string[]) {

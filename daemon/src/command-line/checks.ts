@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fabricPath } from "@hawser/host-protocol";
 import { childEnvironment } from "../environment.ts";
 import { openPolicy } from "../policy/policy.ts";
-import { daemonVersion } from "../release.ts";
+import { daemonVersion, trustedKeys } from "../release.ts";
 import { programOf } from "../service/program.ts";
 import { hasLinger, hasUserManager, isEnabled, unitOf } from "../service/systemd.ts";
 import { runningDaemon } from "../state/running.ts";
@@ -45,7 +45,11 @@ export const checks: readonly Check[] = [
 ];
 
 function versions(): Finding[] {
-  return [{ what: `hawserd ${daemonVersion}, on Node ${process.versions.node}` }];
+  const what = `hawserd ${daemonVersion}, on Node ${process.versions.node}`;
+  if (trustedKeys.length > 0) return [{ what }];
+  const cure =
+    "Run from the sources it cannot update itself; the install command places one that can.";
+  return [{ what, cure, optional: true }];
 }
 
 function stateDirectory({ directory }: State): Finding[] {

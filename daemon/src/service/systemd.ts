@@ -11,7 +11,7 @@ import { programOf } from "./program.ts";
 const unit = "hawserd.service";
 const patienceMs = 30_000;
 
-export const unitPath = () => join(homedir(), ".config/systemd/user", unit);
+const unitPath = () => join(homedir(), ".config/systemd/user", unit);
 
 export function unitText(state: State): string {
   return `# Written by Hawser's installer; hawserd uninstall removes it.
