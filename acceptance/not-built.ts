@@ -3,10 +3,8 @@
 import type { ActionName } from "@hawser/contract";
 
 export const notBuilt: readonly ActionName[] = [
-  "list_github_repos",
   "list_models",
   "list_agent_kinds",
-  "clone_repository",
   "list_agent_identities",
   "start_agent_login",
   "poll_agent_login",

@@ -26,6 +26,12 @@ const recipes: Record<string, Recipe> = {
   "list_directories.instanceId": (instanceId) => ({ instanceId }),
   "browse_directory.instanceId": (instanceId) => ({ instanceId, path: "/srv" }),
   "refresh_instance.instanceId": (instanceId) => ({ instanceId }),
+  "list_github_repos.instanceId": (instanceId) => ({ instanceId }),
+  "clone_repository.instanceId": (instanceId) => ({
+    instanceId,
+    rootPath: "/projects",
+    repo: "acme/widget",
+  }),
   "delete_instance.instanceId": (instanceId) => ({ instanceId }),
   "list_sessions.instanceId": (instanceId) => ({ instanceId }),
   "search_sessions.instanceId": (instanceId) => ({ instanceId }),
@@ -173,7 +179,12 @@ scenario("Each of these fields takes an id of one's own", [], async (context) =>
   // Otherwise the cases above could pass because their bodies are wrong.
   const { caller } = context;
   const { ours } = await recordsIn(context);
-  const asksHost = ["refresh_instance", "browse_directory"];
+  const asksHost = [
+    "refresh_instance",
+    "browse_directory",
+    "list_github_repos",
+    "clone_repository",
+  ];
   const last = ["remove_member", "revoke_api_key", "delete_instance"];
   const inOrder = idFields.toSorted((a, b) => last.indexOf(a.action) - last.indexOf(b.action));
   for (const { action, field, kind } of inOrder) {

@@ -84,6 +84,8 @@ const otherFields: Record<string, object> = {
   refresh_instance: {},
   list_directories: {},
   browse_directory: { path: "/srv" },
+  list_github_repos: {},
+  clone_repository: { rootPath: "/projects", repo: "acme/widget" },
   list_sessions: {},
   search_sessions: {},
   "create_api_key.userId": { name: "k", scope: "user", permissions: ["instances:view"] },

@@ -8,9 +8,13 @@ import {
   type Hello,
   type LogEntry,
 } from "@hawser/host-protocol";
+import { openCodeHosting, type CodeHosting } from "./code-hosting/code-hosting.ts";
 import { openCommands } from "./commands/answer-command.ts";
+import { openClones } from "./directories/clone.ts";
 import { openDirectories } from "./directories/directories.ts";
+import { openHalfDone } from "./directories/half-done.ts";
 import { openFacts, type Look } from "./facts.ts";
+import { openGit } from "./git/git.ts";
 import { openJournal, type Journal, type JournalOptions } from "./journal/journal.ts";
 import { startLink, type LinkStatus } from "./link/link.ts";
 import { openServerClock, type OwnClock } from "./link/server-clock.ts";
@@ -33,6 +37,8 @@ export interface HostOptions {
   journal?: Pick<JournalOptions, "limitBytes" | "flush">;
   /** What is looked at beside the machine itself; nothing, unless given. */
   looks?: readonly Look[];
+  /** The host's code-hosting client; none, unless given. */
+  codeHosting?: CodeHosting;
 }
 
 export interface HostStatus extends LinkStatus {
@@ -70,7 +76,17 @@ export function startHost(options: HostOptions): Host {
   });
   const policy = openPolicy(state.policyPath);
   const operations = openOperations(() => link.factsChanged(), clock.now);
-  const facts = openFacts(options.looks ?? [], operations, log);
+  const codeHosting = options.codeHosting ?? openCodeHosting({});
+  const facts = openFacts([...(options.looks ?? []), codeHosting.look], operations, log);
+
+  const directories = openDirectories(policy.read);
+  const clones = openClones({
+    git: openGit(),
+    codeHosting,
+    operations,
+    halfDone: openHalfDone(state.clonesDirectory, log),
+    directories,
+  });
 
   const answer = openCommands({
     instanceId,
@@ -80,7 +96,9 @@ export function startHost(options: HostOptions): Host {
     now: clock.now,
     policy: policy.read,
     operations,
-    directories: openDirectories(policy.read),
+    directories,
+    codeHosting,
+    clones,
     refreshFacts: facts.refresh,
     forgetCredentials: () => state.forgetCredentials(),
   });
@@ -143,6 +161,7 @@ export function startHost(options: HostOptions): Host {
   const close = () =>
     (closing ??= (async () => {
       clearInterval(cleaning);
+      await clones.stop();
       await reports.stop();
       journal.close();
     })());

@@ -4,6 +4,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { openCodeHosting } from "./code-hosting/code-hosting.ts";
 import { openDirectories } from "./directories/directories.ts";
 import { openDirectoriesLook } from "./directories/look.ts";
 import { openGit } from "./git/git.ts";
@@ -74,6 +75,7 @@ async function run(state: State): Promise<void> {
     log,
     looks: [openDirectoriesLook(policy, openDirectories(policy), openGit())],
     onForget: over.resolve,
+    codeHosting: openCodeHosting(),
     onStatus: (status) => state.writeStatus({ ...status, pid: process.pid }),
   });
   log.info("the daemon runs", { instanceId: host.status().instanceId, pid: process.pid });

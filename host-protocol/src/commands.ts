@@ -2,7 +2,12 @@
 // it may take. A command is signed, so that being able to publish on the fabric is not enough to
 // command a host.
 import { createHash } from "node:crypto";
-import { DirectoryRecord, RootListing, type RefusalCode } from "@hawser/contract";
+import {
+  DirectoryRecord,
+  HostedRepositoryRecord,
+  RootListing,
+  type RefusalCode,
+} from "@hawser/contract";
 import { z } from "zod";
 import { HostFacts } from "./facts.ts";
 import { isSignedBy, signWith } from "./nkey.ts";
@@ -24,6 +29,31 @@ export const hostCommands = {
     payload: z.strictObject({}),
     result: z.strictObject({ facts: HostFacts, runs: z.int().min(1) }),
     deadlineMs: 10_000,
+  },
+  /** What the account of the host's code-hosting client can reach. */
+  list_github_repos: {
+    effect: "reads",
+    payload: z.strictObject({ query: z.string(), limit: z.int().min(1) }),
+    result: z.strictObject({
+      repositories: z.array(HostedRepositoryRecord),
+      reason: z.enum(["cli_not_installed", "not_logged_in"]).nullable(),
+    }),
+    deadlineMs: 20_000,
+  },
+  /** Clones with the host's own credentials into a folder root. Exactly one of `repo` and `url`. */
+  clone_repository: {
+    effect: "changes",
+    payload: z.strictObject({
+      rootPath: z.string(),
+      repo: z.string().optional(),
+      url: z.string().optional(),
+      /** The repository's own when left out. */
+      name: z.string().optional(),
+    }),
+    result: DirectoryRecord,
+    // What git may take. Nobody waits for that long: it is asked again under the same id.
+    deadlineMs: 30 * 60_000,
+    refusals: ["not_found", "already_exists"],
   },
   /** Stop, and forget the credentials: the instance is gone. */
   forget_host: {

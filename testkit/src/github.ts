@@ -23,6 +23,8 @@ export interface HostedRepository extends BareOptions {
   name: string;
   private?: boolean;
   affiliation?: Affiliation;
+  /** Told of, but with nothing behind it that could be cloned. */
+  onlyListed?: boolean;
 }
 
 export interface Github extends AsyncDisposable {
@@ -62,7 +64,9 @@ export async function startGithub({
   startup.defer(() => rmSync(place, { recursive: true, force: true }));
   const directory = join(place, "repositories");
   mkdirSync(directory);
-  for (const { name, ...options } of repositories) createBareRepository(directory, name, options);
+  for (const { name, onlyListed, ...options } of repositories) {
+    if (!onlyListed) createBareRepository(directory, name, options);
+  }
   const { authorityFile, key, certificate } = makeCertificate(place, names);
 
   const tokens = new Set([token]);

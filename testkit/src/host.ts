@@ -1,6 +1,7 @@
 // A host: the real daemon as a process of its own, paired the way a person pairs one.
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -18,6 +19,8 @@ export interface TestHost extends AsyncDisposable {
   root: string;
   repository: string;
   stateDirectory: string;
+  /** What the daemon was started with, for starting it again. */
+  environment: Record<string, string>;
   log: Record<string, unknown>[];
 }
 
@@ -29,6 +32,7 @@ export async function startHost(
   baseUrl: string,
   directory: string,
   name = "host",
+  environment: Record<string, string> = {},
 ): Promise<TestHost> {
   const { instance, pairingToken } = await caller.create_instance({ name });
   const stateDirectory = join(directory, "state");
@@ -46,8 +50,18 @@ export async function startHost(
     stateDirectory,
   ]);
   writePolicy({ stateDirectory }, policyText([root]));
-  const daemon = runDaemon(stateDirectory);
-  const host = { instanceId: instance.instanceId, root, repository, stateDirectory, ...daemon };
+  // A home of its own: the logins and settings of whoever runs the tests are not the host's.
+  const home = join(directory, "home");
+  mkdirSync(home, { recursive: true });
+  const own = { HOME: home, TMPDIR: tmpdir(), ...environment };
+  const host = {
+    instanceId: instance.instanceId,
+    root,
+    repository,
+    stateDirectory,
+    environment: own,
+    ...runDaemon(stateDirectory, own),
+  };
   await untilStatus(caller, host.instanceId, "online");
   return host;
 }

@@ -56,8 +56,8 @@ export interface World extends AsyncDisposable {
     permissions: readonly Permission[],
     options?: KeyOptions,
   ): Promise<string>;
-  /** Pairs and starts one more host, of the first organization. */
-  addHost(): Promise<TestHost>;
+  /** Pairs and starts one more host, of the first organization, with settings of its own. */
+  addHost(environment?: Record<string, string>): Promise<TestHost>;
   /** Starts one more node on the same database, with settings of its own if any are given. */
   addNode(environment?: Record<string, string>): Promise<ControlPlaneNode>;
   /** The database as the service itself sees it. */
@@ -103,9 +103,10 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const baseUrl = nodes[0]!.baseUrl;
   const caller = createCaller(baseUrl, organizations[0].keys.owner);
   const hosts: TestHost[] = [];
-  const addHost = async () => {
-    const place = join(directory, `host-${hosts.length + 1}`);
-    const host = parts.use(await startHost(caller, baseUrl, place, `host ${hosts.length + 1}`));
+  const addHost = async (own: Record<string, string> = {}) => {
+    const name = `host ${hosts.length + 1}`;
+    const place = join(directory, name.replace(" ", "-"));
+    const host = parts.use(await startHost(caller, baseUrl, place, name, own));
     hosts.push(host);
     return host;
   };

@@ -175,7 +175,7 @@ export const instanceActions = {
   clone_repository: action({
     summary: "Clone a repository into a folder root of a host, with the host's own credentials.",
     details:
-      "Give exactly one of `repo` and `url`. A directory that is already there is never overwritten.",
+      "Give exactly one of `repo` and `url`. A directory that is already there is never overwritten. A long clone goes on at the host after its caller was told `in_progress`: the instance's `operations` show it, and calling again with the same idempotency key gives its result.",
     permission: "instances:edit",
     effect: "changes",
     reach: "host",

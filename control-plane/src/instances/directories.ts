@@ -48,7 +48,8 @@ export async function browseDirectory(
   return context.hosts.look(instanceId, "browse_directory", { path }, looking);
 }
 
-async function findHost({ sql, caller }: Context, instanceId: string) {
+/** An instance of the caller's organization, and how its host is asked. */
+export async function findHost({ sql, caller }: Context, instanceId: string) {
   const id = parseId("instance", instanceId);
   const row = id && (await sql.first(store.selectStatus, sql.organizationId, id));
   if (!row) throw notFound("instance");

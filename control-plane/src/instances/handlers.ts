@@ -17,7 +17,7 @@ import { query, type TenantSql } from "../postgres/statement.ts";
 import { sessionListEntry } from "../sessions/listing.ts";
 import { deleteSessionsOfInstance, selectNewestOfInstanceInStatus } from "../sessions/store.ts";
 import { actorOf } from "./actor.ts";
-import { browseDirectory, listDirectories } from "./directories.ts";
+import { browseDirectory, findHost, listDirectories } from "./directories.ts";
 import { revokeHostKeys } from "./host-identity.ts";
 import { issuePairingToken } from "./pairing.ts";
 import * as store from "./store.ts";
@@ -36,6 +36,8 @@ export interface InstanceServices {
 
 const mostListed = 1000;
 const mostActiveSessionsShown = 200;
+/** Then the caller is told `in_progress`, while the host goes on. */
+const longestCloneWaitMs = 20_000;
 
 export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServices, NotYet> = {
   async list_instances({ sql }) {
@@ -54,6 +56,11 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
   list_directories: (context, { instanceId }) => listDirectories(context, instanceId),
 
   browse_directory: (context, { instanceId, path }) => browseDirectory(context, instanceId, path),
+
+  async list_github_repos(context, { instanceId, query: part = "", limit = 100 }) {
+    const { looking } = await findHost(context, instanceId);
+    return context.hosts.look(instanceId, "list_github_repos", { query: part, limit }, looking);
+  },
 
   async create_instance({ sql, baseUrl, hosts }, { name }) {
     const row = (await sql.first(store.insertInstance, sql.organizationId, name))!;
@@ -105,12 +112,29 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
     conclude: (_context, { instanceId }) => Promise.resolve({ instanceId, deleted: true }),
   },
 
+  clone_repository: {
+    async prepare(context, { instanceId }) {
+      const { isOnline } = (await findHost(context, instanceId)).looking;
+      return { isOnline };
+    },
+    ask({ hosts, caller, commandId, resumed, signal }, { instanceId, name, ...source }, intent) {
+      const payload = name ? { ...source, name } : source;
+      return hosts.ask(instanceId, "clone_repository", payload, {
+        commandId,
+        actor: actorOf(caller),
+        resumed,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(longestCloneWaitMs)]),
+        ...(intent as { isOnline: boolean }),
+      });
+    },
+    conclude: (_context, _input, _intent, answer) =>
+      Promise.resolve(answer as CommandResultOf<"clone_repository">),
+  },
+
   refresh_instance: {
-    async prepare({ sql }, { instanceId }) {
-      const id = parseId("instance", instanceId);
-      const row = id && (await sql.first(store.selectStatus, sql.organizationId, id));
-      if (!row) throw notFound("instance");
-      return { isOnline: row.status === "online" };
+    async prepare(context, { instanceId }) {
+      const { isOnline } = (await findHost(context, instanceId)).looking;
+      return { isOnline };
     },
     ask: ({ hosts, caller, commandId, resumed, signal }, { instanceId }, intent) =>
       hosts.ask(

@@ -11,6 +11,7 @@ import {
   type CommandOutcome,
   type SignedCommand,
 } from "@hawser/host-protocol";
+import { openCodeHosting } from "../code-hosting/code-hosting.ts";
 import { openDirectories } from "../directories/directories.ts";
 import { openFacts } from "../facts.ts";
 import { openJournal } from "../journal/journal.ts";
@@ -40,6 +41,8 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
     now: () => clock.time,
     policy: openPolicy(join(directory, "policy")).read,
     operations,
+    codeHosting: openCodeHosting({}),
+    clones: { clone: () => Promise.reject(new Error("None here.")), stop: () => Promise.resolve() },
     directories: openDirectories(openPolicy(join(directory, "policy")).read),
     refreshFacts: openFacts([], operations, silentLog).refresh,
     forgetCredentials: () => void forgotten.count++,

@@ -14,8 +14,10 @@ import { JournalFull } from "../journal/journal.ts";
 import { describe, type Log } from "../log.ts";
 import { browseDirectory } from "./browse-directory.ts";
 import { CommandRefusal, type Command, type CommandContext } from "./command.ts";
+import { cloneRepository } from "./clone-repository.ts";
 import { forgetHost } from "./forget-host.ts";
 import { listDirectories } from "./list-directories.ts";
+import { listGithubRepos } from "./list-github-repos.ts";
 import { refreshHostFacts } from "./refresh-host-facts.ts";
 
 type Catalogue = { [Name in HostCommand]: Command<Name> };
@@ -23,6 +25,8 @@ type Catalogue = { [Name in HostCommand]: Command<Name> };
 /** Every command there is. */
 export const catalogue: Catalogue = {
   refresh_host_facts: refreshHostFacts,
+  list_github_repos: listGithubRepos,
+  clone_repository: cloneRepository,
   forget_host: forgetHost,
   list_directories: listDirectories,
   browse_directory: browseDirectory,

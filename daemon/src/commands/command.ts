@@ -1,6 +1,8 @@
 // What a command of the control plane is on the host's side: how it is carried out, and whether it
 // may be carried out again when a crash cut it.
 import type { CommandResultOf, HostCommand, HostFacts, PayloadOf } from "@hawser/host-protocol";
+import type { CodeHosting } from "../code-hosting/code-hosting.ts";
+import type { Clones } from "../directories/clone.ts";
 import type { Directories } from "../directories/directories.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Operations } from "../operations.ts";
@@ -14,6 +16,8 @@ export interface CommandContext {
   operations: Operations;
   /** What of the host's directories may be seen. */
   directories: Directories;
+  codeHosting: CodeHosting;
+  clones: Clones;
   /** Looks at the machine again, and remembers what it saw for the next heartbeat. */
   refreshFacts: () => Promise<HostFacts>;
   forgetCredentials: () => void;

@@ -26,6 +26,12 @@ export interface GitCall {
   /** Behind `--`: paths, addresses and names. */
   operands?: readonly string[];
   deadlineMs: number;
+  /** For this call alone, on top of the user's own; only outside of repositories. */
+  settings?: readonly (readonly [name: string, value: string])[];
+  /** Beside what every git gets, such as what a credential helper needs. */
+  environment?: Readonly<Record<string, string>>;
+  /** Gets what git says beside its output as it comes: progress, and why it failed. Not redacted. */
+  onSaid?: (text: string) => void;
   /** More output than this is a failure; 8 MiB unless given. */
   outputLimitBytes?: number;
   signal?: AbortSignal;
@@ -96,7 +102,16 @@ export function openGit(own: NodeJS.ProcessEnv = process.env): Git {
   return {
     version,
     run: (command, call) =>
-      run({ ...call, args: argumentsOf(command, call), cwd: "/", environment }),
+      run({
+        ...call,
+        args: argumentsOf(command, call),
+        cwd: "/",
+        environment: {
+          ...environment,
+          ...call.environment,
+          ...(call.settings && settingsEnvironment(call.settings)),
+        },
+      }),
 
     async runIn(directory, command, call) {
       const found = await version();
@@ -113,7 +128,7 @@ export function openGit(own: NodeJS.ProcessEnv = process.env): Git {
         ...call,
         args: argumentsOf(command, call),
         cwd: top,
-        environment: { ...inside, ...settingsEnvironment(settings) },
+        environment: { ...inside, ...call.environment, ...settingsEnvironment(settings) },
       });
     },
   };
@@ -150,10 +165,19 @@ interface Run {
   environment: Record<string, string>;
   deadlineMs: number;
   outputLimitBytes?: number;
+  onSaid?: (text: string) => void;
   signal?: AbortSignal;
 }
 
-function run({ args, cwd, environment, deadlineMs, signal, ...limits }: Run): Promise<string> {
+function run({
+  args,
+  cwd,
+  environment,
+  deadlineMs,
+  signal,
+  onSaid,
+  ...limits
+}: Run): Promise<string> {
   const { outputLimitBytes = defaultOutputLimitBytes } = limits;
   if (signal?.aborted) return Promise.reject(outOfTime());
   const { promise, resolve, reject } = Promise.withResolvers<string>();
@@ -179,6 +203,7 @@ function run({ args, cwd, environment, deadlineMs, signal, ...limits }: Run): Pr
   });
   child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
     said = (said + chunk).slice(-errorLimitBytes);
+    onSaid?.(chunk);
   });
   const timer = setTimeout(() => end(outOfTime()), deadlineMs);
   const abort = () => end(outOfTime());

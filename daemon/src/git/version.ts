@@ -1,6 +1,5 @@
 // Which git this host has. The program is asked once, and again only when another is in its place.
-import { statSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { findProgram } from "../find-program.ts";
 
 export interface GitVersion {
   text: string;
@@ -14,7 +13,7 @@ export function openVersionCache(
 ): () => Promise<GitVersion | undefined> {
   let known: { stamp: string; version: Promise<GitVersion> } | undefined;
   return async () => {
-    const stamp = stampOf(path);
+    const stamp = findProgram("git", path)?.stamp;
     if (stamp === undefined) return undefined;
     if (known?.stamp !== stamp) {
       const asked = { stamp, version: ask().then(parseVersion) };
@@ -42,25 +41,4 @@ function parseVersion(printed: string): GitVersion {
       return 0;
     },
   };
-}
-
-/** The first git in the search path, by where it is and when it changed. */
-function stampOf(path: string): string | undefined {
-  for (const directory of path.split(delimiter)) {
-    if (directory === "") continue;
-    const program = join(directory, "git");
-    const found = look(program);
-    if (found?.isFile() && (found.mode & 0o111) !== 0) {
-      return `${program} ${found.mtimeMs} ${found.size} ${found.ino}`;
-    }
-  }
-  return undefined;
-}
-
-function look(program: string) {
-  try {
-    return statSync(program);
-  } catch {
-    return undefined;
-  }
 }

@@ -36,6 +36,8 @@ export interface State {
   forgetCredentials(): void;
   /** What the host's owner allows; theirs to edit. */
   policyPath: string;
+  /** What is being cloned right now is noted here. */
+  clonesDirectory: string;
   /** One journal per instance: what belongs to a former pairing is never said on a new one. */
   journalPath(instanceId: string): string;
   writeStatus(status: object): void;
@@ -55,6 +57,7 @@ export function openState(directory: string): State {
     directory,
     machineId: machineId(directory),
     policyPath: join(directory, "policy"),
+    clonesDirectory: join(directory, "clones"),
     readCredentials() {
       const found = readJson(credentials);
       if (found === undefined) return undefined;

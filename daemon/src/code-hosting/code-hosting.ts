@@ -1,0 +1,38 @@
+// The host's code-hosting client, as the rest of the daemon uses it.
+import type { HostedRepositoryRecord } from "@hawser/contract";
+import { GhError, openGh } from "./gh.ts";
+import { accessTo, listRepositories, type Access, type Wanted } from "./repositories.ts";
+import { openCodeHostingStatus, type CodeHostingStatus } from "./status.ts";
+
+export interface CodeHosting {
+  look: CodeHostingStatus["look"];
+  /** None, with the reason, when there is no client or it is logged out. Throws GhError. */
+  list: (wanted: Wanted, signal: AbortSignal) => Promise<Listing>;
+  /** Throws GhError. */
+  accessTo: (repo: string, signal: AbortSignal) => Promise<Access>;
+}
+
+export interface Listing {
+  repositories: HostedRepositoryRecord[];
+  reason: "cli_not_installed" | "not_logged_in" | null;
+}
+
+export function openCodeHosting(own?: NodeJS.ProcessEnv): CodeHosting {
+  const gh = openGh(own);
+  const status = openCodeHostingStatus(gh);
+  return {
+    look: status.look,
+    accessTo: (repo, signal) => accessTo(gh, repo, signal),
+    async list(wanted, signal) {
+      try {
+        return { repositories: await listRepositories(gh, wanted, signal), reason: null };
+      } catch (error) {
+        if (!(error instanceof GhError)) throw error;
+        const { problem } = error;
+        if (problem !== "cli_not_installed" && problem !== "not_logged_in") throw error;
+        status.doubt();
+        return { repositories: [], reason: problem };
+      }
+    },
+  };
+}

@@ -1,0 +1,39 @@
+// Why a clone failed, in words of ours. Git's own words can hold what a server answered and addresses
+// with credentials; callers are in no position to see either.
+
+const causes: readonly (readonly [RegExp, string])[] = [
+  [
+    /Host key verification failed/i,
+    "This host does not know the server's ssh key. Connect to it once by hand there, and accept the key.",
+  ],
+  [
+    /could not read (?:Username|Password)|Authentication failed|Permission denied|error: 40[13]|Too many authentication failures/i,
+    "The server did not let this host in. Log in there: with an ssh key, a credential helper of git, or gh auth login.",
+  ],
+  [
+    /certificate/i,
+    "This host does not trust the server's certificate. Install its authority on the host.",
+  ],
+  [
+    /Could not resolve host|Connection refused|Failed to connect|Connection timed out|No route to host|Network is unreachable/i,
+    "The server cannot be reached from this host. Look at the address and the host's network.",
+  ],
+  [
+    /not found|does not exist|error: 404|does not appear to be a git repository|Could not read from remote/i,
+    "There is no such repository, or this host's account cannot see it.",
+  ],
+  [/No space left|Disk quota exceeded/i, "The host's disk is full. Make room, then try again."],
+  [
+    /early EOF|RPC failed|hung up|unexpected disconnect|Connection reset|Connection closed/i,
+    "The connection to the server broke off. Try again.",
+  ],
+];
+
+export function explainCloneFailure(said: string): string {
+  const own = said
+    .split(/[\r\n]+/)
+    .filter((line) => !line.startsWith("remote:"))
+    .join("\n");
+  const known = causes.find(([pattern]) => pattern.test(own))?.[1];
+  return known ?? "Git could not clone it. Try the same by hand on the host to see why.";
+}

@@ -1,0 +1,30 @@
+// How far a clone is, from what git says on the way. Lines of the server's begin with "remote:" and
+// are passed over, so that no server can put words into an operation.
+
+const phases = [
+  { name: "Receiving objects", from: 0, to: 80 },
+  { name: "Resolving deltas", from: 80, to: 95 },
+  { name: "Updating files", from: 95, to: 100 },
+] as const;
+
+/** Takes git's words piece by piece; tells the step, and the part of the whole, when it changes. */
+export function followProgress(
+  step: (step: string, percent: number) => void,
+): (text: string) => void {
+  let line = "";
+  let told = "";
+  return (text) => {
+    const lines = (line + text).split(/[\r\n]/);
+    line = lines.pop()!.slice(-1_024);
+    for (const each of lines) {
+      const [, name, percent] = /^([A-Z][a-z]+ [a-z]+): +(\d{1,3})%/.exec(each) ?? [];
+      const phase = phases.find((known) => known.name === name);
+      if (!phase) continue;
+      const whole = phase.from + ((phase.to - phase.from) * Math.min(100, Number(percent))) / 100;
+      const news = `${phase.name} ${Math.floor(whole)}`;
+      if (news === told) continue;
+      told = news;
+      step(phase.name.toLowerCase(), Math.floor(whole));
+    }
+  };
+}
