@@ -79,7 +79,10 @@ scenario(
     assert.deepEqual(made, { path, isGitRepository: true, branch: "main", remote: widget });
     assert.ok(existsSync(join(path, "README.md")));
     const named = await caller.clone_repository({
-      ...{ instanceId, rootPath: root, url: widget, name: "another one" },
+      instanceId,
+      rootPath: root,
+      url: widget,
+      name: "another one",
     });
     assert.equal(named.path, join(root, "another one"));
     const { operations } = await caller.refresh_instance({ instanceId });
@@ -113,7 +116,9 @@ scenario(
       { repo: "acme/secret" },
     ]) {
       const reply = await caller.try("clone_repository", {
-        ...{ instanceId: stranger.instanceId, rootPath: stranger.root, ...source },
+        instanceId: stranger.instanceId,
+        rootPath: stranger.root,
+        ...source,
       });
       assert.match(assertRefused(reply, 409, "host_refused").message, /log in|gh auth login/i);
     }
@@ -130,9 +135,21 @@ scenario(
     const before = countClones(host);
     const body = { instanceId: host.instanceId, rootPath: host.root };
     const urls = [
-      ...["--upload-pack=x", "-u x", "ext::sh -c x", "EXT::sh -c x", "file:///etc", "/etc"],
-      ...["ssh://-oProxyCommand=x/y", "https://h/%0ahost=z", "https:///h", "https://a:b@h/x"],
-      ...["https://h/x\n", "https://h/\u0007x", "ssh://a:b@h/x", "http://h/x", "git://h/x"],
+      "--upload-pack=x",
+      "-u x",
+      "ext::sh -c x",
+      "EXT::sh -c x",
+      "file:///etc",
+      "/etc",
+      "ssh://-oProxyCommand=x/y",
+      "https://h/%0ahost=z",
+      "https:///h",
+      "https://a:b@h/x",
+      "https://h/x\n",
+      "https://h/\u0007x",
+      "ssh://a:b@h/x",
+      "http://h/x",
+      "git://h/x",
     ];
     for (const url of urls) {
       assertInvalid(await caller.try("clone_repository", { ...body, url }), "url", url);
@@ -157,7 +174,10 @@ scenario(
     const { instanceId, root } = await sharedHost(context);
     for (const rootPath of [join(root, "by-key"), join(root, "missing"), "/", tmpdir()]) {
       const reply = await context.caller.try("clone_repository", {
-        ...{ instanceId, rootPath, url: widget, name: "elsewhere" },
+        instanceId,
+        rootPath,
+        url: widget,
+        name: "elsewhere",
       });
       assertRefused(reply, 404, "not_found", rootPath);
     }

@@ -50,8 +50,6 @@ for (const systemd of isRoot ? [false, true] : [false]) {
       const environment = readFileSync(`/proc/${parseInt(daemon)}/environ`, "utf8");
       assert.ok(!environment.includes("hwp_"), "the token is in no process that stays");
 
-<<<<<<< HEAD
-=======
       if (systemd) {
         process.kill(parseInt(daemon), "SIGKILL");
         await untilStatus(caller, instanceId, "offline");
@@ -59,7 +57,6 @@ for (const systemd of isRoot ? [false, true] : [false]) {
         tell(`killed under systemd: online again ${seconds(backMs)} after it was shown offline`);
       }
 
->>>>>>> 44c460e756ed582ae56e590c46bfbc26f837c35a
       // The same command once more, whose token is used up: a little later all is as it was.
       const again = await user.run(installCommand);
       assert.equal(again.code, 0, again.output);

@@ -77,7 +77,13 @@ function openHost(own: Record<string, string> = {}, client = ssh.clientDirectory
     directories: openDirectories(() => ({ ...allowAll, roots: [root, repository] })),
   });
   return {
-    ...{ home, root, repository, notes, operations, clones, settings },
+    home,
+    root,
+    repository,
+    notes,
+    operations,
+    clones,
+    settings,
     clone: (wanted: { repo?: string; url?: string; name?: string; rootPath?: string }) =>
       clones.clone({ rootPath: root, ...wanted }, AbortSignal.timeout(30_000)),
     /** Nothing but what is named here is in the root, and no clone is noted. */
@@ -100,7 +106,10 @@ test("a public repository comes by https and is called like itself", async () =>
   const url = "https://github.com/ada/notes.git";
   const path = join(host.root, "notes");
   assert.deepEqual(await host.clone({ url }), {
-    ...{ path, isGitRepository: true, branch: "main", remote: url },
+    path,
+    isGitRepository: true,
+    branch: "main",
+    remote: url,
   });
   assert.ok(existsSync(join(path, "README.md")));
   host.assertHolds("notes");
@@ -165,8 +174,17 @@ test("what the contract objects to is refused here too, before anything is run",
   const host = openHost({ PATH: "" });
   const url = "https://github.com/ada/notes.git";
   const unsafe = [
-    ...["--upload-pack=x", "-u x", "ext::sh -c x", "EXT::sh", "file:///etc", "/etc"],
-    ...["ssh://-oProxyCommand=x/y", "https://h/%0ahost=z", "https:///h", "https://a:b@h/x", "h:x"],
+    "--upload-pack=x",
+    "-u x",
+    "ext::sh -c x",
+    "EXT::sh",
+    "file:///etc",
+    "/etc",
+    "ssh://-oProxyCommand=x/y",
+    "https://h/%0ahost=z",
+    "https:///h",
+    "https://a:b@h/x",
+    "h:x",
   ].map((each) => ({ url: each }));
   const names = ["..", ".git", ".", "a/b", "-x", "n".repeat(256), "dot.", "space "];
   const others = [{}, { repo: "a/b", url }, { repo: "../x" }, { repo: "a/.." }];
