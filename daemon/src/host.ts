@@ -11,14 +11,16 @@ import {
 import { openCommands } from "./commands/answer-command.ts";
 import { openFacts, type Look } from "./facts.ts";
 import { openJournal, type Journal, type JournalOptions } from "./journal/journal.ts";
-import { startLink, type LinkStatus } from "./link/link.ts";
-import { openServerClock, type OwnClock } from "./link/server-clock.ts";
+import type { Connection } from "./link/dial.ts";
+import { dialAhead, startLink, type LinkStatus } from "./link/link.ts";
+import { openServerClock, type OwnClock, type ServerClock } from "./link/server-clock.ts";
 import type { LinkTiming } from "./link/timing.ts";
 import { describe, silentLog, type Log } from "./log.ts";
 import { openOperations } from "./operations.ts";
 import { openPolicy } from "./policy/policy.ts";
 import { startReports } from "./reports/send-reports.ts";
 import { NotPaired, type State } from "./state/state.ts";
+import { openUpdates, type UpdateOptions } from "./updates/updates.ts";
 
 export interface HostOptions {
   /** Paired already. */
@@ -32,6 +34,24 @@ export interface HostOptions {
   journal?: Pick<JournalOptions, "limitBytes" | "flush">;
   /** What is looked at beside the machine itself; nothing, unless given. */
   looks?: readonly Look[];
+  /** Whoever can put another version in this one's place; without it there are no updates. */
+  supervisor?: Pick<UpdateOptions, "startVersion" | "failed">;
+  /** What was made ready before the journal was free. */
+  ahead?: Ahead | undefined;
+}
+
+export interface Ahead {
+  clock: ServerClock;
+  dialled: Connection;
+}
+
+/** Connects a host that is about to start, so that it starts quickly, or is known not to. */
+export async function connectAhead(state: State, signal: AbortSignal): Promise<Ahead> {
+  const credentials = state.readCredentials();
+  if (!credentials) throw new NotPaired();
+  const clock = openServerClock();
+  const key = nkeyFromSeed(credentials.seed);
+  return { clock, dialled: await dialAhead({ ...credentials, key, clock }, signal) };
 }
 
 export interface HostStatus extends LinkStatus {
@@ -44,6 +64,8 @@ export interface Host {
   journal: Journal;
   /** Records what a session did; sent as soon as there is a link. Throws JournalFull. */
   appendEntry: (sessionId: string, update: LogEntry["update"], turnId?: string | null) => LogEntry;
+  /** Takes no more commands and closes the journal, but stays connected until the answer is called. */
+  handOver: () => Promise<() => Promise<void>>;
   /** Says good-bye, ends the link and closes the journal. */
   stop: () => Promise<void>;
 }
@@ -58,17 +80,31 @@ export function startHost(options: HostOptions): Host {
   if (!credentials) throw new NotPaired();
   const { instanceId, serverUrl, commandKey } = credentials;
   const bootId = randomUUID();
-  const clock = openServerClock(options.clock);
+  const clock = options.ahead?.clock ?? openServerClock(options.clock);
   const journal = openJournal(state.journalPath(instanceId), {
     ...options.journal,
     now: () => Math.round(clock.now()),
   });
   const policy = openPolicy(state.policyPath);
   const operations = openOperations(() => link.factsChanged(), clock.now);
-  const facts = openFacts(options.looks ?? [], operations, log);
+  const refresh = () => facts.refresh();
+  const updates =
+    options.supervisor &&
+    openUpdates({
+      ...options.supervisor,
+      directory: state.directory,
+      serverUrl,
+      now: clock.now,
+      operations,
+      log,
+      refresh,
+    });
+  const looks = [...(options.looks ?? []), ...(updates ? [updates.look] : [])];
+  const facts = openFacts(looks, operations, log);
 
   const answer = openCommands({
     instanceId,
+    bootId,
     commandKey,
     journal,
     log,
@@ -76,6 +112,7 @@ export function startHost(options: HostOptions): Host {
     policy: policy.read,
     operations,
     refreshFacts: facts.refresh,
+    updates,
     forgetCredentials: () => state.forgetCredentials(),
   });
   const hello = (sessions: Hello["sessions"]): Hello => ({
@@ -92,9 +129,17 @@ export function startHost(options: HostOptions): Host {
     instanceId,
     key: nkeyFromSeed(credentials.seed),
     token: credentials.token,
-    saveToken: (token) => state.saveCredentials({ ...credentials, token }),
+    saveToken(token) {
+      try {
+        state.saveCredentials({ ...credentials, token });
+      } catch (error) {
+        // It works on with the token in memory; after a restart a new one is asked for.
+        log.warn("the token could not be saved", { error: describe(error) });
+      }
+    },
     clock,
     log,
+    dialled: options.ahead?.dialled,
     ...(options.timing && { timing: options.timing }),
     bootId,
     hello: () => hello(journal.log.positions()),
@@ -145,6 +190,11 @@ export function startHost(options: HostOptions): Host {
     status: () => withIds(link.status()),
     journal,
     appendEntry: (sessionId, update, turnId) => journal.log.append(sessionId, update, turnId),
+    async handOver() {
+      const release = await link.handOver();
+      await close();
+      return release;
+    },
     async stop() {
       await link.stop();
       await close();

@@ -22,8 +22,20 @@ export const hostCommands = {
   refresh_host_facts: {
     effect: "changes",
     payload: z.strictObject({}),
-    result: z.strictObject({ facts: HostFacts, runs: z.int().min(1) }),
+    result: z.strictObject({
+      facts: HostFacts,
+      runs: z.int().min(1),
+      /** Whose facts they are: another start of the daemon may have spoken since. */
+      bootId: z.string().optional(),
+    }),
     deadlineMs: 10_000,
+  },
+  /** Replace the daemon by the version that the service publishes. Answered when it has begun. */
+  update_daemon: {
+    effect: "changes",
+    payload: z.strictObject({}),
+    result: z.strictObject({ status: z.enum(["installed", "in_progress"]), version: z.string() }),
+    deadlineMs: 15_000,
   },
   /** Stop, and forget the credentials: the instance is gone. */
   forget_host: {

@@ -19,6 +19,7 @@ import { openPolicy } from "../policy/policy.ts";
 import { openCommands } from "./answer-command.ts";
 import { forgetHost } from "./forget-host.ts";
 import { refreshHostFacts } from "./refresh-host-facts.ts";
+import { updateDaemon } from "./update-daemon.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "hawser-commands-"));
 after(() => rmSync(directory, { recursive: true, force: true }));
@@ -34,6 +35,7 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
   const operations = openOperations(() => {});
   const options = {
     instanceId,
+    bootId: "boot 1",
     commandKey: key.publicKey,
     journal,
     log: silentLog,
@@ -41,6 +43,7 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
     policy: openPolicy(join(directory, "policy")).read,
     operations,
     refreshFacts: openFacts([], operations, silentLog).refresh,
+    updates: undefined,
     forgetCredentials: () => void forgotten.count++,
   };
   return { path, clock, journal, forgotten, options, answer: openCommands(options) };
@@ -93,6 +96,7 @@ test("an id that comes again while it runs waits for the same run", async () => 
   const gate = Promise.withResolvers<void>();
   const answer = openCommands(world.options, {
     forget_host: forgetHost,
+    update_daemon: updateDaemon,
     refresh_host_facts: {
       ...refreshHostFacts,
       async run(payload, context) {
@@ -178,6 +182,7 @@ test("a command that a crash cut is repeated if that is harmless, else refused a
       world.clock.time += lateMs;
       const answer = openCommands(world.options, {
         forget_host: forgetHost,
+        update_daemon: updateDaemon,
         refresh_host_facts: { ...cutOnce, repeatable },
       });
       const first = await answer(bytes(command));
@@ -193,6 +198,7 @@ test("a command that throws is refused with what went wrong, once and for all", 
   let runs = 0;
   const answer = openCommands(world.options, {
     forget_host: forgetHost,
+    update_daemon: updateDaemon,
     refresh_host_facts: {
       ...refreshHostFacts,
       run() {

@@ -15,12 +15,14 @@ import { describe, type Log } from "../log.ts";
 import { CommandRefusal, type Command, type CommandContext } from "./command.ts";
 import { forgetHost } from "./forget-host.ts";
 import { refreshHostFacts } from "./refresh-host-facts.ts";
+import { updateDaemon } from "./update-daemon.ts";
 
 type Catalogue = { [Name in HostCommand]: Command<Name> };
 
 const catalogue: Catalogue = {
   refresh_host_facts: refreshHostFacts,
   forget_host: forgetHost,
+  update_daemon: updateDaemon,
 };
 
 export interface Answer {
