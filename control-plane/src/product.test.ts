@@ -82,6 +82,7 @@ const otherFields: Record<string, object> = {
   update_instance: { name: "n" },
   delete_instance: {},
   refresh_instance: {},
+  update_agent: {},
   list_sessions: {},
   search_sessions: {},
   "create_api_key.userId": { name: "k", scope: "user", permissions: ["instances:view"] },

@@ -10,7 +10,7 @@ import {
 } from "@hawser/contract";
 import type { CommandResultOf } from "@hawser/host-protocol";
 import { firstId, lastId, page, readCursor } from "../cursor.ts";
-import type { Caller } from "../dispatch/caller.ts";
+import { actorOf } from "../dispatch/caller.ts";
 import { OutcomeUnknown, type HandlersFor } from "../dispatch/handler.ts";
 import type { HostAsker } from "../fabric/host-asker.ts";
 import type { NotYet } from "../not-yet.ts";
@@ -128,9 +128,9 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
       ),
     async conclude({ sql, hosts }, { instanceId }, _intent, answer) {
       const id = parseId("instance", instanceId)!;
-      const { facts } = answer as CommandResultOf<"refresh_host_facts">;
+      const { facts, bootId = null } = answer as CommandResultOf<"refresh_host_facts">;
       const [noted, ...read] = await sql.together(
-        query(noteFacts, sql.organizationId, id, ...factValues(facts)),
+        query(noteFacts, sql.organizationId, id, ...factValues(facts), bootId),
         ...detailQueries(sql.organizationId, id),
       );
       if (noted.length > 0)
@@ -175,12 +175,6 @@ function instanceDetail(
     fallbackChain: row.fallback_chain,
     fallbackThreshold: row.fallback_threshold,
   };
-}
-
-function actorOf({ userId, apiKeyId }: Caller): { type: string; id: string } {
-  return userId
-    ? { type: "user", id: formatId("user", userId) }
-    : { type: "api_key", id: formatId("apiKey", apiKeyId) };
 }
 
 /** A host that is away, or does not answer, must not keep its record from being removed. */
