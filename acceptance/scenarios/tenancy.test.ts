@@ -32,6 +32,7 @@ const recipes: Record<string, Recipe> = {
     rootPath: "/projects",
     repo: "acme/widget",
   }),
+  "update_agent.instanceId": (instanceId) => ({ instanceId }),
   "delete_instance.instanceId": (instanceId) => ({ instanceId }),
   "list_sessions.instanceId": (instanceId) => ({ instanceId }),
   "search_sessions.instanceId": (instanceId) => ({ instanceId }),
@@ -184,6 +185,7 @@ scenario("Each of these fields takes an id of one's own", [], async (context) =>
     "browse_directory",
     "list_github_repos",
     "clone_repository",
+    "update_agent",
   ];
   const last = ["remove_member", "revoke_api_key", "delete_instance"];
   const inOrder = idFields.toSorted((a, b) => last.indexOf(a.action) - last.indexOf(b.action));

@@ -87,7 +87,7 @@ function openWork(
     return inClient(pool, async (client) => {
       const [, , instance, active] = await Promise.all([
         client.query("BEGIN"),
-        client.query({ ...noteFacts, values: [organizationId, id, ...facts] }),
+        client.query({ ...noteFacts, values: [organizationId, id, ...facts, null] }),
         client.query<object>({ ...selectInstance, values: [organizationId, id] }),
         client.query<object>({
           ...selectNewestOfInstanceInStatus,

@@ -12,7 +12,6 @@ export const notYet = [
   "unlink_agent_identity",
   "restart_opencode",
   "update_opencode",
-  "update_agent",
   "install_agent_kind",
   "update_agent_kind",
   "restart_agent_kind",

@@ -86,6 +86,7 @@ const otherFields: Record<string, object> = {
   browse_directory: { path: "/srv" },
   list_github_repos: {},
   clone_repository: { rootPath: "/projects", repo: "acme/widget" },
+  update_agent: {},
   list_sessions: {},
   search_sessions: {},
   "create_api_key.userId": { name: "k", scope: "user", permissions: ["instances:view"] },

@@ -1,16 +1,18 @@
 // The coding product: which registry this node serves, and which handlers answer it.
 import { registry } from "@hawser/contract";
 import { accessHandlers, type AccessServices } from "./access/handlers.ts";
+import { agentHandlers, type AgentServices } from "./agents/handlers.ts";
 import type { HandlersFor } from "./dispatch/handler.ts";
 import { instanceHandlers, type InstanceServices } from "./instances/handlers.ts";
 import type { NotYet } from "./not-yet.ts";
 import { sessionHandlers } from "./sessions/handlers.ts";
 import type { Product } from "./transports/serve.ts";
 
-export type Services = AccessServices & InstanceServices;
+export type Services = AccessServices & AgentServices & InstanceServices;
 
 export const handlers: HandlersFor<typeof registry, Services, NotYet> = {
   ...accessHandlers,
+  ...agentHandlers,
   ...instanceHandlers,
   ...sessionHandlers,
 };

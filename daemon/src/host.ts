@@ -18,14 +18,16 @@ import { openHalfDone } from "./directories/half-done.ts";
 import { openFacts, type Look } from "./facts.ts";
 import { openGit } from "./git/git.ts";
 import { openJournal, type Journal, type JournalOptions } from "./journal/journal.ts";
-import { startLink, type LinkStatus } from "./link/link.ts";
-import { openServerClock, type OwnClock } from "./link/server-clock.ts";
+import type { Connection } from "./link/dial.ts";
+import { dialAhead, startLink, type LinkStatus } from "./link/link.ts";
+import { openServerClock, type OwnClock, type ServerClock } from "./link/server-clock.ts";
 import type { LinkTiming } from "./link/timing.ts";
 import { describe, silentLog, type Log } from "./log.ts";
 import { openOperations } from "./operations.ts";
 import { openPolicy } from "./policy/policy.ts";
 import { startReports } from "./reports/send-reports.ts";
 import { NotPaired, type State } from "./state/state.ts";
+import { openUpdates, type UpdateOptions } from "./updates/updates.ts";
 
 export interface HostOptions {
   /** Paired already. */
@@ -41,6 +43,24 @@ export interface HostOptions {
   looks?: readonly Look[];
   /** The host's code-hosting client; none, unless given. */
   codeHosting?: CodeHosting;
+  /** Whoever can put another version in this one's place; without it there are no updates. */
+  supervisor?: Pick<UpdateOptions, "startVersion" | "failed">;
+  /** What was made ready before the journal was free. */
+  ahead?: Ahead | undefined;
+}
+
+export interface Ahead {
+  clock: ServerClock;
+  dialled: Connection;
+}
+
+/** Connects a host that is about to start, so that it starts quickly, or is known not to. */
+export async function connectAhead(state: State, signal: AbortSignal): Promise<Ahead> {
+  const credentials = state.readCredentials();
+  if (!credentials) throw new NotPaired();
+  const clock = openServerClock();
+  const key = nkeyFromSeed(credentials.seed);
+  return { clock, dialled: await dialAhead({ ...credentials, key, clock }, signal) };
 }
 
 export interface HostStatus extends LinkStatus {
@@ -53,6 +73,8 @@ export interface Host {
   journal: Journal;
   /** Records what a session did; sent as soon as there is a link. Throws JournalFull. */
   appendEntry: (sessionId: string, update: LogEntry["update"], turnId?: string | null) => LogEntry;
+  /** Takes no more commands and closes the journal, but stays connected until the answer is called. */
+  handOver: () => Promise<() => Promise<void>>;
   /** Says good-bye, ends the link and closes the journal. */
   stop: () => Promise<void>;
 }
@@ -67,15 +89,28 @@ export function startHost(options: HostOptions): Host {
   if (!credentials) throw new NotPaired();
   const { instanceId, serverUrl, commandKey } = credentials;
   const bootId = randomUUID();
-  const clock = openServerClock(options.clock);
+  const clock = options.ahead?.clock ?? openServerClock(options.clock);
   const journal = openJournal(state.journalPath(instanceId), {
     ...options.journal,
     now: () => Math.round(clock.now()),
   });
   const policy = openPolicy(state.policyPath);
   const operations = openOperations(() => link.factsChanged(), clock.now);
+  const refresh = () => facts.refresh();
+  const updates =
+    options.supervisor &&
+    openUpdates({
+      ...options.supervisor,
+      directory: state.directory,
+      serverUrl,
+      now: clock.now,
+      operations,
+      log,
+      refresh,
+    });
   const codeHosting = options.codeHosting ?? openCodeHosting({});
-  const facts = openFacts([...(options.looks ?? []), codeHosting.look], operations, log);
+  const looks = [...(options.looks ?? []), codeHosting.look, ...(updates ? [updates.look] : [])];
+  const facts = openFacts(looks, operations, log);
 
   const directories = openDirectories(policy.read);
   const clones = openClones({
@@ -88,6 +123,7 @@ export function startHost(options: HostOptions): Host {
 
   const answer = openCommands({
     instanceId,
+    bootId,
     commandKey,
     journal,
     log,
@@ -98,6 +134,7 @@ export function startHost(options: HostOptions): Host {
     codeHosting,
     clones,
     refreshFacts: facts.refresh,
+    updates,
     forgetCredentials: () => state.forgetCredentials(),
   });
   const hello = (sessions: Hello["sessions"]): Hello => ({
@@ -118,10 +155,16 @@ export function startHost(options: HostOptions): Host {
     token,
     saveToken(fresh) {
       token = fresh;
-      state.saveCredentials({ ...credentials, token });
+      try {
+        state.saveCredentials({ ...credentials, token });
+      } catch (error) {
+        // It works on with the token in memory; after a restart a new one is asked for.
+        log.warn("the token could not be saved", { error: describe(error) });
+      }
     },
     clock,
     log,
+    dialled: options.ahead?.dialled,
     ...(options.timing && { timing: options.timing }),
     bootId,
     hello: () => hello(journal.log.positions()),
@@ -184,6 +227,11 @@ export function startHost(options: HostOptions): Host {
     status: () => withIds(link.status()),
     journal,
     appendEntry: (sessionId, update, turnId) => journal.log.append(sessionId, update, turnId),
+    async handOver() {
+      const release = await link.handOver();
+      await close();
+      return release;
+    },
     async stop() {
       await link.stop();
       await close();

@@ -10,6 +10,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { openLog, type Log } from "./log.ts";
 import type { State } from "./state/state.ts";
 
 export const logPathOf = (state: State) => join(state.directory, "log/hawserd.log");
@@ -18,6 +19,17 @@ export const logPathOf = (state: State) => join(state.directory, "log/hawserd.lo
 export const formerLogOf = (path: string) => `${path}.1`;
 
 const limitBytes = 5 * 1024 * 1024;
+
+/** The log of one of the daemon's processes: to the file and, unless it is to be quiet, to stderr. */
+export function openDaemonLog(state: State, quiet: boolean): Log {
+  const toFile = openLogFile(logPathOf(state));
+  // Whoever reads it may be gone, or its disk full.
+  process.stderr.on("error", () => {});
+  return openLog((line) => {
+    toFile(line);
+    if (!quiet) process.stderr.write(line);
+  });
+}
 
 /** Writes lines, each with its newline. Never throws. */
 export function openLogFile(path: string, limit = limitBytes): (line: string) => void {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { readFileSync, readdirSync, readlinkSync, statSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, readlinkSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import type { Hello } from "@hawser/host-protocol";
@@ -61,8 +61,8 @@ test("a paired daemon runs until SIGTERM, says good-bye and leaves with 0", asyn
   await until(() => daemon.log().includes('"online"'), "the daemon is online");
   assert.match(call("status", "--state", state).stdout, /link is online since/);
   const second = call("run", "--state", state);
-  assert.equal(second.status, 1);
-  assert.match(second.stderr, /^Another daemon is using the journal/);
+  assert.equal(second.status, 4);
+  assert.match(second.stderr, /^The daemon runs already: version /);
   assert.equal((await control.ask(instanceId, "refresh_host_facts")) !== undefined, true);
   daemon.child.kill("SIGTERM");
   const [code, signal] = (await once(daemon.child, "exit")) as [number, string];
@@ -86,6 +86,33 @@ test("SIGTERM ends a daemon that cannot reach anybody, too", async (t) => {
   assert.deepEqual(await once(daemon.child, "exit"), [0, null]);
 });
 
+/** The processes of a running daemon. */
+function pidsOf(state: string): { pid: number; supervisorPid: number } {
+  return openState(state).readStatus() as { pid: number; supervisorPid: number };
+}
+
+test("a daemon that is killed is started again by its supervisor", async (t) => {
+  const { control, state } = await open(t);
+  const daemon = run(t, state);
+  await until(() => daemon.log().includes('"online"'), "the daemon is online");
+  const { pid, supervisorPid } = pidsOf(state);
+  assert.deepEqual([supervisorPid, pid === supervisorPid], [daemon.child.pid, false]);
+  process.kill(pid, "SIGKILL");
+  await linked(control, 2);
+  await until(() => pidsOf(state).pid !== pid, "another process serves");
+  assert.equal(daemon.child.exitCode, null);
+});
+
+test("a daemon whose supervisor is killed says good-bye and ends", async (t) => {
+  const { control, state } = await open(t);
+  const daemon = run(t, state);
+  await until(() => daemon.log().includes('"online"'), "the daemon is online");
+  const { pid } = pidsOf(state);
+  await stopProcess(daemon.child, "SIGKILL");
+  await until(() => control.calls("bye").length === 1, "it says good-bye");
+  await until(() => !existsSync(`/proc/${pid}`), "it has ended");
+});
+
 test("a daemon killed and started again runs no command twice, and is another boot of the same machine", async (t) => {
   const { control, state, instanceId } = await open(t);
   const commandId = randomUUID();
@@ -101,6 +128,8 @@ test("a daemon killed and started again runs no command twice, and is another bo
         ),
       "the command is answered",
     );
+    process.kill(child.pid!, "SIGSTOP");
+    process.kill(pidsOf(state).pid, "SIGKILL");
     await stopProcess(child, "SIGKILL");
   }
   assert.deepEqual(outcomes, [outcomes[0], outcomes[0], outcomes[0]]);
@@ -126,7 +155,12 @@ test("the daemon listens on nothing (T23)", async (t) => {
   const { state } = await open(t);
   const daemon = run(t, state);
   await until(() => daemon.log().includes('"online"'), "the daemon is online");
-  const { pid } = daemon.child;
+  const { pid, supervisorPid } = pidsOf(state);
+  assert.deepEqual(listeningSockets(pid), []);
+  assert.deepEqual(listeningSockets(supervisorPid), []);
+});
+
+function listeningSockets(pid: number): string[] {
   const inodes = readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
     try {
       return /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1] ?? [];
@@ -134,7 +168,7 @@ test("the daemon listens on nothing (T23)", async (t) => {
       return [];
     }
   });
-  assert.ok(inodes.length > 0, "it has its link");
+  assert.ok(inodes.length > 0, "it has its link, or its channel to the daemon");
   const fields = (file: string) =>
     readFileSync(`/proc/${pid}/net/${file}`, "utf8")
       .split("\n")
@@ -151,11 +185,8 @@ test("the daemon listens on nothing (T23)", async (t) => {
       .filter((line) => line[3] === "00010000")
       .map((line) => line[6]),
   ];
-  assert.deepEqual(
-    inodes.filter((inode) => listening.includes(inode)),
-    [],
-  );
-});
+  return inodes.filter((inode) => listening.includes(inode));
+}
 
 test("what makes no sense is answered with how to do it", async (t) => {
   const { state } = await open(t);

@@ -10,6 +10,7 @@ import { logs } from "./command-line/logs.ts";
 import { pair } from "./command-line/pair.ts";
 import { roots } from "./command-line/roots.ts";
 import { run } from "./command-line/run.ts";
+import { serve } from "./command-line/serve.ts";
 import { setup } from "./command-line/setup.ts";
 import { status } from "./command-line/status.ts";
 import { uninstall } from "./command-line/uninstall.ts";
@@ -17,6 +18,7 @@ import { JournalInUse } from "./journal/journal.ts";
 import { DoorError } from "./link/doors.ts";
 import { daemonVersion } from "./release.ts";
 import { NotPaired, StateError, openState } from "./state/state.ts";
+import { AlreadyRuns } from "./supervisor/only-one.ts";
 
 const commands: Record<string, CommandLine> = {
   status,
@@ -25,6 +27,7 @@ const commands: Record<string, CommandLine> = {
   logs,
   pair,
   run,
+  serve,
   setup,
   uninstall,
 };
@@ -65,7 +68,7 @@ function readArguments(command: CommandLine, args: string[]) {
   }
 }
 
-const expected = [CommandFailed, StateError, DoorError, JournalInUse];
+const expected = [CommandFailed, StateError, DoorError, JournalInUse, AlreadyRuns];
 
 try {
   process.exit((await main(process.argv.slice(2))) ?? 0);
@@ -76,5 +79,5 @@ try {
   }
   const isExpected = expected.some((kind) => error instanceof kind);
   console.error(isExpected ? (error as Error).message : error);
-  process.exit(error instanceof NotPaired ? 3 : 1);
+  process.exit(error instanceof NotPaired ? 3 : error instanceof AlreadyRuns ? 4 : 1);
 }

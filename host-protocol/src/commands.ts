@@ -27,7 +27,12 @@ export const hostCommands = {
   refresh_host_facts: {
     effect: "changes",
     payload: z.strictObject({}),
-    result: z.strictObject({ facts: HostFacts, runs: z.int().min(1) }),
+    result: z.strictObject({
+      facts: HostFacts,
+      runs: z.int().min(1),
+      /** Whose facts they are: another start of the daemon may have spoken since. */
+      bootId: z.string().optional(),
+    }),
     deadlineMs: 10_000,
   },
   /** What the account of the host's code-hosting client can reach. */
@@ -54,6 +59,13 @@ export const hostCommands = {
     // What git may take. Nobody waits for that long: it is asked again under the same id.
     deadlineMs: 30 * 60_000,
     refusals: ["not_found", "already_exists"],
+  },
+  /** Replace the daemon by the version that the service publishes. Answered when it has begun. */
+  update_daemon: {
+    effect: "changes",
+    payload: z.strictObject({}),
+    result: z.strictObject({ status: z.enum(["installed", "in_progress"]), version: z.string() }),
+    deadlineMs: 15_000,
   },
   /** Stop, and forget the credentials: the instance is gone. */
   forget_host: {

@@ -71,20 +71,26 @@ export function writePolicy(host: Pick<TestHost, "stateDirectory">, text: string
   writeFileSync(join(host.stateDirectory, "policy"), text);
 }
 
-/** The daemon of a host that is paired already. */
+/**
+ * The daemon of a host that is paired already, without a supervisor: this process is in its place, so
+ * that what is killed or frozen is the daemon itself, and nobody starts it again.
+ */
 export function runDaemon(stateDirectory: string, environment: Record<string, string> = {}) {
   const child = spawn(
     "setpriv",
-    ["--pdeathsig=TERM", "--", process.execPath, hawserd, "run", "--state", stateDirectory],
-    { stdio: ["ignore", "ignore", "pipe"], env: { PATH: process.env["PATH"], ...environment } },
+    ["--pdeathsig=TERM", "--", process.execPath, hawserd, "serve", "--state", stateDirectory],
+    {
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
+      env: { PATH: process.env["PATH"], ...environment },
+    },
   );
   const log: Record<string, unknown>[] = [];
-  createInterface({ input: child.stderr }).on("line", (line) => {
+  createInterface({ input: child.stderr! }).on("line", (line) => {
     if (line.startsWith("{")) log.push(JSON.parse(line) as Record<string, unknown>);
   });
   return {
     pid: child.pid!,
-    process: child as ChildProcess,
+    process: child,
     log,
     [Symbol.asyncDispose]: () => stopProcess(child),
   };

@@ -1,5 +1,5 @@
 // Who is calling, as far as the dispatcher cares: an organization, and what the key allows.
-import type { Permission } from "@hawser/contract";
+import { formatId, type Permission } from "@hawser/contract";
 
 export interface Caller {
   organizationId: string;
@@ -12,4 +12,11 @@ export interface Caller {
   /** The session whose agent holds the key. */
   sessionId: string | null;
   permissions: ReadonlySet<Permission>;
+}
+
+/** Who asks, in the words that a host's log and the audit trail use. */
+export function actorOf({ userId, apiKeyId }: Caller): { type: string; id: string } {
+  return userId
+    ? { type: "user", id: formatId("user", userId) }
+    : { type: "api_key", id: formatId("apiKey", apiKeyId) };
 }

@@ -9,7 +9,7 @@ import {
 import type { CommandResultOf } from "@hawser/host-protocol";
 import type { ReadContext } from "../dispatch/handler.ts";
 import type { HostAsker } from "../fabric/host-asker.ts";
-import { actorOf } from "./actor.ts";
+import { actorOf } from "../dispatch/caller.ts";
 import * as store from "./store.ts";
 
 type Context = ReadContext & { hosts: HostAsker };

@@ -10,6 +10,7 @@ import {
 } from "@hawser/contract";
 import type { CommandResultOf } from "@hawser/host-protocol";
 import { firstId, lastId, page, readCursor } from "../cursor.ts";
+import { actorOf } from "../dispatch/caller.ts";
 import { OutcomeUnknown, type HandlersFor } from "../dispatch/handler.ts";
 import type { HostAsker } from "../fabric/host-asker.ts";
 import type { NotYet } from "../not-yet.ts";
@@ -20,7 +21,6 @@ import {
   selectNewestOfInstanceInStatus,
   type SessionListRow,
 } from "../sessions/store.ts";
-import { actorOf } from "./actor.ts";
 import { browseDirectory, findHost, listDirectories } from "./directories.ts";
 import { revokeHostKeys } from "./host-identity.ts";
 import { issuePairingToken } from "./pairing.ts";
@@ -157,9 +157,9 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
       ),
     async conclude({ sql, hosts }, { instanceId }, _intent, answer) {
       const id = parseId("instance", instanceId)!;
-      const { facts } = answer as CommandResultOf<"refresh_host_facts">;
+      const { facts, bootId = null } = answer as CommandResultOf<"refresh_host_facts">;
       const [noted, ...read] = await sql.together(
-        query(noteFacts, sql.organizationId, id, ...factValues(facts)),
+        query(noteFacts, sql.organizationId, id, ...factValues(facts), bootId),
         ...detailQueries(sql.organizationId, id),
       );
       if (noted.length > 0)

@@ -42,13 +42,16 @@ export const noteDuplicate = systemStatement(
     WHERE organization_id = $1 AND instance_id = $2 AND status = 'online'`,
 );
 
-/** Changes only: gives a row when the facts are others than before. */
+/**
+ * Changes only: gives a row when the facts are others than before. Not those of a start of the daemon
+ * that another has followed; an old daemon does not say which start it is.
+ */
 export const noteFacts = systemStatement<{ instance_id: string }>(
   "keep the facts a host found",
   `UPDATE instances
       SET host = $3, daemon_version = $4, agents = $5, roots = $6, code_hosting_cli = $7, warnings = $8,
           operations = $9
-    WHERE organization_id = $1 AND instance_id = $2
+    WHERE organization_id = $1 AND instance_id = $2 AND boot_id = coalesce($10, boot_id)
       AND (host, daemon_version, agents, roots, code_hosting_cli, warnings, operations)
           IS DISTINCT FROM
           ($3::jsonb, $4::text, $5::jsonb, $6::jsonb, $7::jsonb, $8::jsonb, $9::jsonb)

@@ -83,11 +83,11 @@ export function openUpCalls({ database, intake, renewToken, changed }: UpCallPar
       return { heartbeatSeconds, reconnectJitterSeconds, sessions };
     },
     async heartbeat(host, shownId, message): Promise<HeartbeatReply> {
-      const { facts } = Heartbeat.parse(message);
+      const { bootId, facts } = Heartbeat.parse(message);
       const self = [host.organization_id, host.instance_id];
       await system.rows(store.noteSeen, ...self);
       if (facts) {
-        await system.rows(store.noteFacts, ...self, ...factValues(facts));
+        await system.rows(store.noteFacts, ...self, ...factValues(facts), bootId);
         changed(host.organization_id, shownId);
       }
       return { nextSeconds: heartbeatSeconds };

@@ -1,54 +1,36 @@
-// `hawserd run`: the daemon itself, until it is stopped or told to forget. This is what the service
-// manager starts.
-import { openCodeHosting } from "../code-hosting/code-hosting.ts";
-import { openDirectories } from "../directories/directories.ts";
-import { openDirectoriesLook } from "../directories/look.ts";
-import { openGit } from "../git/git.ts";
-import { startHost, type HostStatus } from "../host.ts";
-import { logPathOf, openLogFile } from "../log-file.ts";
-import { describe, openLog } from "../log.ts";
-import { openPolicy } from "../policy/policy.ts";
+// `hawserd run`: the supervisor and, as its child, the daemon, until it is stopped or told to forget.
+// This is what the service manager starts.
+import { realpathSync } from "node:fs";
+import { openDaemonLog } from "../log-file.ts";
 import { daemonVersion } from "../release.ts";
-import { noteRunning } from "../state/running.ts";
-import type { CommandLine } from "./command.ts";
+import { NotPaired } from "../state/state.ts";
+import { takePlace } from "../supervisor/only-one.ts";
+import { supervise } from "../supervisor/supervise.ts";
+import { chooseProgram } from "../supervisor/versions.ts";
+import { UsageError, type CommandLine } from "./command.ts";
+
+const takeoverSeconds = 30;
 
 export const run: CommandLine = {
-  usage: "run [--quiet]",
-  options: { quiet: { type: "boolean" } },
-  async run({ state, options: { quiet } }) {
-    const toFile = openLogFile(logPathOf(state));
-    const log = openLog((line) => {
-      toFile(line);
-      if (!quiet) process.stderr.write(line);
-    });
-    const over = Promise.withResolvers<void>();
-    // A full disk must not stop the daemon.
-    const keep = (status: HostStatus) => {
-      try {
-        state.writeStatus(status);
-      } catch (error) {
-        log.warn("the status could not be written", { error: describe(error) });
-      }
-    };
-    const policy = openPolicy(state.policyPath).read;
-    const host = startHost({
-      state,
-      log,
-      looks: [openDirectoriesLook(policy, openDirectories(policy), openGit())],
-      codeHosting: openCodeHosting(),
-      onForget: over.resolve,
-      onStatus: keep,
-    });
-    const { instanceId } = host.status();
-    keep(host.status());
-    noteRunning(state);
-    log.info("the daemon runs", { instanceId, pid: process.pid, version: daemonVersion });
+  usage: "run [--quiet] [--takeover <seconds a new version may take, 30 unless given>]",
+  options: { quiet: { type: "boolean" }, takeover: { type: "string" } },
+  async run({ state, options: { quiet, takeover = `${takeoverSeconds}` } }) {
+    const takeoverMs = Number(takeover) * 1000;
+    if (!(takeoverMs > 0)) throw new UsageError("--takeover is a number of seconds.");
+    if (!state.readCredentials()) throw new NotPaired();
+    const log = openDaemonLog(state, quiet === true);
+    // Not by way of the pointer, which may name another version by the time it is used.
+    const script = [...process.execArgv, realpathSync(process.argv[1]!)];
+    const own = { version: daemonVersion, node: process.execPath, script };
+    await takePlace(state, chooseProgram(state.directory, own).version);
+    const args = ["--state", state.directory, ...(quiet ? ["--quiet"] : [])];
+    const supervisor = supervise({ state, own, args, log, takeoverMs });
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
-      process.once(signal, () => {
-        log.info("the daemon stops", { signal });
-        host.stop().then(over.resolve, over.reject);
+      process.on(signal, () => {
+        log.info("the supervisor stops", { signal });
+        supervisor.stop();
       });
     }
-    await over.promise;
+    await supervisor.ended;
   },
 };

@@ -4,6 +4,8 @@ import { openPolicy } from "../policy/policy.ts";
 import { daemonVersion } from "../release.ts";
 import { runningDaemon } from "../state/running.ts";
 import type { State } from "../state/state.ts";
+import { readUpdates } from "../updates/record.ts";
+import { sentence } from "../updates/updates.ts";
 import type { CommandLine } from "./command.ts";
 
 export const status: CommandLine = {
@@ -17,6 +19,8 @@ export const status: CommandLine = {
       `Roots:   ${roots.join("\n         ") || "none; add one with: hawserd roots add DIR"}`,
     );
     for (const { message } of problems) console.log(message);
+    const { failed } = readUpdates(state.directory);
+    if (failed) console.log(sentence(failed));
     if (!link.isOnline) console.log("To see what is wrong: hawserd doctor");
     return link.isOnline ? 0 : 1;
   },

@@ -35,6 +35,7 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
   const operations = openOperations(() => {});
   const options = {
     instanceId,
+    bootId: "boot 1",
     commandKey: key.publicKey,
     journal,
     log: silentLog,
@@ -45,6 +46,7 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
     clones: { clone: () => Promise.reject(new Error("None here.")), stop: () => Promise.resolve() },
     directories: openDirectories(openPolicy(join(directory, "policy")).read),
     refreshFacts: openFacts([], operations, silentLog).refresh,
+    updates: undefined,
     forgetCredentials: () => void forgotten.count++,
   };
   return { path, clock, journal, forgotten, options, answer: openCommands(options) };

@@ -19,6 +19,7 @@ import { forgetHost } from "./forget-host.ts";
 import { listDirectories } from "./list-directories.ts";
 import { listGithubRepos } from "./list-github-repos.ts";
 import { refreshHostFacts } from "./refresh-host-facts.ts";
+import { updateDaemon } from "./update-daemon.ts";
 
 type Catalogue = { [Name in HostCommand]: Command<Name> };
 
@@ -30,6 +31,7 @@ export const catalogue: Catalogue = {
   forget_host: forgetHost,
   list_directories: listDirectories,
   browse_directory: browseDirectory,
+  update_daemon: updateDaemon,
 };
 
 export interface Answer {

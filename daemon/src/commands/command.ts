@@ -7,9 +7,12 @@ import type { Directories } from "../directories/directories.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Operations } from "../operations.ts";
 import type { Policy } from "../policy/policy.ts";
+import type { Updates } from "../updates/updates.ts";
 
 /** What commands work with. */
 export interface CommandContext {
+  /** Of this start of the daemon. */
+  bootId: string;
   journal: Journal;
   /** What the host's owner allows, as the file says now. */
   policy: () => Policy;
@@ -20,6 +23,8 @@ export interface CommandContext {
   clones: Clones;
   /** Looks at the machine again, and remembers what it saw for the next heartbeat. */
   refreshFacts: () => Promise<HostFacts>;
+  /** Replacing this daemon by another version; nothing when it has no supervisor. */
+  updates: Pick<Updates, "order"> | undefined;
   forgetCredentials: () => void;
   /** Given at the command's deadline. */
   signal: AbortSignal;

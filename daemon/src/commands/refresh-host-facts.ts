@@ -4,8 +4,8 @@ import type { Command } from "./command.ts";
 export const refreshHostFacts: Command<"refresh_host_facts"> = {
   repeatable: true,
   endsHost: false,
-  async run(_payload, { journal, refreshFacts }) {
+  async run(_payload, { bootId, journal, refreshFacts }) {
     const facts = await refreshFacts();
-    return () => ({ runs: journal.count("refresh_host_facts"), facts });
+    return () => ({ runs: journal.count("refresh_host_facts"), facts, bootId });
   },
 };

@@ -104,6 +104,7 @@ export function openDatabase(path: string, flush: boolean): DatabaseSync {
     return database;
   } catch (error) {
     database.close();
+    if (codeOf(error) === sqliteFull) throw full(error);
     if (codeOf(error) !== sqliteBusy) throw error;
     const message = `Another daemon is using the journal at ${path}. Stop it first.`;
     throw new JournalInUse(message, { cause: error });
@@ -127,10 +128,13 @@ export function transact<Result>(database: DatabaseSync, work: () => Result): Re
   } catch (error) {
     // SQLite has rolled back by itself after some errors, such as a full disk.
     if (database.isTransaction) database.exec("ROLLBACK");
-    if (codeOf(error) !== sqliteFull) throw error;
-    const message = "The disk is full, so the journal can record nothing. Free some space.";
-    throw new JournalFull(message, { cause: error });
+    throw codeOf(error) === sqliteFull ? full(error) : error;
   }
+}
+
+function full(cause: unknown): JournalFull {
+  const message = "The disk is full, so the journal can record nothing. Free some space.";
+  return new JournalFull(message, { cause });
 }
 
 function codeOf(error: unknown): number | undefined {

@@ -17,6 +17,8 @@ import { openUpCalls, type Ask } from "./up-call.ts";
 export type Welcome = Exclude<HelloReply, { forget: true } | { refused: string }>;
 
 export interface Attaching extends Dialling {
+  /** Gives a connection that was made ahead, once. */
+  takeDialled: () => Connection | undefined;
   callMs: number;
   log: Log;
   hello: () => Hello;
@@ -39,7 +41,7 @@ export class DuplicateHost extends Error {}
 
 export async function attach(attaching: Attaching, signal: AbortSignal): Promise<Attachment> {
   const { instanceId, callMs } = attaching;
-  const connection = await dial(attaching, signal);
+  const connection = attaching.takeDialled() ?? (await dial(attaching, signal));
   const given = () => connection.cut();
   signal.addEventListener("abort", given);
   try {

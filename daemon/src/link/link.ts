@@ -14,7 +14,7 @@ import { describe, type Log } from "../log.ts";
 import { pause, within } from "../pause.ts";
 import { DuplicateHost, attach, type Attaching, type Attachment, type Welcome } from "./attach.ts";
 import { backOff } from "./back-off.ts";
-import { NotAdmitted, type Ending } from "./dial.ts";
+import { NotAdmitted, dial, type Connection, type Ending } from "./dial.ts";
 import { askTime, renewToken } from "./doors.ts";
 import { Forgotten } from "./forgotten.ts";
 import type { ServerClock } from "./server-clock.ts";
@@ -31,6 +31,8 @@ export interface LinkOptions {
   clock: ServerClock;
   log: Log;
   timing?: Partial<LinkTiming>;
+  /** Made ahead, so that the first hello need not wait for it. */
+  dialled?: Connection | undefined;
   bootId: string;
   hello: () => Hello;
   facts: () => HostFacts;
@@ -59,14 +61,30 @@ export interface Link {
   factsChanged: () => void;
   /** Ends as if the control plane had said so. */
   forget: () => void;
+  /**
+   * Takes no more commands and says nothing more, but stays connected, so that the host is not seen
+   * to leave before its successor has come. The answer closes the connection.
+   */
+  handOver: () => Promise<() => Promise<void>>;
   /** Says good-bye, and resolves when every connection is closed. */
   stop: () => Promise<void>;
+}
+
+/** A connection for a link to come. Throws when the host is not let in. */
+export async function dialAhead(
+  options: Pick<LinkOptions, "serverUrl" | "instanceId" | "key" | "token" | "clock">,
+  signal: AbortSignal,
+): Promise<Connection> {
+  await askTime(options.serverUrl, options.clock, signal);
+  return dial({ ...options, ...defaultTiming, token: () => options.token }, signal);
 }
 
 export function startLink(options: LinkOptions): Link {
   const { clock, log, serverUrl, key } = options;
   const timing = { ...defaultTiming, ...options.timing };
   const ended = new AbortController();
+  /** Nothing more is said by itself, also while connections stay open. */
+  const quiet = new AbortController();
   const retiring = new Map<Attachment, Promise<void>>();
   let token = options.token;
   let life = readTokenLife(token);
@@ -74,7 +92,10 @@ export function startLink(options: LinkOptions): Link {
   /** The facts as the control plane knows them. */
   let told = "";
   let news = () => {};
+  let dialled = options.dialled;
   let jitterMs = 0;
+  /** Heartbeats and renewal. */
+  let tasks: Promise<unknown> | undefined;
   let isForgotten = false;
   let isStopping = false;
   let status: LinkStatus = { state: "connecting", since: new Date().toISOString(), reason: null };
@@ -102,6 +123,11 @@ export function startLink(options: LinkOptions): Link {
     ...timing,
     token: () => token,
     onEnd: forget,
+    takeDialled() {
+      const connection = dialled;
+      dialled = undefined;
+      return connection?.isClosed() ? undefined : connection;
+    },
   };
 
   async function renewFromNothing(): Promise<void> {
@@ -138,7 +164,7 @@ export function startLink(options: LinkOptions): Link {
     let failures = 0;
     let mustRenew = false;
     // Commands have deadlines of seconds. Not to know the server's time is no reason not to link.
-    await askTime(serverUrl, clock, ended.signal).catch(() => {});
+    if (!clock.isKnown()) await askTime(serverUrl, clock, ended.signal).catch(() => {});
     while (!ended.signal.aborted) {
       let waitMs: number;
       try {
@@ -167,11 +193,10 @@ export function startLink(options: LinkOptions): Link {
   /** Resolves when the last connection is lost. */
   async function stayOnline(first: Attachment, onStable: () => void): Promise<Ending> {
     const lost = new AbortController();
-    const signal = AbortSignal.any([ended.signal, lost.signal]);
+    const signal = AbortSignal.any([ended.signal, quiet.signal, lost.signal]);
     const stable = setTimeout(onStable, timing.stableMs);
     const cut = () => (current ?? first).connection.cut();
     ended.signal.addEventListener("abort", cut);
-    let tasks: Promise<unknown> | undefined;
     try {
       adopt(first);
       setStatus("online");
@@ -295,6 +320,29 @@ export function startLink(options: LinkOptions): Link {
     ask,
     factsChanged: () => news(),
     forget,
+    async handOver() {
+      isStopping = true;
+      quiet.abort();
+      await within(timing.stopMs, tasks ?? Promise.resolve());
+      if (!current) {
+        ended.abort();
+        await running;
+        return async () => {};
+      }
+      const drained = Promise.withResolvers<void>();
+      const release = Promise.withResolvers<void>();
+      const retired = current.retire(timing.stopMs, () => {
+        drained.resolve();
+        return release.promise;
+      });
+      await Promise.race([drained.promise, retired]);
+      return async () => {
+        release.resolve();
+        await retired;
+        ended.abort();
+        await running;
+      };
+    },
     async stop() {
       isStopping = true;
       const bye: Bye = { bootId: options.bootId };

@@ -11,7 +11,7 @@ test("a process is the daemon by its number and its start, so that no later one 
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   const state = openState(directory);
   assert.equal(runningDaemon(state), undefined);
-  noteRunning(state);
+  noteRunning(state, "1.0.0");
   assert.equal(runningDaemon(state), process.pid);
   const file = join(directory, "process.json");
   const noted = JSON.parse(readFileSync(file, "utf8")) as { startedAt: string };

@@ -2,20 +2,27 @@
 // it may be somebody else's, and `uninstall` would end that one.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { readJson, replaceFile, type State } from "./state.ts";
+import { replaceFile } from "./replace-file.ts";
+import { readJson, type State } from "./state.ts";
 
-/** Called by the process that is to be signalled, first thing. */
-export function noteRunning(state: State): void {
-  replaceFile(fileOf(state), { pid: process.pid, startedAt: startOf(process.pid) });
+/** Called by the process that is to be signalled: the supervisor, with the version that it has serve. */
+export function noteRunning(state: State, version: string): void {
+  const { pid } = process;
+  replaceFile(fileOf(state), { pid, startedAt: startOf(pid), version });
 }
 
-/** The daemon's process; nothing when none runs. */
+/** The process to signal; nothing when none runs. */
 export function runningDaemon(state: State): number | undefined {
+  return readRunning(state)?.pid;
+}
+
+export function readRunning(state: State): { pid: number; version: string } | undefined {
   const noted = readJson(fileOf(state));
   const pid = Number(noted?.["pid"]);
   if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
   const startedAt = startOf(pid);
-  return startedAt !== undefined && startedAt === noted?.["startedAt"] ? pid : undefined;
+  if (startedAt === undefined || startedAt !== noted?.["startedAt"]) return undefined;
+  return { pid, version: String(noted["version"]) };
 }
 
 const fileOf = (state: State) => join(state.directory, "process.json");

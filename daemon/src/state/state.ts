@@ -1,19 +1,9 @@
 // The daemon's directory on disk: the host's credentials, its journals, and the last status. It is
 // readable by its owner only. The host's seed is made here and never leaves.
-import {
-  chmodSync,
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { machineId } from "./machine-id.ts";
+import { replaceFile } from "./replace-file.ts";
 
 export interface Credentials {
   /** The origin of the control plane, such as https://hawser.example. */
@@ -101,17 +91,4 @@ export function readJson(path: string): Record<string, unknown> | undefined {
   } catch (cause) {
     throw new StateError(`The file ${path} is damaged. Pair this host again.`, { cause });
   }
-}
-
-/** Whoever is killed in between leaves the old file or the new one, whole. */
-export function replaceFile(path: string, value: object): void {
-  const next = `${path}.next`;
-  const file = openSync(next, "w", 0o600);
-  try {
-    writeSync(file, `${JSON.stringify(value, undefined, 2)}\n`);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(next, path);
 }

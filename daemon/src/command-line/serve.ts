@@ -1,0 +1,25 @@
+// `hawserd serve`: the daemon proper. Its supervisor starts it; nobody else does.
+import { openDaemonLog } from "../log-file.ts";
+import { daemonVersion } from "../release.ts";
+import { openChannel, serve as serveHost } from "../serve.ts";
+import type { CommandLine } from "./command.ts";
+
+export const serve: CommandLine = {
+  usage: "serve (for hawserd run)",
+  options: { quiet: { type: "boolean" }, standby: { type: "boolean" } },
+  async run({ state, options }) {
+    const standby = options["standby"] === true;
+    const log = openDaemonLog(state, options["quiet"] === true);
+    const channel = openChannel();
+    const stopped = new AbortController();
+    const stop = (why: string) => {
+      if (!stopped.signal.aborted) log.info("the daemon stops", { why });
+      stopped.abort();
+    };
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop(signal));
+    process.on("disconnect", () => stop("its supervisor is gone"));
+    const { pid, ppid: supervisorPid } = process;
+    log.info("the daemon runs", { pid, supervisorPid, version: daemonVersion, standby });
+    await serveHost({ state, channel, log, standby, signal: stopped.signal });
+  },
+};

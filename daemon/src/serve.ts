@@ -1,0 +1,174 @@
+// The daemon proper, as a child of its supervisor: serves the host until it is told to stop, or until
+// another version takes over. It lives no longer than its supervisor.
+import { EventEmitter, once } from "node:events";
+import { setTimeout as wait } from "node:timers/promises";
+import { openCodeHosting } from "./code-hosting/code-hosting.ts";
+import { openDirectories } from "./directories/directories.ts";
+import { openDirectoriesLook } from "./directories/look.ts";
+import { openGit } from "./git/git.ts";
+import { connectAhead, startHost, type Ahead, type Host, type HostStatus } from "./host.ts";
+import { JournalFull, JournalInUse } from "./journal/journal.ts";
+import { describe, type Log } from "./log.ts";
+import { openPolicy } from "./policy/policy.ts";
+import { daemonVersion } from "./release.ts";
+import { StateError, type State } from "./state/state.ts";
+import { removeUnfinished } from "./supervisor/versions.ts";
+import type { Order, Report } from "./supervisor/words.ts";
+import { noteServed, readUpdates, type UpdateFailure } from "./updates/record.ts";
+
+export interface Channel {
+  tell: (report: Report) => void;
+  /** Emits each order of the supervisor's under its word. */
+  orders: EventEmitter<Record<Order["say"], [Order]>>;
+}
+
+/** The channel to the process that started this one, which must be a supervisor. */
+export function openChannel(): Channel {
+  if (!process.send) throw new StateError("hawserd serve is started by hawserd run.");
+  const orders: Channel["orders"] = new EventEmitter();
+  process.on("message", (message) => {
+    const order = message as Order;
+    orders.emit(order.say, order);
+  });
+  return { tell: (report) => void process.send!(report, () => {}), orders };
+}
+
+export interface ServeOptions {
+  state: State;
+  channel: Channel;
+  log: Log;
+  /** Waits for the word to take over from another. */
+  standby: boolean;
+  /** Given when the daemon is to stop. */
+  signal: AbortSignal;
+}
+
+/** How long the journal of a daemon that is just stopping is waited for. */
+const journalMs = 20_000;
+
+export async function serve({ state, channel, log, standby, signal }: ServeOptions): Promise<void> {
+  const { tell, orders } = channel;
+  const forgotten = Promise.withResolvers<"forgotten">();
+  // To be started in standby is to be the update that succeeds.
+  let failed: UpdateFailure | undefined = standby ? undefined : readUpdates(state.directory).failed;
+  let ahead: Ahead | undefined;
+  let letGo: (() => Promise<void>) | undefined;
+
+  orders.on("resume", (order) => {
+    if (order.say === "resume") failed = { version: order.version, reason: order.reason };
+  });
+
+  /** The first of these words, or that the daemon is to stop. */
+  function hear<Word extends Order["say"]>(...words: Word[]): Promise<Word | "stop"> {
+    return Promise.race(
+      words.map((word) =>
+        once(orders, word, { signal }).then(
+          () => word,
+          () => "stop" as const,
+        ),
+      ),
+    );
+  }
+
+  if (standby) {
+    openPolicy(state.policyPath).read();
+    ahead = await connectAhead(state, signal);
+    const taken = hear("take");
+    tell({ say: "ready" });
+    if ((await taken) === "stop") return;
+  } else {
+    removeUnfinished(state.directory);
+  }
+  for (;;) {
+    const host = await begin();
+    if (!host) return letGo?.();
+    const next = await Promise.race([hear("hand over"), forgotten.promise]);
+    if (next === "forgotten") return letGo?.();
+    if (next === "stop") {
+      await host.stop();
+      return;
+    }
+    log.info("the daemon hands over");
+    const decided = hear("resume", "leave");
+    letGo = await host.handOver();
+    tell({ say: "quiet" });
+    if ((await decided) !== "resume") return letGo();
+    log.info("the daemon resumes");
+  }
+
+  /** Starts the host; waits for a journal that is still held, or that has no room. */
+  async function begin(): Promise<Host | undefined> {
+    const startedAt = performance.now();
+    let said = "";
+    while (!signal.aborted) {
+      try {
+        return start();
+      } catch (error) {
+        const mayWait =
+          error instanceof JournalFull ||
+          (error instanceof JournalInUse && performance.now() - startedAt < journalMs);
+        if (!mayWait) throw error;
+        if (error.message !== said) log.warn("waiting for the journal", { error: error.message });
+        said = error.message;
+        await wait(50);
+      }
+    }
+    return undefined;
+  }
+
+  function start(): Host {
+    let isOver = false;
+    const policy = openPolicy(state.policyPath).read;
+    const host = startHost({
+      state,
+      log,
+      looks: [openDirectoriesLook(policy, openDirectories(policy), openGit())],
+      codeHosting: openCodeHosting(),
+      onForget: () => forgotten.resolve("forgotten"),
+      supervisor: { startVersion, failed },
+      ahead,
+      onStatus(status) {
+        if (!isOver) note(status);
+        if (status.state !== "online") return;
+        attempt("the version could not be noted", () => noteServed(state.directory, daemonVersion));
+        tell({ say: "online" });
+        // The connection of before a hand-over that failed.
+        void letGo?.();
+        letGo = undefined;
+      },
+    });
+    ahead = undefined;
+    note(host.status());
+    return {
+      ...host,
+      handOver() {
+        // From here on the status is another's to write.
+        isOver = true;
+        return host.handOver();
+      },
+    };
+  }
+
+  async function startVersion(version: string): Promise<never> {
+    const givenUp = once(orders, "resume");
+    tell({ say: "start", version });
+    await givenUp;
+    throw new Error(failed!.reason);
+  }
+
+  function note(status: HostStatus): void {
+    const pids = { pid: process.pid, supervisorPid: process.ppid };
+    attempt("the status could not be written", () =>
+      state.writeStatus({ ...status, ...pids, version: daemonVersion }),
+    );
+  }
+
+  /** On a full disk the daemon works on, with less to show. */
+  function attempt(failure: string, work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      log.warn(failure, { error: describe(error) });
+    }
+  }
+}

@@ -1,0 +1,69 @@
+// One daemon process of a supervisor's: what it says, what it is told, and its end.
+import { spawn } from "node:child_process";
+import type { Order, Report } from "./words.ts";
+import type { Program } from "./versions.ts";
+
+export interface Child {
+  version: string;
+  pid: number | undefined;
+  tell: (order: Order) => void;
+  /** Resolves when it says so; rejects with a sentence when it ends before, or stays silent. */
+  hears: (word: Report["say"], patienceMs: number) => Promise<void>;
+  /** Resolves when it has ended: with its code, or 1 when a signal or a failed start ended it. */
+  ended: Promise<number>;
+  hasEnded: () => boolean;
+  kill: (signal: NodeJS.Signals) => void;
+}
+
+export function startChild(
+  program: Program,
+  args: readonly string[],
+  onReport: (report: Report) => void,
+): Child {
+  const child = spawn(program.node, [...program.script, "serve", ...args], {
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  const listeners = new Set<(report: Report) => void>([onReport]);
+  let how: string | undefined;
+  const ended = new Promise<number>((resolve) => {
+    child.once("exit", (code, signal) => {
+      how ??= signal ? `was ended by ${signal}` : `ended with code ${code}`;
+      resolve(code ?? 1);
+    });
+    child.once("error", (error) => {
+      how ??= `could not be started (${error.message})`;
+      resolve(1);
+    });
+  });
+  child.on("message", (message) => {
+    for (const listen of listeners) listen(message as Report);
+  });
+  return {
+    version: program.version,
+    pid: child.pid,
+    tell(order) {
+      // One that is gone cannot be told; its end is seen.
+      if (child.connected) child.send(order, () => {});
+    },
+    hears(word, patienceMs) {
+      const heard = Promise.withResolvers<void>();
+      const listen = ({ say }: Report) => {
+        if (say === word) heard.resolve();
+      };
+      listeners.add(listen);
+      const seconds = Math.round(patienceMs / 1000);
+      const late = setTimeout(
+        () => heard.reject(new Error(`it did not say "${word}" within ${seconds} s`)),
+        patienceMs,
+      );
+      void ended.then(() => heard.reject(new Error(`it ${how} before it said "${word}"`)));
+      return heard.promise.finally(() => {
+        clearTimeout(late);
+        listeners.delete(listen);
+      });
+    },
+    ended,
+    hasEnded: () => how !== undefined,
+    kill: (signal) => void child.kill(signal),
+  };
+}

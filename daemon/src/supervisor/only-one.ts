@@ -1,0 +1,63 @@
+// One supervisor for each state directory. The lock is the kernel's, so it goes with the process that
+// holds it, however that ends. Of two, the newer version wins: it asks the older to stop.
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as wait } from "node:timers/promises";
+import { isNewer } from "@hawser/host-protocol";
+import { noteRunning, readRunning } from "../state/running.ts";
+import type { State } from "../state/state.ts";
+
+/** Another supervisor holds the state directory. */
+export class AlreadyRuns extends Error {}
+
+/** Whoever has just got the lock needs a moment to say who it is. */
+const momentMs = 500;
+/** As long as a daemon may take to stop. */
+const stopMs = 20_000;
+
+/** Throws AlreadyRuns. The place is held until the process ends. */
+export async function takePlace(state: State, version: string): Promise<void> {
+  const lock = new DatabaseSync(join(state.directory, "run.lock"), { timeout: 0 });
+  const startedAt = Date.now();
+  let asked: number | undefined;
+  while (!isTaken(lock)) {
+    const waitedMs = Date.now() - startedAt;
+    const holder = readRunning(state);
+    const isOlder = holder !== undefined && isNewer(version, holder.version);
+    if (waitedMs > (isOlder || asked ? stopMs : momentMs)) {
+      const which = holder ? `: version ${holder.version}, process ${holder.pid}` : "";
+      throw new AlreadyRuns(`The daemon runs already${which}.`);
+    }
+    if (isOlder && asked !== holder.pid) {
+      process.kill(holder.pid, "SIGTERM");
+      asked = holder.pid;
+    }
+    await wait(50);
+  }
+  held.add(lock);
+  notePlace(state, version);
+}
+
+/** Says which version is served here now. */
+export function notePlace(state: State, version: string): void {
+  try {
+    noteRunning(state, version);
+  } catch {
+    // On a full disk the daemon runs all the same; others are told less.
+  }
+}
+
+/** A lock that nobody refers to would be collected, and so released. */
+const held = new Set<DatabaseSync>();
+
+function isTaken(lock: DatabaseSync): boolean {
+  try {
+    // Nothing is ever written: the open transaction is the lock.
+    lock.exec("BEGIN EXCLUSIVE");
+    return true;
+  } catch (error) {
+    const busy = 5;
+    if ((error as { errcode?: number }).errcode === busy) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,140 @@
+// Replacing this daemon by the version that the service publishes. What is published is checked
+// before anything is written; what is written is checked before it is started; the supervisor puts
+// the new version in this one's place only when it works. Whatever fails, this one works on, and
+// says why.
+import { statfsSync } from "node:fs";
+import { isNewer, type DaemonManifest } from "@hawser/host-protocol";
+import type { Look } from "../facts.ts";
+import { describe, type Log } from "../log.ts";
+import type { Operations } from "../operations.ts";
+import { daemonVersion, trustedKeys } from "../release.ts";
+import { placeVersion } from "./place-version.ts";
+import { readPublished } from "./published.ts";
+import { clearFailure, noteFailure, readUpdates, type UpdateFailure } from "./record.ts";
+
+export interface UpdateOptions {
+  /** The state directory. */
+  directory: string;
+  serverUrl: string;
+  /** The time by the service's clock, in milliseconds. */
+  now: () => number;
+  operations: Operations;
+  log: Log;
+  /** Has what is told of this host looked up again. */
+  refresh: () => Promise<unknown>;
+  /** Why the last update failed, if it did. */
+  failed?: UpdateFailure | undefined;
+  /** Has that version put in this one's place. Rejects when that failed, and else never settles. */
+  startVersion: (version: string) => Promise<never>;
+}
+
+export interface Updates {
+  /** Answers when the update is decided, not when it is done. Throws why there is none. */
+  order: () => Promise<{ status: "installed" | "in_progress"; version: string }>;
+  look: Look;
+}
+
+export function openUpdates(options: UpdateOptions): Updates {
+  const { directory, serverUrl, operations, log } = options;
+  let running: string | undefined;
+  let failed = options.failed;
+
+  async function fail(failure: UpdateFailure): Promise<void> {
+    failed = failure;
+    log.warn("update", { step: "failed", ...failure });
+    try {
+      noteFailure(directory, failure);
+    } catch (error) {
+      // Told from memory until the next start.
+      log.warn("why the update failed could not be written down", { error: describe(error) });
+    }
+    await options.refresh();
+  }
+
+  /** There is nothing to put right any more. */
+  function forget(): void {
+    failed = undefined;
+    try {
+      clearFailure(directory);
+    } catch (error) {
+      log.warn("a former update's failure could not be cleared", { error: describe(error) });
+    }
+    void options.refresh();
+  }
+
+  async function run(version: string, published: Published): Promise<void> {
+    await operations.run("update_daemon", `daemon ${version}`, async (step) => {
+      try {
+        let last = "";
+        const tell = (name: string, percent?: number) => {
+          if (name !== last) log.info("update", { step: (last = name), version });
+          step(name, percent);
+        };
+        await placeVersion({ directory, serverUrl, step: tell }, version, published);
+        checkRoom(directory);
+        tell("placed");
+        await options.startVersion(version);
+      } catch (error) {
+        await fail({ version, reason: describe(error) });
+        throw error;
+      }
+    });
+  }
+
+  return {
+    async order() {
+      if (running) return { status: "in_progress", version: running };
+      let manifest: DaemonManifest | undefined;
+      try {
+        manifest = await readPublished(serverUrl, trustedKeys, options.now);
+        const { version } = manifest;
+        if (version === daemonVersion) {
+          forget();
+          return { status: "installed", version };
+        }
+        const published = choose(manifest, directory);
+        running = version;
+        void run(version, published)
+          .catch(() => {})
+          .finally(() => (running = undefined));
+        return { status: "in_progress", version };
+      } catch (error) {
+        await fail({ version: manifest?.version ?? "unknown", reason: describe(error) });
+        throw error;
+      }
+    },
+    look: () =>
+      Promise.resolve({
+        warnings: failed ? [{ code: "update_failed", message: sentence(failed) }] : [],
+      }),
+  };
+}
+
+/** With a disk that is all but full, the old daemon could not open its journal again after a failure. */
+const leastFreeBytes = 4_000_000;
+
+function checkRoom(directory: string): void {
+  const { bavail, bsize } = statfsSync(directory);
+  if (bavail * bsize >= leastFreeBytes) return;
+  throw new Error("The disk is nearly full: less than 4 MB are free. Free some space.");
+}
+
+type Published = NonNullable<DaemonManifest["platforms"]["linux-x64"]>;
+
+function choose({ version, platforms }: DaemonManifest, directory: string): Published {
+  const { highest = daemonVersion } = readUpdates(directory);
+  const least = isNewer(highest, daemonVersion) ? highest : daemonVersion;
+  if (isNewer(least, version)) {
+    throw new Error(
+      `The service publishes version ${version}, and ${least} has run here. A daemon is never replaced by an older one.`,
+    );
+  }
+  const platform = `${process.platform}-${process.arch}`;
+  const published = (platforms as Record<string, Published | undefined>)[platform];
+  if (!published) throw new Error(`Version ${version} is not published for ${platform}.`);
+  return published;
+}
+
+export function sentence({ version, reason }: UpdateFailure): string {
+  return `The daemon was not updated${version === "unknown" ? "" : ` to ${version}`}, and works on as it is. ${reason}`;
+}
