@@ -17,6 +17,7 @@ import { openDirectories } from "./directories/directories.ts";
 import { openHalfDone } from "./directories/half-done.ts";
 import { openFacts, type Look } from "./facts.ts";
 import { openGit } from "./git/git.ts";
+import { openInstalls, type InstallsOptions } from "./installs/installs.ts";
 import { openJournal, type Journal, type JournalOptions } from "./journal/journal.ts";
 import type { Connection } from "./link/dial.ts";
 import { dialAhead, startLink, type LinkStatus } from "./link/link.ts";
@@ -45,6 +46,8 @@ export interface HostOptions {
   codeHosting?: CodeHosting;
   /** Whoever can put another version in this one's place; without it there are no updates. */
   supervisor?: Pick<UpdateOptions, "startVersion" | "failed">;
+  /** Whose agents are installed, and for which platform; none are, unless given. */
+  installs?: Pick<InstallsOptions, "trustedKeys" | "platform">;
   /** What was made ready before the journal was free. */
   ahead?: Ahead | undefined;
 }
@@ -109,7 +112,21 @@ export function startHost(options: HostOptions): Host {
       refresh,
     });
   const codeHosting = options.codeHosting ?? openCodeHosting({});
-  const looks = [...(options.looks ?? []), codeHosting.look, ...(updates ? [updates.look] : [])];
+  const refreshFacts = () => void facts.refresh().then(() => link.factsChanged());
+  const installs =
+    options.installs &&
+    openInstalls({
+      ...options.installs,
+      serverUrl,
+      directory: state.agentsDirectory,
+      now: clock.now,
+      policy: policy.read,
+      operations,
+      log,
+      onChange: refreshFacts,
+    });
+  const more = [codeHosting.look, updates?.look, installs?.look];
+  const looks = [...(options.looks ?? []), ...more.filter((look) => look !== undefined)];
   const facts = openFacts(looks, operations, log);
 
   const directories = openDirectories(policy.read);
@@ -133,6 +150,7 @@ export function startHost(options: HostOptions): Host {
     directories,
     codeHosting,
     clones,
+    installs,
     refreshFacts: facts.refresh,
     updates,
     forgetCredentials: () => state.forgetCredentials(),
@@ -174,6 +192,7 @@ export function startHost(options: HostOptions): Host {
     onOnline() {
       reports.hurry();
       uploads.wake();
+      void installs?.provideOpencode();
     },
     onForget() {
       state.forgetCredentials();
@@ -202,7 +221,7 @@ export function startHost(options: HostOptions): Host {
   });
   journal.log.onAppend(reports.wake);
   journal.log.onAppend(uploads.wake);
-  void facts.refresh().then(() => link.factsChanged());
+  refreshFacts();
   const cleaning = setInterval(() => {
     // By a clock that may be days off, what is still needed would be dropped.
     if (!clock.isKnown()) return;
@@ -219,6 +238,7 @@ export function startHost(options: HostOptions): Host {
     (closing ??= (async () => {
       clearInterval(cleaning);
       await clones.stop();
+      await installs?.stop();
       await Promise.all([reports.stop(), uploads.stop()]);
       journal.close();
     })());

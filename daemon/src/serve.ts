@@ -10,7 +10,7 @@ import { connectAhead, startHost, type Ahead, type Host, type HostStatus } from 
 import { JournalFull, JournalInUse } from "./journal/journal.ts";
 import { describe, type Log } from "./log.ts";
 import { openPolicy } from "./policy/policy.ts";
-import { daemonVersion } from "./release.ts";
+import { daemonVersion, trustedKeys } from "./release.ts";
 import { StateError, type State } from "./state/state.ts";
 import { removeUnfinished } from "./supervisor/versions.ts";
 import type { Order, Report } from "./supervisor/words.ts";
@@ -127,6 +127,7 @@ export async function serve({ state, channel, log, standby, signal }: ServeOptio
       onForget: () => forgotten.resolve("forgotten"),
       supervisor: { startVersion, failed },
       ahead,
+      installs: { trustedKeys, platform: `${process.platform}-${process.arch}` },
       onStatus(status) {
         if (!isOver) note(status);
         if (status.state !== "online") return;

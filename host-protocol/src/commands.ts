@@ -3,6 +3,7 @@
 // command a host.
 import { createHash } from "node:crypto";
 import {
+  AgentKind,
   DirectoryRecord,
   HostedRepositoryRecord,
   RootListing,
@@ -66,6 +67,20 @@ export const hostCommands = {
     payload: z.strictObject({}),
     result: z.strictObject({ status: z.enum(["installed", "in_progress"]), version: z.string() }),
     deadlineMs: 15_000,
+  },
+  /** Has an agent installed in the version the service ships; `waitMs` is how long to wait for that. */
+  install_agent: {
+    effect: "changes",
+    payload: z.strictObject({ kind: AgentKind, waitMs: z.int().min(0).max(10_000) }),
+    result: z.strictObject({ status: z.enum(["installed", "in_progress"]), version: z.string() }),
+    deadlineMs: 20_000,
+  },
+  /** Which agents there are, and what stands in their way. */
+  list_agents: {
+    effect: "reads",
+    payload: z.strictObject({}),
+    result: HostFacts.pick({ agents: true }),
+    deadlineMs: 5_000,
   },
   /** Stop, and forget the credentials: the instance is gone. */
   forget_host: {

@@ -73,6 +73,7 @@ export {
 } from "./doors.ts";
 export {
   AgentManifest,
+  AgentTable,
   DaemonManifest,
   ManifestRefused,
   Platform,
@@ -81,5 +82,5 @@ export {
   readManifest,
   signManifest,
 } from "./signed-manifest.ts";
-export type { AgentPackage, PublishedFile } from "./signed-manifest.ts";
+export type { AgentPackage, PublishedAgent, PublishedFile } from "./signed-manifest.ts";
 export { protocolVersion, understands } from "./versions.ts";

@@ -72,7 +72,11 @@ test("a manifest does not stand for another, and names no file outside its direc
 });
 
 test("an agent's packages are unpacked within its directory only", () => {
-  const packaged = { path: "opencode-ai/-/opencode-ai-1.18.33.tgz", sha512: `${"A".repeat(86)}==` };
+  const packaged = {
+    path: "opencode-ai/-/opencode-ai-1.18.33.tgz",
+    sha512: `${"A".repeat(86)}==`,
+    size: 7,
+  };
   const fits = (change: object) => {
     const agent = {
       kind: "opencode",

@@ -45,28 +45,34 @@ const AgentPackage = z.strictObject({
   path: z.string().regex(/^(@[\w.-]+\/)?[\w.-]+\/-\/[\w.-]+\.tgz$/),
   /** In base64, as npm's own lock files have it. */
   sha512: z.string().regex(/^[A-Za-z0-9+/]{86}==$/),
+  /** Of the tarball, in bytes. */
+  size: z.int().min(1),
   /** Where in the agent's directory it is unpacked. */
   into: z.string().regex(/^(\.|[\w@][\w.@-]*(\/[\w@][\w.@-]*)*)$/),
 });
 export type AgentPackage = z.infer<typeof AgentPackage>;
 
-/** The agents the service ships. Served as releases/agents.json. */
-export const AgentManifest = z.strictObject({
-  type: z.literal("hawser agents"),
+/** One agent for one platform. */
+const PublishedAgent = z.strictObject({
+  kind: AgentKind,
+  version: Version,
+  platform: Platform,
+  packages: z.array(AgentPackage).min(1),
+  /** The program to run, within the agent's directory. */
+  program: z.string().regex(/^[\w@][\w.@-]*(\/[\w@][\w.@-]*)*$/),
+});
+export type PublishedAgent = z.infer<typeof PublishedAgent>;
+
+/** What the service ships, kept beside its source and published with dates and a signature. */
+export const AgentTable = z.strictObject({
   /** Counts up; a host never goes back to a lower one. */
   serial: z.int().min(1),
-  ...dates,
-  agents: z.array(
-    z.strictObject({
-      kind: AgentKind,
-      version: Version,
-      platform: Platform,
-      packages: z.array(AgentPackage).min(1),
-      /** The program to run, within the agent's directory. */
-      program: z.string().regex(/^[\w@][\w.@/-]*$/),
-    }),
-  ),
+  agents: z.array(PublishedAgent),
 });
+export type AgentTable = z.infer<typeof AgentTable>;
+
+/** Served as releases/agents.json. */
+export const AgentManifest = AgentTable.extend({ type: z.literal("hawser agents"), ...dates });
 export type AgentManifest = z.infer<typeof AgentManifest>;
 
 /** Why a manifest is not used. */

@@ -45,6 +45,7 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
     codeHosting: openCodeHosting({}),
     clones: { clone: () => Promise.reject(new Error("None here.")), stop: () => Promise.resolve() },
     directories: openDirectories(openPolicy(join(directory, "policy")).read),
+    installs: undefined,
     refreshFacts: openFacts([], operations, silentLog).refresh,
     updates: undefined,
     forgetCredentials: () => void forgotten.count++,

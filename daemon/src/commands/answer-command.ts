@@ -18,6 +18,8 @@ import { cloneRepository } from "./clone-repository.ts";
 import { forgetHost } from "./forget-host.ts";
 import { listDirectories } from "./list-directories.ts";
 import { listGithubRepos } from "./list-github-repos.ts";
+import { installAgent } from "./install-agent.ts";
+import { listAgents } from "./list-agents.ts";
 import { refreshHostFacts } from "./refresh-host-facts.ts";
 import { updateDaemon } from "./update-daemon.ts";
 
@@ -28,6 +30,8 @@ export const catalogue: Catalogue = {
   refresh_host_facts: refreshHostFacts,
   list_github_repos: listGithubRepos,
   clone_repository: cloneRepository,
+  install_agent: installAgent,
+  list_agents: listAgents,
   forget_host: forgetHost,
   list_directories: listDirectories,
   browse_directory: browseDirectory,

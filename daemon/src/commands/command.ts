@@ -4,6 +4,7 @@ import type { CommandResultOf, HostCommand, HostFacts, PayloadOf } from "@hawser
 import type { CodeHosting } from "../code-hosting/code-hosting.ts";
 import type { Clones } from "../directories/clone.ts";
 import type { Directories } from "../directories/directories.ts";
+import type { Installs } from "../installs/installs.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Operations } from "../operations.ts";
 import type { Policy } from "../policy/policy.ts";
@@ -21,6 +22,8 @@ export interface CommandContext {
   directories: Directories;
   codeHosting: CodeHosting;
   clones: Clones;
+  /** Nothing on a host that installs no agents. */
+  installs: Installs | undefined;
   /** Looks at the machine again, and remembers what it saw for the next heartbeat. */
   refreshFacts: () => Promise<HostFacts>;
   /** Replacing this daemon by another version; nothing when it has no supervisor. */

@@ -28,6 +28,8 @@ export interface State {
   policyPath: string;
   /** What is being cloned right now is noted here. */
   clonesDirectory: string;
+  /** Where agents are installed. */
+  agentsDirectory: string;
   /** One journal per instance: what belongs to a former pairing is never said on a new one. */
   journalPath(instanceId: string): string;
   writeStatus(status: object): void;
@@ -48,6 +50,7 @@ export function openState(directory: string): State {
     machineId: machineId(directory),
     policyPath: join(directory, "policy"),
     clonesDirectory: join(directory, "clones"),
+    agentsDirectory: join(directory, "agents"),
     readCredentials() {
       const found = readJson(credentials);
       if (found === undefined) return undefined;

@@ -1,0 +1,61 @@
+// Which version of an agent is in use: a small file per kind, replaced in one step. What it names is
+// complete and has been tried; whatever else lies beside it is the version before, or left over.
+import { existsSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { AgentKind } from "@hawser/contract";
+import { replaceFile } from "../state/replace-file.ts";
+
+export interface Current {
+  version: string;
+  /** Its directory's name, beside this file. */
+  directory: string;
+  /** Within the directory. */
+  program: string;
+  programSize: number;
+  /** The hashes of the packages it was made of. */
+  packages: string[];
+  /** The directory of the version before. */
+  previous: string | null;
+}
+
+const fileOf = (agents: string, kind: AgentKind) => join(agents, kind, "current.json");
+
+/** Nothing when the kind was never installed, or the file is damaged. */
+export function readCurrent(agents: string, kind: AgentKind): Current | undefined {
+  try {
+    const found = JSON.parse(readFileSync(fileOf(agents, kind), "utf8")) as Current;
+    return typeof found.program === "string" ? found : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Only after this is the new version the one that is used. */
+export function writeCurrent(agents: string, kind: AgentKind, current: Current): void {
+  replaceFile(fileOf(agents, kind), current);
+}
+
+export const programOf = (agents: string, kind: AgentKind, current: Current): string =>
+  join(agents, kind, current.directory, current.program);
+
+/** Whether the program is still there, as it was when it was tried. */
+export function isWhole(agents: string, kind: AgentKind, current: Current): boolean {
+  const found = statSync(programOf(agents, kind, current), { throwIfNoEntry: false });
+  return found?.isFile() === true && found.size === current.programSize && (found.mode & 0o100) > 0;
+}
+
+/** Removes what is neither in use, nor the version before, nor one of these downloads. */
+export function removeOthers(
+  agents: string,
+  kind: AgentKind,
+  downloads: readonly string[] | "all downloads" = [],
+): void {
+  const own = join(agents, kind);
+  if (!existsSync(own)) return;
+  const current = readCurrent(agents, kind);
+  const keep = ["current.json", current?.directory, current?.previous];
+  for (const name of readdirSync(own)) {
+    const isKept = downloads === "all downloads" ? name.endsWith(".tgz") : downloads.includes(name);
+    if (!isKept && !keep.includes(name)) rmSync(join(own, name), { recursive: true, force: true });
+  }
+}

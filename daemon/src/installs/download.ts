@@ -1,0 +1,144 @@
+// Downloads a tarball into a file and checks it against the hash that was signed, while it comes. What
+// was cut stays on the disk under a name that has the hash in it, and the next try goes on from there.
+import { createHash, type Hash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { mkdir, open, rm, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { InstallRefused } from "./refused.ts";
+
+export interface Download {
+  url: string;
+  file: string;
+  /** What must come, exactly. */
+  size: number;
+  /** In base64. */
+  sha512: string;
+  onBytes: (count: number) => void;
+  signal: AbortSignal;
+}
+
+/** A server that sends nothing for this long is given up. */
+const longestSilenceMs = 30_000;
+const mostRedirects = 3;
+
+/** Throws InstallRefused, or what the disk says. */
+export async function download(wanted: Download): Promise<void> {
+  const { file, size } = wanted;
+  await mkdir(dirname(file), { recursive: true });
+  let { hash, length } = await hashBeginning(file, size);
+  if (length < size) {
+    const silence = new AbortController();
+    const timer = setTimeout(() => silence.abort(), longestSilenceMs);
+    try {
+      const signal = AbortSignal.any([wanted.signal, silence.signal]);
+      const response = await ask(wanted.url, length, signal);
+      if (response.status !== 206) {
+        hash = createHash("sha512");
+        length = 0;
+      }
+      await using handle = await open(file, length === 0 ? "w" : "a");
+      wanted.onBytes(length);
+      for await (const chunk of bodyOf(response, wanted.url)) {
+        timer.refresh();
+        length += chunk.length;
+        if (length > size) break;
+        hash.update(chunk);
+        await handle.writeFile(chunk);
+        wanted.onBytes(chunk.length);
+      }
+    } catch (error) {
+      if (!silence.signal.aborted) throw error;
+      throw failed(wanted.url, `it sent nothing for ${longestSilenceMs / 1000} s`);
+    } finally {
+      clearTimeout(timer);
+    }
+  } else {
+    wanted.onBytes(length);
+  }
+  if (length < size) throw failed(wanted.url, `it ended after ${length} of ${size} bytes`);
+  if (length > size || hash.digest("base64") !== wanted.sha512) {
+    await rm(file, { force: true });
+    const message = `What was downloaded from ${wanted.url} is not what was published. Nothing of it is used.`;
+    throw new InstallRefused("damaged", message);
+  }
+}
+
+const failed = (url: string, why: string, cause?: unknown) =>
+  new InstallRefused("download_failed", `The download from ${url} failed: ${why}. Try again.`, {
+    cause,
+  });
+
+/** What an earlier try has left. */
+async function hashBeginning(file: string, size: number): Promise<{ hash: Hash; length: number }> {
+  const hash = createHash("sha512");
+  const found = await stat(file).catch(() => undefined);
+  if (!found || found.size > size) return { hash, length: 0 };
+  let length = 0;
+  for await (const chunk of createReadStream(file, { highWaterMark: 1 << 20 })) {
+    hash.update(chunk as Buffer);
+    length += (chunk as Buffer).length;
+  }
+  return { hash, length };
+}
+
+async function ask(address: string, from: number, signal: AbortSignal): Promise<Response> {
+  let url = new URL(address);
+  const startsOnLoopback = isLoopback(url);
+  for (let redirects = 0; ; redirects++) {
+    // What is fetched is checked by its hash; in the clear, others could still see what a host gets.
+    if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopback(url))) {
+      throw failed(url.href, "only https:// addresses are used");
+    }
+    if (isLoopback(url) && !startsOnLoopback) throw failed(address, "it points back at this host");
+    const response = await request(url, from, signal);
+    if (response.status === 200 || isContinued(response, from)) return response;
+    const text = await response.text().catch(() => "");
+    const location = response.headers.get("location");
+    if (response.status < 300 || response.status > 399 || location === null) {
+      throw failed(url.href, sentence(text) ?? `it answered ${response.status}`);
+    }
+    if (redirects === mostRedirects) throw failed(address, "it is redirected too often");
+    url = new URL(location, url);
+  }
+}
+
+async function request(url: URL, from: number, signal: AbortSignal): Promise<Response> {
+  try {
+    return await fetch(url, {
+      headers: {
+        "accept-encoding": "identity",
+        ...(from > 0 && { range: `bytes=${from}-` }),
+      },
+      redirect: "manual",
+      signal,
+    });
+  } catch (cause) {
+    if (signal.aborted) throw cause;
+    throw failed(url.href, "the server cannot be reached", cause);
+  }
+}
+
+async function* bodyOf(response: Response, url: string): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of response.body ?? []) yield Buffer.from(chunk as Uint8Array);
+  } catch (cause) {
+    if ((cause as Error).name === "AbortError") throw cause;
+    throw failed(url, "the connection broke", cause);
+  }
+}
+
+const isContinued = ({ status, headers }: Response, from: number) =>
+  status === 206 && headers.get("content-range")?.startsWith(`bytes ${from}-`) === true;
+
+const isLoopback = ({ hostname }: URL) =>
+  /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
+
+/** What an error in the control plane's own shape says, without its full stop. */
+function sentence(text: string): string | undefined {
+  try {
+    const { error } = JSON.parse(text) as { error?: { message?: unknown } };
+    return typeof error?.message === "string" ? error.message.replace(/\.$/, "") : undefined;
+  } catch {
+    return undefined;
+  }
+}

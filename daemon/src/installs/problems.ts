@@ -1,0 +1,37 @@
+// What stands in the way of an agent on this host, each with the way out.
+import type { AgentKind, AgentProblem } from "@hawser/contract";
+import type { Policy } from "../policy/policy.ts";
+import type { Current } from "./current.ts";
+
+interface Found {
+  current: Current | undefined;
+  /** Its files are not as they were when it was installed. */
+  isBroken: boolean;
+  /** Why the last try to install it failed. */
+  failure: string | undefined;
+}
+
+export function problemsOf(
+  kind: AgentKind,
+  { agents, installs }: Policy,
+  { current, isBroken, failure }: Found,
+): AgentProblem[] {
+  const problems: AgentProblem[] = [];
+  const add = (code: string, message: string) => problems.push({ code, message });
+  if (!agents.has(kind)) {
+    add("policy_forbids", `The host's policy file does not name ${kind} among its agents.`);
+  }
+  const ask = kind === "opencode" ? "update_opencode" : "install_agent_kind";
+  const cure = installs
+    ? `Call ${ask} to install it.`
+    : 'The host\'s policy file must say "installs = yes" before it can be installed.';
+  const last = failure === undefined ? "" : ` The last try failed: ${failure}`;
+  if (isBroken) {
+    add("broken", `Files of ${kind} ${current!.version} are missing or changed. ${cure}${last}`);
+  } else if (!current) {
+    add("not_installed", `${kind} is not installed. ${cure}${last}`);
+  } else {
+    add("not_runnable", `This version of the daemon installs ${kind} and cannot run it yet.`);
+  }
+  return problems;
+}
