@@ -47,12 +47,12 @@ const large = "https://github.com/acme/large.git";
 
 let homes = 0;
 const addHost = ({ world }: Context) =>
-  world.addHost(
-    makeGithubHome(github, join(place, `home-${++homes}`), {
+  world.addHost({
+    environment: makeGithubHome(github, join(place, `home-${++homes}`), {
       token,
       path: [ssh.clientDirectory],
     }),
-  );
+  });
 let shared: Promise<TestHost> | undefined;
 const sharedHost = (context: Context) => (shared ??= addHost(context));
 
@@ -107,9 +107,9 @@ scenario(
     assert.ok(!JSON.stringify(host.log).includes(token));
     assert.ok(!(await dumpDatabase(world.database.url)).includes(token));
 
-    const stranger = await world.addHost(
-      makeGithubHome(github, join(place, "stranger"), { path: [ssh.strangerDirectory] }),
-    );
+    const path = [ssh.strangerDirectory];
+    const environment = makeGithubHome(github, join(place, "stranger"), { path });
+    const stranger = await world.addHost({ environment });
     for (const source of [
       { url },
       { url: "https://github.com/acme/secret.git" },
@@ -294,7 +294,7 @@ scenario(
     const secret = "hunter2-of-the-host";
     const gitSettings = `[url "https://ada:${secret}@github.com/"]\n\tinsteadOf = https://github.com/\n`;
     const home = makeGithubHome(github, join(place, "careless"), { gitSettings });
-    const host = await world.addHost(home);
+    const host = await world.addHost({ environment: home });
     const { instanceId, root: rootPath } = host;
     const texts: string[] = [];
     for (const status of [undefined, 500, 404]) {

@@ -37,7 +37,9 @@ after(async () => {
 
 let loggedIn: Promise<TestHost> | undefined;
 const hostWithLogin = ({ world }: Context) =>
-  (loggedIn ??= world.addHost(makeGithubHome(github, join(place, "ada"), { token })));
+  (loggedIn ??= world.addHost({
+    environment: makeGithubHome(github, join(place, "ada"), { token }),
+  }));
 
 scenario(
   "An instance tells whether its client is there, logged in, and as whom",
@@ -51,7 +53,9 @@ scenario(
     assert.equal((await caller.refresh_instance({ instanceId })).codeHostingCli?.account, "ada");
     assert.equal(github.requests.length, asked, "nothing changed, so nobody was asked");
 
-    const loggedOut = await world.addHost(makeGithubHome(github, join(place, "nobody")));
+    const loggedOut = await world.addHost({
+      environment: makeGithubHome(github, join(place, "nobody")),
+    });
     const shown = await caller.refresh_instance({ instanceId: loggedOut.instanceId });
     assert.deepEqual(shown.codeHostingCli, { installed: true, loggedIn: false, account: null });
   },
@@ -115,7 +119,7 @@ scenario(
       [revoked, "not_logged_in"],
     ] as const;
     for (const [environment, reason] of cases) {
-      const { instanceId } = await world.addHost(environment);
+      const { instanceId } = await world.addHost({ environment });
       const reply = await caller.list_github_repos({ instanceId });
       assert.deepEqual(reply, { repositories: [], reason });
     }

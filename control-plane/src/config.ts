@@ -52,6 +52,10 @@ const settings = z.object({
   HAWSER_NATS_WEBSOCKETS: addresses.describe(
     "their private WebSocket addresses, to which the edge pipes hosts",
   ),
+  HAWSER_AGENT_PACKAGES: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe("where hosts download the agents' packages from; none: no agent is installed"),
   HAWSER_RELEASES: z
     .string()
     .optional()
@@ -112,6 +116,7 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     natsUrls: env.HAWSER_NATS_URLS,
     natsWebsockets: env.HAWSER_NATS_WEBSOCKETS,
     releases: env.HAWSER_RELEASES,
+    agentPackages: env.HAWSER_AGENT_PACKAGES?.replace(/\/+$/, ""),
     hostTokenSeconds: env.HAWSER_HOST_TOKEN_SECONDS,
     logLevel: env.HAWSER_LOG_LEVEL,
     rateLimit: { perSecond: env.HAWSER_RATE_PER_SECOND, burst: env.HAWSER_RATE_BURST },

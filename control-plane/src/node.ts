@@ -22,6 +22,7 @@ import { codeApi, handlers, type Services } from "./product.ts";
 import { readMasterKey } from "./secrets/master-key.ts";
 import { randomSecret } from "./secrets/secrets.ts";
 import { ensureLogPartitions } from "./sessions/log-partitions.ts";
+import { agentPackageDoor } from "./transports/agent-packages.ts";
 import { eventStreamTransport, type Feed } from "./transports/event-stream.ts";
 import { releaseDoors } from "./transports/releases.ts";
 import { createHttpServer } from "./transports/serve.ts";
@@ -88,6 +89,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
     ownPace: (path) => path.startsWith(blobsPath),
     more: [
       releaseDoors(config.releases, config.baseUrl),
+      agentPackageDoor(config.agentPackages),
       ...(link ? [...link.doors, eventStreamTransport(dispatcher, instanceEvents(link.feed))] : []),
     ],
   });

@@ -4,16 +4,12 @@ import type { ActionName } from "@hawser/contract";
 
 export const notYet = [
   "list_models",
-  "list_agent_kinds",
   "list_agent_identities",
   "start_agent_login",
   "poll_agent_login",
   "submit_agent_login",
   "unlink_agent_identity",
   "restart_opencode",
-  "update_opencode",
-  "install_agent_kind",
-  "update_agent_kind",
   "restart_agent_kind",
   "set_fallback_chain",
   "get_session_summary",

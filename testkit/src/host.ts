@@ -26,13 +26,21 @@ export interface TestHost extends AsyncDisposable {
 
 const hawserd = fileURLToPath(import.meta.resolve("@hawser/daemon/main.ts"));
 
+export interface HostOptions {
+  name?: string;
+  /** The daemon's main file: the sources, or that of a release. */
+  program?: string;
+  environment?: Record<string, string>;
+  /** The text of its policy file; none unless given. */
+  policy?: string;
+}
+
 /** Registers an instance, pairs a daemon with it and starts it; online when this returns. */
 export async function startHost(
   caller: Caller,
   baseUrl: string,
   directory: string,
-  name = "host",
-  environment: Record<string, string> = {},
+  { name = "host", program = hawserd, environment = {}, policy }: HostOptions = {},
 ): Promise<TestHost> {
   const { instance, pairingToken } = await caller.create_instance({ name });
   const stateDirectory = join(directory, "state");
@@ -40,7 +48,7 @@ export async function startHost(
   mkdirSync(directory, { recursive: true });
   const repository = createRepository(join(root, "widget"));
   await promisify(execFile)(process.execPath, [
-    hawserd,
+    program,
     "pair",
     "--server",
     baseUrl,
@@ -49,19 +57,14 @@ export async function startHost(
     "--state",
     stateDirectory,
   ]);
-  writePolicy({ stateDirectory }, policyText([root]));
+  writePolicy({ stateDirectory }, policy ?? policyText([root]));
   // A home of its own: the logins and settings of whoever runs the tests are not the host's.
   const home = join(directory, "home");
   mkdirSync(home, { recursive: true });
   const own = { HOME: home, TMPDIR: tmpdir(), ...environment };
-  const host = {
-    instanceId: instance.instanceId,
-    root,
-    repository,
-    stateDirectory,
-    environment: own,
-    ...runDaemon(stateDirectory, own),
-  };
+  const daemon = runDaemon(stateDirectory, own, program);
+  const about = { instanceId: instance.instanceId, root, repository, stateDirectory };
+  const host = { ...about, environment: own, ...daemon };
   await untilStatus(caller, host.instanceId, "online");
   return host;
 }
@@ -75,10 +78,14 @@ export function writePolicy(host: Pick<TestHost, "stateDirectory">, text: string
  * The daemon of a host that is paired already, without a supervisor: this process is in its place, so
  * that what is killed or frozen is the daemon itself, and nobody starts it again.
  */
-export function runDaemon(stateDirectory: string, environment: Record<string, string> = {}) {
+export function runDaemon(
+  stateDirectory: string,
+  environment: Record<string, string> = {},
+  program = hawserd,
+) {
   const child = spawn(
     "setpriv",
-    ["--pdeathsig=TERM", "--", process.execPath, hawserd, "serve", "--state", stateDirectory],
+    ["--pdeathsig=TERM", "--", process.execPath, program, "serve", "--state", stateDirectory],
     {
       stdio: ["ignore", "ignore", "pipe", "ipc"],
       env: { PATH: process.env["PATH"], ...environment },

@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildRelease, type ReleaseOptions } from "@hawser/deploy/build-release.ts";
+import { publishAgents, shippedAgents, type AgentsOptions } from "@hawser/deploy/publish-agents.ts";
 import { makeReleaseKeys, type ReleaseKeys } from "@hawser/deploy/release-keys.ts";
 import { signManifest } from "@hawser/host-protocol";
 
@@ -19,6 +20,10 @@ export interface Releases extends Disposable {
   alter: (change: Partial<Published>, signer?: "publisher" | "stranger") => void;
   /** Publishes, as this version, the program that this makes of the first one. Takes no bundling. */
   publishProgram: (version: string, change: (program: string, from: string) => string) => void;
+  /** Publishes a list of agents in place of the one before; the one that is shipped, unless given. */
+  publishAgents: (options?: Partial<AgentsOptions>) => void;
+  /** The bundled daemon of the version that was published last. */
+  daemon: () => string;
 }
 
 /** The same daemon, calling itself by another version. */
@@ -29,8 +34,12 @@ export const renamed = (version: string) => (program: string, from: string) =>
 export async function openReleases(options: Partial<ReleaseOptions> = {}): Promise<Releases> {
   const directory = mkdtempSync(join(tmpdir(), "hawser-releases-"));
   const keys = makeReleaseKeys();
-  const publish: Releases["publish"] = (more) =>
-    buildRelease({ out: directory, keys, ...options, ...more });
+  let daemon = "";
+  const publish: Releases["publish"] = async (more) => {
+    const published = await buildRelease({ out: directory, keys, ...options, ...more });
+    daemon = join(directory, `hawserd-${published.version}.mjs`);
+    return published;
+  };
   const first = await publish();
   const [firstFiles] = Object.values(first.platforms);
   const program = readFileSync(join(directory, firstFiles!.daemon.file), "utf8");
@@ -59,6 +68,10 @@ export async function openReleases(options: Partial<ReleaseOptions> = {}): Promi
     publish,
     alter,
     publishProgram,
+    publishAgents: (more) => void publishAgents({ out: directory, keys, ...more }),
+    daemon: () => daemon,
     [Symbol.dispose]: () => rmSync(directory, { recursive: true, force: true }),
   };
 }
+
+export { shippedAgents, type AgentsOptions };

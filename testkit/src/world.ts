@@ -15,7 +15,7 @@ import { openDatabase, type Database } from "@hawser/control-plane/postgres/data
 import { createCaller, type Caller } from "./caller.ts";
 import { startControlPlaneNode, type ControlPlaneNode } from "./control-plane-node.ts";
 import { createDatabase, type TestDatabase } from "./database.ts";
-import { startHost, type TestHost } from "./host.ts";
+import { startHost, type HostOptions, type TestHost } from "./host.ts";
 import { startNats, type Nats } from "./nats.ts";
 import {
   createTestOrganization,
@@ -60,8 +60,8 @@ export interface World extends AsyncDisposable {
     permissions: readonly Permission[],
     options?: KeyOptions,
   ): Promise<string>;
-  /** Pairs and starts one more host, of the first organization, with settings of its own. */
-  addHost(environment?: Record<string, string>): Promise<TestHost>;
+  /** Pairs and starts one more host, of the first organization; of the release, if there is one. */
+  addHost(options?: HostOptions): Promise<TestHost>;
   /** Starts one more node on the same database, with settings of its own if any are given. */
   addNode(environment?: Record<string, string>): Promise<ControlPlaneNode>;
   /** The database as the service itself sees it. */
@@ -115,10 +115,11 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const baseUrl = nodes[0]!.baseUrl;
   const caller = createCaller(baseUrl, organizations[0].keys.owner);
   const hosts: TestHost[] = [];
-  const addHost = async (own: Record<string, string> = {}) => {
+  const addHost: World["addHost"] = async (own) => {
+    const place = join(directory, `host-${hosts.length + 1}`);
     const name = `host ${hosts.length + 1}`;
-    const place = join(directory, name.replace(" ", "-"));
-    const host = parts.use(await startHost(caller, baseUrl, place, name, own));
+    const released = releases && { program: releases.daemon() };
+    const host = parts.use(await startHost(caller, baseUrl, place, { name, ...released, ...own }));
     hosts.push(host);
     return host;
   };

@@ -8,9 +8,10 @@ import {
   type InstanceDetail,
   type InstanceRecord,
 } from "@hawser/contract";
-import type { CommandResultOf } from "@hawser/host-protocol";
+import type { CommandResultOf, HostFacts } from "@hawser/host-protocol";
+import { agentKindRecords } from "../agents/listing.ts";
 import { firstId, lastId, page, readCursor } from "../cursor.ts";
-import { actorOf } from "../dispatch/caller.ts";
+import { actorOf, type Caller } from "../dispatch/caller.ts";
 import { OutcomeUnknown, type HandlersFor } from "../dispatch/handler.ts";
 import type { HostAsker } from "../fabric/host-asker.ts";
 import type { NotYet } from "../not-yet.ts";
@@ -66,6 +67,18 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
   async list_github_repos(context, { instanceId, query: part = "", limit = 100 }) {
     const { looking } = await findHost(context, instanceId);
     return context.hosts.look(instanceId, "list_github_repos", { query: part, limit }, looking);
+  },
+
+  async list_agent_kinds({ sql, hosts, caller }, { instanceId }) {
+    const id = parseId("instance", instanceId);
+    const row = id && (await sql.first(store.selectInstance, sql.organizationId, id));
+    if (!row) throw notFound("instance");
+    const remembered = { agents: row.agents, live: false, takenAt: row.last_seen_at };
+    const { agents, live, takenAt } =
+      row.status === "online"
+        ? await lookAtAgents(hosts, caller, instanceId, remembered)
+        : remembered;
+    return { agentKinds: agentKindRecords(agents), live, takenAt };
   },
 
   async create_instance({ sql, baseUrl, hosts }, { name }) {
@@ -178,6 +191,23 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
     return { instances: rows.map(instanceRecord), nextCursor };
   },
 };
+
+/** What the host says now; what it said before, when it does not answer. */
+async function lookAtAgents(
+  hosts: HostAsker,
+  caller: Caller,
+  instanceId: string,
+  remembered: { agents: HostFacts["agents"]; live: boolean; takenAt: string | null },
+) {
+  try {
+    const looking = { actor: actorOf(caller), isOnline: true };
+    const { agents } = await hosts.look(instanceId, "list_agents", {}, looking);
+    return { agents, live: true, takenAt: new Date().toISOString() };
+  } catch (error) {
+    if (error instanceof Refusal) return remembered;
+    throw error;
+  }
+}
 
 type DetailQueries = [Query<store.InstanceDetailRow>, Query<SessionListRow>];
 
