@@ -184,13 +184,6 @@ scenario("Each of these fields takes an id of one's own", [], async (context) =>
   // Otherwise the cases above could pass because their bodies are wrong.
   const { caller } = context;
   const { ours } = await recordsIn(context);
-  const asksHost = [
-    "refresh_instance",
-    "browse_directory",
-    "list_github_repos",
-    "clone_repository",
-    "update_agent",
-  ];
   const last = ["remove_member", "revoke_api_key", "delete_instance"];
   const inOrder = idFields.toSorted((a, b) => last.indexOf(a.action) - last.indexOf(b.action));
   for (const { action, field, kind } of inOrder) {
