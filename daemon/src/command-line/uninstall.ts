@@ -16,7 +16,7 @@ const say = (line: string) => console.log(line);
 
 /** By their names in the state directory. */
 const own =
-  /^(?:bin|daemon|node|log|policy|credentials\.json|status\.json|process\.json|.*\.(?:next|part))$/;
+  /^(?:bin|daemon|node|log|policy|credentials\.json|status\.json|process\.json|run\.lock|updates\.json|.*\.(?:next|part))$/;
 const journal = /^journal-\w+\.sqlite$/;
 const besideJournal = /^(journal-\w+\.sqlite)-(?:wal|shm|journal)$/;
 

@@ -52,8 +52,9 @@ const held = new Set<DatabaseSync>();
 
 function isTaken(lock: DatabaseSync): boolean {
   try {
-    // Nothing is ever written: the open transaction is the lock.
-    lock.exec("BEGIN EXCLUSIVE");
+    // The open transaction is the lock. Nothing is ever written, not even a journal beside the file,
+    // which a full disk would refuse.
+    lock.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
     return true;
   } catch (error) {
     const busy = 5;
