@@ -131,7 +131,7 @@ test("doctor names each problem with its cure, and finds nothing wrong with a ho
 test("uninstall removes what is the daemon's own, and keeps whatever may hold work", async (t) => {
   const { state, call } = open(t);
   const { directory } = state;
-  for (const name of ["bin", "daemon", "node", "log", "parked", "homes"])
+  for (const name of ["bin", "daemon", "node", "agents", "clones", "log", "parked", "homes"])
     mkdirSync(join(directory, name));
   writeFileSync(join(directory, "parked/work.txt"), "an agent's work");
   state.writeStatus({});
@@ -143,10 +143,11 @@ test("uninstall removes what is the daemon's own, and keeps whatever may hold wo
   assert.equal(code, 0, output);
   assert.match(
     output,
-    /Kept in .* because it may hold work: homes, journal-ins_waiting\.sqlite, parked/,
+    /Kept in .* because it may hold work: homes, journal-ins_waiting\.blobs, journal-ins_waiting\.sqlite, parked/,
   );
   assert.deepEqual(readdirSync(directory).sort(), [
     "homes",
+    "journal-ins_waiting.blobs",
     "journal-ins_waiting.sqlite",
     "parked",
   ]);

@@ -16,9 +16,10 @@ const say = (line: string) => console.log(line);
 
 /** By their names in the state directory. */
 const own =
-  /^(?:bin|daemon|node|log|policy|credentials\.json|status\.json|process\.json|run\.lock|updates\.json|.*\.(?:next|part))$/;
+  /^(?:bin|daemon|node|agents|clones|log|policy|credentials\.json|status\.json|process\.json|run\.lock|updates\.json|.*\.(?:next|part))$/;
 const journal = /^journal-\w+\.sqlite$/;
-const besideJournal = /^(journal-\w+\.sqlite)-(?:wal|shm|journal)$/;
+/** What belongs to a journal, and goes or stays with it. */
+const besideJournal = /^(journal-\w+)\.(?:sqlite-(?:wal|shm|journal)|blobs)$/;
 
 export const uninstall: CommandLine = {
   usage: "uninstall [--yes]",
@@ -66,7 +67,8 @@ function removeFiles({ directory }: State): void {
       .filter((name) => hasUndelivered(join(directory, name))),
   );
   for (const name of readdirSync(directory)) {
-    const file = besideJournal.exec(name)?.[1] ?? name;
+    const beside = besideJournal.exec(name);
+    const file = beside ? `${beside[1]}.sqlite` : name;
     const isOwn = own.test(name) || (journal.test(file) && !undelivered.has(file));
     if (isOwn) rmSync(join(directory, name), { recursive: true, force: true });
   }
