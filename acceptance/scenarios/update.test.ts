@@ -15,6 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after } from "node:test";
+import type { InstanceDetail } from "@hawser/contract";
 import {
   installHost,
   type InstallOptions,
@@ -46,6 +47,12 @@ function install({ world, caller }: Context, options: Partial<InstallOptions> = 
     ...options,
   });
 }
+
+type Warned = Pick<InstanceDetail, "warnings">;
+
+/** A machine may have warnings of its own, such as an old git. */
+const updateWarnings = ({ warnings }: Warned) =>
+  warnings.filter(({ code }) => code === "update_failed");
 
 const lines = (host: InstalledHost, step: string) =>
   host.log.filter((line) => line["event"] === "update" && line["step"] === step);
@@ -144,7 +151,7 @@ scenario(
     );
     assert.equal(host.status().version, "0.2.0");
     assert.equal((await host.pids()).length, 2, "one supervisor, one daemon");
-    assert.deepEqual((await caller.get_instance({ instanceId })).warnings, []);
+    assert.deepEqual(updateWarnings(await caller.get_instance({ instanceId })), []);
 
     const at = (line: Record<string, unknown> | undefined) => Date.parse(String(line?.["at"]));
     const handedOver = at(host.log.find(({ event }) => event === "the daemon hands over"));
@@ -306,14 +313,15 @@ scenario(
       } else {
         assert.equal(reply.status, 200, `${name}: ${reply.text}`);
       }
+      // At once, and not with the next heartbeat; two of them take as long as a takeover may.
       const { warnings } = await until(
         name,
-        30_000,
+        20_000,
         () => caller.get_instance({ instanceId }),
         ({ warnings }) => warnings.some(({ message }) => says.test(message)),
       );
       assert.deepEqual(
-        warnings.map(({ code }) => code),
+        updateWarnings({ warnings }).map(({ code }) => code),
         ["update_failed"],
         name,
       );
@@ -335,7 +343,7 @@ scenario(
     releases.publishProgram("0.5.0", renamed("0.5.0"));
     assert.equal((await caller.update_agent({ instanceId })).version, "0.5.0");
     await untilVersion(context, host, "0.5.0");
-    const isClear = ({ warnings }: { warnings: unknown[] }) => warnings.length === 0;
+    const isClear = (instance: Warned) => updateWarnings(instance).length === 0;
     await until("no warning", 10_000, () => caller.refresh_instance({ instanceId }), isClear);
 
     // Somebody puts the old one back by hand; what the service may bring is still bounded.
@@ -367,7 +375,7 @@ scenario(
     const reply = await caller.try("update_agent", { instanceId });
     assertRefused(reply, 409, "host_refused");
     assert.match(reply.text, /policy of this host does not allow/);
-    assert.deepEqual((await caller.get_instance({ instanceId })).warnings, []);
+    assert.deepEqual(updateWarnings(await caller.get_instance({ instanceId })), []);
 
     const [organization] = world.organizations;
     const rest = six.filter((permission) => permission !== "settings:edit");

@@ -99,7 +99,7 @@ export function startHost(options: HostOptions): Host {
   });
   const policy = openPolicy(state.policyPath);
   const operations = openOperations(() => link.factsChanged(), clock.now);
-  const refresh = () => facts.refresh();
+  const refresh = () => facts.refresh().then(() => link.factsChanged());
   const updates =
     options.supervisor &&
     openUpdates({
