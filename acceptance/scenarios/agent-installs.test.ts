@@ -346,8 +346,15 @@ scenario(
       const { installed, version } = await kindOn(caller, host, "codex");
       assert.deepEqual([installed, version], [true, "0.1.0"]);
     }
-    const failed = (await operationsOf(caller, host)).filter(({ state }) => state === "failed");
-    assert.ok(failed.some(({ step }) => /not what was published/.test(step)));
+    await until(
+      "the failure is told",
+      5_000,
+      () => operationsOf(caller, host),
+      (operations) =>
+        operations.some(
+          ({ state, step }) => state === "failed" && /not what was published/.test(step),
+        ),
+    );
     ship(context, next);
     assert.equal((await caller.update_agent_kind(body)).version, "0.2.0");
     assert.equal(await said(host, "codex"), "codex 0.2.0");
