@@ -167,12 +167,15 @@ scenario(
     }
     assert.match(agentKinds[2]!.problems[0]!.message, /codex is not installed.+install_agent_kind/);
     assert.equal(await said(host, "opencode"), pins.opencode);
-    const [operation] = await operationsOf(caller, host);
-    assert.deepEqual(
-      [operation!.subject, operation!.state, operation!.percent],
-      [`opencode ${pins.opencode}`, "done", 100],
+    const [operation] = await until(
+      "the install is told as done",
+      5_000,
+      () => operationsOf(caller, host),
+      ([first]) => first?.state === "done",
     );
-    assert.ok([...steps].includes("downloading %"), [...steps].join());
+    assert.deepEqual([operation!.subject, operation!.percent], [`opencode ${pins.opencode}`, 100]);
+    // Which step is seen on the way depends on the machine: from loopback a download takes a second.
+    assert.match([...steps].join(), /(?:downloading|unpacking|trying it) %/);
     assert.deepEqual(tree(host.home), []);
     assert.deepEqual(tree(host.root), untouched);
     const again = await caller.update_opencode(idOf(host));
