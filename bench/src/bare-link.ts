@@ -131,7 +131,8 @@ async function readFacts(world: World, instanceId: string): Promise<StoredFacts>
   const organizationId = callersOrganization(world);
   const [instance] = await ownerSql(
     world.database.url,
-    `SELECT host, daemon_version, agents::text AS agents, roots::text AS roots, code_hosting_cli
+    `SELECT host, daemon_version, agents::text AS agents, roots::text AS roots, code_hosting_cli,
+            warnings::text AS warnings, operations::text AS operations
        FROM instances WHERE organization_id = $1 AND instance_id = $2`,
     [organizationId, parseId("instance", instanceId)],
   );
@@ -161,7 +162,7 @@ function messagesOf(instanceId: string, { facts }: StoredFacts) {
       },
     }),
   );
-  const [host, daemonVersion, agents, roots, codeHostingCli] = facts;
+  const [host, daemonVersion, agents, roots, codeHostingCli, warnings, operations] = facts;
   const outcome = {
     result: {
       facts: {
@@ -170,6 +171,8 @@ function messagesOf(instanceId: string, { facts }: StoredFacts) {
         agents: JSON.parse(agents as string) as unknown,
         roots: JSON.parse(roots as string) as unknown,
         codeHostingCli,
+        warnings: JSON.parse(warnings as string) as unknown,
+        operations: JSON.parse(operations as string) as unknown,
       },
       runs: 1,
     },

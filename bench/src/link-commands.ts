@@ -1,4 +1,4 @@
-// The figures of single commands: one at a time to a real daemon, beside the sum of what its parts take
+// The figures of single commands: one at a time to one host, beside the sum of what its parts take
 // alone, and many at once, beside a bare program that does the same work.
 import { figureOf, median, type Figure, type Goal } from "./figure.ts";
 import { addLightHosts, commandJob, openLinkWorld, verifyCommand } from "./link-stage.ts";
@@ -32,9 +32,12 @@ const hostCount = 64;
 
 export async function* measureLinkCommands(quick: boolean): AsyncGenerator<[Figure, Goal]> {
   const pace = paceOf(quick);
-  await using world = await openLinkWorld(1);
+  await using world = await openLinkWorld(0);
   const { pid } = world.nodes[0]!;
-  const { instanceId } = world.hosts[0]!;
+  // A light host: the daemon's link, journal and commands, without the look at the machine that a full
+  // daemon takes for this command, which the bare side has no counterpart of.
+  await using single = await addLightHosts(world, 1);
+  const instanceId = single.instanceIds[0]!;
   await using bare = await startBareLink(world, instanceId);
   await using load = startLoadGenerator();
 

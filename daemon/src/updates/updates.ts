@@ -3,6 +3,7 @@
 // the new version in this one's place only when it works. Whatever fails, this one works on, and
 // says why.
 import { statfsSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
 import { isNewer, type DaemonManifest } from "@hawser/host-protocol";
 import type { Look } from "../facts.ts";
 import { describe, type Log } from "../log.ts";
@@ -62,6 +63,10 @@ export function openUpdates(options: UpdateOptions): Updates {
     void options.refresh();
   }
 
+  /** A clone or an install would be cut by the hand-over. */
+  const isBusy = () =>
+    operations.list().some(({ type, state }) => state === "running" && type !== "update_daemon");
+
   async function run(version: string, published: Published): Promise<void> {
     await operations.run("update_daemon", `daemon ${version}`, async (step) => {
       try {
@@ -71,8 +76,11 @@ export function openUpdates(options: UpdateOptions): Updates {
           step(name, percent);
         };
         await placeVersion({ directory, serverUrl, step: tell }, version, published);
-        checkRoom(directory);
         tell("placed");
+        if (isBusy()) tell("waiting for what the host is doing");
+        for (const since = performance.now(); isBusy() && performance.now() - since < patienceMs;)
+          await pause(200);
+        checkRoom(directory);
         await options.startVersion(version);
       } catch (error) {
         await fail({ version, reason: describe(error) });
@@ -109,6 +117,9 @@ export function openUpdates(options: UpdateOptions): Updates {
       }),
   };
 }
+
+/** As long as a clone may take. */
+const patienceMs = 30 * 60_000;
 
 /** With a disk that is all but full, the old daemon could not open its journal again after a failure. */
 const leastFreeBytes = 4_000_000;
