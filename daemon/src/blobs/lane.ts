@@ -89,8 +89,13 @@ export function openBlobLane({ serverUrl, key, token, clock }: LaneOptions): Blo
       const size = typeof source === "string" ? statSync(source).size : source.length;
       if (size > largestBlob)
         throw new BlobRefused("payload_too_large", "A blob has at most 64 MiB.");
+      // Listened to by nobody else once the request is over: a file that goes away just then would end
+      // the daemon.
       const bytes = () =>
-        typeof source === "string" ? createReadStream(source) : Readable.from([source]);
+        (typeof source === "string" ? createReadStream(source) : Readable.from([source])).on(
+          "error",
+          () => {},
+        );
       const hash = createHash("sha256");
       for await (const piece of bytes()) hash.update(piece as Buffer);
       const sha256 = hash.digest("hex");
