@@ -23,23 +23,31 @@ export interface Facts {
 export function openFacts(looks: readonly Look[], operations: Operations, log: Log): Facts {
   let seen = lookAtMachine();
   const current = () => ({ ...seen, operations: operations.list() });
+  async function look(): Promise<HostFacts> {
+    const found = await Promise.all(
+      looks.map((each) =>
+        each().catch((error: unknown) => {
+          log.warn("a look at the host failed", { error: describe(error) });
+          return { warnings: [{ code: "look_failed", message: describe(error) }] };
+        }),
+      ),
+    );
+    const warnings = found.flatMap((part) => part.warnings ?? []);
+    const { agents, roots, codeHostingCli } = seen;
+    seen = { ...lookAtMachine(), agents, roots, codeHostingCli };
+    for (const part of found) seen = { ...seen, ...part };
+    seen = { ...seen, warnings };
+    return current();
+  }
+
+  // One after the other: an earlier look that took longer must not put its own in place of a later one's.
+  let last: Promise<unknown> = Promise.resolve();
   return {
     current,
-    async refresh() {
-      const found = await Promise.all(
-        looks.map((look) =>
-          look().catch((error: unknown) => {
-            log.warn("a look at the host failed", { error: describe(error) });
-            return { warnings: [{ code: "look_failed", message: describe(error) }] };
-          }),
-        ),
-      );
-      const warnings = found.flatMap((part) => part.warnings ?? []);
-      const { agents, roots, codeHostingCli } = seen;
-      seen = { ...lookAtMachine(), agents, roots, codeHostingCli };
-      for (const part of found) seen = { ...seen, ...part };
-      seen = { ...seen, warnings };
-      return current();
+    refresh() {
+      const next = last.then(look);
+      last = next.catch(() => {});
+      return next;
     },
   };
 }
