@@ -112,7 +112,7 @@ export function startHost(options: HostOptions): Host {
       refresh,
     });
   const codeHosting = options.codeHosting ?? openCodeHosting({});
-  const refreshFacts = () => void facts.refresh().then(() => link.factsChanged());
+  const refreshFacts = () => void refresh();
   const installs =
     options.installs &&
     openInstalls({
