@@ -30,7 +30,7 @@ async function runAll(env: Record<string, string>): Promise<number> {
     [measured, 1],
   ];
   const chosen = runs.filter(([files]) => files.length > 0);
-  if (chosen.length === 0) return runTests([]);
+  if (chosen.length === 0) return runTests([], env, 1);
   let worst = 0;
   for (const [files, concurrency] of chosen) worst ||= await runTests(files, env, concurrency);
   return worst;

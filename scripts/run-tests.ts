@@ -34,8 +34,8 @@ export function chooseFiles(files: string[], patterns: string[]): string[] {
 /** Runs the files and answers the exit code for this process. */
 export async function runTests(
   files: string[],
-  env: Record<string, string> = {},
-  concurrency = 2,
+  env: Record<string, string>,
+  concurrency: number,
 ): Promise<number> {
   if (files.length === 0) {
     console.error(
@@ -59,7 +59,13 @@ export async function runTests(
       {
         cwd: root,
         stdio: "inherit",
-        env: { ...process.env, HAWSER_TEST_POSTGRES: cluster.url, ...env },
+        env: {
+          ...process.env,
+          HAWSER_TEST_POSTGRES: cluster.url,
+          // Every test file is a process of its own, and starts more of them.
+          NODE_COMPILE_CACHE: `${root}/node_modules/.cache/compiled`,
+          ...env,
+        },
       },
     );
     void stop.promise.then(() => runner.kill(stoppedBy));

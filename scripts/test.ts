@@ -17,4 +17,5 @@ const files = chooseTestFiles(
   workspaces.map((workspace) => `${workspace}/**/*.test.ts`),
   positionals,
 );
-process.exitCode = await runTests(files);
+// Some wait for most of their time, so that two would not fill two cores.
+process.exitCode = await runTests(files, {}, 3);

@@ -8,6 +8,7 @@ import { startCuttingProxy, type CuttingProxy } from "@hawser/testkit/cutting-pr
 import { startJournalHost, type JournalHost } from "@hawser/testkit/journal-host.ts";
 import { insertSessions } from "@hawser/testkit/session-rows.ts";
 import { startWorld, type World } from "@hawser/testkit/world.ts";
+import { balancerOf, livingNodes } from "./balancer.ts";
 
 export interface BedHost {
   host: JournalHost;
@@ -58,16 +59,8 @@ export async function makeBed(options: BedOptions): Promise<Bed> {
         }
       : {},
   );
-  const nodes = () =>
-    world.nodes.filter(({ process }) => process.signalCode === null && process.exitCode === null);
-  let turn = 0;
-  const balancer = {
-    get port() {
-      const living = nodes();
-      // Port 9 refuses, as a balancer without nodes does.
-      return Number(living[turn++ % living.length]?.baseUrl.split(":").at(-1) ?? 9);
-    },
-  };
+  const nodes = () => livingNodes(world);
+  const balancer = balancerOf(world);
   const starting = Array.from({ length: options.hosts ?? 4 }, async (_, i): Promise<BedHost> => {
     const proxy = startup.use(await startCuttingProxy(balancer));
     const serverUrl = `http://127.0.0.1:${proxy.port}`;

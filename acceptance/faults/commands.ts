@@ -3,11 +3,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import type { Random } from "../fuzz/random.ts";
+import { ask } from "./ask.ts";
 import type { Bed } from "./bed.ts";
 import type { Answer, SentCommand } from "./history.ts";
 
-/** Longer than a node waits for a host. */
-const patienceMs = 15_000;
 const pauseMs = 150;
 
 export interface Client {
@@ -40,48 +39,25 @@ export async function insist(
 ): Promise<void> {
   const { answers } = client.sent;
   for (let turn = first; Date.now() < deadline.at; turn++) {
-    const answer = await ask(bed, client, turn);
+    const answer = await askOnce(bed, client, turn);
     answers.push(answer);
     if (answer.final) {
-      if (echo) answers.push(await ask(bed, client, turn + 1));
+      if (echo) answers.push(await askOnce(bed, client, turn + 1));
       return;
     }
     await sleep(pauseMs);
   }
 }
 
-async function ask(bed: Bed, { sent, key, idempotencyKey }: Client, turn: number): Promise<Answer> {
+async function askOnce(
+  bed: Bed,
+  { sent, key, idempotencyKey }: Client,
+  turn: number,
+): Promise<Answer> {
   const nodes = bed.nodes();
   const baseUrl = nodes[turn % nodes.length]?.baseUrl ?? "";
-  const started = Date.now();
-  const about = () => {
-    const at = Date.now();
-    return { node: baseUrl.split(":").at(-1)!, at, tookMs: at - started };
-  };
-  try {
-    const response = await fetch(`${baseUrl}/api/rest/actions/refresh_instance`, {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${key}`,
-        "content-type": "application/json",
-        "idempotency-key": idempotencyKey,
-      },
-      body: JSON.stringify({ instanceId: sent.instanceId }),
-      signal: AbortSignal.timeout(patienceMs),
-    });
-    const body = await response.text();
-    const { status } = response;
-    const code = status === 200 ? "ok" : String(JSON.parse(body).error.code);
-    return { ...about(), status, code, body, final: isFinal(status, code) };
-  } catch (error) {
-    const code = (error as Error).name;
-    return { ...about(), status: 0, code, body: "", final: false };
-  }
-}
-
-/** What the interface says may change when it is asked again. */
-function isFinal(status: number, code: string): boolean {
-  return status === 200 || (status < 500 && status !== 429 && code !== "in_progress");
+  const input = { instanceId: sent.instanceId };
+  return ask(baseUrl, { action: "refresh_instance", input, key, idempotencyKey });
 }
 
 /** The ids that the service gave to the commands, told by their keys. */

@@ -18,10 +18,6 @@ export function readHost({ instanceId, journalFile, deaths }: JournalHost): Host
           WHERE command = 'refresh_host_facts' ORDER BY begun_at`,
       )
       .all() as unknown as (JournalCommand & { outcome: string | null })[];
-    const entries = journal
-      .prepare(`SELECT session_id, entry FROM entries ORDER BY session_id, seq`)
-      .all() as { session_id: string; entry: string }[];
-    const sessions = Map.groupBy(entries, ({ session_id }) => session_id);
     return {
       instanceId,
       effects: effects?.value ?? 0,
@@ -29,15 +25,24 @@ export function readHost({ instanceId, journalFile, deaths }: JournalHost): Host
         ...row,
         outcome: row.outcome && (JSON.parse(row.outcome) as JournalCommand["outcome"]),
       })),
-      sessions: [...sessions].map(([sessionId, rows]) => ({
-        sessionId,
-        entries: rows.map(({ entry }) => JSON.parse(entry) as Entry),
-      })),
+      sessions: readLogs(journal),
       deaths,
     };
   } finally {
     journal.close();
   }
+}
+
+/** The logs of a journal whose host is dead. */
+export function readLogs(journal: DatabaseSync): Host["sessions"] {
+  const rows = journal
+    .prepare(`SELECT session_id, entry FROM entries ORDER BY session_id, seq`)
+    .all() as { session_id: string; entry: string }[];
+  const sessions = Map.groupBy(rows, ({ session_id }) => session_id);
+  return [...sessions].map(([sessionId, own]) => ({
+    sessionId,
+    entries: own.map(({ entry }) => JSON.parse(entry) as Entry),
+  }));
 }
 
 interface LogRow {

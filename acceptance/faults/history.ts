@@ -3,6 +3,7 @@
 // was true. Pure: it reads nothing but the history it is given, and knows nothing of the fault.
 
 import { brief, ofJournal } from "./describe.ts";
+import { same, violation, type Violation } from "./violation.ts";
 
 /** An answer of the service to a client. `final` is one that no retry may change. */
 export interface Answer {
@@ -60,12 +61,6 @@ export interface History {
   replies: { instanceId: string; commandId: string; outcome: unknown }[];
   /** What else was promised and was not kept, such as quiet after healing. */
   broken: string[];
-}
-
-export interface Violation {
-  rule: string;
-  /** What of the history shows it. */
-  lines: string[];
 }
 
 export function check(history: History): Violation[] {
@@ -219,23 +214,3 @@ function checkLog(sessionId: string, where: string, entries: Entry[]): Violation
   }
   return found;
 }
-
-function same(one: unknown, other: unknown): boolean {
-  return canonical(one) === canonical(other);
-}
-
-/** Keys in order, because PostgreSQL does not keep theirs. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) =>
-    typeof inner === "object" && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  );
-}
-
-const violation = (rule: string, ...about: unknown[]): Violation => ({
-  rule,
-  lines: about.map((each) =>
-    (typeof each === "string" ? each : JSON.stringify(each)).slice(0, 2_000),
-  ),
-});

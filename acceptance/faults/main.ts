@@ -1,68 +1,108 @@
-// `npm run faults -- link [--fault F1,F2…] [--seed S] [--commands N] [--entries M] [--seconds T]
-// [--json] [--verbose]`: injects each fault of the host link into a working product, and fails when
-// the history of the run breaks a promise. The seed repeats the choices, not the machine's timing.
+// `npm run faults -- link | sessions | approvals [options]`: injects faults into a working product, and
+// fails when the history of the run breaks a promise. The seed repeats the choices, not the machine's
+// timing.
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
+import { AgentKind } from "@hawser/contract";
 import { linkFaults } from "./link.ts";
-import { runFault, type RunResult } from "./run.ts";
+import { printApprovals, printLink, printSessions } from "./print.ts";
+import { runFault } from "./run.ts";
+import { runApprovals } from "./sessions/run-approvals.ts";
+import { runSessions } from "./sessions/run-sessions.ts";
+import type { Violation } from "./violation.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    fault: { type: "string" },
     seed: { type: "string", default: String(randomInt(2 ** 31)) },
+    json: { type: "boolean", default: false },
+    verbose: { type: "boolean", default: false },
+    // Of link.
+    fault: { type: "string" },
     commands: { type: "string", default: "200" },
     entries: { type: "string", default: "2000" },
     seconds: { type: "string", default: "20" },
-    json: { type: "boolean", default: false },
-    verbose: { type: "boolean", default: false },
+    // Of sessions and approvals.
+    hosts: { type: "string", default: "1" },
+    sessions: { type: "string", default: "20" },
+    kinds: { type: "string", default: "opencode" },
+    turns: { type: "string", default: "200" },
+    kills: { type: "string", default: "100" },
+    unnoticed: { type: "string", default: "100" },
+    requests: { type: "string", default: "200" },
   },
 });
 
+const { seed } = values;
 const wanted = values.fault?.split(",");
 const unknown = wanted?.filter((id) => !linkFaults.some((fault) => fault.id === id)) ?? [];
-if (positionals.length !== 1 || positionals[0] !== "link" || unknown.length > 0) {
-  const ids = linkFaults.map(({ id, title }) => `  ${id.padEnd(4)} ${title}`).join("\n");
-  process.stderr.write(
-    `usage: npm run faults -- link [--fault F1,F2] [--seed S] [--commands 200] [--entries 2000]\n` +
-      `                             [--seconds 20] [--json] [--verbose]\n\n${ids}\n`,
-  );
-  process.exit(2);
-}
+const noted = (prefix: string) =>
+  values.verbose ? { onNote: (line: string) => console.error(`  ${prefix} ${line}`) } : {};
+const counted = (name: "hosts" | "sessions" | "turns" | "kills" | "unnoticed" | "requests") =>
+  Number(values[name]);
 
-if (!values.json) console.log(`seed ${values.seed}`);
-for (const fault of linkFaults.filter(({ id }) => !wanted || wanted.includes(id))) {
-  const result = await runFault(fault, {
-    seed: values.seed,
-    commands: Number(values.commands),
-    entries: Number(values.entries),
-    seconds: Number(values.seconds),
-    ...(values.verbose && { onNote: (line: string) => console.error(`  ${fault.id} ${line}`) }),
-  });
+const runs: Record<string, () => Promise<void>> = {
+  async link() {
+    for (const fault of linkFaults.filter(({ id }) => !wanted || wanted.includes(id))) {
+      const result = await runFault(fault, {
+        seed,
+        commands: Number(values.commands),
+        entries: Number(values.entries),
+        seconds: Number(values.seconds),
+        ...noted(fault.id),
+      });
+      report(result, printLink);
+    }
+  },
+  async sessions() {
+    const result = await runSessions({
+      seed,
+      hosts: counted("hosts"),
+      kinds: AgentKind.array().parse(values.kinds.split(",")),
+      sessions: counted("sessions"),
+      turns: counted("turns"),
+      kills: counted("kills"),
+      unnoticed: counted("unnoticed"),
+      ...noted("sessions"),
+    });
+    report(result, printSessions);
+  },
+  async approvals() {
+    const result = await runApprovals({
+      seed,
+      sessions: counted("sessions"),
+      requests: counted("requests"),
+      kills: counted("kills"),
+      ...noted("approvals"),
+    });
+    report(result, printApprovals);
+  },
+};
+
+function report<R extends { violations: Violation[] }>(
+  result: R,
+  print: (result: R) => void,
+): void {
   if (values.json) console.log(JSON.stringify(result));
   else print(result);
   if (result.violations.length > 0) process.exitCode = 1;
 }
 
-function print(result: RunResult): void {
-  const { done, failed, unknown } = result.commands;
-  const count = result.violations.length;
-  console.log(
-    [
-      `${result.fault}: ${result.injections.length} injections`,
-      `commands ${done} done / ${failed} failed visibly / ${unknown} unknown`,
-      `${result.entries} entries applied`,
-      `online after ${result.onlineMs} ms, quiet after ${result.quietMs} ms`,
-      count === 0 ? "history good" : `${count} VIOLATIONS`,
-      `${result.seconds} s`,
-    ].join(", "),
+const run = positionals.length === 1 && unknown.length === 0 ? runs[positionals[0]!] : undefined;
+if (!run) {
+  const ids = linkFaults.map(({ id, title }) => `  ${id.padEnd(4)} ${title}`).join("\n");
+  process.stderr.write(
+    `usage: npm run faults -- link [--fault F1,F2] [--commands 200] [--entries 2000] [--seconds 20]
+       npm run faults -- sessions [--kinds opencode,claude_code,codex] [--hosts 1] [--sessions 20] [--turns 200]
+                                      [--kills 100] [--unnoticed 100]
+       npm run faults -- approvals [--sessions 20] [--requests 200] [--kills 100]
+       each with [--seed S] [--json] [--verbose]
+
+faults of the link:
+${ids}
+`,
   );
-  for (const [rule, all] of Map.groupBy(result.violations, ({ rule }) => rule)) {
-    console.log(`  ${rule}: ${all.length}`);
-    for (const { lines } of all.slice(0, 3)) console.log(`    ${lines.join("\n    ")}`);
-  }
-  if (count === 0) return;
-  const again = `--fault ${result.fault} --seed ${result.seed}`;
-  console.log(`  again: npm run faults -- link ${again}\n  injected:`);
-  for (const line of result.injections) console.log(`    ${line}`);
+  process.exit(2);
 }
+if (!values.json) console.log(`seed ${seed}`);
+await run();

@@ -7,7 +7,8 @@ import { insist, makeClients, readCommandIds } from "./commands.ts";
 import { writeEntries } from "./entries.ts";
 import { between, type Fault } from "./fault.ts";
 import { readHost, readStored } from "./gather.ts";
-import { check, endOf, type History, type Violation } from "./history.ts";
+import { check, endOf, type History } from "./history.ts";
+import type { Violation } from "./violation.ts";
 
 export interface RunOptions {
   seed: string;

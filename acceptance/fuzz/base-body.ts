@@ -15,6 +15,8 @@ const onKnownInstances = new Set([
   "regenerate_pairing_token",
   "list_sessions",
   "search_sessions",
+  "list_pending_requests",
+  "search_requests",
 ]);
 
 const words = ["widget", "Größe", "两个", "🙂🙃", "a b", "O'Brien; DROP", "<b>x</b>", "%s%n", "x"];

@@ -12,12 +12,12 @@ import { scenario, useWorld } from "../scenario.ts";
 
 useWorld({ nodes: 2, nats: 1 });
 
-scenario("Events are for keys that may see instances", [], async ({ world }) => {
+scenario("Events are for keys that may see instances or sessions", [], async ({ world }) => {
   assertRefused(await request(world.baseUrl, "/api/events"), 401, "unauthenticated");
   const headers = { authorization: "Bearer nonsense" };
   assertRefused(await request(world.baseUrl, "/api/events", { headers }), 401, "unauthenticated");
   const [organization] = world.organizations;
-  const weak = await world.makeKey(organization, ["sessions:view"]);
+  const weak = await world.makeKey(organization, ["sessions:edit", "instances:edit"]);
   assertRefused(await world.callerFor(weak).request("/api/events"), 403, "forbidden");
   await using _viewer = await readEvents(world.baseUrl, organization.keys.viewer);
 });

@@ -120,6 +120,11 @@ scenario(
     for (const name of ["x", sha256.toUpperCase(), `${sha256}0`, sha256.slice(1)]) {
       assertRefused(await putRaw(host, bytes, name), 400, "invalid_input", name);
     }
+    // The reason reaches a sender that is refused in mid-body, too.
+    for (let round = 0; round < 10; round++) {
+      const replies = await Promise.all([1, 2, 3, 4].map(() => putRaw(host, bytes, "x")));
+      for (const reply of replies) assertRefused(reply, 400, "invalid_input");
+    }
     await untilRows(world, before);
     assertRefused(await host.ask("GET", sha256), 404, "not_found");
     assertRefused(await host.ask("DELETE", sha256), 405, "method_not_allowed");

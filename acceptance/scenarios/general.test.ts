@@ -194,6 +194,8 @@ scenario(
       ["delete_instance", { instanceId }],
       ["list_sessions", {}],
       ["search_sessions", {}],
+      ["list_pending_requests", {}],
+      ["search_requests", {}],
       ["whoami", {}],
       ["list_api_keys", {}],
       ["list_members", {}],
@@ -259,7 +261,7 @@ scenario(
       [404, await caller.request("/api/nothing/here")],
       [405, await caller.request(path("list_instances"))],
       [409, await caller.try("remove_member", { userId: world.organizations[0].userId })],
-      [501, await caller.try("list_pending_requests")],
+      [501, await caller.try("list_scheduled_prompts")],
     ] as const;
     for (const [status, reply] of refused) {
       assert.equal(reply.status, status, reply.text);
@@ -407,8 +409,16 @@ scenario(
     }
     const narrow = world.callerFor(await world.makeKey(world.organizations[0], ["sessions:view"]));
     assert.deepEqual((await listed(narrow)).map(({ name }) => name).sort(), [
+      "get_session_diff",
+      "get_session_file_diff",
+      "get_session_summary",
+      "list_parked_sessions",
+      "list_pending_requests",
+      "list_session_events",
       "list_sessions",
+      "search_requests",
       "search_sessions",
+      "wait_for_session",
       "whoami",
     ]);
   },

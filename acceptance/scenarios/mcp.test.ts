@@ -171,7 +171,7 @@ scenario(
       ["get_instance", { instanceId: 7 }, "invalid_input"],
       ["list_instances", { zz: 1 }, "invalid_input"],
       ["remove_member", { userId }, "last_owner"],
-      ["send_prompt", { sessionId: "s", text: "t" }, "not_implemented"],
+      ["fork_session", { sessionId: "s", agentKind: "codex" }, "not_implemented"],
       ["send_prompt", {}, "invalid_input"],
     ];
     for (const [name, body, code] of calls) {

@@ -3,9 +3,17 @@
 // without a case here fails.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { formatId, registry, type Action, type ActionName, type IdKind } from "@hawser/contract";
+import {
+  formatId,
+  parseId,
+  registry,
+  type Action,
+  type ActionName,
+  type IdKind,
+} from "@hawser/contract";
 import type { Caller } from "@hawser/testkit/caller.ts";
 import { fingerprint } from "@hawser/testkit/fingerprint.ts";
+import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { insertSessions } from "@hawser/testkit/session-rows.ts";
 import type { TestOrganization } from "@hawser/testkit/organization.ts";
 import { connectMcp } from "../mcp-client.ts";
@@ -40,6 +48,34 @@ const recipes: Record<string, Recipe> = {
   "delete_instance.instanceId": (instanceId) => ({ instanceId }),
   "list_sessions.instanceId": (instanceId) => ({ instanceId }),
   "search_sessions.instanceId": (instanceId) => ({ instanceId }),
+  "list_models.instanceId": (instanceId) => ({ instanceId }),
+  "restart_opencode.instanceId": (instanceId) => ({ instanceId }),
+  "restart_agent_kind.instanceId": (instanceId) => ({ instanceId, kind: "codex" }),
+  "start_session.instanceId": (instanceId) => ({ instanceId, directory: "/srv/code" }),
+  "get_session_summary.sessionId": (sessionId) => ({ sessionId }),
+  "list_session_events.sessionId": (sessionId) => ({ sessionId }),
+  "wait_for_session.sessionId": (sessionId) => ({ sessionId, timeoutSeconds: 1 }),
+  "get_session_diff.sessionId": (sessionId) => ({ sessionId }),
+  "get_session_file_diff.sessionId": (sessionId) => ({ sessionId, path: "a.txt" }),
+  "revert_session.sessionId": (sessionId) => ({ sessionId, messageId: "msg_1" }),
+  "list_parked_sessions.instanceId": (instanceId) => ({ instanceId }),
+  "restore_session.sessionId": (sessionId) => ({ sessionId }),
+  "end_session.sessionId": (sessionId) => ({ sessionId }),
+  "delete_session.sessionId": (sessionId) => ({ sessionId }),
+  "delete_session.sessionIds[]": (sessionId) => ({ sessionIds: [sessionId] }),
+  "send_prompt.sessionId": (sessionId) => ({ sessionId, text: "go" }),
+  "run_shell.sessionId": (sessionId) => ({ sessionId, command: "true" }),
+  "run_command.sessionId": (sessionId) => ({ sessionId, command: "init" }),
+  "summarize_session.sessionId": (sessionId) => ({ sessionId }),
+  "push_session.sessionId": (sessionId) => ({ sessionId }),
+  "abort_session.sessionId": (sessionId) => ({ sessionId }),
+  "rename_session.sessionId": (sessionId) => ({ sessionId, title: "taken over" }),
+  "list_pending_requests.sessionId": (sessionId) => ({ sessionId }),
+  "list_pending_requests.instanceId": (instanceId) => ({ instanceId }),
+  "search_requests.sessionId": (sessionId) => ({ sessionId }),
+  "search_requests.instanceId": (instanceId) => ({ instanceId }),
+  "answer_permission.requestId": (requestId) => ({ requestId, answer: "once" }),
+  "answer_question.requestId": (requestId) => ({ requestId, reject: true }),
   "create_api_key.userId": (userId) => ({
     name: "k",
     scope: "user",
@@ -115,7 +151,21 @@ async function recordsOf(
     apiKey: apiKey.apiKeyId,
     instance: instanceId,
     session: session!,
+    request: await insertRequest(world, session!),
   };
+}
+
+/** As a host would have told of it. */
+async function insertRequest(world: Context["world"], sessionId: string): Promise<string> {
+  const [row] = await ownerSql<{ request_id: string }>(
+    world.database.url,
+    `INSERT INTO requests (organization_id, request_id, session_id, instance_id, type, shown, shown_hash, raised_at)
+     SELECT organization_id, gen_random_uuid(), session_id, instance_id, 'question', '[]', '', now()
+       FROM sessions WHERE session_id = $1
+     RETURNING request_id`,
+    [parseId("session", sessionId)],
+  );
+  return formatId("request", row!.request_id);
 }
 
 /** Every table, and the owner's own trail: what strangers try is in theirs. */
@@ -153,13 +203,16 @@ for (const { action, field, kind } of idFields) {
       const before = await everything(context);
 
       const foreign = await stranger.try(action, recipe(ours[kind]!));
-      assert.deepEqual([foreign.status, refusalOf(foreign).code], [404, "not_found"], foreign.text);
+      // Deleting treats each id by itself, and fails when none is left.
+      const refused = action === "delete_session" ? [409, "nothing_deleted"] : [404, "not_found"];
+      assert.deepEqual([foreign.status, refusalOf(foreign).code], refused, foreign.text);
 
       const another = kind === "instance" ? theirs.session! : theirs.instance!;
       const unknown = [
         formatId(kind, randomUUID()),
         "nonsense",
-        "",
+        // Of a list of ids, an empty one is a broken body.
+        ...(field.endsWith("[]") ? [] : [""]),
         another,
         ours[kind]!.toUpperCase(),
       ];
@@ -180,21 +233,46 @@ for (const { action, field, kind } of idFields) {
   );
 }
 
+/** Host actions that are answered without a host. */
+const answersAlone: ActionName[] = [
+  "delete_instance",
+  "list_agent_kinds",
+  "list_directories",
+  "get_session_summary",
+  "get_session_diff",
+  "end_session",
+  "delete_session",
+  "answer_question",
+];
+const refusedWithoutHost: Record<string, string> = {
+  start_session: "host_offline",
+  list_models: "host_offline",
+  restore_session: "host_offline",
+  revert_session: "capability_missing",
+  run_shell: "capability_missing",
+  run_command: "capability_missing",
+  summarize_session: "capability_missing",
+  // The record is a question.
+  answer_permission: "wrong_request_type",
+  // Deleted by the case before.
+  "delete_session.sessionIds[]": "nothing_deleted",
+};
+
 scenario("Each of these fields takes an id of one's own", [], async (context) => {
   // Otherwise the cases above could pass because their bodies are wrong.
   const { caller } = context;
   const { ours } = await recordsIn(context);
-  const last = ["remove_member", "revoke_api_key", "delete_instance"];
+  const last = ["end_session", "delete_session", "remove_member", "revoke_api_key"];
+  last.push("delete_instance");
   const inOrder = idFields.toSorted((a, b) => last.indexOf(a.action) - last.indexOf(b.action));
   for (const { action, field, kind } of inOrder) {
     if (action === "rotate_api_key") continue;
     const reply = await caller.try(action, recipes[`${action}.${field}`]!(ours[kind]!));
     // No host is paired here: that it was looked for shows that the id was taken.
-    const answersAlone = ["delete_instance", "list_agent_kinds", "list_directories"].includes(
-      action,
-    );
-    const asksHost = registry[action].reach === "host" && !answersAlone;
-    if (asksHost) assert.equal(refusalOf(reply).code, "unavailable");
+    const refused = refusedWithoutHost[`${action}.${field}`] ?? refusedWithoutHost[action];
+    const asksHost = registry[action].reach === "host" && !answersAlone.includes(action);
+    if (refused) assert.equal(refusalOf(reply).code, refused, action);
+    else if (asksHost) assert.equal(refusalOf(reply).code, "unavailable", action);
     else assert.equal(reply.status, 200, `${action}: ${reply.text}`);
   }
 });

@@ -55,7 +55,7 @@ async function untilGone({ pids }: WorldLine): Promise<void> {
 
 test("a world says in one line where it is and who may call it, and removes all it made", async () => {
   const { process: world, line } = await start("--nodes", "2");
-  assert.deepEqual(Object.keys(line), ["baseUrl", "organizations", "hosts", "pids"]);
+  assert.deepEqual(Object.keys(line), ["baseUrl", "organizations", "hosts", "pids", "modelUrl"]);
   assert.equal(line.organizations.length, 2);
   assert.equal(line.pids.nodes.length, 2);
   const permissions = async (key: string) =>

@@ -24,7 +24,7 @@ export interface Goal {
   /** Whether the goal must be reached or not be exceeded. */
   direction: "at least" | "at most";
   /** What is held against the goal, where it is not the ratio. */
-  held?: "ours";
+  held?: "ours" | "difference";
   /** What a reader of the table is told. */
   meaning: string;
 }
@@ -33,7 +33,8 @@ export interface Goal {
 export function figureOf({ name, goal, direction, held }: Goal, rounds: Round[]): Figure {
   const ratio = median(rounds.map(({ ours, bare }) => ours / bare));
   const ours = median(rounds.map((round) => round.ours));
-  const judged = held === "ours" ? ours : ratio;
+  const more = median(rounds.map((round) => round.ours - round.bare));
+  const judged = held === "ours" ? ours : held === "difference" ? more : ratio;
   return {
     name,
     ours: rounded(ours),

@@ -2,14 +2,18 @@
 // Also the two tools that explain a figure: `plans` and `profile`.
 import { parseArgs } from "node:util";
 import { tableHead, tableRow, type Figure, type Goal } from "./figure.ts";
+import { measureAgents } from "./agents.ts";
 import { measureLink } from "./link.ts";
 import { showPlans } from "./plans.ts";
 import { profileReads } from "./profile.ts";
 import { measureRead } from "./read.ts";
+import { measureSession } from "./session.ts";
 
 const groups: Record<string, (quick: boolean) => AsyncGenerator<[Figure, Goal]>> = {
   read: measureRead,
   link: measureLink,
+  session: measureSession,
+  agents: measureAgents,
 };
 const tools: Record<string, (quick: boolean) => Promise<void>> = {
   plans: showPlans,
@@ -21,6 +25,8 @@ const usage = `usage: npm run bench -- <what> [--json] [--quick]
   all       every group of figures
   read      reads beside the bare engine, and listings of a growing table
   link      commands to hosts, many hosts, and what they report, beside bare NATS and PostgreSQL
+  session   first words, fan-out, long logs and many sessions
+  agents    first words and memory of each kind of agent beside its bare program
   plans     the plans PostgreSQL uses for listings, with the pages each reads
   profile   where a node spends its time under the loads of \`read\`
 

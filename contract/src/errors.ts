@@ -42,7 +42,8 @@ export const refusals = {
   payload_too_large: {
     status: 413,
     retry: "never",
-    meaning: "The body is larger than 8 MiB, or a host's blob larger than 64 MiB.",
+    meaning:
+      "The body is larger than 8 MiB, a file larger than 16 MiB, or a host's blob larger than 64 MiB.",
   },
   rate_limited: {
     status: 429,
@@ -53,7 +54,7 @@ export const refusals = {
     status: 429,
     retry: "later",
     meaning:
-      "The organization's hosts have sent as many bytes as they may in a day; `retryAfterMs` says when the next begins.",
+      "The organization and its hosts have sent as many bytes as they may in a day; `retryAfterMs` says when the next begins.",
   },
   internal: {
     status: 500,

@@ -15,6 +15,7 @@ export const idPrefixes = {
   exposure: "exp",
   login: "log",
   audit: "aud",
+  file: "fil",
 } as const;
 
 export type IdKind = keyof typeof idPrefixes;

@@ -12,6 +12,8 @@ export { identityActions } from "./actions/identities.ts";
 export { instanceActions } from "./actions/instances.ts";
 export { requestActions } from "./actions/requests.ts";
 export { scheduleActions } from "./actions/schedules.ts";
+export { sessionFileActions } from "./actions/session-files.ts";
+export { sessionTurnActions } from "./actions/session-turns.ts";
 export { sessionActions } from "./actions/sessions.ts";
 
 export { Refusal, commonRefusals, errorBody, hostRefusals, notFound, refusals } from "./errors.ts";
@@ -92,14 +94,25 @@ export {
   InstanceStatusReason,
 } from "./records/instance.ts";
 export { LoginFlow, LoginRecord } from "./records/login.ts";
-export { AnswerOutcome, PermissionAnswer, RequestRecord } from "./records/request.ts";
+export {
+  AnswerOutcome,
+  AskedPermission,
+  AskedQuestion,
+  PermissionAnswer,
+  RequestRecord,
+} from "./records/request.ts";
 export { Frequency, ScheduleRecord, ScheduleRun } from "./records/schedule.ts";
 export {
   FileChange,
   LiveSession,
+  SessionActivity,
+  ParkedSession,
+  SessionEvent,
   SessionListEntry,
   SessionRecord,
   SessionStatus,
   SessionSummary,
   Usage,
 } from "./records/session.ts";
+export { TurnOutcome, readUpdate } from "./session-log/updates.ts";
+export type { SessionUpdate, ToolContent, UpdateOf } from "./session-log/updates.ts";

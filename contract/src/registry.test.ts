@@ -46,7 +46,7 @@ test("every action has a one-sentence summary and a known permission", () => {
 
 test("an action's effect fits its permission and its name", () => {
   for (const [name, entry] of entries) {
-    const looks = /^(?:list|get|browse|search|poll)_|^whoami$/.test(name);
+    const looks = /^(?:list|get|browse|search|poll|wait)_|^whoami$/.test(name);
     assert.equal(entry.effect === "reads", looks, name);
     if (entry.permission && !entry.permission.endsWith(":view")) assert.ok(!looks, name);
     if (/^(?:delete|remove|revoke|unlink|end)_/.test(name)) {

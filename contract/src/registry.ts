@@ -8,6 +8,8 @@ import { identityActions } from "./actions/identities.ts";
 import { instanceActions } from "./actions/instances.ts";
 import { requestActions } from "./actions/requests.ts";
 import { scheduleActions } from "./actions/schedules.ts";
+import { sessionFileActions } from "./actions/session-files.ts";
+import { sessionTurnActions } from "./actions/session-turns.ts";
 import { sessionActions } from "./actions/sessions.ts";
 
 export const registry = {
@@ -15,6 +17,8 @@ export const registry = {
   ...identityActions,
   ...agentActions,
   ...sessionActions,
+  ...sessionTurnActions,
+  ...sessionFileActions,
   ...requestActions,
   ...exposureActions,
   ...scheduleActions,
@@ -28,6 +32,10 @@ export const extensionNames = [
   "refresh_instance",
   "search_instances",
   "search_sessions",
+  "list_session_events",
+  "wait_for_session",
+  ...(Object.keys(sessionFileActions) as (keyof typeof sessionFileActions)[]),
+  "search_requests",
   ...(Object.keys(accessActions) as (keyof typeof accessActions)[]),
 ] as const satisfies readonly ActionName[];
 

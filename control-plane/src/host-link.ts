@@ -12,7 +12,7 @@ import {
   upQueue,
 } from "@hawser/host-protocol";
 import type { Hono } from "hono";
-import { openBlobs } from "./blobs/blobs.ts";
+import type { Blobs } from "./blobs/blobs.ts";
 import { ConfigError, type Config } from "./config.ts";
 import { openEdge } from "./edge/edge.ts";
 import { openOrganizationFeed, type OrganizationFeed } from "./events/organization-feed.ts";
@@ -31,13 +31,23 @@ import { openUpCalls } from "./instances/up-calls.ts";
 import type { Log } from "./log.ts";
 import type { Database } from "./postgres/database.ts";
 import { randomSecret } from "./secrets/secrets.ts";
+import type { SystemSql } from "./postgres/statement.ts";
+import type { SessionEvents } from "./sessions/ask-host.ts";
+import { openSessionEvents } from "./sessions/events.ts";
+import { openFollows } from "./sessions/follow.ts";
 import { openIntake } from "./sessions/intake.ts";
+import { openLiveWatch } from "./sessions/live-watch.ts";
+import { openOwedEndings } from "./sessions/owed-endings.ts";
+import { openSessionViews } from "./sessions/view.ts";
 import { blobDoors } from "./transports/blob-doors.ts";
 import { hostDoors } from "./transports/host-doors.ts";
+import type { SessionViews } from "./transports/session-stream.ts";
 
 export interface HostLink {
   hosts: InstanceServices["hosts"];
   feed: OrganizationFeed;
+  sessionEvents: SessionEvents;
+  views: SessionViews;
   /** The doors a host uses before it has a link, and for what the link cannot carry. */
   doors: Hono[];
   /** Lets hosts in at the server's one port. */
@@ -52,10 +62,13 @@ export interface HostLink {
 const compareEveryMs = 60_000;
 const sweepEveryMs = 2_000;
 const pushRevocationsEveryMs = 10 * 60_000;
+const owedEveryMs = 10_000;
+const compareFollowedEveryMs = 5_000;
 
 interface HostLinkParts {
   config: Config;
   database: Database;
+  blobs: Blobs;
   masterKey: Buffer;
   nodeId: string;
   log: Log;
@@ -64,6 +77,7 @@ interface HostLinkParts {
 export async function openHostLink({
   config,
   database,
+  blobs,
   masterKey,
   nodeId,
   log,
@@ -87,9 +101,13 @@ export async function openHostLink({
   const revocations = openRevocations({ database, fabric, keys });
   const feed = openOrganizationFeed(fabric);
   const changed = (organizationId: string, instanceId: string) =>
-    feed.instanceChanged(organizationId, instanceId);
+    feed.changed(organizationId, "instance", instanceId);
   const presence = openPresence({ database, log, changed });
-  const intake = openIntake({ database, log, onApplied: () => {} });
+  const follows = openFollows(database.system, fabric);
+  const sessionEvents = openSessionEvents(feed, follows);
+  const intake = openIntake({ database, log, onApplied: sessionEvents.applied });
+  const hosts = openHostAsker(fabric, keys.commandKey.privateKey);
+  const owed = openOwedEndings({ database, hosts, events: sessionEvents, log });
   const identity = {
     database,
     tokens,
@@ -101,6 +119,7 @@ export async function openHostLink({
     database,
     intake,
     changed,
+    isBack: (instanceId) => guarded("owed endings", () => owed.hostIsBack(instanceId))(),
     renewToken: (publicKey) => renewToken(identity, publicKey),
   });
   const presenceFeed = feedPresence(fabric, keys.accountPublicKey, presence, log);
@@ -134,6 +153,10 @@ export async function openHostLink({
     void work().catch((error: unknown) => log.warn({ err: error }, `${what} failed`));
   };
   const pushSoon = guarded("push of revocations", pushRevocations);
+  const compareFollowed = () =>
+    void follows
+      .compare()
+      .catch((error: unknown) => log.warn({ err: error }, "comparison of followed logs failed"));
   const timers = [
     setInterval(
       guarded("presence sweep", () => asLeader(() => presence.sweep())),
@@ -144,24 +167,33 @@ export async function openHostLink({
       compareEveryMs,
     ),
     setInterval(pushSoon, pushRevocationsEveryMs),
+    setInterval(
+      guarded("sweep of sessions", () => asLeader(() => owed.sweep())),
+      owedEveryMs,
+    ),
+    // Also without the fabric, whose notices are all lost then.
+    setInterval(compareFollowed, compareFollowedEveryMs),
   ];
   fabric.onReconnect(() => {
     // Whatever happened meanwhile was not heard: lost disks must not undo a revocation, either.
     pushSoon();
     guarded("presence comparison", () => presenceFeed.compare())();
     feed.resync();
+    compareFollowed();
   });
   await pushRevocations();
   await presenceFeed.compare();
 
   return {
     hosts: {
-      ...openHostAsker(fabric, keys.commandKey.privateKey),
+      ...hosts,
       // What cannot be pushed now is owed, and pushed when the fabric is back.
       pushRevocations: () => pushRevocations().catch(unlessDown),
       instanceChanged: changed,
     },
     feed,
+    sessionEvents,
+    views: openSessionViews({ database, follows, live: openLiveWatch({ notices: fabric, hosts }) }),
     doors: [
       hostDoors({
         pair: (request, callId) => pairHost(identity, request, callId),
@@ -170,7 +202,7 @@ export async function openHostLink({
         log,
       }),
       blobDoors({
-        blobs: openBlobs(database),
+        blobs,
         tokens,
         organizationOf: async (publicKey) =>
           (await database.system.first(selectHostKey, publicKey))?.organization_id,
@@ -207,3 +239,13 @@ export const noHosts: InstanceServices["hosts"] = {
   pushRevocations: () => Promise.resolve(),
   instanceChanged: () => {},
 };
+
+/** Nobody to tell; who waits looks at the database by the clock. */
+export function noSessionEvents(system: SystemSql): SessionEvents {
+  const quiet = { publish: () => {}, subscribe: () => () => {}, flush: () => Promise.resolve() };
+  return {
+    sessionChanged: () => {},
+    requestChanged: () => {},
+    follows: openFollows(system, quiet),
+  };
+}

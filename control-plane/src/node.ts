@@ -5,13 +5,16 @@ import type { Server } from "node:http";
 import { openAuthenticator } from "./access/authenticate.ts";
 import { blobsPath } from "@hawser/host-protocol";
 import { openReadCounts } from "./audit/read-counts.ts";
+import { openBlobs } from "./blobs/blobs.ts";
 import { deleteCutUploads } from "./blobs/store.ts";
 import { ConfigError, type Config } from "./config.ts";
 import { createDispatcher } from "./dispatch/dispatcher.ts";
 import { deleteExpired } from "./dispatch/idempotency-store.ts";
 import { openTokenBuckets } from "./dispatch/token-bucket.ts";
 import type { OrganizationFeed } from "./events/organization-feed.ts";
-import { noHosts, openHostLink } from "./host-link.ts";
+import { openFiles } from "./files/files.ts";
+import { deleteUnusedBlobs, deleteUnusedFiles } from "./files/store.ts";
+import { noHosts, noSessionEvents, openHostLink } from "./host-link.ts";
 import { openLog } from "./log.ts";
 import { openMetrics } from "./metrics.ts";
 import { joinNodes } from "./nodes.ts";
@@ -24,8 +27,10 @@ import { randomSecret } from "./secrets/secrets.ts";
 import { ensureLogPartitions } from "./sessions/log-partitions.ts";
 import { agentPackageDoor } from "./transports/agent-packages.ts";
 import { eventStreamTransport, type Feed } from "./transports/event-stream.ts";
+import { fileDoors, filesPath } from "./transports/file-doors.ts";
 import { releaseDoors } from "./transports/releases.ts";
 import { createHttpServer } from "./transports/serve.ts";
+import { sessionStreamTransport } from "./transports/session-stream.ts";
 
 export interface RunningNode {
   stop(): Promise<void>;
@@ -52,14 +57,18 @@ export async function startNode(config: Config): Promise<RunningNode> {
   const buckets = openTokenBuckets(config.rateLimit);
   const metrics = openMetrics();
   const nodes = await joinNodes(database.system);
+  const blobs = openBlobs(database);
   const link =
     config.natsUrls.length > 0
-      ? await openHostLink({ config, database, masterKey, nodeId: nodes.nodeId, log })
+      ? await openHostLink({ config, database, blobs, masterKey, nodeId: nodes.nodeId, log })
       : undefined;
+  const files = openFiles(database, blobs);
   const services: Services = {
     authenticator,
     baseUrl: config.baseUrl,
     hosts: link?.hosts ?? noHosts,
+    sessionEvents: link?.sessionEvents ?? noSessionEvents(database.system),
+    files,
   };
   const dispatcher = createDispatcher({
     actions: codeApi.actions,
@@ -86,11 +95,18 @@ export async function startNode(config: Config): Promise<RunningNode> {
         () => "the database does not answer",
       );
     },
-    ownPace: (path) => path.startsWith(blobsPath),
+    ownPace: (path) => path.startsWith(blobsPath) || path.startsWith(filesPath),
     more: [
       releaseDoors(config.releases, config.baseUrl),
       agentPackageDoor(config.agentPackages),
-      ...(link ? [...link.doors, eventStreamTransport(dispatcher, instanceEvents(link.feed))] : []),
+      fileDoors({ dispatcher, files, log }),
+      ...(link
+        ? [
+            ...link.doors,
+            eventStreamTransport(dispatcher, visibleEvents(link.feed)),
+            sessionStreamTransport(dispatcher, link.views),
+          ]
+        : []),
     ],
   });
   link?.attach(server);
@@ -104,7 +120,8 @@ export async function startNode(config: Config): Promise<RunningNode> {
     "node ready",
   );
 
-  async function beat(): Promise<void> {
+  /** Whether the database could be told. */
+  async function beat(): Promise<boolean> {
     try {
       const live = await nodes.beat();
       if (live < liveBefore) link?.nodeLost();
@@ -115,9 +132,13 @@ export async function startNode(config: Config): Promise<RunningNode> {
         authenticator.noteUses(),
         database.system.rows(deleteExpired),
         database.system.rows(deleteCutUploads),
+        database.system.rows(deleteUnusedBlobs),
+        database.system.rows(deleteUnusedFiles),
       ]);
+      return true;
     } catch (error) {
       log.warn({ err: error }, "heartbeat failed");
+      return false;
     }
   }
 
@@ -138,19 +159,32 @@ export async function startNode(config: Config): Promise<RunningNode> {
       await link?.close();
       await drained;
       metrics.server.close();
-      await beat();
-      await nodes.leave().catch((error: unknown) => log.warn({ err: error }, "leaving failed"));
+      // A database that is gone is waited for once: the others notice a node that does not leave.
+      if (await beat()) {
+        await nodes.leave().catch((error: unknown) => log.warn({ err: error }, "leaving failed"));
+      }
       await database[Symbol.asyncDispose]();
       log.info({ nodeId: nodes.nodeId }, "node stopped");
     },
   };
 }
 
-/** Only instances are told of so far, so who may see instances may follow. */
-function instanceEvents(feed: OrganizationFeed): Feed {
+const permissionToSee = {
+  instance: "instances:view",
+  session: "sessions:view",
+  request: "sessions:view",
+} as const;
+
+/** Each caller is told of the records that they may look at. */
+function visibleEvents(feed: OrganizationFeed): Feed {
   return {
-    mayFollow: ({ permissions }) => permissions.has("instances:view"),
-    follow: (organizationId, viewer) => feed.follow(organizationId, viewer),
+    mayFollow: ({ permissions }) =>
+      Object.values(permissionToSee).some((needed) => permissions.has(needed)),
+    follow: ({ organizationId, permissions }, viewer) =>
+      feed.follow(organizationId, (event) => {
+        if (event.type === "resync" || permissions.has(permissionToSee[event.record]))
+          viewer(event);
+      }),
   };
 }
 

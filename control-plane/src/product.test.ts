@@ -12,7 +12,7 @@ import { openAuthenticator } from "./access/authenticate.ts";
 import { openReadCounts } from "./audit/read-counts.ts";
 import { createDispatcher, type Dispatcher } from "./dispatch/dispatcher.ts";
 import { openTokenBuckets } from "./dispatch/token-bucket.ts";
-import { noHosts } from "./host-link.ts";
+import { noHosts, noSessionEvents } from "./host-link.ts";
 import { openLog } from "./log.ts";
 import { notYet } from "./not-yet.ts";
 import type { Database } from "./postgres/database.ts";
@@ -37,7 +37,12 @@ before(async () => {
   dispatcher = createDispatcher({
     actions: codeApi.actions,
     handlers,
-    services: { authenticator, baseUrl: "https://hawser.example", hosts: noHosts },
+    services: {
+      authenticator,
+      baseUrl: "https://hawser.example",
+      hosts: noHosts,
+      sessionEvents: noSessionEvents(service.database.system),
+    },
     database,
     authenticate: authenticator.authenticate,
     buckets: openTokenBuckets({ perSecond: 1000, burst: 1000 }),
@@ -93,6 +98,31 @@ const otherFields: Record<string, object> = {
   update_agent: {},
   list_sessions: {},
   search_sessions: {},
+  list_models: {},
+  restart_opencode: {},
+  restart_agent_kind: { kind: "codex" },
+  start_session: { directory: "/srv" },
+  get_session_summary: {},
+  list_session_events: {},
+  wait_for_session: { timeoutSeconds: 1 },
+  end_session: {},
+  delete_session: {},
+  send_prompt: { text: "go" },
+  abort_session: {},
+  rename_session: { title: "t" },
+  push_session: {},
+  get_session_diff: {},
+  get_session_file_diff: { path: "a" },
+  revert_session: { messageId: "msg_x" },
+  restore_session: {},
+  list_parked_sessions: {},
+  summarize_session: {},
+  run_shell: { command: "true" },
+  run_command: { command: "init" },
+  list_pending_requests: {},
+  search_requests: {},
+  answer_permission: { answer: "once" },
+  answer_question: { reject: true },
   "create_api_key.userId": { name: "k", scope: "user", permissions: ["instances:view"] },
   "create_api_key.sessionId": { name: "k", scope: "organization", permissions: ["instances:view"] },
   rotate_api_key: {},
@@ -130,20 +160,24 @@ for (const { name, field, idOf } of idFields) {
       attempts.push({ words: `${answer.refusal.code} ${answer.refusal.message}`, statements });
     }
     assert.deepEqual(attempts[0], attempts[1]);
-    assert.match(attempts[0]!.words, /^not_found/);
+    assert.match(attempts[0]!.words, name === "delete_session" ? /^nothing_deleted/ : /^not_found/);
     assert.ok(attempts[0]!.statements > 0);
   });
 }
 
 /** The id of a record of Acme's, which Globex has no business with. */
 async function foreignId(kind: string): Promise<string> {
-  const [row] = await ownerSql<{ instance: string; session: string; key: string }>(
+  const [row] = await ownerSql<{ instance: string; session: string; request: string; key: string }>(
     service.url,
     `WITH o AS (SELECT organization_id FROM organizations WHERE name = 'Acme'),
           i AS (INSERT INTO instances (organization_id, name) SELECT organization_id, 'box' FROM o RETURNING *),
           s AS (INSERT INTO sessions (organization_id, instance_id, agent_kind, started_by)
-                SELECT organization_id, instance_id, 'codex', '{}' FROM i RETURNING session_id)
-     SELECT (SELECT instance_id FROM i) AS instance, (SELECT session_id FROM s) AS session,
+                SELECT organization_id, instance_id, 'codex', '{}' FROM i RETURNING *),
+          r AS (INSERT INTO requests (organization_id, request_id, session_id, instance_id, type, shown,
+                                      shown_hash, raised_at)
+                SELECT organization_id, gen_random_uuid(), session_id, instance_id, 'permission', '{}', '', now()
+                  FROM s RETURNING request_id)
+     SELECT (SELECT request_id FROM r) AS request, (SELECT instance_id FROM i) AS instance, (SELECT session_id FROM s) AS session,
             (SELECT api_key_id FROM api_keys JOIN o USING (organization_id) LIMIT 1) AS key`,
   );
   switch (kind) {
@@ -151,6 +185,8 @@ async function foreignId(kind: string): Promise<string> {
       return formatId("instance", row!.instance);
     case "session":
       return formatId("session", row!.session);
+    case "request":
+      return formatId("request", row!.request);
     case "apiKey":
       return formatId("apiKey", row!.key);
     case "user":

@@ -5,16 +5,23 @@ import { agentHandlers, type AgentServices } from "./agents/handlers.ts";
 import type { HandlersFor } from "./dispatch/handler.ts";
 import { instanceHandlers, type InstanceServices } from "./instances/handlers.ts";
 import type { NotYet } from "./not-yet.ts";
+import { requestHandlers } from "./requests/handlers.ts";
+import type { SessionServices } from "./sessions/ask-host.ts";
+import { sessionFileHandlers } from "./sessions/files.ts";
 import { sessionHandlers } from "./sessions/handlers.ts";
+import { sessionTurnHandlers } from "./sessions/turns.ts";
 import type { Product } from "./transports/serve.ts";
 
-export type Services = AccessServices & AgentServices & InstanceServices;
+export type Services = AccessServices & AgentServices & InstanceServices & SessionServices;
 
 export const handlers: HandlersFor<typeof registry, Services, NotYet> = {
   ...accessHandlers,
   ...agentHandlers,
   ...instanceHandlers,
   ...sessionHandlers,
+  ...sessionTurnHandlers,
+  ...sessionFileHandlers,
+  ...requestHandlers,
 };
 
 export const codeApi: Product = {

@@ -11,14 +11,16 @@ const allowed = new Set(
 
 export type Environment = Record<string, string>;
 
-/** What of `own` may be passed on, and `more` on top. */
+/** What of `own` may be passed on, with what this program needs beside it, and `more` on top. */
 export function childEnvironment(
   more: Environment = {},
   own: NodeJS.ProcessEnv = process.env,
+  needed: readonly string[] = [],
 ): Environment {
   const passed = Object.entries(own).filter(
     (entry): entry is [string, string] =>
-      entry[1] !== undefined && (allowed.has(entry[0]) || entry[0].startsWith("LC_")),
+      entry[1] !== undefined &&
+      (allowed.has(entry[0]) || entry[0].startsWith("LC_") || needed.includes(entry[0])),
   );
   return { ...Object.fromEntries(passed), ...more };
 }

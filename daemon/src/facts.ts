@@ -20,8 +20,14 @@ export interface Facts {
   refresh: () => Promise<HostFacts>;
 }
 
-export function openFacts(looks: readonly Look[], operations: Operations, log: Log): Facts {
-  let seen = lookAtMachine();
+/** `known` is what need not be looked for: it is told from the first moment. */
+export function openFacts(
+  looks: readonly Look[],
+  operations: Operations,
+  log: Log,
+  known: Partial<HostFacts> = {},
+): Facts {
+  let seen = { ...lookAtMachine(), ...known };
   const current = () => ({ ...seen, operations: operations.list() });
   async function look(): Promise<HostFacts> {
     const found = await Promise.all(

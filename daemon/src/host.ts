@@ -1,13 +1,17 @@
 // One host: its journal, its link, its commands and its reports, put together. Nothing here is
 // shared between hosts, so that one process can be many of them.
 import { randomUUID } from "node:crypto";
+import { join } from "node:path";
 import {
   HelloReply,
+  liveSubject,
   nkeyFromSeed,
   protocolVersion,
   type Hello,
   type LogEntry,
 } from "@hawser/host-protocol";
+import type { AgentKind } from "@hawser/contract";
+import { openAttachments } from "./attachments/attachments.ts";
 import { openBlobLane } from "./blobs/lane.ts";
 import { startUploads } from "./blobs/upload-blobs.ts";
 import { openCodeHosting, type CodeHosting } from "./code-hosting/code-hosting.ts";
@@ -15,8 +19,10 @@ import { openCommands } from "./commands/answer-command.ts";
 import { openClones } from "./directories/clone.ts";
 import { openDirectories } from "./directories/directories.ts";
 import { openHalfDone } from "./directories/half-done.ts";
+import type { Driver } from "./drivers/driver.ts";
 import { openFacts, type Look } from "./facts.ts";
 import { openGit } from "./git/git.ts";
+import { isWhole, programOf, readCurrent } from "./installs/current.ts";
 import { openInstalls, type InstallsOptions } from "./installs/installs.ts";
 import { openJournal, type Journal, type JournalOptions } from "./journal/journal.ts";
 import type { Connection } from "./link/dial.ts";
@@ -27,8 +33,12 @@ import { describe, silentLog, type Log } from "./log.ts";
 import { openOperations } from "./operations.ts";
 import { openPolicy } from "./policy/policy.ts";
 import { startReports } from "./reports/send-reports.ts";
+import { openSessions } from "./sessions/sessions.ts";
 import { NotPaired, type State } from "./state/state.ts";
 import { openUpdates, type UpdateOptions } from "./updates/updates.ts";
+import { openCheckouts } from "./worktrees/checkouts.ts";
+import { openPushes } from "./worktrees/push.ts";
+import { openWorktrees } from "./worktrees/worktrees.ts";
 
 export interface HostOptions {
   /** Paired already. */
@@ -48,8 +58,23 @@ export interface HostOptions {
   supervisor?: Pick<UpdateOptions, "startVersion" | "failed">;
   /** Whose agents are installed, and for which platform; none are, unless given. */
   installs?: Pick<InstallsOptions, "trustedKeys" | "platform">;
+  /** The agents that can be run here, by what the host gives them; none, unless given. */
+  drivers?: (given: DriverGiven) => readonly Driver[];
   /** What was made ready before the journal was free. */
   ahead?: Ahead | undefined;
+}
+
+/** What the host gives to the drivers of its agents. */
+export interface DriverGiven {
+  stateDirectory: string;
+  /** Where the program of a kind is, in the version in use; nothing when it is not installed. */
+  findAgent: (kind: AgentKind) => InstalledAgent | undefined;
+  log: Log;
+}
+
+export interface InstalledAgent {
+  path: string;
+  version: string;
 }
 
 export interface Ahead {
@@ -113,6 +138,7 @@ export function startHost(options: HostOptions): Host {
     });
   const codeHosting = options.codeHosting ?? openCodeHosting({});
   const refreshFacts = () => void refresh();
+  const drivers = options.drivers?.({ stateDirectory: state.directory, findAgent, log }) ?? [];
   const installs =
     options.installs &&
     openInstalls({
@@ -125,17 +151,46 @@ export function startHost(options: HostOptions): Host {
       log,
       onChange: refreshFacts,
     });
-  const more = [codeHosting.look, updates?.look, installs?.look];
+  const more = [codeHosting.look, updates?.look, installs && (async () => installs.look())];
   const looks = [...(options.looks ?? []), ...more.filter((look) => look !== undefined)];
-  const facts = openFacts(looks, operations, log);
+  const facts = openFacts(looks, operations, log, installs?.look());
 
   const directories = openDirectories(policy.read);
+  const git = openGit();
   const clones = openClones({
-    git: openGit(),
+    git,
     codeHosting,
     operations,
     halfDone: openHalfDone(state.clonesDirectory, log),
     directories,
+  });
+
+  const key = nkeyFromSeed(credentials.seed);
+  let { token } = credentials;
+  const lane = openBlobLane({ serverUrl, key, token: () => token, clock });
+  const sessions = openSessions({
+    journal,
+    stateDirectory: state.directory,
+    drivers,
+    attachments: openAttachments({ directory: join(state.directory, "attachments"), lane }),
+    worktrees: openWorktrees({
+      git,
+      directory: state.worktreesDirectory,
+      parkedDirectory: state.parkedDirectory,
+      scratchDirectory: state.scratchDirectory,
+    }),
+    checkouts: openCheckouts({
+      git,
+      codeHosting,
+      operations,
+      directory: state.checkoutsDirectory,
+    }),
+    pushes: openPushes({ git, codeHosting }),
+    policy: policy.read,
+    directories,
+    publishLive: (sessionId, text) => link.publish(liveSubject(instanceId, sessionId), text),
+    now: () => Math.round(clock.now()),
+    log,
   });
 
   const answer = openCommands({
@@ -150,6 +205,7 @@ export function startHost(options: HostOptions): Host {
     directories,
     codeHosting,
     clones,
+    sessions,
     installs,
     refreshFacts: facts.refresh,
     updates,
@@ -164,8 +220,6 @@ export function startHost(options: HostOptions): Host {
     sessions,
   });
   const withIds = (status: LinkStatus): HostStatus => ({ ...status, instanceId, bootId });
-  const key = nkeyFromSeed(credentials.seed);
-  let { token } = credentials;
   const link = startLink({
     serverUrl,
     instanceId,
@@ -196,7 +250,8 @@ export function startHost(options: HostOptions): Host {
     },
     onForget() {
       state.forgetCredentials();
-      void close().then(() => options.onForget?.());
+      // Nobody will ever ask for what its agents do.
+      void close({ endsAgents: true }).then(() => options.onForget?.());
     },
     onStatus: (status) => options.onStatus?.(withIds(status)),
   });
@@ -214,7 +269,7 @@ export function startHost(options: HostOptions): Host {
   });
   const uploads = startUploads({
     blobs: journal.blobs,
-    lane: openBlobLane({ serverUrl, key, token: () => token, clock }),
+    lane,
     linkedSince: () => (link.isOnline() ? link.status().since : undefined),
     onSettled: reports.wake,
     log,
@@ -230,15 +285,26 @@ export function startHost(options: HostOptions): Host {
     } catch (error) {
       log.warn("the journal could not be cleaned", { error: describe(error) });
     }
+    sessions.cleanParked().catch((error: unknown) => {
+      log.warn("parked worktrees could not be cleaned up", { error: describe(error) });
+    });
   }, cleanEveryMs);
   cleaning.unref();
 
+  function findAgent(kind: AgentKind): InstalledAgent | undefined {
+    const { agentsDirectory } = state;
+    const current = readCurrent(agentsDirectory, kind);
+    if (!current || !isWhole(agentsDirectory, kind, current)) return undefined;
+    return { path: programOf(agentsDirectory, kind, current), version: current.version };
+  }
+
   let closing: Promise<void> | undefined;
-  const close = () =>
+  const close = (ending?: { endsAgents: boolean }) =>
     (closing ??= (async () => {
       clearInterval(cleaning);
       await clones.stop();
       await installs?.stop();
+      await sessions.close(ending);
       await Promise.all([reports.stop(), uploads.stop()]);
       journal.close();
     })());

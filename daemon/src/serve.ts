@@ -1,12 +1,26 @@
 // The daemon proper, as a child of its supervisor: serves the host until it is told to stop, or until
 // another version takes over. It lives no longer than its supervisor.
 import { EventEmitter, once } from "node:events";
+import { homedir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { openCodeHosting } from "./code-hosting/code-hosting.ts";
 import { openDirectories } from "./directories/directories.ts";
 import { openDirectoriesLook } from "./directories/look.ts";
+import { openClaudeDriver } from "./drivers/claude-code/driver.ts";
+import { openCodexDriver } from "./drivers/codex/driver.ts";
+import type { Driver } from "./drivers/driver.ts";
+import { openOpencodeDriver } from "./drivers/opencode/driver.ts";
+import { makeStartId } from "./drivers/start-id.ts";
 import { openGit } from "./git/git.ts";
-import { connectAhead, startHost, type Ahead, type Host, type HostStatus } from "./host.ts";
+import {
+  connectAhead,
+  startHost,
+  type Ahead,
+  type DriverGiven,
+  type Host,
+  type HostStatus,
+} from "./host.ts";
 import { JournalFull, JournalInUse } from "./journal/journal.ts";
 import { describe, type Log } from "./log.ts";
 import { openPolicy } from "./policy/policy.ts";
@@ -15,6 +29,25 @@ import { StateError, type State } from "./state/state.ts";
 import { removeUnfinished } from "./supervisor/versions.ts";
 import type { Order, Report } from "./supervisor/words.ts";
 import { noteServed, readUpdates, type UpdateFailure } from "./updates/record.ts";
+
+/** The kinds of agents that this daemon runs, each with the login and settings of the daemon's user. */
+const openDrivers = ({ stateDirectory, findAgent, log }: DriverGiven): Driver[] => {
+  const newStartId = () => makeStartId(stateDirectory);
+  return [
+    openOpencodeDriver({
+      program: () => findAgent("opencode"),
+      stateFile: join(stateDirectory, "opencode-server.json"),
+      log,
+    }),
+    openClaudeDriver({ program: () => findAgent("claude_code"), newStartId, log }),
+    openCodexDriver({
+      program: () => findAgent("codex"),
+      home: join(homedir(), ".codex"),
+      newStartId,
+      log,
+    }),
+  ];
+};
 
 export interface Channel {
   tell: (report: Report) => void;
@@ -127,6 +160,7 @@ export async function serve({ state, channel, log, standby, signal }: ServeOptio
       onForget: () => forgotten.resolve("forgotten"),
       supervisor: { startVersion, failed },
       ahead,
+      drivers: openDrivers,
       installs: { trustedKeys, platform: `${process.platform}-${process.arch}` },
       onStatus(status) {
         if (!isOver) note(status);

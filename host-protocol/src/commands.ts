@@ -2,28 +2,19 @@
 // it may take. A command is signed, so that being able to publish on the fabric is not enough to
 // command a host.
 import { createHash } from "node:crypto";
-import {
-  AgentKind,
-  DirectoryRecord,
-  HostedRepositoryRecord,
-  RootListing,
-  type RefusalCode,
-} from "@hawser/contract";
+import { AgentKind, DirectoryRecord, HostedRepositoryRecord, RootListing } from "@hawser/contract";
 import { z } from "zod";
+import { codeCommands } from "./code-commands.ts";
+import type { CommandKind } from "./command-kind.ts";
 import { HostFacts } from "./facts.ts";
 import { isSignedBy, signWith } from "./nkey.ts";
-
-export interface CommandKind {
-  /** What only looks is not written to the host's journal: asked again, it is looked again. */
-  effect: "reads" | "changes";
-  payload: z.ZodObject;
-  result: z.ZodObject;
-  deadlineMs: number;
-  /** Refusals of the host's that callers get by their own code; any other becomes `host_refused`. */
-  refusals?: readonly RefusalCode[];
-}
+import { sessionFileCommands } from "./session-file-commands.ts";
+import { sessionCommands } from "./session-commands.ts";
 
 export const hostCommands = {
+  ...sessionCommands,
+  ...sessionFileCommands,
+  ...codeCommands,
   /** Looks at the machine again. `runs` counts how often this host has done it, in its journal. */
   refresh_host_facts: {
     effect: "changes",
@@ -137,7 +128,14 @@ export const CommandReply = z.strictObject({
   commandId: z.uuid(),
   outcome: z.union([
     z.strictObject({ result: z.record(z.string(), z.unknown()) }),
-    z.strictObject({ refusal: z.strictObject({ code: z.string(), message: z.string() }) }),
+    z.strictObject({
+      refusal: z.strictObject({
+        code: z.string(),
+        message: z.string(),
+        /** Which of the caller's fields is to blame, for `invalid_input`. */
+        field: z.string().optional(),
+      }),
+    }),
   ]),
 });
 export type CommandReply = z.infer<typeof CommandReply>;

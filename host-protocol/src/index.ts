@@ -18,8 +18,10 @@ export {
   everyUpSubject,
   hostPermissions,
   inboxPrefix,
+  liveSubject,
   organizationChangedSubject,
   readUpSubject,
+  sessionAppliedSubject,
   upQueue,
   upSubject,
 } from "./subjects.ts";
@@ -32,13 +34,15 @@ export {
   isGenuine,
   signCommand,
 } from "./commands.ts";
-export type {
-  CommandKind,
-  CommandOutcome,
-  CommandResultOf,
-  HostCommand,
-  PayloadOf,
-} from "./commands.ts";
+export type { CommandKind } from "./command-kind.ts";
+export type { CommandOutcome, CommandResultOf, HostCommand, PayloadOf } from "./commands.ts";
+export {
+  LiveText,
+  OpenText,
+  SentAttachment,
+  objectToAnswers,
+  watchLeaseSeconds,
+} from "./session-commands.ts";
 export { HostFacts } from "./facts.ts";
 export {
   Bye,

@@ -29,9 +29,15 @@ export function hostPermissions(instanceId: string) {
   };
 }
 
+/** Where a host publishes what a session's agent is writing, while someone watches. */
+export const liveSubject = (instanceId: string, sessionId: string) =>
+  `host.${instanceId}.live.${sessionId}`;
+
 /** Notices among nodes. They carry hints; whoever misses one finds out from the database. */
 export const organizationChangedSubject = (organizationId: string) =>
   `org.${organizationId}.changed`;
+/** Entries of a session's log were stored: the number of the last. */
+export const sessionAppliedSubject = (sessionId: string) => `session.${sessionId}.applied`;
 /** An edge says which host came in through it. */
 export const edgeAdmittedSubject = "edge.admitted";
 /** The name of an edge's own connection, by which its death is seen. */

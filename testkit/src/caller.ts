@@ -18,10 +18,14 @@ export interface RawCall {
   headers?: Record<string, string>;
 }
 
-type Calls = {
+interface CallOptions {
+  idempotencyKey?: string;
+}
+
+export type Calls = {
   [Name in ActionName]: (
     input: InputOf<(typeof registry)[Name]>,
-    options?: { idempotencyKey?: string },
+    options?: CallOptions,
   ) => Promise<ResultOf<(typeof registry)[Name]>>;
 };
 
@@ -67,16 +71,27 @@ export function createCaller(baseUrl: string, key: string): Caller {
         body: JSON.stringify(input),
       }),
   };
+  const calls = callsBy(async (name, input, { idempotencyKey }) => {
+    const headers: Record<string, string> = idempotencyKey
+      ? { "idempotency-key": idempotencyKey }
+      : {};
+    const reply = await own.try(name, input, headers);
+    if (reply.status !== 200) throw new CallRefused(name, reply);
+    return (reply.body as { result: unknown }).result;
+  });
+  return { ...calls, ...own };
+}
+
+/** Every action by its name, sent one way or another; each result is held against its schema. */
+export function callsBy(
+  send: (action: ActionName, input: unknown, options: CallOptions) => Promise<unknown>,
+): Calls {
   const byName = Object.keys(registry).map((name) => [
     name,
-    async (input: unknown, options: { idempotencyKey?: string } = {}) => {
-      const headers = options.idempotencyKey ? { "idempotency-key": options.idempotencyKey } : {};
-      const reply = await own.try(name, input, headers);
-      if (reply.status !== 200) throw new CallRefused(name, reply);
-      return registry[name as ActionName].result.parse(reply.body.result);
-    },
+    async (input: unknown, options: CallOptions = {}) =>
+      registry[name as ActionName].result.parse(await send(name as ActionName, input, options)),
   ]);
-  return { ...(Object.fromEntries(byName) as Calls), ...own };
+  return Object.fromEntries(byName) as Calls;
 }
 
 /** The service refused a call that a test expected to pass. */

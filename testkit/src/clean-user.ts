@@ -12,12 +12,14 @@ import {
   readdirSync,
   readlinkSync,
   rmSync,
+  statSync,
   rmdirSync,
   symlinkSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stopProcess } from "./stop-process.ts";
+import { until } from "./until.ts";
 
 export const isRoot = process.getuid?.() === 0;
 
@@ -55,7 +57,11 @@ export async function makeCleanUser({ systemd = false } = {}): Promise<CleanUser
   const name = isRoot ? `hwt${randomBytes(4).toString("hex")}` : String(process.env["USER"]);
   if (isRoot) {
     must("useradd", "--create-home", "--home-dir", home, "--shell", "/bin/sh", name);
-    parts.defer(() => void must("userdel", name));
+    const uid = Number(must("id", "-u", name));
+    parts.defer(async () => {
+      await until(`${name} has no process left`, () => isWithoutProcess(uid), 10_000);
+      must("userdel", name);
+    });
   } else {
     mkdirSync(home);
   }
@@ -210,6 +216,13 @@ function processesWith(home: string): string[] {
         return []; // Gone, or dead already.
       }
     });
+}
+
+/** What was killed is there for a moment longer. */
+function isWithoutProcess(uid: number): boolean {
+  return !readdirSync("/proc")
+    .filter((pid) => /^\d+$/.test(pid))
+    .some((pid) => statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid === uid);
 }
 
 function must(program: string, ...args: string[]): string {

@@ -4,6 +4,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { freePort } from "./free-port.ts";
 import { stopProcess } from "./stop-process.ts";
+import { nodeEnvironment } from "./node-environment.ts";
 
 export interface ControlPlaneNode extends AsyncDisposable {
   baseUrl: string;
@@ -35,7 +36,7 @@ export async function startControlPlaneNode(options: NodeOptions): Promise<Contr
   const child = spawn("setpriv", command, {
     stdio: ["ignore", "pipe", "pipe"],
     env: {
-      PATH: process.env["PATH"],
+      ...nodeEnvironment(),
       HAWSER_DATABASE_URL: options.databaseUrl,
       HAWSER_MASTER_KEY_FILE: options.masterKeyFile,
       HAWSER_LISTEN: `127.0.0.1:${port}`,

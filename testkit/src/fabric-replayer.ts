@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { openOrders } from "./orders.ts";
 import { stopProcess } from "./stop-process.ts";
 import type { World } from "./world.ts";
+import { nodeEnvironment } from "./node-environment.ts";
 
 export interface ReplayOrder {
   replay: { places: number[]; twice: boolean; astray: boolean };
@@ -32,7 +33,7 @@ const program = fileURLToPath(import.meta.resolve("./fabric-replayer-process.ts"
 export async function startFabricReplayer(world: World): Promise<FabricReplayer> {
   const { database, masterKeyFile, nats } = world;
   const child = fork(program, [database.url, masterKeyFile, nats!.urls.join(",")], {
-    env: { PATH: process.env["PATH"] },
+    env: nodeEnvironment(),
   });
   const { ready, tell } = openOrders(child);
   await ready;

@@ -11,6 +11,8 @@ export interface GitRequest {
   /** Such as /owner/name.git/info/refs. */
   path: string;
   query: string;
+  /** Whoever is let in; only they may push. */
+  user?: string;
   /** Waited for in the middle of a pack. */
   gate?: Promise<void>;
 }
@@ -21,7 +23,7 @@ const heldAfterBytes = 256 * 1024;
 export function serveGit(
   request: IncomingMessage,
   response: ServerResponse,
-  { directory, path, query, gate }: GitRequest,
+  { directory, path, query, user, gate }: GitRequest,
 ): void {
   const backend = spawn("git", ["http-backend"], {
     stdio: ["pipe", "pipe", "ignore"],
@@ -34,6 +36,7 @@ export function serveGit(
       REQUEST_METHOD: request.method,
       CONTENT_TYPE: request.headers["content-type"] ?? "",
       HTTP_CONTENT_ENCODING: request.headers["content-encoding"] ?? "",
+      ...(user !== undefined && { REMOTE_USER: user }),
       GIT_PROTOCOL: String(request.headers["git-protocol"] ?? ""),
     },
   });

@@ -1,5 +1,6 @@
 // What the stand-in for GitHub answers to the questions that `gh` asks. No GraphQL engine: the
 // questions are few and known, and one that is not known is answered with an error.
+import type { PullRequest } from "./github-pulls.ts";
 import type { Affiliation, HostedRepository } from "./github.ts";
 
 export interface GithubWorld {
@@ -7,6 +8,9 @@ export interface GithubWorld {
   repositories: readonly HostedRepository[];
   /** Where the client found the API, without a slash at the end. */
   apiUrl: string;
+  /** Holds the bare repositories. */
+  directory: string;
+  pullRequests: PullRequest[];
 }
 
 export interface ApiAnswer {

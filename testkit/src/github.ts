@@ -13,7 +13,14 @@ import { createBareRepository, type BareOptions } from "./bare-repository.ts";
 import { makeCertificate } from "./certificate-authority.ts";
 import { startConnectProxy } from "./connect-proxy.ts";
 import { serveGit } from "./git-server.ts";
-import { answerApi, answerGraphql, type ApiAnswer, type GraphqlQuestion } from "./github-api.ts";
+import {
+  answerApi,
+  answerGraphql,
+  type ApiAnswer,
+  type GithubWorld,
+  type GraphqlQuestion,
+} from "./github-api.ts";
+import { answerPulls, type NewPullRequest, type PullRequest } from "./github-pulls.ts";
 
 /** How an account came to a repository. */
 export type Affiliation = "owner" | "organization_member" | "collaborator";
@@ -35,6 +42,8 @@ export interface Github extends AsyncDisposable {
   directory: string;
   /** Every request so far, as `GET host/path`. */
   requests: string[];
+  /** Those that were made, the oldest first; whoever closes one says so here. */
+  pullRequests: PullRequest[];
   /** Stops packs of more than a few hundred kilobytes in the middle, until called with false. */
   hold(held: boolean): void;
   /** Answers nothing but this status, with a body that nobody should see; undefined ends it. */
@@ -71,6 +80,7 @@ export async function startGithub({
 
   const tokens = new Set([token]);
   const requests: string[] = [];
+  const pullRequests: PullRequest[] = [];
   let gate: PromiseWithResolvers<void> | undefined;
   let failure: number | undefined;
 
@@ -85,7 +95,7 @@ export async function startGithub({
     const path = apiPath(host, url.pathname);
     if (path === undefined) return answerGit(request, response, url);
     const apiUrl = url.origin + url.pathname.slice(0, -path.length);
-    const world = { account, repositories, apiUrl };
+    const world = { account, repositories, apiUrl, directory, pullRequests };
     const isKnown = tokens.has(tokenOf(request) ?? "");
     const unknown: ApiAnswer = { status: 401, body: { message: "Bad credentials" } };
     if (!isKnown) return send(response, unknown);
@@ -93,8 +103,20 @@ export async function startGithub({
       response,
       path === "/graphql"
         ? answerGraphql(world, JSON.parse(await text(request)) as GraphqlQuestion)
-        : answerApi(world, path, url.searchParams),
+        : await answerRest(world, request, path, url.searchParams),
     );
+  }
+
+  async function answerRest(
+    world: GithubWorld,
+    request: IncomingMessage,
+    path: string,
+    parameters: URLSearchParams,
+  ): Promise<ApiAnswer> {
+    const given =
+      request.method === "POST" ? (JSON.parse(await text(request)) as NewPullRequest) : undefined;
+    const about = answerPulls(world, path, parameters, given);
+    return about ?? answerApi(world, path, parameters);
   }
 
   function answerGit(request: IncomingMessage, response: ServerResponse, url: URL): void {
@@ -102,7 +124,8 @@ export async function startGithub({
     const repository = repositories.find((each) => each.name === name);
     const isKnown = tokens.has(tokenOf(request) ?? "");
     // As GitHub does: who is not let in is asked who they are, also for what is not there.
-    if (!isKnown && (!repository || repository.private)) {
+    const isPush = /git-receive-pack/.test(url.pathname + url.search);
+    if (!isKnown && (!repository || repository.private || isPush)) {
       const headers = { "www-authenticate": 'Basic realm="GitHub"' };
       response.writeHead(401, headers).end("Repository not found.");
     } else if (!repository) {
@@ -110,7 +133,8 @@ export async function startGithub({
     } else {
       const query = url.search.slice(1);
       const held = gate && { gate: gate.promise };
-      serveGit(request, response, { directory, path: url.pathname, query, ...held });
+      const user = isKnown ? { user: account } : {};
+      serveGit(request, response, { directory, path: url.pathname, query, ...user, ...held });
     }
   }
 
@@ -136,6 +160,7 @@ export async function startGithub({
     authorityFile,
     directory,
     requests,
+    pullRequests,
     tokens,
     hold(held) {
       gate?.resolve();

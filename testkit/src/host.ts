@@ -6,10 +6,14 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import type { AgentKind } from "@hawser/contract";
 import { policyText } from "@hawser/daemon/policy/policy.ts";
-import type { Caller } from "./caller.ts";
+import { endAgents } from "./agent-pids.ts";
+import type { Calls } from "./caller.ts";
 import { createRepository } from "./git-repository.ts";
+import { giveAgents } from "./give-agents.ts";
 import { stopProcess } from "./stop-process.ts";
+import { nodeEnvironment } from "./node-environment.ts";
 
 export interface TestHost extends AsyncDisposable {
   instanceId: string;
@@ -33,15 +37,20 @@ export interface HostOptions {
   environment?: Record<string, string>;
   /** The text of its policy file; none unless given. */
   policy?: string;
+  /** Gives the host its agents, set up to ask this model; without it there are none. */
+  modelUrl?: string;
+  /** Which agents; opencode unless told. */
+  agents?: readonly AgentKind[];
 }
 
 /** Registers an instance, pairs a daemon with it and starts it; online when this returns. */
 export async function startHost(
-  caller: Caller,
+  caller: Calls,
   baseUrl: string,
   directory: string,
-  { name = "host", program = hawserd, environment = {}, policy }: HostOptions = {},
+  options: HostOptions = {},
 ): Promise<TestHost> {
+  const { name = "host", program = hawserd, environment = {}, policy, modelUrl } = options;
   const { instance, pairingToken } = await caller.create_instance({ name });
   const stateDirectory = join(directory, "state");
   const root = join(directory, "projects");
@@ -61,10 +70,21 @@ export async function startHost(
   // A home of its own: the logins and settings of whoever runs the tests are not the host's.
   const home = join(directory, "home");
   mkdirSync(home, { recursive: true });
+  if (modelUrl) {
+    await giveAgents({ kinds: options.agents ?? ["opencode"], stateDirectory, home, modelUrl });
+  }
   const own = { HOME: home, TMPDIR: tmpdir(), ...environment };
   const daemon = runDaemon(stateDirectory, own, program);
   const about = { instanceId: instance.instanceId, root, repository, stateDirectory };
-  const host = { ...about, environment: own, ...daemon };
+  const host = {
+    ...about,
+    environment: own,
+    ...daemon,
+    async [Symbol.asyncDispose]() {
+      await daemon[Symbol.asyncDispose]();
+      endAgents(own.HOME);
+    },
+  };
   await untilStatus(caller, host.instanceId, "online");
   return host;
 }
@@ -88,7 +108,7 @@ export function runDaemon(
     ["--pdeathsig=TERM", "--", process.execPath, program, "serve", "--state", stateDirectory],
     {
       stdio: ["ignore", "ignore", "pipe", "ipc"],
-      env: { PATH: process.env["PATH"], ...environment },
+      env: { ...nodeEnvironment(), ...environment },
     },
   );
   const log: Record<string, unknown>[] = [];
@@ -105,7 +125,7 @@ export function runDaemon(
 
 /** Waits until an instance has a status, and says how long that took. */
 export async function untilStatus(
-  caller: Caller,
+  caller: Calls,
   instanceId: string,
   status: string,
   patienceMs = 20_000,

@@ -14,7 +14,9 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import type { DaemonManifest } from "@hawser/host-protocol";
+import { endAgents } from "./agent-pids.ts";
 import type { Caller } from "./caller.ts";
+import { giveAgents } from "./give-agents.ts";
 import { untilStatus } from "./host.ts";
 import type { Releases } from "./release.ts";
 import { stopProcess } from "./stop-process.ts";
@@ -50,6 +52,8 @@ export interface InstallOptions {
   otherNode?: boolean;
   /** Where the daemon's stderr goes, if not into `log`. */
   output?: number;
+  /** Gives the host a home with the real opencode in it, set up to ask this model. */
+  modelUrl?: string;
 }
 
 export async function installHost(options: InstallOptions): Promise<InstalledHost> {
@@ -63,13 +67,16 @@ export async function installHost(options: InstallOptions): Promise<InstalledHos
   const run = promisify(execFile);
   await run(node, [program(), "pair", "--server", baseUrl, "--token", pairingToken, ...state]);
 
+  const home = `${stateDirectory}-home`;
+  const { modelUrl } = options;
+  if (modelUrl) await giveAgents({ kinds: ["opencode"], stateDirectory, home, modelUrl });
   const log: Record<string, unknown>[] = [];
   const start = () => {
     const args = [program(), "run", "--takeover", String(takeover), ...state];
     const currentNode = join(stateDirectory, "daemon/current/node");
     const child = spawn("setpriv", ["--pdeathsig=TERM", "--", currentNode, ...args], {
       stdio: ["ignore", "ignore", options.output ?? "pipe"],
-      env: { PATH: process.env["PATH"] },
+      env: { PATH: process.env["PATH"], ...(options.modelUrl && { HOME: home }) },
     });
     if (child.stderr) {
       createInterface({ input: child.stderr }).on("line", (line) => {
@@ -111,6 +118,7 @@ export async function installHost(options: InstallOptions): Promise<InstalledHos
     async [Symbol.asyncDispose]() {
       await stopProcess(host.supervisor, "SIGTERM", 20_000);
       await until("its processes have ended", async () => (await pids()).length === 0, 20_000);
+      endAgents(home);
     },
   };
   start();

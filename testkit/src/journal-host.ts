@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import type { Caller } from "./caller.ts";
 import { openOrders, type Orders } from "./orders.ts";
 import { stopProcess } from "./stop-process.ts";
+import { nodeEnvironment } from "./node-environment.ts";
 
 type Update = { sessionUpdate: string } & Record<string, unknown>;
 
@@ -54,7 +55,7 @@ export async function startJournalHost(
 
   async function launch(pairing: string[] = []): Promise<[ChildProcess, Orders]> {
     const started = fork(program, [state, ...pairing], {
-      env: { PATH: process.env["PATH"] },
+      env: nodeEnvironment(),
       stdio: ["ignore", "ignore", "pipe", "ipc"],
     });
     createInterface({ input: started.stderr! }).on("line", (line) => {

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Caller } from "./caller.ts";
 import { stopProcess } from "./stop-process.ts";
+import { nodeEnvironment } from "./node-environment.ts";
 
 export interface LightOrder {
   start: { serverUrl: string; tokens: string[] };
@@ -34,7 +35,7 @@ export async function startLightHosts(
   count: number,
 ): Promise<LightHosts> {
   const directory = mkdtempSync(join(tmpdir(), "hawser-light-hosts-"));
-  const child = fork(program, [directory], { env: { PATH: process.env["PATH"] } });
+  const child = fork(program, [directory], { env: nodeEnvironment() });
   const waiting = new Map<
     number,
     { resolve: (result: never) => void; reject: (error: Error) => void }

@@ -127,9 +127,13 @@ exec /usr/bin/ssh -F ${settings} "$@"
 }
 
 function servesOnly(directory: string): string {
-  return `path=$(printf %s "$SSH_ORIGINAL_COMMAND" | sed -n "s|^git-upload-pack '/*\\([A-Za-z0-9._/-]*\\)'$|\\1|p")
+  return `path=$(printf %s "$SSH_ORIGINAL_COMMAND" | sed -n "s|^git-[a-z]*-pack '/*\\([A-Za-z0-9._/-]*\\)'$|\\1|p")
 case $path in '' | *..*) echo 'Only repositories are served here.' >&2 && exit 1 ;; esac
-exec git upload-pack --strict "${directory}/$path"
+case $SSH_ORIGINAL_COMMAND in
+  git-upload-pack*) exec git upload-pack --strict "${directory}/$path" ;;
+  git-receive-pack*) exec git receive-pack "${directory}/$path" ;;
+esac
+exit 1
 `;
 }
 

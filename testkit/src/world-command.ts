@@ -2,6 +2,7 @@
 // line that another program can read; without, it says how to try it. `npm run dev` is the same
 // world on fixed ports, restarted when a source file changes.
 import { parseArgs } from "node:util";
+import { hasAgentProgram } from "./agent-programs.ts";
 import { startWorld, type World } from "./world.ts";
 
 const { values } = parseArgs({
@@ -14,17 +15,21 @@ const { values } = parseArgs({
   },
 });
 
+const agents = Number(values.hosts) > 0 && hasAgentProgram("opencode");
 const stopped = new Promise((resolve) => {
   process.once("SIGTERM", resolve);
   process.once("SIGINT", resolve);
 });
 
 if (!values.json)
-  process.stderr.write("Starting PostgreSQL, NATS, the control plane and a host …\n");
+  process.stderr.write(
+    `Starting PostgreSQL, NATS, the control plane and a host${agents ? " with the real opencode" : ""} …\n`,
+  );
 {
   await using world = await startWorld({
     nodes: Number(values.nodes),
     hosts: Number(values.hosts),
+    agents,
     nats: values.nats === "3" ? 3 : 1,
     releases: true,
     ...(values.dev && { port: 8080, reload: true }),
@@ -34,7 +39,7 @@ if (!values.json)
   if (!values.json) process.stderr.write("Stopping; everything it made is removed.\n");
 }
 
-function describe({ baseUrl, organizations, nodes, hosts, nats, database }: World) {
+function describe({ baseUrl, organizations, nodes, hosts, nats, database, model }: World) {
   return {
     baseUrl,
     organizations: organizations.map(({ organizationId, keys }) => ({ organizationId, keys })),
@@ -51,10 +56,11 @@ function describe({ baseUrl, organizations, nodes, hosts, nats, database }: Worl
       nats: nats?.servers.map(({ pid }) => pid) ?? [],
       hosts: hosts.map(({ pid }) => pid),
     },
+    modelUrl: model?.url ?? null,
   };
 }
 
-function introduce({ baseUrl, organizations, hosts }: World): string {
+function introduce({ baseUrl, organizations, hosts, model }: World): string {
   const { owner } = organizations[0].keys;
   return `
 Hawser is running at ${baseUrl}. Try it:
@@ -68,7 +74,7 @@ Hawser is running at ${baseUrl}. Try it:
   curl -s ${baseUrl}/api/rest/actions/list_instances -H "Authorization: Bearer $HAWSER_KEY" \\
     -H 'Content-Type: application/json' -d '{}'
 
-  # register another; its installCommand makes the machine it is run on that host, for a user other
+${model ? agentsText(model.url) : ""}  # register another; its installCommand makes the machine it is run on that host, for a user other
   # than root, and ~/.hawser/bin/hawserd uninstall undoes it
   curl -s ${baseUrl}/api/rest/actions/create_instance -H "Authorization: Bearer $HAWSER_KEY" \\
     -H 'Content-Type: application/json' -d '{"name":"build box"}'
@@ -76,5 +82,14 @@ Hawser is running at ${baseUrl}. Try it:
   # the same actions as MCP tools: ${baseUrl}/api/mcp, with the same key
 
 Ctrl-C stops it and removes everything it made.
+`;
+}
+
+/** Nobody pays for this model, and it needs no account: it says what a prompt tells it to say. */
+function agentsText(modelUrl: string): string {
+  return `  # the host has the real opencode; its model is a scripted one, at ${modelUrl}: it answers any
+  # prompt with a line of words, and plays the steps of one that ends with a script, such as
+  #   fix it @@[{"calls":[{"tool":"bash","input":{"command":"ls"}}]},{"text":"Done."}]
+
 `;
 }

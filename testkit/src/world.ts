@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Permission } from "@hawser/contract";
+import type { AgentKind, Permission } from "@hawser/contract";
 import {
   keepFabricKeys,
   makeFabricKeys,
@@ -25,11 +25,14 @@ import {
 } from "./organization.ts";
 import { startPostgres } from "./postgres.ts";
 import { openReleases, type Releases } from "./release.ts";
+import { startScriptedModel, type ScriptedModel } from "./scripted-model/scripted-model.ts";
 
 export interface WorldOptions {
   nodes?: number;
   /** Paired hosts, each a daemon process; the fabric they need comes with them. */
   hosts?: number;
+  /** Hosts have these real agents, opencode alone if it is just true, set up to ask a scripted model. */
+  agents?: boolean | readonly AgentKind[];
   /** How many nats-servers; none unless there are hosts. */
   nats?: 1 | 3;
   /** Fixed ports for the demo: the node's here, PostgreSQL's one above it. */
@@ -48,6 +51,8 @@ export interface World extends AsyncDisposable {
   hosts: TestHost[];
   nats: (Nats & { keys: FabricKeys }) | undefined;
   releases: Releases | undefined;
+  /** What the hosts' agents ask; none without `agents`. */
+  model: ScriptedModel | undefined;
   organizations: [TestOrganization, TestOrganization];
   database: TestDatabase;
   masterKeyFile: string;
@@ -92,6 +97,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     : {};
   const releases = options.releases ? parts.use(await openReleases()) : undefined;
   const published: Record<string, string> = releases ? { HAWSER_RELEASES: releases.directory } : {};
+  const model = options.agents ? parts.use(await startScriptedModel()) : undefined;
   const nodes: ControlPlaneNode[] = [];
   const addNode = async (own: Record<string, string> = {}) => {
     const node = await startControlPlaneNode({
@@ -119,7 +125,9 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     const place = join(directory, `host-${hosts.length + 1}`);
     const name = `host ${hosts.length + 1}`;
     const released = releases && { program: releases.daemon() };
-    const host = parts.use(await startHost(caller, baseUrl, place, { name, ...released, ...own }));
+    const kinds = Array.isArray(options.agents) && { agents: options.agents };
+    const set = { name, ...released, ...(model && { modelUrl: model.url }), ...kinds, ...own };
+    const host = parts.use(await startHost(caller, baseUrl, place, set));
     hosts.push(host);
     return host;
   };
@@ -136,6 +144,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     hosts,
     nats,
     releases,
+    model,
     addHost,
     callerFor: (key, node = 0) => createCaller(nodes[node]!.baseUrl, key),
     makeKey: (organization, permissions, keyOptions) =>

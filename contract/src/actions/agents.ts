@@ -102,7 +102,7 @@ export const agentActions = {
     reach: "host",
     input: kindOnInstance,
     result: RestartOutcome,
-    refusals: ["not_found", ...hostRefusals],
+    refusals: ["not_found", "agent_not_ready", ...hostRefusals],
     closedToAgents: true,
   }),
 

@@ -4,8 +4,12 @@ import { z } from "zod";
 import { action } from "../action.ts";
 import { objectTo } from "../exactly-one.ts";
 import { InstanceId, RequestId, SessionId } from "../ids.ts";
-import { limit } from "../pages.ts";
+import { Cursor, NextCursor, limit } from "../pages.ts";
 import { AnswerOutcome, PermissionAnswer, RequestRecord } from "../records/request.ts";
+
+const Scope = z
+  .enum(["pending", "resolved", "all"])
+  .meta({ description: "Those still open, those settled, or both.", default: "pending" });
 
 export const requestActions = {
   list_pending_requests: action({
@@ -16,10 +20,7 @@ export const requestActions = {
     input: z.strictObject({
       sessionId: SessionId.optional(),
       instanceId: InstanceId.optional(),
-      scope: z
-        .enum(["pending", "resolved", "all"])
-        .meta({ description: "Those still open, those settled, or both.", default: "pending" })
-        .optional(),
+      scope: Scope.optional(),
       limit: limit({ max: 200, default: 50 }),
     }),
     result: z.strictObject({ requests: z.array(RequestRecord) }),
@@ -65,5 +66,21 @@ export const requestActions = {
     result: AnswerOutcome,
     refusals: ["not_found", "wrong_request_type", "host_refused"],
     closedToAgents: true,
+  }),
+
+  search_requests: action({
+    summary: "Page through what agents have asked for, the newest first, by session or host.",
+    permission: "sessions:view",
+    effect: "reads",
+    reach: "records",
+    input: z.strictObject({
+      sessionId: SessionId.optional(),
+      instanceId: InstanceId.optional(),
+      scope: Scope.optional(),
+      cursor: Cursor.optional(),
+      limit: limit({ max: 200, default: 50 }),
+    }),
+    result: z.strictObject({ requests: z.array(RequestRecord), nextCursor: NextCursor }),
+    refusals: ["not_found"],
   }),
 };

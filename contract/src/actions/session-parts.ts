@@ -41,7 +41,7 @@ const AttachmentUrl = z
 export const Attachment = z
   .strictObject({
     mime: z.string().meta({ description: "The media type." }),
-    fileId: z.string().meta({ description: "An uploaded file." }).optional(),
+    fileId: z.string().meta({ description: "A file uploaded to POST /api/files." }).optional(),
     url: AttachmentUrl.optional(),
     filename: z.string().meta({ description: "The name to show." }).optional(),
   })

@@ -1,4 +1,4 @@
-// Sessions: seeing, starting, prompting and steering them, taking their work out, and ending them.
+// Sessions: seeing, starting and steering them, taking their work out, and ending them.
 import { z } from "zod";
 import { action } from "../action.ts";
 import { hostRefusals } from "../errors.ts";
@@ -14,22 +14,10 @@ import {
   SessionStatus,
   SessionSummary,
 } from "../records/session.ts";
-import { AbsolutePath, neverLogged, text } from "../text.ts";
-import { AgentMode, Attachment, Clone, CommandName, Options } from "./session-parts.ts";
+import { AbsolutePath, text } from "../text.ts";
+import { Clone, Options } from "./session-parts.ts";
 
 const ofSession = z.strictObject({ sessionId: SessionId });
-
-/** Work the host has taken; what comes of it shows in the session's view. */
-const AcceptedTurn = z
-  .strictObject({
-    sessionId: SessionId,
-    turnId: z.string(),
-    messageId: z
-      .string()
-      .meta({ description: "The prompt's message, as revert_session takes it." }),
-    queued: z.boolean().meta({ description: "True when it waits for an earlier turn." }),
-  })
-  .meta({ id: "AcceptedTurn", description: "A turn the host has taken." });
 
 export const sessionActions = {
   list_sessions: action({
@@ -64,8 +52,12 @@ export const sessionActions = {
     effect: "reads",
     reach: "host",
     input: ofSession,
-    result: z.strictObject({ files: z.array(FileChange), ...freshness }),
-    refusals: ["not_found"],
+    result: z.strictObject({
+      files: z.array(FileChange),
+      truncated: z.boolean().meta({ description: "True when there are more than are listed." }),
+      ...freshness,
+    }),
+    refusals: ["not_found", "not_a_repository"],
   }),
 
   start_session: action({
@@ -138,48 +130,6 @@ export const sessionActions = {
     }),
     refusals: ["nothing_deleted"],
     closedToAgents: true,
-  }),
-
-  send_prompt: action({
-    summary: "Give a session a prompt.",
-    details:
-      "Answers once the host has taken it; the agent's work streams into the session's view. While a turn runs, prompts wait in order. A given model and options also hold for later prompts, a given `agent` does not.",
-    permission: "sessions:edit",
-    effect: "changes",
-    reach: "host",
-    input: z.strictObject({
-      sessionId: SessionId,
-      text: text({ min: 1 }),
-      model: z.strictObject({ providerID: z.string(), modelID: z.string() }).optional(),
-      options: Options.optional(),
-      agent: AgentMode.optional(),
-      attachments: z.array(Attachment).optional(),
-    }),
-    result: AcceptedTurn,
-    refusals: [
-      "not_found",
-      "session_ended",
-      "queue_full",
-      "journal_full",
-      "agent_not_ready",
-      "project_config_present",
-      ...hostRefusals,
-    ],
-  }),
-
-  abort_session: action({
-    summary: "Stop a session's running turn and drop the prompts waiting behind it.",
-    details: "The session stays usable. With no turn running, nothing happens.",
-    permission: "sessions:edit",
-    effect: "changes",
-    reach: "host",
-    input: ofSession,
-    result: z.strictObject({
-      sessionId: SessionId,
-      aborted: z.boolean().meta({ description: "Whether a turn was running." }),
-      droppedPrompts: z.int().min(0),
-    }),
-    refusals: ["not_found", ...hostRefusals],
   }),
 
   fork_session: action({
@@ -264,87 +214,6 @@ export const sessionActions = {
     }),
     result: z.strictObject({ sessionId: SessionId, messageId: z.string() }),
     refusals: ["not_found", "capability_missing", "turn_running", "session_ended", ...hostRefusals],
-    closedToAgents: true,
-  }),
-
-  summarize_session: action({
-    summary: "Condense a session's history so that it fits the model's context again.",
-    details: "Only opencode sessions can do this.",
-    permission: "sessions:edit",
-    effect: "changes",
-    reach: "host",
-    input: ofSession,
-    result: z.strictObject({
-      sessionId: SessionId,
-      status: z.enum(["summarized", "in_progress"]),
-    }),
-    refusals: [
-      "not_found",
-      "capability_missing",
-      "turn_running",
-      "session_ended",
-      "agent_not_ready",
-      ...hostRefusals,
-    ],
-    closedToAgents: true,
-  }),
-
-  run_shell: action({
-    summary: "Run a shell command in a session's working directory, without the model.",
-    details:
-      "Answers once the host has taken it; the output streams into the session's view. The call is audited, the command's text is kept nowhere. Only for kinds that have the capability shell.",
-    permission: "sessions:edit",
-    effect: "destroys",
-    reach: "host",
-    input: z.strictObject({
-      sessionId: SessionId,
-      command: neverLogged(text({ min: 1 })),
-      agent: AgentMode.optional(),
-    }),
-    result: z.strictObject({
-      sessionId: SessionId,
-      shellId: z.string().meta({ description: "Finds the output in the session's view." }),
-    }),
-    refusals: [
-      "not_found",
-      "capability_missing",
-      "session_ended",
-      "turn_running",
-      "journal_full",
-      "agent_not_ready",
-      "project_config_present",
-      ...hostRefusals,
-    ],
-    closedToAgents: true,
-  }),
-
-  run_command: action({
-    summary: "Run one of the agent's own slash commands in a session.",
-    details:
-      "Answers once the host has taken it; the output streams into the session's view. Only for kinds that have the capability commands.",
-    permission: "sessions:edit",
-    effect: "changes",
-    reach: "host",
-    input: z.strictObject({
-      sessionId: SessionId,
-      command: CommandName,
-      arguments: z
-        .string()
-        .meta({ description: "The rest of the command line, as one text." })
-        .optional(),
-      agent: AgentMode.optional(),
-    }),
-    result: AcceptedTurn,
-    refusals: [
-      "not_found",
-      "capability_missing",
-      "session_ended",
-      "queue_full",
-      "journal_full",
-      "agent_not_ready",
-      "project_config_present",
-      ...hostRefusals,
-    ],
     closedToAgents: true,
   }),
 

@@ -16,7 +16,7 @@ export const AnswerOutcome = z.strictObject({
 });
 export type AnswerOutcome = z.infer<typeof AnswerOutcome>;
 
-const AskedPermission = z.strictObject({
+export const AskedPermission = z.strictObject({
   title: z.string().meta({ description: "What the agent wants to do." }),
   detail: z
     .string()
@@ -26,13 +26,15 @@ const AskedPermission = z.strictObject({
     description: "The exact rules `always` would remember; empty where nothing would be.",
   }),
 });
+export type AskedPermission = z.infer<typeof AskedPermission>;
 
-const AskedQuestion = z.strictObject({
+export const AskedQuestion = z.strictObject({
   question: z.string(),
   options: z.array(z.strictObject({ label: z.string(), description: z.string().nullable() })),
   multiple: z.boolean().meta({ description: "Whether several labels may be chosen." }),
   freeText: z.boolean().meta({ description: "Whether an answer may be other than a label." }),
 });
+export type AskedQuestion = z.infer<typeof AskedQuestion>;
 
 export const RequestRecord = z
   .strictObject({

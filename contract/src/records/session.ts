@@ -88,6 +88,24 @@ export const SessionSummary = z
   .meta({ id: "SessionSummary", description: "A session with what its host says now." });
 export type SessionSummary = z.infer<typeof SessionSummary>;
 
+/** What a session's agent does right now, as its log tells. */
+export const SessionActivity = z.enum(["starting", "idle", "running", "waiting"]).meta({
+  description: "`waiting` for an answer to a request.",
+});
+export type SessionActivity = z.infer<typeof SessionActivity>;
+
+export const SessionEvent = z
+  .strictObject({
+    seq: z.int().min(1).meta({ description: "1, 2, 3 … in each session." }),
+    at: Instant,
+    turnId: z.string().nullable().meta({ description: "The turn it belongs to." }),
+    update: z.record(z.string(), z.unknown()).meta({
+      description: "What happened; `sessionUpdate` names it, in the Agent Client Protocol's words.",
+    }),
+  })
+  .meta({ id: "SessionEvent", description: "An entry of a session's log." });
+export type SessionEvent = z.infer<typeof SessionEvent>;
+
 export const FileChange = z
   .strictObject({
     path: z.string().meta({ description: "Relative to the session's working directory." }),
@@ -96,3 +114,18 @@ export const FileChange = z
   })
   .meta({ id: "FileChange", description: "A file changed by a session." });
 export type FileChange = z.infer<typeof FileChange>;
+
+export const ParkedSession = z
+  .strictObject({
+    sessionId: SessionId,
+    title: z.string().nullable(),
+    branch: z.string().nullable().meta({ description: "Null for a session in a clone." }),
+    parkedAt: Instant,
+    sizeBytes: count.meta({ description: "What it takes on the host's disk." }),
+    expiresAt: Instant.meta({ description: "It may go earlier when the host's limit is reached." }),
+  })
+  .meta({
+    id: "ParkedSession",
+    description: "An ended session whose worktree or clone its host still keeps.",
+  });
+export type ParkedSession = z.infer<typeof ParkedSession>;

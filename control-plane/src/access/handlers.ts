@@ -7,7 +7,6 @@ import {
   parseId,
   roles,
   type accessActions,
-  type Caller as CallerReference,
   type MemberRecord,
   type Permission,
   type Role,
@@ -21,6 +20,7 @@ import type { TenantSql } from "../postgres/statement.ts";
 import { sessionExists } from "../sessions/store.ts";
 import { apiKeyRecord, makeApiKey } from "./api-key.ts";
 import type { Authenticator } from "./authenticate.ts";
+import { callerReference, userReference } from "./caller-reference.ts";
 import * as store from "./store.ts";
 
 export interface AccessServices {
@@ -225,24 +225,6 @@ async function keepAnOwner(sql: TenantSql, leaving: string): Promise<void> {
     "last_owner",
     "This is the organization's only owner. Make someone else an owner first.",
   );
-}
-
-async function userReference(sql: TenantSql, userId: string) {
-  const row = await sql.first(store.selectMember, sql.organizationId, userId);
-  return { userId: formatId("user", userId), name: row?.name ?? row?.email ?? "former member" };
-}
-
-async function callerReference(sql: TenantSql, caller: Caller): Promise<CallerReference> {
-  if (caller.userId) {
-    const { userId, name } = await userReference(sql, caller.userId);
-    return { type: "user", id: userId, name };
-  }
-  const key = await sql.first(store.selectKeyName, sql.organizationId, caller.apiKeyId);
-  return {
-    type: "organization_key",
-    id: formatId("apiKey", caller.apiKeyId),
-    name: key?.name ?? "",
-  };
 }
 
 function memberRecord(row: store.MemberRow): MemberRecord {

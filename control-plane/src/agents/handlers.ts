@@ -15,6 +15,22 @@ export interface AgentServices {
 const installWaitMs = 8_000;
 
 export const agentHandlers: HandlersFor<typeof agentActions, AgentServices, NotYet> = {
+  restart_opencode: {
+    prepare: findHost,
+    ask: (context, { instanceId }, intent) =>
+      askHost(context, instanceId, "restart_agent", { kind: "opencode" }, intent),
+    conclude: (_context, { instanceId }, _intent, answer) =>
+      Promise.resolve(restartOutcome(instanceId, "opencode", answer)),
+  },
+
+  restart_agent_kind: {
+    prepare: findHost,
+    ask: (context, { instanceId, kind }, intent) =>
+      askHost(context, instanceId, "restart_agent", { kind }, intent),
+    conclude: (_context, { instanceId, kind }, _intent, answer) =>
+      Promise.resolve(restartOutcome(instanceId, kind, answer)),
+  },
+
   update_agent: {
     prepare: findHost,
     ask: (context, { instanceId }, intent) =>
@@ -90,6 +106,11 @@ async function askForKind(
   if (kind === "opencode") return undefined;
   const payload = { kind, waitMs: installWaitMs };
   return askHost(context, instanceId, "install_agent", payload, intent);
+}
+
+function restartOutcome(instanceId: string, kind: AgentKind, answer: unknown) {
+  const { detachedSessionIds } = answer as CommandResultOf<"restart_agent">;
+  return { instanceId, kind, detachedSessionIds };
 }
 
 const notApplicable = (instanceId: string, message: string) =>

@@ -1,9 +1,60 @@
-// Agent kinds as list_agent_kinds shows them, made from what a host tells of its agents.
-import { AgentKind, type AgentKindRecord } from "@hawser/contract";
+// Agent kinds as list_agent_kinds shows them: the host is asked, and what it tells is kept for when it
+// is away.
+import { AgentKind, Refusal, notFound, parseId, type AgentKindRecord } from "@hawser/contract";
 import type { HostFacts } from "@hawser/host-protocol";
+import { actorOf } from "../dispatch/caller.ts";
+import type { ReadContext } from "../dispatch/handler.ts";
+import { hostOffline, type HostAsker } from "../fabric/host-asker.ts";
+import { selectInstance } from "../instances/store.ts";
+import { keepKinds, selectKinds } from "./store.ts";
+
+interface Listing {
+  agentKinds: AgentKindRecord[];
+  live: boolean;
+  takenAt: string | null;
+}
+
+export async function listAgentKinds(
+  { sql, hosts, caller }: ReadContext & { hosts: HostAsker },
+  instanceId: string,
+): Promise<Listing> {
+  const id = parseId("instance", instanceId);
+  const row = id && (await sql.first(selectInstance, sql.organizationId, id));
+  if (!row) throw notFound("instance");
+  const looking = { actor: actorOf(caller), isOnline: row.status === "online" };
+  let agentKinds: AgentKindRecord[];
+  try {
+    if (!looking.isOnline) throw hostOffline();
+    agentKinds = await lookAtKinds(hosts, instanceId, looking);
+  } catch (error) {
+    // Whatever keeps the host from answering, what it last told is better than nothing.
+    if (!(error instanceof Refusal)) throw error;
+    const kept = await sql.first(selectKinds, sql.organizationId, id);
+    if (kept) return { agentKinds: kept.agent_kinds, live: false, takenAt: kept.taken_at };
+    return { agentKinds: kindsFromFacts(row.agents), live: false, takenAt: row.last_seen_at };
+  }
+  const text = JSON.stringify(agentKinds);
+  const kept = await sql.first(keepKinds, sql.organizationId, id, text);
+  if (!kept) throw notFound("instance");
+  return { agentKinds, live: true, takenAt: kept.taken_at };
+}
+
+/** A daemon that cannot run agents yet only knows which are there. */
+async function lookAtKinds(
+  hosts: HostAsker,
+  instanceId: string,
+  looking: Parameters<HostAsker["look"]>[3],
+): Promise<AgentKindRecord[]> {
+  try {
+    return (await hosts.look(instanceId, "list_agent_kinds", {}, looking)).agentKinds;
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== "daemon_outdated") throw error;
+    return kindsFromFacts((await hosts.look(instanceId, "list_agents", {}, looking)).agents);
+  }
+}
 
 /** One entry for each kind, also for those the host did not speak of. */
-export function agentKindRecords(agents: HostFacts["agents"]): AgentKindRecord[] {
+function kindsFromFacts(agents: HostFacts["agents"]): AgentKindRecord[] {
   return AgentKind.options.map((kind) => {
     const found = agents.find((agent) => agent.kind === kind);
     return {
@@ -11,8 +62,7 @@ export function agentKindRecords(agents: HostFacts["agents"]): AgentKindRecord[]
       installed: found?.installed ?? false,
       version: found?.version ?? null,
       problems: found ? (found.problems ?? []) : [neverTold],
-      // No daemon can run an agent yet, so none could work for anybody.
-      authenticated: false,
+      authenticated: found?.ready ?? false,
       capabilities: [],
       options: [],
     };

@@ -23,7 +23,23 @@ export interface Blob {
   chunks: () => AsyncGenerator<Buffer, void>;
 }
 
+/** Bytes whose name is known only at their end. */
+export interface Unnamed {
+  /** Of a blob that nobody sees, until whoever took it makes it whole. */
+  blobId: string;
+  sha256: string;
+  size: number;
+  abandon: (sql: TenantSql) => Promise<void>;
+}
+
 export interface Blobs {
+  /** At most this many bytes; with one more it throws what `tooLarge` gives. */
+  takeUnnamed(coming: {
+    organizationId: string;
+    most: number;
+    body: () => AsyncIterable<Uint8Array>;
+    tooLarge: () => Refusal;
+  }): Promise<Unnamed>;
   /** Whether it was taken in; else it was there already. */
   put(upload: Upload): Promise<{ created: boolean }>;
   read(organizationId: string, sha256: string): Promise<Blob>;
@@ -39,7 +55,7 @@ export function openBlobs(database: Database): Blobs {
     async put(upload) {
       const { organizationId, size } = upload;
       const sql = database.tenant(organizationId);
-      if (await sql.first(store.selectBlob, organizationId, hashOf(upload))) {
+      if (await sql.first(store.keepForEver, organizationId, hashOf(upload))) {
         return { created: false };
       }
       const blobId = await begin(database, upload);
@@ -59,7 +75,29 @@ export function openBlobs(database: Database): Blobs {
         return await finish(sql, blobId, upload);
       } catch (error) {
         // What a dead node, or a database that does not answer, leaves behind is removed later.
-        await abandon(sql, blobId, size - received).catch(() => {});
+        await abandonBlob(sql, blobId, size - received).catch(() => {});
+        throw error;
+      }
+    },
+    async takeUnnamed({ organizationId, most, body, tooLarge }) {
+      const sql = database.tenant(organizationId);
+      const blobId = await begin(database, { organizationId, sha256: noName, size: most });
+      let size = 0;
+      try {
+        const write = chunkWriter(sql, turns, blobId);
+        const hash = createHash("sha256");
+        for await (const piece of body()) {
+          size += piece.byteLength;
+          if (size > most) throw tooLarge();
+          hash.update(piece);
+          await write.add(piece);
+        }
+        await write.end();
+        if (size < most) await sql.rows(store.giveQuotaBack, organizationId, most - size);
+        const abandon = (within: TenantSql) => abandonBlob(within, blobId, 0);
+        return { blobId, sha256: hash.digest("hex"), size, abandon };
+      } catch (error) {
+        await abandonBlob(sql, blobId, Math.max(0, most - size)).catch(() => {});
         throw error;
       }
     },
@@ -72,17 +110,23 @@ export function openBlobs(database: Database): Blobs {
   };
 }
 
+/** Until the last byte has come. */
+const noName = "00".repeat(32);
+
 const hashOf = ({ sha256 }: { sha256: string }) => Buffer.from(sha256, "hex");
 
 /** Bytes count before they come, so that uploads at the same time cannot exceed the quota together. */
-function begin(database: Database, upload: Upload): Promise<string> {
+function begin(
+  database: Database,
+  upload: Pick<Upload, "organizationId" | "sha256" | "size">,
+): Promise<string> {
   const { organizationId, size } = upload;
   return database.tenantTransaction(organizationId, async (tx) => {
     if (!(await tx.first(store.takeQuota, organizationId, size))) {
       const { seconds } = (await tx.first(store.secondsToMidnight))!;
       throw new Refusal(
         "quota_exceeded",
-        "Your organization's hosts have sent as many bytes as they may today (UTC). Send it tomorrow, or ask the operator for more.",
+        "Your organization and its hosts have sent as many bytes as they may today (UTC). Send it tomorrow, or ask the operator for more.",
         { retryAfterMs: seconds * 1000 },
       );
     }
@@ -95,7 +139,7 @@ const uniqueViolation = "23505";
 async function finish(
   sql: TenantSql,
   blobId: string,
-  { organizationId, publicKey }: Upload,
+  { organizationId, publicKey, sha256 }: Upload,
 ): Promise<{ created: boolean }> {
   try {
     if (await sql.first(store.finishBlob, organizationId, blobId, publicKey)) {
@@ -104,13 +148,14 @@ async function finish(
   } catch (error) {
     if ((error as { code?: string }).code !== uniqueViolation) throw error;
     // Another upload of the same bytes was whole first.
-    await abandon(sql, blobId, 0);
+    await abandonBlob(sql, blobId, 0);
+    await sql.rows(store.keepForEver, organizationId, hashOf({ sha256 }));
     return { created: false };
   }
   throw new Refusal("forbidden", "This host is not paired any more, so its blob is not kept.");
 }
 
-async function abandon(sql: TenantSql, blobId: string, unused: number): Promise<void> {
+async function abandonBlob(sql: TenantSql, blobId: string, unused: number): Promise<void> {
   const { organizationId } = sql;
   await sql.rows(store.deleteBlob, organizationId, blobId);
   if (unused > 0) await sql.rows(store.giveQuotaBack, organizationId, unused);

@@ -12,6 +12,13 @@ export const selectBlob = statement<BlobRow>(
     WHERE organization_id = $1 AND sha256 = $2 AND stored_at IS NOT NULL`,
 );
 
+/** Finds a blob that a host sends again; a caller's file with the same bytes no longer takes it along. */
+export const keepForEver = statement<BlobRow>(
+  `UPDATE blobs SET kept_until = NULL
+    WHERE organization_id = $1 AND sha256 = $2 AND stored_at IS NOT NULL
+   RETURNING blob_id, size`,
+);
+
 /** In one statement, so that uploads at the same time cannot exceed the quota together. No row: it is used up. */
 export const takeQuota = statement<{ bytes: number }>(
   `INSERT INTO blob_quotas AS used (organization_id, day, bytes)

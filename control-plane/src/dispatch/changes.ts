@@ -125,10 +125,20 @@ export async function changeOnHost(
       // `unavailable` is no outcome: kept, it would be what every retry gets.
       if (error instanceof Refusal && error.code !== "unavailable") return { refusal: error };
       // Nobody knows whether the host acted. A retry asks again under the same command id.
+      const isUnknown = deadline.aborted || error instanceof OutcomeUnknown;
+      // A call that another node has taken over is that node's to tell of.
+      if (isUnknown && !overtaken.signal.aborted) await tellUnknown();
       await idempotent?.giveUp(database, claim);
-      if (deadline.aborted || error instanceof OutcomeUnknown) throw inProgress();
+      if (isUnknown) throw inProgress();
       throw error;
     }
+  }
+
+  async function tellUnknown(): Promise<void> {
+    if (!handler.unknown) return;
+    await database.tenantTransaction(caller.organizationId, async (sql) =>
+      handler.unknown!(contextOf(change, sql, claim, services), input, intent),
+    );
   }
 
   /** The second transaction; nothing when another node has overtaken this one. */
@@ -192,7 +202,8 @@ async function settle(action: Action, work: () => Promise<unknown>): Promise<Out
   try {
     return { result: await asPromised(action, work) };
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    // What is not built may be tomorrow: no retry should get today's answer then.
+    if (!(error instanceof Refusal) || error.code === "not_implemented") throw error;
     return { refusal: { code: error.code, message: error.message, details: error.details } };
   }
 }

@@ -5,7 +5,7 @@
 // The first check that fails answers, so nothing is told before the key and the right are proven.
 // Knows actions only as data; what they are about is the registry's and the handlers' business.
 import { randomUUID } from "node:crypto";
-import { Refusal, formatId, type Action, type Actions } from "@hawser/contract";
+import { Refusal, formatId, type Action, type Actions, type Permission } from "@hawser/contract";
 import { redactorFor, type Redact } from "../audit/redact.ts";
 import type { ReadCounts } from "../audit/read-counts.ts";
 import { insertEntry } from "../audit/store.ts";
@@ -47,9 +47,15 @@ export interface Dispatcher {
   /** The built actions this key may call. Counts as a call of the key's. */
   list(authorization: string | undefined): Promise<Listing>;
   /** The caller behind a key, for a door that is no action. Counts as a call of the key's. */
-  admit(authorization: string | undefined): Promise<{ caller: Caller } | { refusal: Refusal }>;
+  admit(
+    authorization: string | undefined,
+    permission?: Permission,
+  ): Promise<{ caller: Caller } | { refusal: Refusal }>;
   /** What is wrong with a key, for a door that must say so before it reads a message. Counts as nothing. */
-  refusalOfKey(authorization: string | undefined): Promise<Refusal | undefined>;
+  refusalOfKey(
+    authorization: string | undefined,
+    permission?: Permission,
+  ): Promise<Refusal | undefined>;
 }
 
 export interface DispatcherParts {
@@ -118,18 +124,20 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
         return { refusal: asRefusal(error, {}), rate };
       }
     },
-    async admit(authorization) {
+    async admit(authorization, permission) {
       try {
         const caller = await authenticate(authorization);
         limit(buckets.take(caller.apiKeyId));
+        if (permission) refuseWithout(caller, permission);
         return { caller };
       } catch (error) {
         return { refusal: asRefusal(error, {}) };
       }
     },
-    async refusalOfKey(authorization) {
+    async refusalOfKey(authorization, permission) {
       try {
-        await authenticate(authorization);
+        const caller = await authenticate(authorization);
+        if (permission) refuseWithout(caller, permission);
         return undefined;
       } catch (error) {
         return asRefusal(error, {});
@@ -292,6 +300,10 @@ function refusalOfRight(caller: Caller, action: Action): Refusal | undefined {
     return new Refusal("forbidden", "This action is closed to keys that agents hold.");
   }
   return undefined;
+}
+
+function refuseWithout(caller: Caller, permission: Permission): void {
+  if (!caller.permissions.has(permission)) throw missingPermission(permission);
 }
 
 function missingPermission(permission: string): Refusal {

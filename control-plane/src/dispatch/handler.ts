@@ -58,6 +58,8 @@ export interface HostHandler<A extends Action, Services, Intent = unknown, Answe
   ): Promise<ResultOf<A>>;
   /** Takes the intended state back after the host refused. */
   undo?(context: ChangeContext & Services, input: InputOf<A>, intent: Intent): Promise<void>;
+  /** Says on record that nobody knows whether the host acted. A retry may still conclude or undo it. */
+  unknown?(context: ChangeContext & Services, input: InputOf<A>, intent: Intent): Promise<void>;
 }
 
 export type Handler<A extends Action, Services> =

@@ -2,19 +2,22 @@
 // something is told to look again (`resync`), never left to guess.
 import { organizationChangedSubject } from "@hawser/host-protocol";
 
+export type ChangedRecord = "instance" | "session" | "request";
+
 /** `changed`: look at this record again. `resync`: look at everything again. */
-export type FeedEvent = { type: "changed"; record: "instance"; id: string } | { type: "resync" };
+export type FeedEvent = { type: "changed"; record: ChangedRecord; id: string } | { type: "resync" };
 
 export interface OrganizationFeed {
   /** Follows one organization until the returned function is called. */
   follow(organizationId: string, viewer: (event: FeedEvent) => void): () => void;
-  /** Tells the viewers of every node. */
-  instanceChanged(organizationId: string, instanceId: string): void;
+  /** Tells the viewers of every node. The id is the one that callers see. */
+  changed(organizationId: string, record: ChangedRecord, id: string): void;
   /** Tells this node's viewers that something may have been missed. */
   resync(): void;
 }
 
-interface Notices {
+/** How nodes tell each other what may be lost. */
+export interface Notices {
   publish(subject: string, data: string): void;
   subscribe(
     subject: string,
@@ -53,8 +56,8 @@ export function openOrganizationFeed(notices: Notices): OrganizationFeed {
         unsubscribe();
       };
     },
-    instanceChanged(organizationId, instanceId) {
-      const event: FeedEvent = { type: "changed", record: "instance", id: instanceId };
+    changed(organizationId, record, id) {
+      const event: FeedEvent = { type: "changed", record, id };
       notices.publish(organizationChangedSubject(organizationId), JSON.stringify(event));
     },
     resync() {

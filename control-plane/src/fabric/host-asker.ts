@@ -108,21 +108,26 @@ function readReply(command: HostCommand, commandId: string, data: Uint8Array): u
   if (reply.commandId !== commandId)
     throw new Error("A host answered another command than it was asked.");
   if ("refusal" in reply.outcome) {
-    const { code, message } = reply.outcome.refusal;
+    const { code, message, field } = reply.outcome.refusal;
     const { refusals = [] }: CommandKind = hostCommands[command];
     // Every action that asks a host lists the last two; the host's own words say the rest.
     const passed = [...refusals, "daemon_outdated" as const].find((known) => known === code);
-    throw new Refusal(passed ?? "host_refused", message);
+    const details = passed === "invalid_input" && field ? { fields: [{ field, message }] } : {};
+    throw new Refusal(passed ?? "host_refused", message, details);
   }
   return hostCommands[command].result.parse(reply.outcome.result);
 }
 
+/** What is said wherever a host is needed and is known not to be there. */
+export const hostOffline = () =>
+  new Refusal(
+    "host_offline",
+    "The host is not connected. Start its daemon, or wait until it is back.",
+  );
+
 function translate(error: unknown): unknown {
   if (error instanceof NoResponders) {
-    return new Refusal(
-      "host_offline",
-      "The host is not connected. Start its daemon, or wait until it is back.",
-    );
+    return hostOffline();
   }
   if (error instanceof FabricDown) {
     return new Refusal(

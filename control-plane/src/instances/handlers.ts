@@ -8,15 +8,18 @@ import {
   type InstanceDetail,
   type InstanceRecord,
 } from "@hawser/contract";
-import type { CommandResultOf, HostFacts } from "@hawser/host-protocol";
-import { agentKindRecords } from "../agents/listing.ts";
+import type { CommandResultOf } from "@hawser/host-protocol";
+import { defaultKind } from "../agents/default-kind.ts";
+import { listAgentKinds } from "../agents/listing.ts";
 import { firstId, lastId, page, readCursor } from "../cursor.ts";
-import { actorOf, type Caller } from "../dispatch/caller.ts";
+import { actorOf } from "../dispatch/caller.ts";
 import { OutcomeUnknown, type HandlersFor } from "../dispatch/handler.ts";
-import type { HostAsker } from "../fabric/host-asker.ts";
+import { hostOffline, type HostAsker } from "../fabric/host-asker.ts";
 import type { NotYet } from "../not-yet.ts";
 import { query, type Query } from "../postgres/statement.ts";
+import { deleteRequestsOfInstance } from "../requests/store.ts";
 import { sessionListEntry } from "../sessions/listing.ts";
+import { forgetEndingsOfInstance } from "../sessions/owed-store.ts";
 import {
   deleteSessionsOfInstance,
   selectNewestOfInstanceInStatus,
@@ -69,16 +72,19 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
     return context.hosts.look(instanceId, "list_github_repos", { query: part, limit }, looking);
   },
 
-  async list_agent_kinds({ sql, hosts, caller }, { instanceId }) {
+  list_agent_kinds: (context, { instanceId }) => listAgentKinds(context, instanceId),
+
+  async list_models({ sql, hosts, caller }, { instanceId, agentKind }) {
     const id = parseId("instance", instanceId);
     const row = id && (await sql.first(store.selectInstance, sql.organizationId, id));
     if (!row) throw notFound("instance");
-    const remembered = { agents: row.agents, live: false, takenAt: row.last_seen_at };
-    const { agents, live, takenAt } =
-      row.status === "online"
-        ? await lookAtAgents(hosts, caller, instanceId, remembered)
-        : remembered;
-    return { agentKinds: agentKindRecords(agents), live, takenAt };
+    // Only by the host itself: nobody should choose from what was there some time ago.
+    if (row.status !== "online") {
+      throw hostOffline();
+    }
+    const kind = agentKind ?? defaultKind(row.fallback_chain, row.agents).kind;
+    const looking = { actor: actorOf(caller), isOnline: true };
+    return hosts.look(instanceId, "list_models", { kind }, looking);
   },
 
   async create_instance({ sql, baseUrl, hosts }, { name }) {
@@ -111,6 +117,8 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
       sql.afterCommit(() => hosts.instanceChanged(sql.organizationId, instanceId));
       // Sessions before their instance, as everyone locks them who changes both.
       sql.later(deleteSessionsOfInstance, sql.organizationId, id);
+      sql.later(deleteRequestsOfInstance, sql.organizationId, id);
+      sql.later(forgetEndingsOfInstance, sql.organizationId, id);
       if (!(await sql.first(store.deleteInstance, sql.organizationId, id)))
         throw notFound("instance");
       sql.later(store.revokePairingTokens, sql.organizationId, id);
@@ -191,23 +199,6 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
     return { instances: rows.map(instanceRecord), nextCursor };
   },
 };
-
-/** What the host says now; what it said before, when it does not answer. */
-async function lookAtAgents(
-  hosts: HostAsker,
-  caller: Caller,
-  instanceId: string,
-  remembered: { agents: HostFacts["agents"]; live: boolean; takenAt: string | null },
-) {
-  try {
-    const looking = { actor: actorOf(caller), isOnline: true };
-    const { agents } = await hosts.look(instanceId, "list_agents", {}, looking);
-    return { agents, live: true, takenAt: new Date().toISOString() };
-  } catch (error) {
-    if (error instanceof Refusal) return remembered;
-    throw error;
-  }
-}
 
 type DetailQueries = [Query<store.InstanceDetailRow>, Query<SessionListRow>];
 

@@ -14,6 +14,7 @@ import { hashSecret, looksLikeSecret } from "../access/secret-text.ts";
 import { insertEntry } from "../audit/store.ts";
 import type { HostTokens } from "../fabric/host-token.ts";
 import type { Database, SystemTransaction, TenantTransaction } from "../postgres/database.ts";
+import { withdrawRequestsOfInstance } from "../requests/log-store.ts";
 import * as keys from "./host-key-store.ts";
 import { redeemPairingToken } from "./store.ts";
 
@@ -102,6 +103,7 @@ async function takeOver(
   tx.later(keys.setHost, ...instance, publicKey, machineId, daemonVersion);
   if (former.host_key !== null && former.machine_id !== machineId) {
     tx.later(keys.failOpenSessions, ...instance);
+    tx.later(withdrawRequestsOfInstance, ...instance);
   }
   return { reply: { instanceId, token, commandKey }, tookOver: revoked.length > 0 };
 }

@@ -3,6 +3,7 @@
 // Whoever changes both locks in this order: sessions by id, then the instance, then its tokens and
 // keys. Report intake starts with sessions, and a change of theirs reaches the instance by itself.
 import { statement, systemStatement } from "../postgres/statement.ts";
+import { movedBy } from "../sessions/lifecycle.ts";
 
 export interface PairingRow {
   organization_id: string;
@@ -27,7 +28,9 @@ export const selectPairing = systemStatement<PairingRow>(
 
 /** The sessions that a change of machine ends in error. */
 const openSessions = `organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL
-      AND status IN ('active', 'detached', 'error')`;
+      AND status IN (${movedBy("host_replaced")
+        .map((status) => `'${status}'`)
+        .join(", ")})`;
 
 export const lockOpenSessions = systemStatement<{ session_id: string }>(
   "lock the open sessions of an instance that is paired anew",
@@ -78,7 +81,8 @@ export const setHost = systemStatement(
 
 export const failOpenSessions = systemStatement(
   "end the sessions in error whose machine was replaced",
-  `UPDATE sessions SET status = 'error', status_reason = 'host_replaced' WHERE ${openSessions}`,
+  `UPDATE sessions SET status = 'error', status_reason = 'host_replaced', activity = 'idle'
+    WHERE ${openSessions}`,
 );
 
 export const selectHostKey = systemStatement<{ organization_id: string; instance_id: string }>(

@@ -31,6 +31,8 @@ interface UpCallParts {
   /** A fresh token for a key that is still good. */
   renewToken: (publicKey: string) => Promise<RenewReply>;
   changed: (organizationId: string, instanceId: string) => void;
+  /** Called once a hello is taken, with the stored id. */
+  isBack: (instanceId: string) => void;
 }
 
 const heartbeatSeconds = 30;
@@ -39,7 +41,8 @@ const reconnectJitterSeconds = 4;
 const ownEventMs = 1_000;
 const forget = { forget: true } as const;
 
-export function openUpCalls({ database, intake, renewToken, changed }: UpCallParts): UpCalls {
+export function openUpCalls(parts: UpCallParts): UpCalls {
+  const { database, intake, renewToken, changed, isBack } = parts;
   const { system } = database;
 
   const find = inGroups(async (instanceIds: string[]) => {
@@ -80,6 +83,7 @@ export function openUpCalls({ database, intake, renewToken, changed }: UpCallPar
       }
       const sessions = await takeHello({ host: tenantHost(host), hello });
       changed(host.organization_id, shownId);
+      isBack(host.instance_id);
       return { heartbeatSeconds, reconnectJitterSeconds, sessions };
     },
     async heartbeat(host, shownId, message): Promise<HeartbeatReply> {

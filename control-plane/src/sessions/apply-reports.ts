@@ -4,7 +4,9 @@
 // came twice, late or in another order. A host reaches no session but its own.
 import { parseId } from "@hawser/contract";
 import type { LogEntry, Report, ReportReply } from "@hawser/host-protocol";
+import type { SessionStatus } from "@hawser/contract";
 import type { SystemTransaction } from "../postgres/database.ts";
+import { applyEffects, effectOf, type Effect } from "./entry-effects.ts";
 import { insertEntries, lockSessions, moveApplied } from "./log-store.ts";
 
 /** A host by the stored ids of its organization and instance. */
@@ -27,6 +29,8 @@ export interface ReadReport {
 interface Entry extends Pick<LogEntry, "seq" | "at" | "turnId"> {
   update: string;
   isReset: boolean;
+  /** The state it causes. */
+  effect: Effect | undefined;
 }
 
 export function readReport(host: ReportingHost, { journalId, sessions }: Report): ReadReport {
@@ -36,7 +40,7 @@ export function readReport(host: ReportingHost, { journalId, sessions }: Report)
     if (!sessionId) continue;
     const entries = told.map(({ seq, at, turnId, update }) => {
       const isReset = update.sessionUpdate === "journal_reset";
-      return { seq, at, turnId, update: JSON.stringify(update), isReset };
+      return { seq, at, turnId, update: JSON.stringify(update), isReset, effect: effectOf(update) };
     });
     read.parts.push({ shownId, sessionId, entries });
     read.entryCount += entries.length;
@@ -48,14 +52,22 @@ export function readReport(host: ReportingHost, { journalId, sessions }: Report)
 /** A session as the transaction found it, and what is added to it. */
 export interface TakenIn {
   organizationId: string;
+  instanceId: string;
   sessionId: string;
+  status: SessionStatus;
   appliedSeq: number;
   journalId: string | null;
   added: Entry[];
 }
 
+/** What changed beside the log: whether the record may have, and requests by their shown ids. */
+export interface Changed {
+  record: boolean;
+  requestIds: string[];
+}
+
 export interface Applied {
-  sessions: TakenIn[];
+  sessions: (TakenIn & { changed: Changed })[];
   replyTo(report: ReadReport): ReportReply;
 }
 
@@ -71,10 +83,9 @@ export async function applyReports(
     asked.map(({ sessionId }) => sessionId),
   );
   const sessions = new Map<string, TakenIn>();
-  for (const { place, applied_seq: appliedSeq, journal_id: journalId } of rows) {
+  for (const { place, applied_seq: appliedSeq, journal_id: journalId, status } of rows) {
     const { host, sessionId, journals } = asked[place - 1]!;
-    const { organizationId } = host;
-    const session = { organizationId, sessionId, appliedSeq, journalId, added: [] };
+    const session = { ...host, sessionId, status, appliedSeq, journalId, added: [] };
     // The journal that the log is written from comes first: what it still has precedes a reset.
     if (journalId !== null) takeIn(session, journalId, journals.get(journalId) ?? []);
     for (const [another, entries] of journals) takeIn(session, another, entries);
@@ -84,8 +95,22 @@ export async function applyReports(
     tx,
     [...sessions.values()].filter(({ added }) => added.length > 0),
   );
+  const causing = [...sessions.values()].flatMap((session) => {
+    const effects = session.added.flatMap(({ effect, at, turnId }) =>
+      effect ? { effect, at, turnId } : [],
+    );
+    return effects.length > 0 ? { ...session, effects } : [];
+  });
+  const requests = applyEffects(tx, causing);
+  const changedRecords = new Set(causing.map(({ sessionId }) => sessionId));
   return {
-    sessions: [...sessions.values()],
+    sessions: [...sessions.values()].map((session) => ({
+      ...session,
+      changed: {
+        record: changedRecords.has(session.sessionId),
+        requestIds: [...(requests.get(session.sessionId) ?? [])],
+      },
+    })),
     replyTo: (report) => replyTo(report, sessions),
   };
 }

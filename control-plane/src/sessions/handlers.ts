@@ -1,11 +1,20 @@
-// What the session actions do.
-import type { sessionActions } from "@hawser/contract";
+// What the actions on sessions do, but for their turns.
+import { Refusal, type sessionActions } from "@hawser/contract";
 import { lastId, page, readIdCursor } from "../cursor.ts";
+import { actorOf } from "../dispatch/caller.ts";
 import type { HandlersFor } from "../dispatch/handler.ts";
 import type { NotYet } from "../not-yet.ts";
+import { findSession, placeOf, type SessionServices } from "./ask-host.ts";
+import { deleteSession, endSession } from "./ending.ts";
+import { getSessionDiff, revertSession } from "./files.ts";
+import { isOver } from "./lifecycle.ts";
 import { readSessions, sessionListEntry } from "./listing.ts";
+import { pushSession } from "./push.ts";
+import { sessionRecord } from "./record.ts";
+import { startSession, told } from "./start.ts";
+import * as store from "./store.ts";
 
-export const sessionHandlers: HandlersFor<typeof sessionActions, object, NotYet> = {
+export const sessionHandlers: HandlersFor<typeof sessionActions, SessionServices, NotYet> = {
   async list_sessions({ sql }, { limit = 50, ...filter }) {
     const rows = await readSessions(sql, filter, lastId, limit);
     return { sessions: rows.map(sessionListEntry) };
@@ -16,4 +25,44 @@ export const sessionHandlers: HandlersFor<typeof sessionActions, object, NotYet>
     const { rows, nextCursor } = page(read, limit, (row) => [row.session_id]);
     return { sessions: rows.map(sessionListEntry), nextCursor };
   },
+
+  async get_session_summary({ sql, hosts, caller }, { sessionId }) {
+    const row = await findSession(sql, sessionId);
+    const { instanceId, isOnline } = placeOf(row);
+    const looking = { actor: actorOf(caller), isOnline };
+    const live =
+      isOnline && !isOver(row.status)
+        ? await hosts
+            .look(instanceId, "describe_session", { sessionId }, looking)
+            .catch(nullIfRefused)
+        : null;
+    return { ...sessionRecord(row), live };
+  },
+
+  start_session: startSession,
+  end_session: endSession,
+  delete_session: deleteSession,
+  get_session_diff: getSessionDiff,
+  revert_session: revertSession,
+  push_session: pushSession,
+
+  async rename_session(context, { sessionId, title }) {
+    const { sql, hosts, caller } = context;
+    const row = await findSession(sql, sessionId);
+    await sql.rows(store.renameSession, sql.organizationId, row.session_id, title);
+    const { instanceId, isOnline } = placeOf(row);
+    if (isOnline && !isOver(row.status)) {
+      // The record is what counts; the agent's own title follows if it can.
+      sql.afterCommit(() => {
+        const looking = { actor: actorOf(caller), isOnline };
+        hosts.look(instanceId, "rename_session", { sessionId, title }, looking).catch(() => {});
+      });
+    }
+    return told(context, sessionId);
+  },
 };
+
+function nullIfRefused(error: unknown): null {
+  if (error instanceof Refusal) return null;
+  throw error;
+}

@@ -10,6 +10,7 @@ import {
   applyReports,
   readReport,
   type Applied,
+  type Changed,
   type ReadReport,
   type ReportingHost,
 } from "./apply-reports.ts";
@@ -24,7 +25,12 @@ export interface Intake {
 export interface IntakeOptions {
   database: Pick<Database, "systemTransaction">;
   /** Told after the commit, with stored ids. */
-  onApplied: (sessionId: string, organizationId: string, appliedSeq: number) => void;
+  onApplied: (
+    sessionId: string,
+    organizationId: string,
+    appliedSeq: number,
+    changed: Changed,
+  ) => void;
   log: Log;
   /** The most entries of a group, give or take a report. */
   maxEntries?: number;
@@ -127,8 +133,8 @@ function openLane(options: IntakeOptions): Intake {
       apart.delete(report.host.instanceId);
       report.answer(applied.replyTo(report));
     }
-    for (const { sessionId, organizationId, appliedSeq, added } of applied.sessions) {
-      if (added.length > 0) notify(sessionId, organizationId, appliedSeq);
+    for (const { sessionId, organizationId, appliedSeq, added, changed } of applied.sessions) {
+      if (added.length > 0) notify(sessionId, organizationId, appliedSeq, changed);
     }
   }
 
@@ -149,9 +155,14 @@ function openLane(options: IntakeOptions): Intake {
     }
   }
 
-  function notify(sessionId: string, organizationId: string, appliedSeq: number): void {
+  function notify(
+    sessionId: string,
+    organizationId: string,
+    appliedSeq: number,
+    changed: Changed,
+  ): void {
     try {
-      onApplied(sessionId, organizationId, appliedSeq);
+      onApplied(sessionId, organizationId, appliedSeq, changed);
     } catch (error) {
       log.error({ err: error, sessionId }, "the notice of applied entries failed");
     }

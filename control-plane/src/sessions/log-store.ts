@@ -1,5 +1,6 @@
 // The SQL that takes hosts' logs in. It crosses organizations, because one transaction holds the
 // reports of many hosts; each row it touches is named by organization and instance.
+import type { SessionStatus } from "@hawser/contract";
 import { systemStatement } from "../postgres/statement.ts";
 
 export interface LockedSession {
@@ -7,6 +8,7 @@ export interface LockedSession {
   place: number;
   applied_seq: number;
   journal_id: string | null;
+  status: SessionStatus;
 }
 
 /**
@@ -18,12 +20,12 @@ export interface LockedSession {
  */
 export const lockSessions = systemStatement<LockedSession>(
   "lock the sessions that hosts tell of, each the host's own",
-  `SELECT asked.place, s.applied_seq, s.journal_id
+  `SELECT asked.place, s.applied_seq, s.journal_id, s.status
      FROM (SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[])
              WITH ORDINALITY AS listed (organization_id, instance_id, session_id, place)
             ORDER BY session_id) asked
     CROSS JOIN LATERAL (
-           SELECT instance_id, applied_seq, journal_id, deleted_at FROM sessions
+           SELECT instance_id, applied_seq, journal_id, status, deleted_at FROM sessions
             WHERE organization_id = asked.organization_id AND session_id = asked.session_id
             LIMIT 1
               FOR NO KEY UPDATE) s

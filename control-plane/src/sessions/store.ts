@@ -1,7 +1,21 @@
 // The SQL of sessions. Every listing reads one index that starts with the organization and ends in
 // the session's id, which sorts by birth; so a page costs the same however many sessions there are.
-import type { AgentKind, SessionStatus, Starter } from "@hawser/contract";
+import type {
+  AgentKind,
+  AgentPolicy,
+  Capability,
+  FallbackEntry,
+  InstanceRecord,
+  InstanceStatus,
+  ModelChoice,
+  SessionActivity,
+  SessionStatus,
+  Starter,
+  TurnOutcome,
+  Usage,
+} from "@hawser/contract";
 import { statement } from "../postgres/statement.ts";
+import { movedBy } from "./lifecycle.ts";
 
 export const sessionExists = statement<{ session_id: string }>(
   `SELECT session_id FROM sessions
@@ -26,13 +40,15 @@ export interface SessionListRow {
   ended_at: string | null;
 }
 
+const listColumns = `s.session_id, s.instance_id, s.title, s.agent_kind, s.directory, s.worktree_branch,
+            s.status, s.status_reason, i.status = 'online' AS reachable, s.cost_usd, s.cost_is_estimate,
+            s.started_by, s.forked_from, s.created_at, s.ended_at`;
+
 /** $1 organization, $2 sessions older than this id, $3 how many; then the filters, in this order. */
 function newestFirst(filters: string[]) {
   const narrowed = filters.map((column, index) => `AND s.${column} = $${index + 4}`).join(" ");
   return statement<SessionListRow>(
-    `SELECT s.session_id, s.instance_id, s.title, s.agent_kind, s.directory, s.worktree_branch, s.status,
-            s.status_reason, i.status = 'online' AS reachable, s.cost_usd, s.cost_is_estimate, s.started_by,
-            s.forked_from, s.created_at, s.ended_at
+    `SELECT ${listColumns}
        FROM sessions s
        JOIN instances i ON i.organization_id = s.organization_id AND i.instance_id = s.instance_id
       WHERE s.organization_id = $1 AND s.session_id < $2 AND s.deleted_at IS NULL ${narrowed}
@@ -50,4 +66,122 @@ export const selectNewestOfInstanceInStatus = newestFirst(["instance_id", "statu
 export const deleteSessionsOfInstance = statement(
   `UPDATE sessions SET deleted_at = hawser_now()
     WHERE organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL`,
+);
+
+export interface SessionRow extends SessionListRow {
+  model: ModelChoice | null;
+  usage: Usage | null;
+  capabilities: Capability[];
+  activity: SessionActivity;
+  turn_id: string | null;
+  turn_outcome: TurnOutcome | null;
+  queued_turns: string[];
+  applied_seq: number;
+}
+
+const oneSession = `SELECT ${listColumns}, s.model, s.usage, s.capabilities, s.activity, s.turn_id,
+            s.turn_outcome, s.queued_turns, s.applied_seq
+       FROM sessions s
+       JOIN instances i ON i.organization_id = s.organization_id AND i.instance_id = s.instance_id
+      WHERE s.organization_id = $1 AND s.session_id = $2 AND s.deleted_at IS NULL`;
+
+export const selectSession = statement<SessionRow>(oneSession);
+/** Whoever changes a status locks the session first; its instance's count follows. */
+export const lockSession = statement<SessionRow>(`${oneSession} FOR NO KEY UPDATE OF s`);
+
+/** $2 sessions; in the order of ids, so that two who lock several never wait in a circle. */
+export const lockSessionsById = statement<SessionRow>(
+  `${oneSession.replace("s.session_id = $2", "s.session_id = ANY ($2::uuid[])")}
+      ORDER BY s.session_id FOR NO KEY UPDATE OF s`,
+);
+
+export interface PlaceRow {
+  status: InstanceStatus;
+  agents: InstanceRecord["agents"];
+  fallback_chain: FallbackEntry[];
+  policy: AgentPolicy;
+}
+
+/** Where a session is to be started, and by which rules. */
+export const selectPlace = statement<PlaceRow>(
+  `SELECT i.status, i.agents, i.fallback_chain, o.default_agent_policy AS policy
+     FROM instances i JOIN organizations o ON o.organization_id = i.organization_id
+    WHERE i.organization_id = $1 AND i.instance_id = $2 AND i.deleted_at IS NULL`,
+);
+
+export const insertSession = statement<{ session_id: string }>(
+  `INSERT INTO sessions (organization_id, instance_id, title, title_given, agent_kind, directory,
+                         started_by, activity)
+   VALUES ($1, $2, $3::text, $3::text IS NOT NULL, $4, $5, $6, 'starting')
+   RETURNING session_id`,
+);
+
+const moves = (trigger: Parameters<typeof movedBy>[0]) =>
+  `status IN (${movedBy(trigger)
+    .map((status) => `'${status}'`)
+    .join(", ")})`;
+
+/** What the host has made of it. A start that was thought lost is found. */
+export const noteStarted = statement(
+  `UPDATE sessions
+      SET directory = $3, worktree_branch = $4, model = coalesce(model, $5), capabilities = $6::text[],
+          activity = CASE WHEN activity = 'starting' THEN 'idle' ELSE activity END,
+          status = CASE WHEN ${moves("started")} AND status_reason = 'start_unknown' THEN 'active' ELSE status END,
+          status_reason = CASE WHEN status_reason = 'start_unknown' THEN NULL ELSE status_reason END
+    WHERE organization_id = $1 AND session_id = $2 AND deleted_at IS NULL`,
+);
+
+/** Unless its log has told of it already. */
+export const noteStartUnknown = statement(
+  `UPDATE sessions SET status = 'error', status_reason = 'start_unknown', activity = 'idle'
+    WHERE organization_id = $1 AND session_id = $2 AND activity = 'starting' AND ${moves("start_unknown")}`,
+);
+
+/** $2 sessions. Nothing brings them back. */
+export const deleteSessions = statement(
+  `UPDATE sessions SET deleted_at = hawser_now()
+    WHERE organization_id = $1 AND session_id = ANY ($2::uuid[]) AND deleted_at IS NULL`,
+);
+
+/**
+ * But not one that a caller has ended meanwhile, or is just ending. Where a host's log told first why
+ * there is nothing of it, that is the status's reason.
+ */
+export const takeBackSession = statement(
+  `UPDATE sessions s SET deleted_at = hawser_now()
+    WHERE organization_id = $1 AND session_id = $2 AND deleted_at IS NULL
+      AND (status NOT IN ('ended', 'cleanup_failed') OR status = 'ended' AND status_reason IS NOT NULL)
+      AND NOT EXISTS (SELECT FROM owed_endings o
+                       WHERE o.organization_id = s.organization_id AND o.session_id = s.session_id)`,
+);
+
+export const renameSession = statement<{ session_id: string }>(
+  `UPDATE sessions SET title = $3, title_given = true
+    WHERE organization_id = $1 AND session_id = $2 AND deleted_at IS NULL
+   RETURNING session_id`,
+);
+
+/**
+ * A turn that the host has taken runs, also before its log says so; $4 is how far the log was when the
+ * host was asked. Once the log tells of the turn, only the log counts.
+ */
+export const noteTurnTaken = statement(
+  `UPDATE sessions s
+      SET model = coalesce($5, s.model),
+          activity = CASE WHEN news.is_first THEN 'running' ELSE s.activity END,
+          turn_id = CASE WHEN news.is_first THEN $3 ELSE s.turn_id END,
+          turn_outcome = CASE WHEN news.is_first THEN NULL ELSE s.turn_outcome END
+     FROM (SELECT NOT $6::boolean AND NOT EXISTS (
+             SELECT FROM session_log
+              WHERE organization_id = $1 AND session_id = $2 AND seq > $4 AND turn_id = $3) AS is_first) news
+    WHERE s.organization_id = $1 AND s.session_id = $2`,
+);
+
+/** $2 sessions, $3 the status and $4 its reason. */
+export const setEnding = statement(
+  `UPDATE sessions
+      SET status = $3, status_reason = $4, activity = 'idle',
+          ended_at = CASE WHEN $3 = 'ended' THEN coalesce(ended_at, hawser_now()) ELSE ended_at END
+    WHERE organization_id = $1 AND session_id = ANY ($2::uuid[])
+      AND CASE WHEN $3 = 'ended' THEN ${moves("cleaned_up")} ELSE ${moves("cleanup_owed")} END`,
 );

@@ -5,12 +5,13 @@ import { Refusal } from "@hawser/contract";
 import { blobsPath, isBlobProofGood, largestBlob } from "@hawser/host-protocol";
 import type { HttpBindings } from "@hono/node-server";
 import { Hono, type Context } from "hono";
-import type { Blob, Blobs } from "../blobs/blobs.ts";
+import type { Blobs } from "../blobs/blobs.ts";
 import { proveHost } from "../fabric/host-proof.ts";
 import type { HostTokens } from "../fabric/host-token.ts";
 import type { Log } from "../log.ts";
 import { answerHost } from "./host-doors.ts";
 import { respond } from "./rest.ts";
+import { afterBody, bodyOf, openGate, streamOf } from "./transfers.ts";
 
 export interface BlobDoors {
   blobs: Blobs;
@@ -20,20 +21,9 @@ export interface BlobDoors {
   log: Log;
 }
 
-/** A transfer may take this long, and so much longer for every byte: 64 MiB have nearly nine minutes. */
-const graceMs = 10_000;
-const slowestBytesPerMs = 131;
-
-const mostOfNode = 32;
-const mostOfHost = 10;
-
-function deadlineOf(size: number): number {
-  return graceMs + size / slowestBytesPerMs;
-}
-
 export function blobDoors({ blobs, tokens, organizationOf, log }: BlobDoors): Hono {
   const app = new Hono();
-  const gate = openGate();
+  const gate = openGate({ most: 32, mostOfOne: 10, what: "blobs" });
   const path = `${blobsPath}:sha256`;
 
   async function admit({ incoming }: HttpBindings) {
@@ -49,27 +39,22 @@ export function blobDoors({ blobs, tokens, organizationOf, log }: BlobDoors): Ho
     return { ...host, organizationId };
   }
 
-  app.put(path, (c) =>
-    answerHost(c, log, async () => {
-      const http = c.env as HttpBindings;
-      const { publicKey, organizationId } = await admit(http);
-      const sha256 = nameIn(c);
-      const size = announcedSize(http.incoming);
-      const leave = gate.enter(publicKey);
-      try {
-        const { created } = await blobs.put({
-          organizationId,
-          publicKey,
-          sha256,
-          size,
-          body: () => bodyOf(http, size),
-        });
-        return c.json({ sha256, size }, created ? 201 : 200);
-      } finally {
-        leave();
-      }
-    }),
-  );
+  async function put(c: Context) {
+    const http = c.env as HttpBindings;
+    const { publicKey, organizationId } = await admit(http);
+    const sha256 = nameIn(c);
+    const size = announcedSize(http.incoming);
+    const leave = gate.enter(publicKey);
+    try {
+      const body = () => bodyOf(http, size);
+      const { created } = await blobs.put({ organizationId, publicKey, sha256, size, body });
+      return c.json({ sha256, size }, created ? 201 : 200);
+    } finally {
+      leave();
+    }
+  }
+
+  app.put(path, (c) => answerHost(c, log, () => afterBody(c.env as HttpBindings, () => put(c))));
 
   app.get(path, (c) =>
     answerHost(c, log, async () => {
@@ -114,101 +99,4 @@ function announcedSize({ headers }: IncomingMessage): number {
   }
   if (size <= largestBlob) return size;
   throw new Refusal("payload_too_large", "The blob is larger than 64 MiB.");
-}
-
-/** The pieces of a body as they come; a sender that is too slow is not waited for. */
-async function* bodyOf({ incoming, outgoing }: HttpBindings, size: number) {
-  // Whoever asked before sending is told to begin only now, when nothing stands against it.
-  if (/^100-continue$/i.test(incoming.headers.expect ?? "")) {
-    outgoing.writeContinue();
-  }
-  const deadline = performance.now() + deadlineOf(size);
-  // Kept open at the end, so that a refusal can still be answered.
-  const pieces = incoming.iterator({ destroyOnReturn: false });
-  try {
-    for (;;) {
-      const next = await before(deadline, pieces.next());
-      if (next.done) return;
-      yield next.value as Buffer;
-    }
-  } catch (error) {
-    if (error instanceof Refusal) throw error;
-    throw new Refusal("invalid_input", "The body ended before it was whole. Send it again.");
-  }
-}
-
-/** Raced against a promise of its own each time: one for all would hold on to every piece until the end. */
-async function before<T>(deadline: number, piece: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(tooSlow()), deadline - performance.now());
-  try {
-    return await Promise.race([piece, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-function tooSlow(): Refusal {
-  return new Refusal("invalid_input", "The body came too slowly and was not waited for.");
-}
-
-/** Read as it is taken, chunk by chunk; a reader that is too slow is cut. */
-function streamOf({ size, chunks }: Blob, leave: () => void, log: Log): ReadableStream<Uint8Array> {
-  const source = chunks();
-  let timer: NodeJS.Timeout;
-  const end = () => {
-    clearTimeout(timer);
-    leave();
-  };
-  return new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        timer = setTimeout(() => {
-          end();
-          controller.error(new Error("The reader was too slow."));
-        }, deadlineOf(size));
-      },
-      async pull(controller) {
-        try {
-          const { done, value } = await source.next();
-          if (!done) return controller.enqueue(value);
-          end();
-          controller.close();
-        } catch (error) {
-          log.warn({ err: error }, "a blob could not be read to its end");
-          end();
-          controller.error(error);
-        }
-      },
-      cancel: end,
-    },
-    { highWaterMark: 0 },
-  );
-}
-
-/** How many transfers there may be at once, of one host and of all. */
-function openGate() {
-  const running = new Map<string, number>();
-  let all = 0;
-  return {
-    enter(publicKey: string): () => void {
-      const own = running.get(publicKey) ?? 0;
-      if (own >= mostOfHost || all >= mostOfNode) {
-        throw new Refusal("rate_limited", "Too many blobs are on their way at once. Try again.", {
-          retryAfterMs: 1000,
-        });
-      }
-      running.set(publicKey, own + 1);
-      all++;
-      let left = false;
-      return () => {
-        if (left) return;
-        left = true;
-        all--;
-        const rest = running.get(publicKey)! - 1;
-        if (rest > 0) running.set(publicKey, rest);
-        else running.delete(publicKey);
-      };
-    },
-  };
 }

@@ -7,9 +7,10 @@ import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { respond } from "./rest.ts";
 
 export interface Feed {
-  /** Which events this caller may see, or a reason why none. */
+  /** Whether this caller may see any events. */
   mayFollow(caller: Caller): boolean;
-  follow(organizationId: string, viewer: (event: { type: string }) => void): () => void;
+  /** Gives the events that this caller may see. */
+  follow(caller: Caller, viewer: (event: { type: string }) => void): () => void;
 }
 
 const mostWaiting = 256;
@@ -19,6 +20,12 @@ const checkKeyMs = 2_500;
 export function eventStreamTransport(dispatcher: Dispatcher, feed: Feed): Hono {
   const app = new Hono();
   app.get("/api/events", async (c) => {
+    // What answers GET also answers HEAD; but of that nobody reads the stream, and nothing ends it.
+    if (c.req.method === "HEAD") {
+      c.header("Allow", "GET");
+      const refusal = new Refusal("method_not_allowed", "Only GET is served at this path.");
+      return respond(c, { refusal });
+    }
     const admitted = await dispatcher.admit(c.req.header("authorization"));
     if ("refusal" in admitted) return respond(c, admitted);
     const { caller } = admitted;
@@ -26,13 +33,13 @@ export function eventStreamTransport(dispatcher: Dispatcher, feed: Feed): Hono {
       return respond(c, {
         refusal: new Refusal(
           "forbidden",
-          "This key may see nothing that changes. It needs instances:view.",
+          "This key may see nothing that changes. It needs instances:view or sessions:view.",
         ),
       });
     }
     const stillGood = async () =>
       (await dispatcher.refusalOfKey(c.req.header("authorization"))) === undefined;
-    return new Response(eventStream(caller.organizationId, feed, stillGood), {
+    return new Response(eventStream(caller, feed, stillGood), {
       headers: {
         "content-type": "text/event-stream",
         "cache-control": "no-store",
@@ -44,7 +51,7 @@ export function eventStreamTransport(dispatcher: Dispatcher, feed: Feed): Hono {
 }
 
 function eventStream(
-  organizationId: string,
+  caller: Caller,
   feed: Feed,
   stillGood: () => Promise<boolean>,
 ): ReadableStream<Uint8Array> {
@@ -57,7 +64,7 @@ function eventStream(
         const send = (text: string) => controller.enqueue(encoder.encode(text));
         const frame = (event: { type: string }) =>
           `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
-        const unfollow = feed.follow(organizationId, (event) => {
+        const unfollow = feed.follow(caller, (event) => {
           if ((controller.desiredSize ?? 0) <= 0) {
             missed = true;
             return;

@@ -62,5 +62,5 @@ test("the linter does complain when there is reason to", () => {
 test("only what is built is published", () => {
   const published = openApiDocument(codeApi.actions, codeApi.built, about) as { paths: object };
   assert.ok(Object.hasOwn(published.paths, "/api/rest/actions/list_instances"));
-  assert.ok(!Object.hasOwn(published.paths, "/api/rest/actions/send_prompt"));
+  assert.ok(!Object.hasOwn(published.paths, "/api/rest/actions/create_exposure"));
 });

@@ -1,6 +1,8 @@
 // The host's code-hosting client, as the rest of the daemon uses it.
 import type { HostedRepositoryRecord } from "@hawser/contract";
 import { GhError, openGh } from "./gh.ts";
+import { clientAccess, findHostedPlace, type HostedPlace } from "./hosted-place.ts";
+import { providePullRequest, type PullRequest, type WantedPullRequest } from "./pull-requests.ts";
 import { accessTo, listRepositories, type Access, type Wanted } from "./repositories.ts";
 import { openCodeHostingStatus, type CodeHostingStatus } from "./status.ts";
 
@@ -10,6 +12,16 @@ export interface CodeHosting {
   list: (wanted: Wanted, signal: AbortSignal) => Promise<Listing>;
   /** Throws GhError. */
   accessTo: (repo: string, signal: AbortSignal) => Promise<Access>;
+  /** Nothing when the client has nothing to do with the address. Throws GhError. */
+  findOrigin: (address: string, signal: AbortSignal) => Promise<HostedOrigin | undefined>;
+}
+
+/** A repository that git has an address for, at a server the client knows. */
+export interface HostedOrigin {
+  place: HostedPlace;
+  /** What git needs to have the client's token there. */
+  access: Omit<Access, "url">;
+  providePullRequest: (wanted: WantedPullRequest, signal: AbortSignal) => Promise<PullRequest>;
 }
 
 export interface Listing {
@@ -23,6 +35,16 @@ export function openCodeHosting(own?: NodeJS.ProcessEnv): CodeHosting {
   return {
     look: status.look,
     accessTo: (repo, signal) => accessTo(gh, repo, signal),
+    async findOrigin(address, signal) {
+      const place = await findHostedPlace(gh, address, signal);
+      return (
+        place && {
+          place,
+          access: clientAccess(gh, place, address),
+          providePullRequest: (wanted, until) => providePullRequest(gh, place, wanted, until),
+        }
+      );
+    },
     async list(wanted, signal) {
       try {
         return { repositories: await listRepositories(gh, wanted, signal), reason: null };

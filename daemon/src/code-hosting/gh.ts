@@ -4,6 +4,7 @@
 import { spawn } from "node:child_process";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { childEnvironment } from "../environment.ts";
 import { findProgram, stampOf, type Program } from "../find-program.ts";
 
 /** Why there is no answer. The first two are for the host's owner to put right. */
@@ -26,6 +27,17 @@ const sentences: Record<GhProblem, string> = {
   unreachable: "The GitHub client on this host got no answer. Try again.",
 };
 
+export interface GhRequest {
+  host: string;
+  method: "GET" | "POST";
+  /** Without a slash at the beginning. */
+  path: string;
+  body?: object;
+}
+
+/** The server understood what was asked, and will not do it. */
+export class GhRefused extends Error {}
+
 export interface Gh {
   program: () => Program | undefined;
   /** Changes when the client, its settings or its login does. */
@@ -36,32 +48,17 @@ export interface Gh {
     variables: Record<string, string | undefined>,
     signal: AbortSignal,
   ) => Promise<Record<string, unknown>>;
+  /** One request of the REST API of a server that the client knows; `body` goes in as JSON. */
+  request: (wanted: GhRequest, signal: AbortSignal) => Promise<unknown>;
+  /** Whether the client has a login for this server, or is given one by its environment. */
+  knows: (host: string, signal: AbortSignal) => Promise<boolean>;
   /** Whether the client is set to use ssh for a server's repositories. */
   prefersSsh: (host: string, signal: AbortSignal) => Promise<boolean>;
   /** Set for git, so that the client can give it the account's token. */
   environment: Record<string, string>;
 }
 
-/** What the client needs of the daemon's own environment: where it is, who it is, how it gets out. */
-const inherited = [
-  "HOME",
-  "PATH",
-  "USER",
-  "LOGNAME",
-  "LANG",
-  "TMPDIR",
-  "XDG_CONFIG_HOME",
-  "XDG_DATA_HOME",
-  "XDG_STATE_HOME",
-  "XDG_RUNTIME_DIR",
-  "DBUS_SESSION_BUS_ADDRESS",
-  "SSL_CERT_FILE",
-  "SSL_CERT_DIR",
-  "HTTPS_PROXY",
-  "https_proxy",
-  "NO_PROXY",
-  "no_proxy",
-];
+/** What the client needs of the daemon's own environment beside what every program gets. */
 const ghInherited = [
   "GH_HOST",
   "GH_TOKEN",
@@ -82,14 +79,14 @@ const longestOutput = 4 * 1024 * 1024;
 
 export function openGh(own: NodeJS.ProcessEnv = process.env): Gh {
   const forGit = { ...pick(own, ghInherited), ...quiet };
-  const environment: Record<string, string> = { ...pick(own, inherited), ...forGit };
+  const environment = childEnvironment(forGit, own);
   const program = () => findProgram("gh", environment["PATH"]);
   const settings = configDirectory(environment);
 
-  async function run(args: readonly string[], signal: AbortSignal): Promise<Ended> {
+  async function run(args: readonly string[], signal: AbortSignal, input?: string): Promise<Ended> {
     const found = program();
     if (!found) throw new GhError("cli_not_installed");
-    return runProgram(found.path, args, environment, signal);
+    return runProgram(found.path, args, environment, signal, input);
   }
 
   return {
@@ -110,6 +107,22 @@ export function openGh(own: NodeJS.ProcessEnv = process.env): Gh {
       // An account of several organizations may be kept from one of them; the rest still counts.
       if (data && Object.values(data).some((value) => value !== null)) return data;
       throw explain(ended);
+    },
+    async request({ host, method, path, body }, signal) {
+      const given = body ? ["--input", "-"] : [];
+      const args = ["api", "--hostname", host, "--method", method, ...given, path];
+      const ended = await run(args, signal, body && JSON.stringify(body));
+      const answer = parseJson(ended.output);
+      if (ended.code === 0 && answer !== undefined) return answer;
+      const status = statusIn(ended.said);
+      const refusal = status === "422" ? reasonIn(answer) : undefined;
+      if (refusal !== undefined) throw new GhRefused(refusal);
+      throw status === "404" ? new GhError("repository_not_found") : explain(ended);
+    },
+    async knows(host, signal) {
+      // Says no without asking anybody; what it says of the login itself shows when it is used.
+      const { said, output } = await run(["auth", "status", "--hostname", host], signal);
+      return !/not found among authenticated|not logged into any/.test(said + output);
     },
     async prefersSsh(host, signal) {
       const ended = await run(["config", "get", "git_protocol", "--host", host], signal);
@@ -139,11 +152,15 @@ function runProgram(
   args: readonly string[],
   env: Record<string, string>,
   signal: AbortSignal,
+  input?: string,
 ): Promise<Ended> {
   const { promise, resolve, reject } = Promise.withResolvers<Ended>();
   const late = new GhError("unreachable", "The GitHub client on this host got no answer in time.");
   if (signal.aborted) return Promise.reject(late);
-  const child = spawn(path, args, { cwd: "/", env, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(path, args, { cwd: "/", env, stdio: ["pipe", "pipe", "pipe"] });
+  // It may end before it has read all of it.
+  child.stdin.on("error", () => {});
+  child.stdin.end(input ?? "");
   let output = "";
   let said = "";
   const end = () => child.kill("SIGKILL");
@@ -165,17 +182,31 @@ function runProgram(
 }
 
 function dataOf(output: string): Record<string, unknown> | undefined {
+  const answer = parseJson(output);
+  return (answer as { data?: Record<string, unknown> } | undefined)?.data;
+}
+
+function parseJson(text: string): unknown {
   try {
-    return (JSON.parse(output) as { data?: Record<string, unknown> }).data;
+    return JSON.parse(text) as unknown;
   } catch {
     return undefined;
   }
 }
 
+/** Why the server will not do it, as far as it says so in the way of its API. */
+function reasonIn(answer: unknown): string | undefined {
+  const { message, errors } = (answer ?? {}) as { message?: unknown; errors?: unknown };
+  const details = Array.isArray(errors)
+    ? errors.map((each: unknown) => (each as { message?: unknown } | null)?.message ?? each)
+    : [];
+  const words = [...details, message].find((each) => typeof each === "string" && each !== "");
+  return words as string | undefined;
+}
+
 /** What went wrong, by its kind only: the words are the server's. */
 function explain({ code, said }: Ended): GhError {
-  // `gh: what the server said (HTTP 403)`, or `gh: HTTP 502` where it said nothing.
-  const status = /HTTP (\d{3})\)?\s*$/.exec(said)?.[1];
+  const status = statusIn(said);
   // 4 is how the client says that it has no login to try.
   if (code === 4 || status === "401") return new GhError("not_logged_in");
   if (/Could not resolve to a Repository/.test(said)) return new GhError("repository_not_found");
@@ -185,3 +216,6 @@ function explain({ code, said }: Ended): GhError {
     `GitHub answered this host's client with status ${status}. Try again.`,
   );
 }
+
+/** `gh: what the server said (HTTP 403)`, or `gh: HTTP 502` where it said nothing. */
+const statusIn = (said: string) => /HTTP (\d{3})\)?\s*(?:$|\n)/.exec(said)?.[1];

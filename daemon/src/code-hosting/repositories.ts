@@ -73,16 +73,23 @@ export async function accessTo(gh: Gh, repo: string, signal: AbortSignal): Promi
   const viaSsh = await gh.prefersSsh(host, signal);
   const address = viaSsh ? sshUrl : `${url}.git`;
   if (objectToCloneUrl(address) !== null) throw new GhError("unreachable", odd);
-  // The client's own path: git runs helpers by a shell, which would look for the name again.
-  const helper = `!${quote(gh.program()?.path ?? "gh")} auth git-credential`;
   // The empty one forgets the user's own helpers, which may know another account.
   const settings: Access["settings"] = [
     [`credential.${origin}.helper`, ""],
-    [`credential.${origin}.helper`, helper],
+    helperSettings(gh, origin),
   ];
   return viaSsh
     ? { url: address, settings: [], environment: {} }
     : { url: address, settings, environment: gh.environment };
+}
+
+/** Has git ask the client for the token of a server, given as `https://host`. */
+export function helperSettings(gh: Gh, origin: string): readonly [name: string, value: string] {
+  // The client's own path: git runs helpers by a shell, which would look for the name again.
+  return [
+    `credential.${origin}.helper`,
+    `!${quote(gh.program()?.path ?? "gh")} auth git-credential`,
+  ];
 }
 
 const odd = "GitHub gave this host's client an address that cannot be cloned safely.";

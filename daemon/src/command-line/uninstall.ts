@@ -5,10 +5,12 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { openJournal } from "../journal/journal.ts";
+import { silentLog } from "../log.ts";
 import { openPolicy } from "../policy/policy.ts";
 import { removeIfEmpty } from "../remove-if-empty.ts";
 import { stopService } from "../service/service.ts";
 import { removeUnit, unitOf } from "../service/systemd.ts";
+import { reapOrphans } from "../sessions/orphans.ts";
 import type { State } from "../state/state.ts";
 import { CommandFailed, type CommandLine } from "./command.ts";
 
@@ -16,8 +18,10 @@ const say = (line: string) => console.log(line);
 
 /** By their names in the state directory. */
 const own =
-  /^(?:bin|daemon|node|agents|clones|log|policy|credentials\.json|status\.json|process\.json|run\.lock|updates\.json|.*\.(?:next|part))$/;
+  /^(?:bin|daemon|node|agents|clones|log|policy|credentials\.json|status\.json|process\.json|run\.lock|updates\.json|opencode-server\.json|opencode\.log|agent-shell\.sh|scratch|attachments|.*\.(?:next|part))$/;
 const journal = /^journal-\w+\.sqlite$/;
+/** Where sessions work and have worked: taken away only when nothing is in them. */
+const ofSessions = ["worktrees", "checkouts", "parked"];
 /** What belongs to a journal, and goes or stays with it. */
 const besideJournal = /^(journal-\w+)\.(?:sqlite-(?:wal|shm|journal)|blobs)$/;
 
@@ -30,6 +34,13 @@ export const uninstall: CommandLine = {
     const { roots } = openPolicy(state.policyPath).read();
     // Stopped on purpose, the daemon says good-bye, and the host is shown as stopped, not as lost.
     if (await stopService(state)) say("Stopped the daemon.");
+    // Agents go on without their daemon; without one that ever comes back they must not.
+    await reapOrphans({
+      stateDirectory: state.directory,
+      liveStarts: () => [],
+      placeOf: () => undefined,
+      log: silentLog,
+    });
     if (unitOf(state) === "ours") {
       removeUnit();
       say("Removed the systemd unit.");
@@ -72,6 +83,7 @@ function removeFiles({ directory }: State): void {
     const isOwn = own.test(name) || (journal.test(file) && !undelivered.has(file));
     if (isOwn) rmSync(join(directory, name), { recursive: true, force: true });
   }
+  for (const name of ofSessions) removeIfEmpty(join(directory, name));
   const kept = readdirSync(directory);
   if (kept.length === 0) {
     rmdirSync(directory);

@@ -13,12 +13,18 @@ import {
 } from "@hawser/host-protocol";
 import { openCodeHosting } from "../code-hosting/code-hosting.ts";
 import { openDirectories } from "../directories/directories.ts";
+import { openGit } from "../git/git.ts";
 import { openFacts } from "../facts.ts";
 import { openJournal } from "../journal/journal.ts";
 import { silentLog } from "../log.ts";
 import { openOperations } from "../operations.ts";
 import { openPolicy } from "../policy/policy.ts";
-import { catalogue, openCommands } from "./answer-command.ts";
+import { openSessions } from "../sessions/sessions.ts";
+import { openCheckouts } from "../worktrees/checkouts.ts";
+import { openPushes } from "../worktrees/push.ts";
+import { openWorktrees } from "../worktrees/worktrees.ts";
+import { openCommands } from "./answer-command.ts";
+import { catalogue } from "./catalogue.ts";
 import { refreshHostFacts } from "./refresh-host-facts.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "hawser-commands-"));
@@ -33,6 +39,10 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
   const journal = openJournal(path);
   const forgotten = { count: 0 };
   const operations = openOperations(() => {});
+  const policy = openPolicy(join(directory, "policy")).read;
+  const directories = openDirectories(policy);
+  const git = openGit();
+  const codeHosting = openCodeHosting({});
   const options = {
     instanceId,
     bootId: "boot 1",
@@ -40,11 +50,35 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
     journal,
     log: silentLog,
     now: () => clock.time,
-    policy: openPolicy(join(directory, "policy")).read,
+    policy,
     operations,
-    codeHosting: openCodeHosting({}),
+    codeHosting,
     clones: { clone: () => Promise.reject(new Error("None here.")), stop: () => Promise.resolve() },
-    directories: openDirectories(openPolicy(join(directory, "policy")).read),
+    directories,
+    sessions: openSessions({
+      journal,
+      stateDirectory: directory,
+      drivers: [],
+      checkouts: openCheckouts({
+        git,
+        codeHosting,
+        operations,
+        directory: join(directory, "checkouts"),
+      }),
+      pushes: openPushes({ git, codeHosting }),
+      attachments: { bring: () => Promise.resolve([]), tidy() {} },
+      worktrees: openWorktrees({
+        git,
+        directory: join(directory, "worktrees"),
+        parkedDirectory: join(directory, "parked"),
+        scratchDirectory: join(directory, "scratch"),
+      }),
+      policy,
+      directories,
+      publishLive() {},
+      now: () => clock.time,
+      log: silentLog,
+    }),
     installs: undefined,
     refreshFacts: openFacts([], operations, silentLog).refresh,
     updates: undefined,

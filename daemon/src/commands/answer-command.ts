@@ -12,31 +12,9 @@ import {
 } from "@hawser/host-protocol";
 import { JournalFull } from "../journal/journal.ts";
 import { describe, type Log } from "../log.ts";
-import { browseDirectory } from "./browse-directory.ts";
-import { CommandRefusal, type Command, type CommandContext } from "./command.ts";
-import { cloneRepository } from "./clone-repository.ts";
-import { forgetHost } from "./forget-host.ts";
-import { listDirectories } from "./list-directories.ts";
-import { listGithubRepos } from "./list-github-repos.ts";
-import { installAgent } from "./install-agent.ts";
-import { listAgents } from "./list-agents.ts";
-import { refreshHostFacts } from "./refresh-host-facts.ts";
-import { updateDaemon } from "./update-daemon.ts";
-
-type Catalogue = { [Name in HostCommand]: Command<Name> };
-
-/** Every command there is. */
-export const catalogue: Catalogue = {
-  refresh_host_facts: refreshHostFacts,
-  list_github_repos: listGithubRepos,
-  clone_repository: cloneRepository,
-  install_agent: installAgent,
-  list_agents: listAgents,
-  forget_host: forgetHost,
-  list_directories: listDirectories,
-  browse_directory: browseDirectory,
-  update_daemon: updateDaemon,
-};
+import { catalogue } from "./catalogue.ts";
+import { CommandRefusal } from "../command-refusal.ts";
+import type { Command, CommandContext, Ended } from "./command.ts";
 
 export interface Answer {
   reply: CommandReply;
@@ -120,9 +98,9 @@ export function openCommands(options: CommandOptions, commands = catalogue): Ans
     try {
       const command = commands[name] as Command<HostCommand>;
       const ended = await command.run(payload as never, { ...options, signal });
-      return () => ({ result: typeof ended === "function" ? ended() : ended });
+      return () => conclude(ended);
     } catch (error) {
-      if (error instanceof CommandRefusal) return () => refuse(error.code, error.message);
+      if (error instanceof CommandRefusal) return () => refusalOf(error);
       log.warn("a command failed", { command: name, error: describe(error) });
       const refusal = refuse("failed", `The host could not do this: ${describe(error)}`);
       return () => refusal;
@@ -179,6 +157,20 @@ export function openCommands(options: CommandOptions, commands = catalogue): Ans
       return undefined;
     }
   };
+}
+
+/** A look at the journal in the last moment may still refuse; then nothing was written. */
+function conclude(ended: Ended<HostCommand>): CommandOutcome {
+  try {
+    return { result: typeof ended === "function" ? ended() : ended };
+  } catch (error) {
+    if (error instanceof CommandRefusal) return refusalOf(error);
+    throw error;
+  }
+}
+
+function refusalOf({ code, message, field }: CommandRefusal): CommandOutcome {
+  return { refusal: { code, message, ...(field !== undefined && { field }) } };
 }
 
 const effectOf = (name: HostCommand): CommandKind["effect"] => hostCommands[name].effect;

@@ -1,5 +1,6 @@
 // browse_directory: the directories in a directory that lies in a root.
-import { CommandRefusal, type Command } from "./command.ts";
+import { CommandRefusal } from "../command-refusal.ts";
+import type { Command } from "./command.ts";
 
 export const browseDirectory: Command<"browse_directory"> = {
   repeatable: true,

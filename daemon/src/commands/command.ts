@@ -8,6 +8,7 @@ import type { Installs } from "../installs/installs.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Operations } from "../operations.ts";
 import type { Policy } from "../policy/policy.ts";
+import type { Sessions } from "../sessions/sessions.ts";
 import type { Updates } from "../updates/updates.ts";
 
 /** What commands work with. */
@@ -22,6 +23,7 @@ export interface CommandContext {
   directories: Directories;
   codeHosting: CodeHosting;
   clones: Clones;
+  sessions: Sessions;
   /** Nothing on a host that installs no agents. */
   installs: Installs | undefined;
   /** Looks at the machine again, and remembers what it saw for the next heartbeat. */
@@ -31,19 +33,6 @@ export interface CommandContext {
   forgetCredentials: () => void;
   /** Given at the command's deadline. */
   signal: AbortSignal;
-}
-
-/**
- * The host will not do it, for a reason that whoever asked can act on. A code that the command does
- * not list reaches callers as `host_refused`, with the same words.
- */
-export class CommandRefusal extends Error {
-  readonly code: string;
-
-  constructor(code: string, message: string) {
-    super(message);
-    this.code = code;
-  }
 }
 
 /**

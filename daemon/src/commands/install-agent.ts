@@ -2,7 +2,8 @@
 // is there already; else it waits as long as it is told, and says that the install goes on.
 import { InstallRefused } from "../installs/refused.ts";
 import { within } from "../pause.ts";
-import { CommandRefusal, type Command } from "./command.ts";
+import { CommandRefusal } from "../command-refusal.ts";
+import type { Command } from "./command.ts";
 
 export const installAgent: Command<"install_agent"> = {
   repeatable: true,

@@ -5,7 +5,7 @@ export const listAgents: Command<"list_agents"> = {
   repeatable: true,
   endsHost: false,
   async run(_payload, { installs, refreshFacts }) {
-    const { agents } = installs ? await installs.look() : await refreshFacts();
+    const { agents } = installs?.look() ?? (await refreshFacts());
     return { agents };
   },
 };

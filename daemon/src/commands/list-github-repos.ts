@@ -1,6 +1,7 @@
 // list_github_repos: what the account of the host's code-hosting client can reach.
 import { GhError } from "../code-hosting/gh.ts";
-import { CommandRefusal, type Command } from "./command.ts";
+import { CommandRefusal } from "../command-refusal.ts";
+import type { Command } from "./command.ts";
 
 export const listGithubRepos: Command<"list_github_repos"> = {
   repeatable: true,

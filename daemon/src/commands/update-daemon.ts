@@ -1,7 +1,8 @@
 // update_daemon: replaces the daemon by the version that the service publishes, if the owner of the
 // host allows it. Answers when the update has begun.
 import { describe } from "../log.ts";
-import { CommandRefusal, type Command } from "./command.ts";
+import { CommandRefusal } from "../command-refusal.ts";
+import type { Command } from "./command.ts";
 
 export const updateDaemon: Command<"update_daemon"> = {
   repeatable: true,

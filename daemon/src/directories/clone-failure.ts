@@ -30,10 +30,15 @@ const causes: readonly (readonly [RegExp, string])[] = [
 ];
 
 export function explainCloneFailure(said: string): string {
+  const other = "Git could not clone it. Try the same by hand on the host to see why.";
+  return explainRemoteFailure(said) ?? other;
+}
+
+/** The same for whatever git does with a server; nothing when the cause is none of these. */
+export function explainRemoteFailure(said: string): string | undefined {
   const own = said
     .split(/[\r\n]+/)
     .filter((line) => !line.startsWith("remote:"))
     .join("\n");
-  const known = causes.find(([pattern]) => pattern.test(own))?.[1];
-  return known ?? "Git could not clone it. Try the same by hand on the host to see why.";
+  return causes.find(([pattern]) => pattern.test(own))?.[1];
 }

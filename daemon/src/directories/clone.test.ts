@@ -18,7 +18,7 @@ import { startGithub, type Github } from "@hawser/testkit/github.ts";
 import { startSshServer, type SshServer } from "@hawser/testkit/ssh-server.ts";
 import { until } from "@hawser/testkit/until.ts";
 import { openCodeHosting } from "../code-hosting/code-hosting.ts";
-import { CommandRefusal } from "../commands/command.ts";
+import { CommandRefusal } from "../command-refusal.ts";
 import { openGit } from "../git/git.ts";
 import { silentLog } from "../log.ts";
 import { openOperations } from "../operations.ts";

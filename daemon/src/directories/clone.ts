@@ -3,23 +3,13 @@
 // is never half a checkout under that name, and what is there already is never touched.
 import { lstatSync, mkdirSync, renameSync } from "node:fs";
 import { basename, join, normalize } from "node:path";
-import {
-  nameOfRepository,
-  objectToCheckoutName,
-  objectToCloneUrl,
-  objectToHostedRepository,
-  type DirectoryRecord,
-} from "@hawser/contract";
+import type { DirectoryRecord } from "@hawser/contract";
 import type { PayloadOf } from "@hawser/host-protocol";
 import type { CodeHosting } from "../code-hosting/code-hosting.ts";
-import { GhError } from "../code-hosting/gh.ts";
-import type { Access } from "../code-hosting/repositories.ts";
-import { CommandRefusal } from "../commands/command.ts";
-import { GitError, type Git } from "../git/git.ts";
-import { showRemote } from "../git/redact.ts";
-import type { Operations, Work } from "../operations.ts";
-import { followProgress } from "./clone-progress.ts";
-import { explainCloneFailure } from "./clone-failure.ts";
+import { CommandRefusal } from "../command-refusal.ts";
+import type { Git } from "../git/git.ts";
+import type { Operations } from "../operations.ts";
+import { checkSource, openBringRepository, showSource, type Step } from "./bring-repository.ts";
 import type { Directories } from "./directories.ts";
 import type { HalfDone } from "./half-done.ts";
 
@@ -38,11 +28,9 @@ export interface Clones {
   stop: () => Promise<void>;
 }
 
-/** The command's own signal comes first; git wants a number as well. */
-const longestMs = 60 * 60_000;
-
 export function openClones(options: ClonesOptions): Clones {
   const { git, codeHosting, operations, halfDone, directories } = options;
+  const bring = openBringRepository(git, codeHosting);
   const running = new Map<string, Promise<unknown>>();
   const stopping = new AbortController();
 
@@ -50,15 +38,14 @@ export function openClones(options: ClonesOptions): Clones {
     wanted: PayloadOf<"clone_repository">,
     signal: AbortSignal,
   ): Promise<DirectoryRecord> {
-    const name = wanted.name ?? nameOfRepository(wanted.repo ?? wanted.url ?? "");
-    check(wanted, name);
+    const name = checkSource(wanted);
     const root = await folderRoot(wanted.rootPath);
     const target = join(root, name);
     if (running.has(target)) {
       throw new CommandRefusal("already_exists", `"${name}" is being cloned right now.`);
     }
     if (isThere(target)) throw alreadyThere(target);
-    const subject = `${wanted.repo ?? showRemote(wanted.url!)} to ${target}`;
+    const subject = `${showSource(wanted)} to ${target}`;
     const untilStopped = AbortSignal.any([signal, stopping.signal]);
     const work = operations.run("clone_repository", subject, (step) =>
       bringIn({ wanted, root, target, step, signal: untilStopped }),
@@ -91,12 +78,11 @@ export function openClones(options: ClonesOptions): Clones {
   }
 
   async function bringIn({ wanted, root, target, step, signal }: Errand): Promise<void> {
-    const access = await accessTo(wanted, signal);
     const place = halfDone.begin(root);
     try {
       mkdirSync(place, { mode: 0o700 });
       const checkout = join(place, "checkout");
-      await runGit(access, checkout, step, signal);
+      await bring(wanted, { path: checkout }, step, signal);
       if (isThere(target)) throw alreadyThere(target);
       // Onto a directory with something in it, or a file, this fails.
       renameSync(checkout, target);
@@ -104,48 +90,6 @@ export function openClones(options: ClonesOptions): Clones {
       throw isTaken(error) ? alreadyThere(target) : error;
     } finally {
       halfDone.end(place);
-    }
-  }
-
-  async function accessTo(
-    { repo, url }: PayloadOf<"clone_repository">,
-    signal: AbortSignal,
-  ): Promise<Access> {
-    if (repo === undefined) return { url: url!, settings: [], environment: {} };
-    try {
-      return await codeHosting.accessTo(repo, signal);
-    } catch (error) {
-      if (error instanceof GhError) throw new CommandRefusal(error.problem, error.message);
-      throw error;
-    }
-  }
-
-  async function runGit(
-    { url, settings, environment }: Access,
-    checkout: string,
-    step: Step,
-    signal: AbortSignal,
-  ): Promise<void> {
-    let said = "";
-    const follow = followProgress(step);
-    step("asking the server");
-    try {
-      await git.run("clone", {
-        options: ["--progress"],
-        operands: [url, checkout],
-        settings,
-        environment,
-        onSaid(text) {
-          said = (said + text).slice(-16_384);
-          follow(text);
-        },
-        deadlineMs: longestMs,
-        signal,
-      });
-    } catch (error) {
-      if (!(error instanceof GitError)) throw error;
-      const words = error.reason === "failed" ? explainCloneFailure(said) : error.message;
-      throw new CommandRefusal("clone_failed", words);
     }
   }
 
@@ -158,29 +102,12 @@ export function openClones(options: ClonesOptions): Clones {
   };
 }
 
-type Step = Parameters<Work<void>>[0];
-
 interface Errand {
   wanted: PayloadOf<"clone_repository">;
   root: string;
   target: string;
   step: Step;
   signal: AbortSignal;
-}
-
-/** The control plane has asked the same questions; this host does not take its word for it. */
-function check({ repo, url }: PayloadOf<"clone_repository">, name: string): void {
-  if ((repo === undefined) === (url === undefined)) {
-    throw new CommandRefusal("unsafe_source", "Exactly one of repo and url must be given.");
-  }
-  const objections = [
-    ["The repository", repo === undefined ? null : objectToHostedRepository(repo)],
-    ["The address", url === undefined ? null : objectToCloneUrl(url)],
-    ["The directory's name", objectToCheckoutName(name)],
-  ] as const;
-  for (const [what, objection] of objections) {
-    if (objection !== null) throw new CommandRefusal("unsafe_source", `${what} ${objection}.`);
-  }
 }
 
 function isThere(path: string): boolean {

@@ -47,7 +47,7 @@ export function openHalfDone(notes: string, log: Log): HalfDone {
 }
 
 /** Ends the git that a killed daemon left; it leads a group of its own, and names the place. */
-function endWorkIn(place: string): void {
+export function endWorkIn(place: string): void {
   for (const pid of processes()) {
     try {
       const [program = "", ...args] = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");

@@ -1,5 +1,6 @@
 // Every git command that the daemon may run, with the options it never runs without, and the settings
 // and environment that hold for all of them. A command that is not listed here cannot be run.
+import { childEnvironment, type Environment } from "../environment.ts";
 
 /** Added behind the caller's options, so that these have the last word. */
 export const gitCommands = {
@@ -19,12 +20,37 @@ export const gitCommands = {
   "worktree add": ["--no-guess-remote"],
   "worktree remove": [],
   "worktree prune": [],
+  // Patterns and not directories: what is left out are single files.
+  "sparse-checkout set": ["--no-cone"],
+  checkout: ["--no-recurse-submodules"],
+  "ls-files": [],
+  branch: [],
+  config: ["--null", "--no-includes", "--get-all"],
+  // Objects and names for what must outlive a worktree.
+  mktree: [],
+  "hash-object": ["-w", "--stdin"],
+  "cat-file": ["--batch-check"],
+  "update-ref": ["--no-deref"],
+  "symbolic-ref": [],
+  "for-each-ref": [],
+  // What a working tree holds, by an index of our own. Paths come by standard input.
+  "update-index": ["--add", "--remove", "--replace", "-z", "--stdin"],
+  "write-tree": [],
+  "read-tree": ["--no-recurse-submodules"],
+  "checkout-index": ["--force", "-z", "--stdin"],
+  "sparse-checkout reapply": [],
+  // Settings of one worktree, never of the user's repository; but for what allows them.
+  "config --worktree": [],
+  "config --local": [],
 } as const satisfies Record<string, readonly string[]>;
 
 export type GitCommand = keyof typeof gitCommands;
 
 /** Commands that take revisions, which `--end-of-options` keeps from being read as options. */
 export const takesRevisions: ReadonlySet<GitCommand> = new Set(["diff", "rev-parse"]);
+
+/** Commands that take nothing on their command line but options, and not even `--`. */
+export const takesNoOperands: ReadonlySet<GitCommand> = new Set(["rev-parse", "update-index"]);
 
 /** Settings that no repository may change. */
 export const fixedSettings: readonly (readonly [string, string])[] = [
@@ -47,28 +73,13 @@ export const fixedSettings: readonly (readonly [string, string])[] = [
   ["maintenance.auto", "false"],
 ];
 
-/** What git, ssh and credential helpers need of the daemon's own environment. */
-const inherited = [
-  "HOME",
-  "PATH",
-  "USER",
-  "LOGNAME",
-  "LANG",
-  "TMPDIR",
-  "XDG_CONFIG_HOME",
-  "XDG_RUNTIME_DIR",
+/** What git, ssh and credential helpers need of the daemon's own environment beside what all get. */
+const needed = [
   "SSH_AUTH_SOCK",
-  "SSL_CERT_FILE",
-  "SSL_CERT_DIR",
-  // Where git is built on a library that knows neither of those.
+  // Where git is built on a library that knows neither of the usual two.
   "GIT_SSL_CAINFO",
-  "http_proxy",
-  "https_proxy",
-  "HTTPS_PROXY",
   "all_proxy",
   "ALL_PROXY",
-  "no_proxy",
-  "NO_PROXY",
 ];
 
 /**
@@ -79,14 +90,8 @@ const sshCommand =
   "ssh -o BatchMode=yes -o ConnectTimeout=20 -o ControlMaster=no -o ForwardAgent=no " +
   "-o ClearAllForwardings=yes -o PermitLocalCommand=no";
 
-export function gitEnvironment(own: NodeJS.ProcessEnv): Record<string, string> {
-  const environment: Record<string, string> = {};
-  for (const name of inherited) {
-    const value = own[name];
-    if (value !== undefined) environment[name] = value;
-  }
-  return {
-    ...environment,
+export function gitEnvironment(own: NodeJS.ProcessEnv): Environment {
+  const fixed = {
     // Messages in English: they are read by programs too.
     LC_ALL: "C.UTF-8",
     GIT_ALLOW_PROTOCOL: "https:ssh",
@@ -99,4 +104,5 @@ export function gitEnvironment(own: NodeJS.ProcessEnv): Record<string, string> {
     GIT_SEQUENCE_EDITOR: ":",
     GIT_OPTIONAL_LOCKS: "0",
   };
+  return childEnvironment(fixed, own, needed);
 }

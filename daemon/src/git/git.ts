@@ -11,6 +11,7 @@ import {
   fixedSettings,
   gitCommands,
   gitEnvironment,
+  takesNoOperands,
   takesRevisions,
   type GitCommand,
 } from "./commands.ts";
@@ -26,12 +27,16 @@ export interface GitCall {
   /** Behind `--`: paths, addresses and names. */
   operands?: readonly string[];
   deadlineMs: number;
-  /** For this call alone, on top of the user's own; only outside of repositories. */
+  /** What git reads from its standard input; nothing unless given. */
+  input?: string;
+  /** For this call alone, on top of the user's own and of what makes a repository harmless. */
   settings?: readonly (readonly [name: string, value: string])[];
   /** Beside what every git gets, such as what a credential helper needs. */
   environment?: Readonly<Record<string, string>>;
   /** Gets what git says beside its output as it comes: progress, and why it failed. Not redacted. */
   onSaid?: (text: string) => void;
+  /** What is read and printed are bytes, one a character: names of files need not be text. */
+  isBytes?: boolean;
   /** More output than this is a failure; 8 MiB unless given. */
   outputLimitBytes?: number;
   signal?: AbortSignal;
@@ -128,7 +133,11 @@ export function openGit(own: NodeJS.ProcessEnv = process.env): Git {
         ...call,
         args: argumentsOf(command, call),
         cwd: top,
-        environment: { ...inside, ...call.environment, ...settingsEnvironment(settings) },
+        environment: {
+          ...inside,
+          ...call.environment,
+          ...settingsEnvironment([...settings, ...(call.settings ?? [])]),
+        },
       });
     },
   };
@@ -146,7 +155,7 @@ function argumentsOf(command: GitCommand, call: GitCall): string[] {
   const args = [...fixedArguments, ...command.split(" "), ...options, ...gitCommands[command]];
   if (takesRevisions.has(command)) args.push("--end-of-options", ...revisions);
   else if (revisions.length > 0) throw new Error(`git ${command} takes no revisions.`);
-  return command === "rev-parse" ? args : [...args, "--", ...operands];
+  return takesNoOperands.has(command) ? args : [...args, "--", ...operands];
 }
 
 /** As environment and not as `-c`, which would end a name at its first `=`, and shows in process lists. */
@@ -164,6 +173,8 @@ interface Run {
   cwd: string;
   environment: Record<string, string>;
   deadlineMs: number;
+  input?: string;
+  isBytes?: boolean;
   outputLimitBytes?: number;
   onSaid?: (text: string) => void;
   signal?: AbortSignal;
@@ -176,6 +187,8 @@ function run({
   deadlineMs,
   signal,
   onSaid,
+  input,
+  isBytes = false,
   ...limits
 }: Run): Promise<string> {
   const { outputLimitBytes = defaultOutputLimitBytes } = limits;
@@ -186,8 +199,12 @@ function run({
     cwd,
     env: environment,
     detached: true,
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["pipe", "pipe", "pipe"],
   });
+  // Git may end before it has read all of it; what it says then is the reason.
+  child.stdin.on("error", () => {});
+  const encoding = isBytes ? "latin1" : "utf8";
+  child.stdin.end(input ?? "", encoding);
   const output: Buffer[] = [];
   let outputBytes = 0;
   let said = "";
@@ -212,7 +229,7 @@ function run({
     clearTimeout(timer);
     signal?.removeEventListener("abort", abort);
     if (error) reject(error);
-    else resolve(Buffer.concat(output).toString());
+    else resolve(Buffer.concat(output).toString(encoding));
   };
   child.on("error", (error) => {
     const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";

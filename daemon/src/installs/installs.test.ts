@@ -89,7 +89,7 @@ async function openWorld() {
     const current = readCurrent(directory, "codex");
     return current && String(execFileSync(programOf(directory, "codex", current))).trim();
   };
-  const found = async () => (await installs.look()).agents.find(({ kind }) => kind === "codex")!;
+  const found = () => installs.look().agents.find(({ kind }) => kind === "codex")!;
   return {
     installs,
     install,
@@ -128,13 +128,13 @@ const refusedAs = (code: string, words: RegExp) => (error: unknown) => {
 
 test("an agent is downloaded, unpacked, tried and put to use, and nothing else is left", async () => {
   await using world = await openWorld();
-  assert.deepEqual((await world.found()).problems[0]!.code, "not_installed");
+  assert.deepEqual(world.found().problems[0]!.code, "not_installed");
   world.ship([publish("1.0.0"), publish("1.10.0"), publish("1.9.0")]);
   assert.equal((await world.install()).version, "1.10.0", "the newest of the list");
   assert.equal(world.said(), "codex-cli 1.10.0");
   assert.deepEqual(readdirSync(world.directory).sort(), ["codex", "serial.json"]);
   assert.deepEqual(readdirSync(join(world.directory, "codex")).sort(), ["1.10.0", "current.json"]);
-  const { installed, version } = await world.found();
+  const { installed, version } = world.found();
   assert.deepEqual([installed, version], [true, "1.10.0"]);
   const [operation] = world.operations.list();
   assert.deepEqual(
@@ -218,7 +218,7 @@ async function assertFormerStays(
   assert.equal(world.said(), "codex-cli 1.0.0");
   const left = readdirSync(join(world.directory, "codex")).filter((name) => !name.endsWith(".tgz"));
   assert.deepEqual(left.sort(), ["1.0.0", "current.json"]);
-  const { installed, version, problems } = await world.found();
+  const { installed, version, problems } = world.found();
   assert.deepEqual([installed, version], [true, "1.0.0"]);
   assert.ok(!problems.some((problem) => ["broken", "not_installed"].includes(problem.code)));
   // And the next good one is taken.
@@ -318,7 +318,7 @@ test("a service without a list, and a platform it ships nothing for, are told ap
   );
   world.ship([{ ...publish("1.0.0"), platform: "linux-arm64" }]);
   await assert.rejects(world.install(), refusedAs("not_published", /ships no codex for linux-x64/));
-  const { problems } = await world.found();
+  const { problems } = world.found();
   assert.match(problems[0]!.message, /Call install_agent_kind.+The last try failed: .+linux-x64/);
 });
 
@@ -330,7 +330,7 @@ test("the owner's policy has the last word, and says where packages come from", 
   world.policy.installs = true;
   world.policy.agents = new Set(["opencode"]);
   await assert.rejects(world.install(), refusedAs("policy_forbids", /agents = … codex/));
-  assert.ok((await world.found()).problems.some(({ code }) => code === "policy_forbids"));
+  assert.ok(world.found().problems.some(({ code }) => code === "policy_forbids"));
   world.policy.agents = allowAll.agents;
   for (const tarballs of ["http://files.example", "ftp://127.0.0.1/x"]) {
     world.policy.tarballs = tarballs;
@@ -369,11 +369,11 @@ test("an agent whose program is gone or changed is broken, and can be installed 
   ]) {
     await world.install();
     spoil(programOf(world.directory, "codex", readCurrent(world.directory, "codex")!));
-    const { installed, version, problems } = await world.found();
+    const { installed, version, problems } = world.found();
     assert.deepEqual([installed, version, problems[0]!.code], [false, null, "broken"]);
     await world.install();
     assert.equal(world.said(), "codex-cli 1.0.0");
-    assert.equal((await world.found()).installed, true);
+    assert.equal(world.found().installed, true);
   }
 });
 

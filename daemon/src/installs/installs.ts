@@ -37,7 +37,7 @@ export interface Installs {
   order: (kind: AgentKind) => Promise<Order>;
   /** Installs opencode if it is missing and may be: what pairing promises. Never throws. */
   provideOpencode: () => Promise<void>;
-  look: () => Promise<{ agents: FoundAgent[] }>;
+  look: () => { agents: FoundAgent[] };
   /** Cuts what is running. */
   stop: () => Promise<void>;
 }
@@ -171,21 +171,20 @@ export function openInstalls(options: InstallsOptions): Installs {
       providedAt = options.now();
       await order("opencode").catch(() => {});
     },
-    look: () =>
-      Promise.resolve({
-        agents: AgentKind.options.map((kind) => {
-          const current = readCurrent(directory, kind);
-          const isBroken = current !== undefined && !isWhole(directory, kind, current);
-          const problems = problemsOf(kind, policy(), {
-            current,
-            isBroken,
-            failure: failures.get(kind),
-          });
-          const installed = current !== undefined && !isBroken;
-          const version = installed ? current.version : null;
-          return { kind, installed, version, ready: problems.length === 0, problems };
-        }),
+    look: () => ({
+      agents: AgentKind.options.map((kind) => {
+        const current = readCurrent(directory, kind);
+        const isBroken = current !== undefined && !isWhole(directory, kind, current);
+        const problems = problemsOf(kind, policy(), {
+          current,
+          isBroken,
+          failure: failures.get(kind),
+        });
+        const installed = current !== undefined && !isBroken;
+        const version = installed ? current.version : null;
+        return { kind, installed, version, ready: problems.length === 0, problems };
       }),
+    }),
     async stop() {
       ended.abort(new InstallRefused("stopped", "The daemon was stopped while it installed this."));
       await Promise.allSettled([...orders.values()].map(async (taken) => (await taken).done));

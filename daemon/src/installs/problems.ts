@@ -30,8 +30,6 @@ export function problemsOf(
     add("broken", `Files of ${kind} ${current!.version} are missing or changed. ${cure}${last}`);
   } else if (!current) {
     add("not_installed", `${kind} is not installed. ${cure}${last}`);
-  } else {
-    add("not_runnable", `This version of the daemon installs ${kind} and cannot run it yet.`);
   }
   return problems;
 }

@@ -6,7 +6,9 @@ import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { openCommandRecord, type CommandRecord } from "./command-record.ts";
 import { openDatabase, transact } from "./database.ts";
+import { openDrivenSessions, type DrivenSessions } from "./driven-sessions.ts";
 import { openKeptBlobs, type KeptBlobs } from "./kept-blobs.ts";
+import { openKeptMessages, type KeptMessages } from "./kept-messages.ts";
 import { openSessionLog, readFact, writeFact, type SessionLog } from "./session-log.ts";
 
 export { JournalFull, JournalInUse } from "./database.ts";
@@ -17,6 +19,8 @@ export interface Journal {
   commands: CommandRecord;
   log: SessionLog;
   blobs: KeptBlobs;
+  driven: DrivenSessions;
+  messages: KeptMessages;
   /** Counts one more, and gives the new count. */
   count(name: string): number;
   /** Everything written by the function is one commit. */
@@ -39,6 +43,8 @@ const dayMs = 24 * 3600_000;
 /** A caller may repeat a call for a day, so its command is remembered for longer than that. */
 const commandsKeptMs = 2 * dayMs;
 const appliedKeptMs = dayMs;
+/** For longer than anybody would ask for a session that has ended. */
+const endedKeptMs = 30 * dayMs;
 
 export function openJournal(path: string, options: JournalOptions = {}): Journal {
   const now = options.now ?? Date.now;
@@ -54,6 +60,8 @@ export function openJournal(path: string, options: JournalOptions = {}): Journal
   const limitBytes = options.limitBytes ?? defaultLimit(path);
   const blobs = openKeptBlobs(database, `${path.replace(/\.sqlite$/, "")}.blobs`);
   const log = openSessionLog(database, { now, limitBytes, journalId: id, blobs });
+  const driven = openDrivenSessions(database, now);
+  const messages = openKeptMessages(database);
   const counter = database.prepare(
     `INSERT INTO counters (name, value) VALUES (?, 1)
      ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value`,
@@ -63,11 +71,14 @@ export function openJournal(path: string, options: JournalOptions = {}): Journal
     commands,
     log,
     blobs,
+    driven,
+    messages,
     count: (name) => transact(database, () => counter.get(name)!["value"] as number),
     atOnce: (work) => transact(database, work),
     clean() {
       commands.dropFinished(now() - commandsKeptMs);
       log.dropApplied(now() - appliedKeptMs);
+      driven.dropEnded(now() - endedKeptMs);
       database.exec("PRAGMA incremental_vacuum");
     },
     close: () => database.close(),

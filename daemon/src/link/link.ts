@@ -57,6 +57,8 @@ export interface Link {
   isOnline: () => boolean;
   /** Asks over the newest connection; throws when there is none. */
   ask: Ask;
+  /** Over the newest connection, if there is one. Nobody confirms it. */
+  publish: (subject: string, body: object) => void;
   /** What the host is or does has changed: told within a second, not with the next heartbeat. */
   factsChanged: () => void;
   /** Ends as if the control plane had said so. */
@@ -318,6 +320,15 @@ export function startLink(options: LinkOptions): Link {
     status: () => status,
     isOnline: () => current !== undefined,
     ask,
+    publish(subject, body) {
+      if (!current || current.connection.isClosed()) return;
+      try {
+        current.connection.nats.publish(subject, JSON.stringify(body));
+      } catch (error) {
+        // The connection is being closed.
+        log.warn("nothing was published", { error: describe(error) });
+      }
+    },
     factsChanged: () => news(),
     forget,
     async handOver() {

@@ -17,7 +17,8 @@ test("the file that the installer writes allows everything below its roots", () 
 test("each setting is obeyed", () => {
   const policy = parsePolicy(
     "root = /srv//code/ # the team's\nroot=/srv/code\nagents = codex\ninstalls = no\nshell = no\n" +
-      "exposures = no\nown-logins = no\ntarballs = https://files.example/agents/\n",
+      "exposures = no\nown-logins = no\ntarballs = https://files.example/agents/\n" +
+      "parked-gib = 3\n",
   );
   assert.deepEqual(policy, {
     roots: ["/srv/code"],
@@ -27,6 +28,7 @@ test("each setting is obeyed", () => {
     exposures: false,
     ownLogins: false,
     tarballs: "https://files.example/agents",
+    parkedLimitBytes: 3 * 2 ** 30,
     problems: [],
   });
 });
@@ -39,6 +41,7 @@ for (const [text, why] of [
   ["shell = no\nshell = yes", 'line 2: "shell" stands here twice.'],
   ["agents = aider", 'line 1: "aider" is no agent; there are opencode, claude_code, codex.'],
   ["__proto__ = yes", 'line 1: there is no setting "__proto__".'],
+  ["parked-gib = much", 'line 1: "much" is no number of GiB.'],
   ["tarballs = ftp://x", 'line 1: "ftp://x" is no address.'],
 ] as const) {
   test(`${JSON.stringify(text)} is not understood`, () => {
@@ -51,8 +54,9 @@ test("a file that is not understood allows nothing and says why, until it is put
   const { read } = openPolicy(path);
   assert.deepEqual(read(), allowAll);
   writeFileSync(path, "shell = maybe\n");
-  const { shell, installs, agents, problems } = read();
+  const { shell, installs, agents, parkedLimitBytes, problems } = read();
   assert.deepEqual([shell, installs, agents.size], [false, false, 0]);
+  assert.equal(parkedLimitBytes, Infinity, "no reason to drop what was put aside");
   assert.equal(problems[0]?.code, "policy_unreadable");
   assert.match(problems[0]?.message ?? "", /line 1: "shell" is yes or no\./);
   writeFileSync(path, "shell = no\nroot = /srv\n");

@@ -19,6 +19,8 @@ export interface Policy {
   ownLogins: boolean;
   /** Where agents are downloaded from, if not from where the control plane says. */
   tarballs: string | null;
+  /** What worktrees of ended sessions may take on disk together. */
+  parkedLimitBytes: number;
   /** What is wrong with the file. */
   problems: readonly HostWarning[];
 }
@@ -31,6 +33,7 @@ export const allowAll: Policy = {
   exposures: true,
   ownLogins: true,
   tarballs: null,
+  parkedLimitBytes: 20 * 2 ** 30,
   problems: [],
 };
 
@@ -42,6 +45,8 @@ const allowNothing: Policy = {
   exposures: false,
   ownLogins: false,
   tarballs: null,
+  // Nothing is dropped for a limit that nobody can read.
+  parkedLimitBytes: Infinity,
   problems: [],
 };
 
@@ -70,6 +75,10 @@ own-logins = yes
 
 # Where agents are downloaded from, such as a server of your own. The service's choice when left out.
 # tarballs = https://files.example/agents
+
+# How much disk the worktrees of ended sessions may take, which are kept for 14 days: a number of GiB.
+# Above it the oldest are dropped.
+parked-gib = 20
 `;
 }
 
@@ -147,6 +156,9 @@ export function parsePolicy(text: string): Policy {
     } else if (name === "tarballs") {
       if (!/^https?:\/\/\S+$/.test(value)) fail(`"${value}" is no address.`);
       changes["tarballs"] = value.replace(/\/+$/, "");
+    } else if (name === "parked-gib") {
+      if (!/^\d{1,6}$/.test(value)) fail(`"${value}" is no number of GiB.`);
+      changes["parkedLimitBytes"] = Number(value) * 2 ** 30;
     } else if (Object.hasOwn(switches, name)) {
       if (value !== "yes" && value !== "no") fail(`"${name}" is yes or no.`);
       changes[switches[name as keyof typeof switches]] = value === "yes";

@@ -14,13 +14,18 @@ export function replaceBy(from: string, to: string): void {
   }
 }
 
-/** As JSON, for the owner only. A write that fails, such as on a full disk, leaves the old file. */
+/** As JSON, for the owner only. */
 export function replaceFile(path: string, value: object): void {
+  replaceText(path, `${JSON.stringify(value, undefined, 2)}\n`);
+}
+
+/** For the owner only. A write that fails, such as on a full disk, leaves the old file. */
+export function replaceText(path: string, text: string): void {
   const next = `${path}.next`;
   try {
     const file = openSync(next, "w", 0o600);
     try {
-      writeFileSync(file, `${JSON.stringify(value, undefined, 2)}\n`);
+      writeFileSync(file, text);
       fsyncSync(file);
     } finally {
       closeSync(file);

@@ -30,6 +30,13 @@ export interface State {
   clonesDirectory: string;
   /** Where agents are installed. */
   agentsDirectory: string;
+  /** Where sessions have their worktrees, and where those of ended sessions are kept. */
+  worktreesDirectory: string;
+  /** Where sessions have clones of their own. */
+  checkoutsDirectory: string;
+  parkedDirectory: string;
+  /** What is only needed while a worktree is looked at. */
+  scratchDirectory: string;
   /** One journal per instance: what belongs to a former pairing is never said on a new one. */
   journalPath(instanceId: string): string;
   writeStatus(status: object): void;
@@ -51,6 +58,10 @@ export function openState(directory: string): State {
     policyPath: join(directory, "policy"),
     clonesDirectory: join(directory, "clones"),
     agentsDirectory: join(directory, "agents"),
+    worktreesDirectory: join(directory, "worktrees"),
+    checkoutsDirectory: join(directory, "checkouts"),
+    parkedDirectory: join(directory, "parked"),
+    scratchDirectory: join(directory, "scratch"),
     readCredentials() {
       const found = readJson(credentials);
       if (found === undefined) return undefined;

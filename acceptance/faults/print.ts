@@ -1,0 +1,63 @@
+// The result of a run in few lines, and how to repeat one that broke a promise.
+import type { RunResult } from "./run.ts";
+import type { ApprovalsResult } from "./sessions/run-approvals.ts";
+import type { SessionsResult } from "./sessions/run-sessions.ts";
+import type { Violation } from "./violation.ts";
+
+export function printLink(result: RunResult): void {
+  const { done, failed, unknown } = result.commands;
+  const parts = [
+    `${result.fault}: ${result.injections.length} injections`,
+    `commands ${done} done / ${failed} failed visibly / ${unknown} unknown`,
+    `${result.entries} entries applied`,
+    `online after ${result.onlineMs} ms, quiet after ${result.quietMs} ms`,
+  ];
+  const again = `link --fault ${result.fault} --seed ${result.seed}`;
+  print(parts, result, again, result.injections);
+}
+
+export function printSessions(result: SessionsResult): void {
+  const { accepted, refused, unknown } = result.prompts;
+  const outcomes = Object.entries(result.outcomes).map(([name, count]) => `${count} ${name}`);
+  const unnoticed = result.unnoticedMs.toSorted((a, b) => a - b);
+  const parts = [
+    `sessions of ${result.kinds.join(", ")}: ${result.kills.length} kills and cuts`,
+    `prompts ${accepted} accepted / ${refused} refused / ${unknown} unknown`,
+    `turns ${outcomes.join(" / ")}`,
+    `${result.entries} entries`,
+    `${unnoticed.length} ends without a notice seen after at most ${unnoticed.at(-1) ?? 0} ms`,
+  ];
+  const again = `sessions --kinds ${result.kinds.join(",")} --seed ${result.seed}`;
+  print(parts, result, again, result.kills);
+}
+
+export function printApprovals(result: ApprovalsResult): void {
+  const told = Object.entries(result.told).map(([name, count]) => `${count} ${name}`);
+  const sorted = result.acceptedMs.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] ?? 0;
+  const parts = [
+    `approvals: ${result.kills.length} kills`,
+    `${result.requests} requests`,
+    `callers were told ${told.join(" / ")}`,
+    `answer to accepted by the agent p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`,
+  ];
+  print(parts, result, `approvals --seed ${result.seed}`, result.kills);
+}
+
+function print(
+  parts: string[],
+  { violations, seconds }: { violations: Violation[]; seconds: number },
+  again: string,
+  injections: string[],
+): void {
+  const count = violations.length;
+  const end = count === 0 ? "history good" : `${count} VIOLATIONS`;
+  console.log([...parts, end, `${seconds} s`].join(", "));
+  for (const [rule, all] of Map.groupBy(violations, ({ rule }) => rule)) {
+    console.log(`  ${rule}: ${all.length}`);
+    for (const { lines } of all.slice(0, 3)) console.log(`    ${lines.join("\n    ")}`);
+  }
+  if (count === 0) return;
+  console.log(`  again: npm run faults -- ${again}\n  injected:`);
+  for (const line of injections) console.log(`    ${line}`);
+}

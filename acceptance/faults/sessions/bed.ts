@@ -1,0 +1,74 @@
+// The bed of a run of sessions: two nodes, hosts with real agents that each dial through a proxy
+// of their own, a scripted model, and a proxy before NATS that can lose the notices of nodes.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { AgentKind } from "@hawser/contract";
+import { startAgentHost, type AgentHost } from "@hawser/testkit/agent-host.ts";
+import { createCaller } from "@hawser/testkit/caller.ts";
+import type { ControlPlaneNode } from "@hawser/testkit/control-plane-node.ts";
+import { startCuttingProxy, type CuttingProxy } from "@hawser/testkit/cutting-proxy.ts";
+import { startNoticeProxy, type NoticeProxy } from "@hawser/testkit/notice-proxy.ts";
+import type { ScriptedModel } from "@hawser/testkit/scripted-model/scripted-model.ts";
+import { stopProcess } from "@hawser/testkit/stop-process.ts";
+import { startWorld, type World } from "@hawser/testkit/world.ts";
+import { balancerOf, livingNodes } from "../balancer.ts";
+
+export interface SessionsBed extends AsyncDisposable {
+  world: World;
+  model: ScriptedModel;
+  /** Of the organization's owner. */
+  key: string;
+  /** What its hosts' agents are. */
+  kinds: readonly AgentKind[];
+  hosts: { host: AgentHost; proxy: CuttingProxy }[];
+  /** The nodes that were not killed. */
+  nodes(): ControlPlaneNode[];
+  addNode(): Promise<ControlPlaneNode>;
+  notices: NoticeProxy;
+}
+
+// The harness retries as fast as it can; the limit is raised for it, not bypassed.
+const environment = { HAWSER_RATE_PER_SECOND: "5000", HAWSER_RATE_BURST: "5000" };
+
+export async function makeSessionsBed(
+  hostCount: number,
+  kinds: readonly AgentKind[],
+): Promise<SessionsBed> {
+  await using startup = new AsyncDisposableStack();
+  const world = startup.use(await startWorld({ nodes: 1, nats: 1, agents: true, environment }));
+  const directory = mkdtempSync(join(tmpdir(), "hawser-faults-"));
+  startup.defer(() => rmSync(directory, { recursive: true, force: true }));
+  const natsPort = Number(world.nats!.urls[0]!.split(":").at(-1));
+  const notices = startup.use(await startNoticeProxy({ port: natsPort }));
+  const addNode = () => world.addNode({ HAWSER_NATS_URLS: `127.0.0.1:${notices.port}` });
+  await addNode();
+  await addNode();
+  // The first one does not reach NATS through the proxy.
+  await stopProcess(world.nodes[0]!.process);
+  const key = world.organizations[0].keys.owner;
+  const caller = createCaller(world.nodes[1]!.baseUrl, key);
+  const model = world.model!;
+  const balancer = balancerOf(world);
+  const hosts: SessionsBed["hosts"] = [];
+  for (let i = 1; i <= hostCount; i++) {
+    const proxy = startup.use(await startCuttingProxy(balancer));
+    const serverUrl = `http://127.0.0.1:${proxy.port}`;
+    const place = join(directory, `host-${i}`);
+    const about = { name: `host ${i}`, modelUrl: model.url, agents: kinds };
+    const host = startup.use(await startAgentHost(caller, serverUrl, place, about));
+    hosts.push({ host, proxy });
+  }
+  const owned = startup.move();
+  return {
+    world,
+    model,
+    key,
+    kinds,
+    hosts,
+    nodes: () => livingNodes(world),
+    addNode,
+    notices,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}

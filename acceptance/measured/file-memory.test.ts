@@ -1,0 +1,35 @@
+// What many uploads of files at once cost a node in memory.
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { tell } from "../figures.ts";
+import { scenario, useWorld } from "../scenario.ts";
+
+useWorld();
+
+const MiB = 1024 * 1024;
+
+scenario("Ten uploads of 16 MiB at once cost the node little memory", [], async (context) => {
+  const { caller, world } = context;
+  const { pid } = world.nodes[0]!;
+  const memory = () => {
+    const status = readFileSync(`/proc/${pid}/status`, "utf8");
+    return Number(/VmRSS:\s+(\d+)/.exec(status)![1]) * 1024;
+  };
+  const send = () =>
+    caller.request("/api/files", { method: "POST", body: new Uint8Array(randomBytes(16 * MiB)) });
+  // One takes what the runtime lets garbage grow to; ten must not take ten times that.
+  assert.equal((await send()).status, 201);
+  const before = memory();
+  let most = before;
+  const watch = setInterval(() => void (most = Math.max(most, memory())), 20);
+  try {
+    const replies = await Promise.all(Array.from({ length: 10 }, send));
+    assert.deepEqual([...new Set(replies.map(({ status }) => status))], [201]);
+  } finally {
+    clearInterval(watch);
+  }
+  const rise = (most - before) / 1e6;
+  tell(`10 × 16 MiB of files up at once: memory +${rise.toFixed(0)} MB`);
+  assert.ok(rise < 64, `${rise} MB`);
+});

@@ -1,0 +1,93 @@
+// Slash commands and summaries, on the real opencode.
+import assert from "node:assert/strict";
+import { parseId } from "@hawser/contract";
+import { writeSlashCommand } from "@hawser/testkit/opencode-home.ts";
+import { ownerSql } from "@hawser/testkit/owner-sql.ts";
+import { assertInvalid, assertRefused } from "../refusal.ts";
+import { scenario, useWorld } from "../scenario.ts";
+import {
+  logOf,
+  outcomeOf,
+  runTurn,
+  saidIn,
+  scripted,
+  slowly,
+  startSession,
+  untilEnd,
+  untilLogged,
+  updatesOf,
+} from "../session-steps.ts";
+
+useWorld({ agents: true, hosts: 1 });
+
+scenario(
+  "A slash command runs with its arguments as a turn; the model never sees the slash",
+  ["run_command.runs"],
+  async ({ world, caller }) => {
+    const host = world.hosts[0]!;
+    // Before its agent has started: it reads what commands it has at that moment.
+    writeSlashCommand(host.environment["HOME"]!, "greet", "Greet them: $ARGUMENTS");
+    const { sessionId, capabilities } = await startSession(caller, host);
+    assert.ok(capabilities.includes("commands"));
+    const words = scripted("Ada", { text: "Hello, Ada." });
+    const taken = await caller.run_command({ sessionId, command: "greet", arguments: words });
+    const events = await untilEnd(caller, sessionId, taken.turnId);
+    assert.equal(outcomeOf(events), "completed");
+    assert.deepEqual(saidIn(events), ["Hello, Ada."]);
+    const [said] = updatesOf(events, "user_message_chunk");
+    assert.ok(said!.content.text.startsWith("/greet Ada"), "the log shows what was asked");
+    const { prompt } = world.model!.requests.at(-1)!;
+    assert.ok(prompt.startsWith("Greet them: Ada"));
+    assert.ok(!prompt.includes("/greet"));
+
+    const running = await caller.send_prompt({ sessionId, text: scripted("slow", slowly()) });
+    const waiting = await caller.run_command({ sessionId, command: "greet" });
+    assert.deepEqual([running.queued, waiting.queued], [false, true]);
+    await caller.abort_session({ sessionId });
+  },
+);
+
+scenario(
+  "A command that the agent does not have is refused, and so is a kind without commands",
+  ["run_command.unknown", "run_command.capability"],
+  async ({ world, caller }) => {
+    const { sessionId } = await startSession(caller, world.hosts[0]!);
+    assertInvalid(await caller.try("run_command", { sessionId, command: "nope" }), "command");
+    assertInvalid(await caller.try("run_command", { sessionId, command: "/compact" }), "command");
+    await forget(world.database.url, sessionId);
+    const input = { sessionId, command: "greet" };
+    assertRefused(await caller.try("run_command", input), 409, "capability_missing");
+    assertRefused(await caller.try("summarize_session", { sessionId }), 409, "capability_missing");
+    assert.deepEqual(updatesOf(await logOf(caller, sessionId), "turn_started"), []);
+  },
+);
+
+scenario(
+  "A summary takes the place of what was said before",
+  ["summarize_session.summarizes"],
+  async ({ world, caller }) => {
+    const { sessionId } = await startSession(caller, world.hosts[0]!);
+    await runTurn(caller, sessionId, scripted("the old subject", { text: "An old answer." }));
+    const busy = await caller.send_prompt({ sessionId, text: scripted("slow", slowly()) });
+    assertRefused(await caller.try("summarize_session", { sessionId }), 409, "turn_running");
+    await caller.abort_session({ sessionId });
+    await untilEnd(caller, sessionId, busy.turnId);
+    const { status } = await caller.summarize_session({ sessionId });
+    assert.equal(status, "in_progress");
+    await untilLogged(caller, sessionId, "session_compacted");
+    const waited = await caller.wait_for_session({ sessionId, timeoutSeconds: 25 });
+    assert.equal(waited.turnOutcome, "completed");
+    await runTurn(caller, sessionId, scripted("the new subject", { text: "A new answer." }));
+    const asked = JSON.stringify(world.model!.requests.at(-1)!.body);
+    assert.match(asked, /The conversation so far was about/);
+    assert.doesNotMatch(asked, /An old answer\./);
+  },
+);
+
+/** As a session of a kind that can do nothing of it would be on record. */
+async function forget(databaseUrl: string, sessionId: string): Promise<void> {
+  const id = parseId("session", sessionId);
+  await ownerSql(databaseUrl, "UPDATE sessions SET capabilities = '{}' WHERE session_id = $1", [
+    id,
+  ]);
+}

@@ -1,0 +1,164 @@
+// Steps of scenarios about sessions: start one, give it a prompt that carries what its model is to
+// answer, and wait for what comes of it. The agent is the real one; only the model is scripted.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import type { RequestRecord, SessionRecord, SessionUpdate, UpdateOf } from "@hawser/contract";
+import type { Calls } from "@hawser/testkit/caller.ts";
+import type { TestHost } from "@hawser/testkit/host.ts";
+import { until } from "./scenario.ts";
+
+/** One answer of the scripted model; its words are in the scripted driver's script.ts. */
+export interface Step {
+  reasoning?: string;
+  text?: string;
+  calls?: { tool: string; input: Record<string, unknown> }[];
+  delayMs?: number;
+  paceMs?: number;
+  status?: number;
+  retryAfterSeconds?: number;
+  cut?: boolean;
+  times?: number;
+}
+
+/** A prompt with the answers that its model is to give, one for each time it is asked. */
+export const scripted = (words: string, ...steps: Step[]) => `${words} @@${JSON.stringify(steps)}`;
+
+/** An answer that asks for a shell command; under the default policy the agent has to ask first. */
+export const bash = (command: string): Step => ({
+  calls: [{ tool: "bash", input: { command, description: "a step of the test" } }],
+});
+
+export const ask = (
+  ...questions: { question: string; labels: string[]; multiple?: boolean }[]
+) => ({
+  calls: [
+    {
+      tool: "question",
+      input: {
+        questions: questions.map(({ question, labels, multiple = false }) => ({
+          question,
+          header: question.slice(0, 12),
+          options: labels.map((label) => ({ label, description: `choose ${label}` })),
+          multiple,
+        })),
+      },
+    },
+  ],
+});
+
+/** A turn that is still running long after anybody has looked. */
+export const slowly = (text = "one two three four five six seven eight nine ten"): Step => ({
+  text,
+  paceMs: 2_000,
+});
+
+export type StartInput = Omit<Parameters<Calls["start_session"]>[0], "instanceId">;
+
+export function startSession(
+  caller: Calls,
+  host: TestHost,
+  input: StartInput = {},
+): Promise<SessionRecord> {
+  const where = input.clone ? {} : { directory: host.repository };
+  return caller.start_session({ instanceId: host.instanceId, ...where, ...input });
+}
+
+/** Where a session with a branch of its own works. */
+export function worktreeOf(host: TestHost, branch: string): string {
+  const args = ["-C", host.repository, "worktree", "list", "--porcelain"];
+  const listed = execFileSync("git", args, { encoding: "utf8" }).split("\n\n");
+  const entry = listed.find((text) => text.includes(`branch refs/heads/${branch}`));
+  return /^worktree (.*)$/m.exec(entry!)![1]!;
+}
+
+export interface Event {
+  seq: number;
+  at: string;
+  turnId: string | null;
+  update: SessionUpdate;
+}
+
+/** The whole log as it is stored now, seen to have no gap and no repeat. */
+export async function logOf(caller: Calls, sessionId: string): Promise<Event[]> {
+  const events: Event[] = [];
+  for (;;) {
+    const after = events.at(-1)?.seq ?? 0;
+    const page = await caller.list_session_events({ sessionId, after, limit: 200 });
+    events.push(...(page.events as Event[]));
+    if (!page.hasMore) break;
+  }
+  assert.deepEqual(
+    events.map(({ seq }) => seq),
+    events.map((_, place) => place + 1),
+  );
+  return events;
+}
+
+/** The updates of one name. */
+export function updatesOf<Name extends SessionUpdate["sessionUpdate"]>(
+  events: readonly Event[],
+  name: Name,
+): UpdateOf<Name>[] {
+  return events
+    .map(({ update }) => update)
+    .filter((update): update is UpdateOf<Name> => update.sessionUpdate === name);
+}
+
+/** What the agent said, message by message. */
+export const saidIn = (events: readonly Event[]) =>
+  updatesOf(events, "agent_message_chunk").map(({ content }) => content.text);
+
+const turnMs = 40_000;
+
+/** Waits until a turn has ended, and gives its entries. */
+export async function untilEnd(caller: Calls, sessionId: string, turnId: string): Promise<Event[]> {
+  const deadline = performance.now() + turnMs;
+  for (;;) {
+    const events = (await logOf(caller, sessionId)).filter((event) => event.turnId === turnId);
+    if (updatesOf(events, "turn_finished").length > 0) return events;
+    assert.ok(performance.now() < deadline, `the turn ends within ${turnMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** Gives a prompt and waits until its turn has ended. */
+export async function runTurn(
+  caller: Calls,
+  sessionId: string,
+  text: string,
+  more: Partial<Parameters<Calls["send_prompt"]>[0]> = {},
+): Promise<Event[]> {
+  const { turnId } = await caller.send_prompt({ ...more, sessionId, text });
+  return untilEnd(caller, sessionId, turnId);
+}
+
+export const outcomeOf = (events: readonly Event[]) =>
+  updatesOf(events, "turn_finished")[0]?.outcome;
+
+/** The one request a session waits with. */
+export async function untilAsked(caller: Calls, sessionId: string): Promise<RequestRecord> {
+  const { requests } = await until(
+    "a request",
+    turnMs,
+    () => caller.list_pending_requests({ sessionId }),
+    (listed) => listed.requests.length > 0,
+  );
+  assert.equal(requests.length, 1);
+  return requests[0]!;
+}
+
+/** Waits until an entry of this name is in the log. */
+export const untilLogged = (
+  caller: Calls,
+  sessionId: string,
+  name: SessionUpdate["sessionUpdate"],
+  wanted: (update: never) => boolean = () => true,
+  patienceMs = turnMs,
+) =>
+  until(
+    `an entry ${name}`,
+    patienceMs,
+    () => logOf(caller, sessionId),
+    (events) =>
+      events.some(({ update }) => update.sessionUpdate === name && wanted(update as never)),
+  );

@@ -1,0 +1,154 @@
+// What an entry of a session's log says. The words are the Agent Client Protocol's where it has one;
+// the others are ours. An entry holds a complete thing: a whole message, a tool call's start or its
+// end. Text that is still being written travels beside the log and is never part of it.
+import { z } from "zod";
+import { RequestId } from "../ids.ts";
+import { Capability, ModelChoice } from "../records/agent-kind.ts";
+import { AskedPermission, AskedQuestion, PermissionAnswer } from "../records/request.ts";
+import { SessionStatus, Usage } from "../records/session.ts";
+
+const TextContent = z.strictObject({ type: z.literal("text"), text: z.string() });
+
+/** In the log one chunk is the whole message. */
+const message = { messageId: z.string(), content: TextContent };
+
+/** What a tool call shows of itself. */
+const ToolContent = z.union([
+  z.strictObject({ type: z.literal("content"), content: TextContent }),
+  /** A patch of at most 64 KiB and the counts of the whole change; never whole files. */
+  z.strictObject({
+    type: z.literal("patch"),
+    path: z.string(),
+    patch: z.string(),
+    added: z.int().min(0),
+    removed: z.int().min(0),
+  }),
+]);
+export type ToolContent = z.infer<typeof ToolContent>;
+
+const toolKinds = [
+  "read",
+  "edit",
+  "delete",
+  "move",
+  "search",
+  "execute",
+  "think",
+  "fetch",
+  "other",
+] as const;
+
+/** `parentToolCallId`: the call whose sub-agent did it; null for the session's own agent. */
+const ofSubAgent = { parentToolCallId: z.string().nullable() };
+
+export const TurnOutcome = z.enum(["completed", "aborted", "failed", "interrupted"]).meta({
+  description:
+    "completed: the agent finished. aborted: somebody stopped it. failed: the agent or its model gave up. interrupted: the agent's process or the daemon went away; it is never run again.",
+});
+export type TurnOutcome = z.infer<typeof TurnOutcome>;
+
+const updates = {
+  user_message_chunk: z.strictObject(message),
+  agent_message_chunk: z.strictObject({ ...message, ...ofSubAgent }),
+  agent_thought_chunk: z.strictObject({ ...message, ...ofSubAgent }),
+  tool_call: z.strictObject({
+    toolCallId: z.string(),
+    title: z.string(),
+    kind: z.enum(toolKinds),
+    status: z.enum(["pending", "in_progress"]),
+    rawInput: z.unknown(),
+    ...ofSubAgent,
+  }),
+  tool_call_update: z.strictObject({
+    toolCallId: z.string(),
+    title: z.string().optional(),
+    status: z.enum(["completed", "failed"]),
+    content: z.array(ToolContent),
+  }),
+  plan: z.strictObject({
+    entries: z.array(
+      z.strictObject({
+        content: z.string(),
+        priority: z.enum(["high", "medium", "low"]),
+        status: z.enum(["pending", "in_progress", "completed"]),
+      }),
+    ),
+  }),
+  /** The session's totals so far. `costUsd` is null as long as nobody knows it. */
+  usage_update: z.strictObject({
+    usage: Usage,
+    costUsd: z.number().min(0).nullable(),
+    costIsEstimate: z.boolean(),
+  }),
+  session_info_update: z.strictObject({ title: z.string().nullable() }),
+
+  prompt_queued: z.strictObject({ turnId: z.string(), messageId: z.string(), text: z.string() }),
+  /** A prompt that will not be run, because the turn before it was stopped. */
+  prompt_dropped: z.strictObject({ turnId: z.string(), messageId: z.string(), reason: z.string() }),
+  turn_started: z.strictObject({
+    messageId: z.string(),
+    model: ModelChoice.nullable(),
+    agent: z.string().nullable(),
+  }),
+  turn_finished: z.strictObject({ outcome: TurnOutcome, reason: z.string().nullable() }),
+  request_raised: z.strictObject({
+    requestId: RequestId,
+    type: z.enum(["permission", "question"]),
+    permission: AskedPermission.nullable(),
+    questions: z.array(AskedQuestion).nullable(),
+    /** Of what is shown; an answer names it, so that it is never given to something else. */
+    shownHash: z.string(),
+    toolCallId: z.string().nullable(),
+  }),
+  request_settled: z.strictObject({
+    requestId: RequestId,
+    outcome: z.enum(["answered", "withdrawn"]),
+    answer: PermissionAnswer.nullable(),
+    answers: z.array(z.array(z.string())).nullable(),
+    reason: z.string().nullable(),
+  }),
+  /**
+   * A shell command of a caller's that has ended; what it was is written nowhere. `exitCode` is null when
+   * it did not end by itself, and `reason` says why. `agent`: the mode it was run for; null for the
+   * session's own.
+   */
+  shell: z.strictObject({
+    shellId: z.string(),
+    exitCode: z.int().nullable(),
+    output: z.string(),
+    reason: z.string().nullable(),
+    agent: z.string().nullable(),
+  }),
+  /** What was said before is now a summary to the agent. The log keeps all of it. */
+  session_compacted: z.looseObject({}),
+  session_status: z.strictObject({ status: SessionStatus, reason: z.string().nullable() }),
+  /** Where a session works whose clone took longer than its caller waited, and what it can do there. */
+  session_placed: z.strictObject({
+    directory: z.string(),
+    worktreeBranch: z.string().nullable(),
+    model: ModelChoice.nullable(),
+    capabilities: z.array(Capability),
+  }),
+  /** Configuration of the repository's own that the agent was kept from. */
+  config_ignored: z.strictObject({ paths: z.array(z.string()) }),
+  /** Conversation and files are as they were before this message; it and all after it no longer count. */
+  session_reverted: z.strictObject({ messageId: z.string() }),
+  journal_reset: z.looseObject({}),
+  /** What an agent said that we have no word for, as it came. */
+  unknown: z.strictObject({ raw: z.unknown() }),
+};
+
+type UpdateName = keyof typeof updates;
+
+export type SessionUpdate = {
+  [Name in UpdateName]: { sessionUpdate: Name } & z.infer<(typeof updates)[Name]>;
+}[UpdateName];
+export type UpdateOf<Name extends UpdateName> = Extract<SessionUpdate, { sessionUpdate: Name }>;
+
+/** An update as it was stored; nothing for one in words of another version, or cut to fit. */
+export function readUpdate(stored: { sessionUpdate: string }): SessionUpdate | undefined {
+  const { sessionUpdate, _meta, ...rest } = stored as Record<string, unknown>;
+  if (!Object.hasOwn(updates, sessionUpdate as string)) return undefined;
+  const { success, data } = updates[sessionUpdate as UpdateName].safeParse(rest);
+  return success ? ({ sessionUpdate, ...data } as SessionUpdate) : undefined;
+}

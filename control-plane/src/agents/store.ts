@@ -1,0 +1,18 @@
+// The SQL of what hosts last told of their agent kinds.
+import type { AgentKindRecord } from "@hawser/contract";
+import { statement } from "../postgres/statement.ts";
+
+/** An instance that was deleted meanwhile keeps nothing. */
+export const keepKinds = statement<{ taken_at: string }>(
+  `INSERT INTO agent_kind_listings (organization_id, instance_id, agent_kinds)
+   SELECT organization_id, instance_id, $3 FROM instances
+    WHERE organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL
+   ON CONFLICT (organization_id, instance_id)
+     DO UPDATE SET agent_kinds = excluded.agent_kinds, taken_at = hawser_now()
+   RETURNING taken_at`,
+);
+
+export const selectKinds = statement<{ agent_kinds: AgentKindRecord[]; taken_at: string }>(
+  `SELECT agent_kinds, taken_at FROM agent_kind_listings
+    WHERE organization_id = $1 AND instance_id = $2`,
+);

@@ -1,0 +1,96 @@
+// Files that callers upload to go with prompts: taken in as they come, found again by their organization
+// only, and gone when nobody has used them for seven days. Nothing is unpacked or looked into.
+import { Refusal, formatId, notFound, parseId } from "@hawser/contract";
+import type { Blob, Blobs, Unnamed } from "../blobs/blobs.ts";
+import type { Database } from "../postgres/database.ts";
+import type { TenantSql } from "../postgres/statement.ts";
+import * as store from "./store.ts";
+
+/** Of one file. Agents get files whole, and models take no larger ones. */
+export const largestFile = 16 * 1024 * 1024;
+
+export interface NewFile {
+  organizationId: string;
+  mime: string;
+  filename: string | null;
+  /** As announced; nothing when it is not known. */
+  size: number | undefined;
+  body: () => AsyncIterable<Uint8Array>;
+}
+
+export interface StoredFile {
+  fileId: string;
+  size: number;
+  sha256: string;
+}
+
+export interface Files {
+  add(file: NewFile): Promise<StoredFile>;
+  read(organizationId: string, fileId: string): Promise<Blob & { filename: string | null }>;
+}
+
+const uniqueViolation = "23505";
+
+export function openFiles(database: Database, blobs: Blobs): Files {
+  return {
+    async add({ organizationId, mime, filename, size, body }) {
+      const most = size ?? largestFile;
+      if (most > largestFile) throw tooLarge();
+      const coming = await blobs.takeUnnamed({ organizationId, most, body, tooLarge });
+      const fileId = await settle(database, organizationId, coming, { mime, filename });
+      return { fileId, size: coming.size, sha256: coming.sha256 };
+    },
+    async read(organizationId, fileId) {
+      const id = parseId("file", fileId);
+      const sql = database.tenant(organizationId);
+      const file = id && (await sql.first(store.selectFiles, organizationId, [id]));
+      if (!file) throw notFound("file");
+      return { ...(await blobs.read(organizationId, file.sha256)), filename: file.filename };
+    },
+  };
+}
+
+/** The bytes get their name, or give way to the same ones that were there before. */
+async function settle(
+  database: Database,
+  organizationId: string,
+  { blobId, sha256, size, abandon }: Unnamed,
+  { mime, filename }: Pick<NewFile, "mime" | "filename">,
+): Promise<string> {
+  const hash = Buffer.from(sha256, "hex");
+  for (let tries = 1; ; tries++) {
+    try {
+      return await database.tenantTransaction(organizationId, async (tx) => {
+        const known = await tx.first(store.keepKnownBlob, organizationId, hash);
+        if (known) await abandon(tx);
+        const own = known ?? (await tx.first(store.nameBlob, organizationId, blobId, hash, size));
+        if (!own) throw new Refusal("invalid_input", "The body came too slowly and was dropped.");
+        const made = await tx.first(store.insertFile, organizationId, own.blob_id, mime, filename);
+        return formatId("file", made!.file_id);
+      });
+    } catch (error) {
+      // The same bytes became whole meanwhile, by someone else; next time they are known.
+      if ((error as { code?: string }).code === uniqueViolation && tries < 5) continue;
+      await abandon(database.tenant(organizationId)).catch(() => {});
+      throw error;
+    }
+  }
+}
+
+/** What prompts name, by the ids that callers know; they stay for another while. Throws `not_found`. */
+export async function useFiles(
+  sql: TenantSql,
+  fileIds: readonly string[],
+): Promise<Map<string, store.FileRow>> {
+  if (fileIds.length === 0) return new Map();
+  const ids = fileIds.map((fileId) => parseId("file", fileId));
+  if (ids.includes(null)) throw notFound("file");
+  await sql.rows(store.keepFiles, sql.organizationId, ids);
+  await sql.rows(store.keepBlobsOfFiles, sql.organizationId, ids);
+  const rows = await sql.rows(store.selectFiles, sql.organizationId, ids);
+  const found = new Map(rows.map((row) => [formatId("file", row.file_id), row]));
+  if (!fileIds.every((fileId) => found.has(fileId))) throw notFound("file");
+  return found;
+}
+
+const tooLarge = () => new Refusal("payload_too_large", "The file is larger than 16 MiB.");

@@ -1,0 +1,135 @@
+// Answering a request. Of answers that come at once one is brought to the host; `answered` means that
+// the agent took it. What did not arrive is kept on record and never delivered later by itself.
+import {
+  Refusal,
+  formatId,
+  notFound,
+  parseId,
+  type AnswerOutcome,
+  type AskedQuestion,
+  type PermissionAnswer,
+  type RequestRecord,
+} from "@hawser/contract";
+import { objectToAnswers, type PayloadOf } from "@hawser/host-protocol";
+import { callerReference } from "../access/caller-reference.ts";
+import { OutcomeUnknown, type AskContext, type ChangeContext } from "../dispatch/handler.ts";
+import { askHost, type SessionPlace, type SessionServices } from "../sessions/ask-host.ts";
+import { isOver } from "../sessions/lifecycle.ts";
+import * as store from "./store.ts";
+
+export interface GivenAnswer {
+  requestId: string;
+  type: RequestRecord["type"];
+  answer: PermissionAnswer | null;
+  answers: string[][] | null;
+}
+
+/** `settled`: decided without the host. */
+export type AnswerIntent =
+  { settled: AnswerOutcome["status"] } | (SessionPlace & { payload: PayloadOf<"answer_request"> });
+
+export async function prepareAnswer(
+  { sql, caller, sessionEvents }: ChangeContext & SessionServices,
+  given: GivenAnswer,
+): Promise<AnswerIntent> {
+  const { requestId, answer, answers } = given;
+  const id = parseId("request", requestId);
+  const row = id && (await sql.first(store.selectRequest, sql.organizationId, id));
+  if (!row) throw notFound("request");
+  refuseUnfit(row, given);
+  const kept = [answer, answers && JSON.stringify(answers), await callerReference(sql, caller)];
+  const key = [sql.organizationId, id];
+  if (isOver(row.session_status)) {
+    if (row.status === "answered") return { settled: "already_resolved" };
+    await sql.rows(store.recordLateAnswer, ...key, ...kept);
+    sql.afterCommit(() => sessionEvents.requestChanged(sql.organizationId, requestId));
+    return { settled: "undeliverable" };
+  }
+  if (!(await sql.first(store.claimRequest, ...key, ...kept)))
+    return { settled: "already_resolved" };
+  return {
+    instanceId: formatId("instance", row.instance_id),
+    isOnline: row.reachable,
+    payload: {
+      sessionId: formatId("session", row.session_id),
+      requestId,
+      shownHash: row.shown_hash,
+      answer,
+      answers,
+    },
+  };
+}
+
+function refuseUnfit(row: store.RequestRow, { type, answers }: GivenAnswer): void {
+  if (row.type !== type) {
+    throw new Refusal(
+      "wrong_request_type",
+      row.type === "question"
+        ? "This request is a question. Answer it with answer_question."
+        : "This request is a permission. Answer it with answer_permission.",
+    );
+  }
+  const objection = answers && objectToAnswers(row.shown as AskedQuestion[], answers);
+  if (!objection) return;
+  throw new Refusal(
+    "invalid_input",
+    `The answer does not fit the question: answers ${objection}.`,
+    {
+      fields: [{ field: "answers", message: objection }],
+    },
+  );
+}
+
+export async function askWithAnswer(
+  context: AskContext & SessionServices,
+  intent: AnswerIntent,
+): Promise<AnswerOutcome> {
+  if ("settled" in intent) return { status: intent.settled };
+  try {
+    return await askHost(context, intent, "answer_request", intent.payload);
+  } catch (error) {
+    if (error instanceof OutcomeUnknown) return { status: "undeliverable" };
+    if (!(error instanceof Refusal)) throw error;
+    if (error.code === "host_offline" || error.code === "unavailable")
+      return { status: "undeliverable" };
+    throw new Refusal("host_refused", error.message);
+  }
+}
+
+export async function concludeAnswer(
+  { sql, caller, sessionEvents }: ChangeContext & SessionServices,
+  { requestId, answer, answers }: GivenAnswer,
+  intent: AnswerIntent,
+  { status }: AnswerOutcome,
+): Promise<AnswerOutcome> {
+  if ("settled" in intent) return { status };
+  const key = [sql.organizationId, parseId("request", requestId)!];
+  sql.afterCommit(() => sessionEvents.requestChanged(sql.organizationId, requestId));
+  switch (status) {
+    case "answered": {
+      const by = await callerReference(sql, caller);
+      sql.later(store.noteAnswered, ...key, answer, answers && JSON.stringify(answers), by);
+      return { status };
+    }
+    case "already_resolved":
+      sql.later(store.releaseRequest, ...key);
+      return { status };
+    default: {
+      if (await sql.first(store.noteUndeliverable, ...key)) return { status };
+      // Its confirmation was lost, but the log has told: this answer, or another one, was taken.
+      const row = await sql.first(store.selectRequest, ...key);
+      const isOurs = row?.status === "answered" && row.answered_by !== null;
+      return { status: isOurs ? "answered" : "already_resolved" };
+    }
+  }
+}
+
+/** The host refused it, so it was no answer. */
+export async function undoAnswer(
+  { sql }: ChangeContext,
+  { requestId }: { requestId: string },
+  intent: AnswerIntent,
+): Promise<void> {
+  if ("settled" in intent) return;
+  await sql.rows(store.releaseRequest, sql.organizationId, parseId("request", requestId)!);
+}

@@ -1,0 +1,77 @@
+// Lists of requests, newest first, narrowed by session, host and whether they are open. Each way of
+// narrowing has its own statement, because each has its own index.
+import {
+  formatId,
+  notFound,
+  parseId,
+  type AskedPermission,
+  type AskedQuestion,
+  type RequestRecord,
+} from "@hawser/contract";
+import { instanceExists } from "../instances/store.ts";
+import { query, type Query, type TenantSql } from "../postgres/statement.ts";
+import { isOver } from "../sessions/lifecycle.ts";
+import { sessionExists } from "../sessions/store.ts";
+import * as store from "./store.ts";
+
+export interface RequestFilter {
+  sessionId?: string | undefined;
+  instanceId?: string | undefined;
+  scope?: store.Scope | undefined;
+}
+
+/** At most `count` requests noted before `before`. An id that names nothing is told, so that a typing error shows. */
+export async function readRequests(
+  sql: TenantSql,
+  { sessionId, instanceId, scope = "pending" }: RequestFilter,
+  before: string,
+  count: number,
+): Promise<store.RequestRow[]> {
+  const session = sessionId === undefined ? undefined : parseId("session", sessionId);
+  const instance = instanceId === undefined ? undefined : parseId("instance", instanceId);
+  if (session === null) throw notFound("session");
+  if (instance === null) throw notFound("instance");
+  const page = [sql.organizationId, before, count];
+  const [rows, sessions, instances] = await sql.together(
+    listingQuery(store.selectNewest[scope], page, session, instance),
+    ...(session ? [query(sessionExists, sql.organizationId, session)] : []),
+    ...(instance ? [query(instanceExists, sql.organizationId, instance)] : []),
+  );
+  const found = [sessions, instances] as unknown[][];
+  if (session && found[0]!.length === 0) throw notFound("session");
+  if (instance && found[session ? 1 : 0]!.length === 0) throw notFound("instance");
+  return rows;
+}
+
+function listingQuery(
+  listing: (typeof store.selectNewest)["all"],
+  page: unknown[],
+  session: string | undefined,
+  instance: string | undefined,
+): Query<store.RequestRow> {
+  if (session && instance) return query(listing.ofSessionOnInstance, ...page, session, instance);
+  if (session) return query(listing.ofSession, ...page, session);
+  if (instance) return query(listing.ofInstance, ...page, instance);
+  return query(listing.every, ...page);
+}
+
+export function requestRecord(row: store.RequestRow): RequestRecord {
+  const isOpen = row.status === "pending";
+  const isPermission = row.type === "permission";
+  return {
+    requestId: formatId("request", row.request_id),
+    type: row.type,
+    sessionId: formatId("session", row.session_id),
+    instanceId: formatId("instance", row.instance_id),
+    answerable: (isOpen || row.status === "undeliverable") && !isOver(row.session_status),
+    status: row.status,
+    permission: isPermission ? (row.shown as AskedPermission) : null,
+    questions: isPermission ? null : (row.shown as AskedQuestion[]),
+    // What a pending request has is an answer on its way, or one that did not arrive.
+    answer: isOpen ? null : row.answer,
+    answers: isOpen ? null : row.answers,
+    answeredBy: isOpen ? null : row.answered_by,
+    raisedAt: row.raised_at,
+    resolvedAt: row.resolved_at,
+  };
+}

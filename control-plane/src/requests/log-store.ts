@@ -1,0 +1,61 @@
+// The SQL of what hosts tell about requests. It crosses organizations, because one transaction holds
+// the reports of many hosts; each row it touches is named by organization and session.
+import { systemStatement } from "../postgres/statement.ts";
+
+/**
+ * $1 is a JSON array of rows, none of them for the same request. A request that is raised again is open
+ * again; the id of another session's request is nobody's to raise.
+ */
+export const raiseRequests = systemStatement(
+  "note the requests that agents raise",
+  `INSERT INTO requests AS known
+     (organization_id, request_id, session_id, instance_id, type, shown, shown_hash, raised_at)
+   SELECT told.* FROM jsonb_to_recordset($1::jsonb) AS told (
+            organization_id uuid, request_id uuid, session_id uuid, instance_id uuid, type text,
+            shown jsonb, shown_hash text, raised_at timestamptz)
+   ON CONFLICT (organization_id, request_id) DO UPDATE
+      SET status = 'pending', type = excluded.type, shown = excluded.shown,
+          shown_hash = excluded.shown_hash, resolved_at = NULL
+    WHERE known.session_id = excluded.session_id`,
+);
+
+/**
+ * $1 is a JSON array of rows. What the host tells corrects what was thought here: an answer whose
+ * confirmation was lost, too. It keeps the name of who gave that very answer. Two things stay: an answer
+ * that the agent took, and one on record for a session that is over.
+ */
+export const settleRequests = systemStatement(
+  "note how requests were settled",
+  `UPDATE requests r
+      SET status = told.status, answer = told.answer, answers = told.answers, delivering_until = NULL,
+          resolved_at = CASE WHEN r.status = 'answered' THEN r.resolved_at ELSE told.resolved_at END,
+          answered_by = CASE WHEN told.status = 'answered'
+                              AND r.answer IS NOT DISTINCT FROM told.answer
+                              AND r.answers IS NOT DISTINCT FROM told.answers THEN r.answered_by END
+     FROM jsonb_to_recordset($1::jsonb) AS told (
+            organization_id uuid, request_id uuid, session_id uuid, status text, answer text,
+            answers jsonb, resolved_at timestamptz)
+     JOIN sessions s ON s.organization_id = told.organization_id AND s.session_id = told.session_id
+    WHERE r.organization_id = told.organization_id AND r.request_id = told.request_id
+      AND r.session_id = told.session_id
+      AND (told.status = 'answered'
+           OR NOT (r.status = 'answered'
+                   OR (r.status = 'undeliverable' AND s.status IN ('ended', 'cleanup_failed'))))`,
+);
+
+/** $1 instances. What their hosts no longer wait for they have told, or tell next. */
+export const offerAgain = systemStatement<{ organization_id: string; request_id: string }>(
+  "offer again what could not be brought to hosts that are back",
+  `UPDATE requests r SET status = 'pending', resolved_at = NULL, delivering_until = NULL
+     FROM sessions s
+    WHERE r.instance_id = ANY ($1::uuid[]) AND r.status = 'undeliverable'
+      AND s.organization_id = r.organization_id AND s.session_id = r.session_id
+      AND s.deleted_at IS NULL AND s.status NOT IN ('ended', 'cleanup_failed')
+   RETURNING r.organization_id, r.request_id`,
+);
+
+export const withdrawRequestsOfInstance = systemStatement(
+  "withdraw the open requests of a machine that was replaced",
+  `UPDATE requests SET status = 'withdrawn', resolved_at = hawser_now(), delivering_until = NULL
+    WHERE organization_id = $1 AND instance_id = $2 AND status IN ('pending', 'undeliverable')`,
+);

@@ -1,0 +1,130 @@
+// The SQL of requests. Every listing reads one index that ends in `listed_id`, which sorts by when a
+// request was noted; what is pending has indexes of its own, because it is little among much.
+import type {
+  AskedPermission,
+  AskedQuestion,
+  Caller,
+  PermissionAnswer,
+  RequestRecord,
+  SessionStatus,
+} from "@hawser/contract";
+import { statement } from "../postgres/statement.ts";
+
+export interface RequestRow {
+  request_id: string;
+  listed_id: string;
+  session_id: string;
+  instance_id: string;
+  type: RequestRecord["type"];
+  shown: AskedPermission | AskedQuestion[];
+  shown_hash: string;
+  status: RequestRecord["status"];
+  answer: PermissionAnswer | null;
+  answers: string[][] | null;
+  answered_by: Caller | null;
+  raised_at: string;
+  resolved_at: string | null;
+  session_status: SessionStatus;
+  reachable: boolean;
+}
+
+const columns = `r.request_id, r.listed_id, r.session_id, r.instance_id, r.type, r.shown, r.shown_hash,
+            r.status, r.answer, r.answers, r.answered_by, r.raised_at, r.resolved_at,
+            s.status AS session_status, i.status = 'online' AS reachable`;
+const joined = `FROM requests r
+       JOIN sessions s ON s.organization_id = r.organization_id AND s.session_id = r.session_id
+       JOIN instances i ON i.organization_id = r.organization_id AND i.instance_id = r.instance_id`;
+
+export const scopes = { pending: "= 'pending'", resolved: "<> 'pending'", all: undefined } as const;
+export type Scope = keyof typeof scopes;
+
+/** $1 organization, $2 requests noted before this id, $3 how many; then the filters, in this order. */
+function newestFirst(scope: Scope, filters: string[]) {
+  const narrowed = filters.map((column, index) => `AND r.${column} = $${index + 4}`).join(" ");
+  const inScope = scopes[scope] ? `AND r.status ${scopes[scope]}` : "";
+  return statement<RequestRow>(
+    `SELECT ${columns} ${joined}
+      WHERE r.organization_id = $1 AND r.listed_id < $2 AND s.deleted_at IS NULL ${inScope} ${narrowed}
+      ORDER BY r.listed_id DESC
+      LIMIT $3`,
+  );
+}
+
+const listings = (scope: Scope) => ({
+  every: newestFirst(scope, []),
+  ofSession: newestFirst(scope, ["session_id"]),
+  ofInstance: newestFirst(scope, ["instance_id"]),
+  ofSessionOnInstance: newestFirst(scope, ["session_id", "instance_id"]),
+});
+
+export const selectNewest = {
+  pending: listings("pending"),
+  resolved: listings("resolved"),
+  all: listings("all"),
+};
+
+const oneRequest = `SELECT ${columns} ${joined}
+      WHERE r.organization_id = $1 AND r.request_id = $2 AND s.deleted_at IS NULL`;
+
+export const selectRequest = statement<RequestRow>(oneRequest);
+
+/**
+ * Takes a request for one answer, which is kept with it. Of any number that come at once the row's lock
+ * lets one find it free; one whose node died gives it up after a while.
+ */
+export const claimRequest = statement<{ request_id: string }>(
+  `UPDATE requests
+      SET answer = $3, answers = $4, answered_by = $5,
+          delivering_until = hawser_now() + interval '10 seconds'
+    WHERE organization_id = $1 AND request_id = $2 AND status IN ('pending', 'undeliverable')
+      AND (delivering_until IS NULL OR delivering_until < hawser_now())
+   RETURNING request_id`,
+);
+
+/** The agent took it, whatever the log has told meanwhile. */
+export const noteAnswered = statement(
+  `UPDATE requests
+      SET status = 'answered', answer = $3, answers = $4, answered_by = $5, delivering_until = NULL,
+          resolved_at = CASE WHEN status = 'answered' THEN resolved_at ELSE hawser_now() END
+    WHERE organization_id = $1 AND request_id = $2`,
+);
+
+/** Keeps the answer that did not arrive, unless the log has told how the request was settled. */
+export const noteUndeliverable = statement<{ request_id: string }>(
+  `UPDATE requests
+      SET status = 'undeliverable', resolved_at = hawser_now(), delivering_until = NULL
+    WHERE organization_id = $1 AND request_id = $2 AND status IN ('pending', 'undeliverable')
+   RETURNING request_id`,
+);
+
+/** Somebody else was first, or the host refused: this answer was none. */
+export const releaseRequest = statement(
+  `UPDATE requests SET answer = NULL, answers = NULL, answered_by = NULL, delivering_until = NULL
+    WHERE organization_id = $1 AND request_id = $2 AND status IN ('pending', 'undeliverable')`,
+);
+
+/** For a session that is over: the first answer is kept, and does nothing. */
+export const recordLateAnswer = statement(
+  `UPDATE requests
+      SET status = 'undeliverable', answer = $3, answers = $4, answered_by = $5,
+          resolved_at = hawser_now(), delivering_until = NULL
+    WHERE organization_id = $1 AND request_id = $2 AND status <> 'answered' AND answered_by IS NULL`,
+);
+
+/** $2 sessions. */
+export const withdrawRequestsOf = statement<{ request_id: string }>(
+  `UPDATE requests
+      SET status = 'withdrawn', answer = NULL, answers = NULL, answered_by = NULL,
+          resolved_at = hawser_now(), delivering_until = NULL
+    WHERE organization_id = $1 AND session_id = ANY ($2::uuid[]) AND status = 'pending'
+   RETURNING request_id`,
+);
+
+/** $2 sessions. */
+export const deleteRequestsOf = statement(
+  `DELETE FROM requests WHERE organization_id = $1 AND session_id = ANY ($2::uuid[])`,
+);
+
+export const deleteRequestsOfInstance = statement(
+  `DELETE FROM requests WHERE organization_id = $1 AND instance_id = $2`,
+);

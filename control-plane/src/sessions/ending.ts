@@ -1,0 +1,191 @@
+// Ending sessions, and deleting them. That a host owes an ending is on record before the host is asked:
+// whatever dies meanwhile, the ending happens. A host that cannot be asked, or refuses, still owes it.
+import { createHash } from "node:crypto";
+import { Refusal, formatId, notFound, parseId, type sessionActions } from "@hawser/contract";
+import type { AskContext, ChangeContext, HostHandler } from "../dispatch/handler.ts";
+import { OutcomeUnknown } from "../dispatch/handler.ts";
+import { deleteRequestsOf, withdrawRequestsOf } from "../requests/store.ts";
+import { askHost, placeOf, type SessionPlace, type SessionServices } from "./ask-host.ts";
+import { oweEndings, settleEndings } from "./owed-store.ts";
+import { told } from "./start.ts";
+import * as store from "./store.ts";
+
+/** How a host took the order to end a session. */
+type Ending =
+  | { took: "ended" }
+  /** Out of reach: it cleans up when it is back. */
+  | { took: "later"; reason: string }
+  | { took: "refused"; reason: string; message: string };
+
+export const endSession: HostHandler<
+  (typeof sessionActions)["end_session"],
+  SessionServices,
+  SessionPlace & { isEnded: boolean },
+  Ending
+> = {
+  async prepare(context, { sessionId }) {
+    const { sql } = context;
+    const id = parseId("session", sessionId);
+    const row = id && (await sql.first(store.lockSession, sql.organizationId, id));
+    if (!row) throw notFound("session");
+    const isEnded = row.status === "ended";
+    if (!isEnded) await beginEnding(context, [row]);
+    return { ...placeOf(row), isEnded };
+  },
+  ask: (context, { sessionId }, intent) =>
+    intent.isEnded
+      ? Promise.resolve({ took: "ended" })
+      : askToEnd(context, intent, sessionId, context.commandId),
+  async conclude(context, { sessionId }, { isEnded }, ending) {
+    const { sql } = context;
+    const ids = [parseId("session", sessionId)!];
+    if (!isEnded) {
+      const [status, reason] =
+        ending.took === "ended" ? ["ended", null] : ["cleanup_failed", ending.reason];
+      sql.later(store.setEnding, sql.organizationId, ids, status, reason);
+      if (ending.took === "ended") sql.later(settleEndings, sql.organizationId, ids);
+    }
+    return told(context, sessionId);
+  },
+};
+
+interface DeleteIntent {
+  found: (SessionPlace & { sessionId: string; isEnded: boolean })[];
+  failed: { sessionId: string; reason: string }[];
+}
+
+type Deleted = { sessionId: string; ending: Ending };
+
+export const deleteSession: HostHandler<
+  (typeof sessionActions)["delete_session"],
+  SessionServices,
+  DeleteIntent,
+  Deleted[]
+> = {
+  async prepare(context, input) {
+    const { sql } = context;
+    const wanted = [...new Set(input.sessionIds ?? [input.sessionId!])];
+    const ids = new Map(wanted.map((shown) => [parseId("session", shown), shown]));
+    const known = [...ids.keys()].filter((id) => id !== null);
+    const rows = await sql.rows(store.lockSessionsById, sql.organizationId, known);
+    const there = new Set(rows.map((row) => formatId("session", row.session_id)));
+    const failed = wanted
+      .filter((shown) => !there.has(shown))
+      .map((shown) => ({ sessionId: shown, reason: notFound("session").message }));
+    if (rows.length === 0) throw nothingDeleted(input, failed);
+    const open = rows.filter(({ status }) => status !== "ended");
+    if (open.length > 0) await beginEnding(context, open);
+    const found = rows.map((row) => ({
+      ...placeOf(row),
+      sessionId: formatId("session", row.session_id),
+      isEnded: row.status === "ended",
+    }));
+    return { found, failed };
+  },
+  async ask(context, input, { found, failed }) {
+    const endings = await Promise.all(
+      found.map(async (session): Promise<Deleted> => {
+        const { sessionId, isEnded } = session;
+        if (isEnded) return { sessionId, ending: { took: "ended" } };
+        const ownId = commandIdFor(context.commandId, sessionId);
+        return { sessionId, ending: await askToEnd(context, session, sessionId, ownId) };
+      }),
+    );
+    const refused = endings.flatMap(asFailure);
+    if (refused.length === found.length) throw nothingDeleted(input, [...failed, ...refused]);
+    return endings;
+  },
+  conclude({ sql, sessionEvents }, _input, { failed }, endings) {
+    const kept = endings.flatMap(asFailure);
+    const keptIds = new Set(kept.map(({ sessionId }) => sessionId));
+    const gone = endings.filter(({ sessionId }) => !keptIds.has(sessionId));
+    for (const { sessionId, ending } of endings) {
+      if (ending.took !== "refused") continue;
+      const ids = [parseId("session", sessionId)!];
+      sql.later(store.setEnding, sql.organizationId, ids, "cleanup_failed", ending.reason);
+    }
+    const idsOf = (some: Deleted[]) => some.map(({ sessionId }) => parseId("session", sessionId)!);
+    sql.later(deleteRequestsOf, sql.organizationId, idsOf(gone));
+    sql.later(store.deleteSessions, sql.organizationId, idsOf(gone));
+    const cleanedUp = gone.filter(({ ending }) => ending.took === "ended");
+    sql.later(settleEndings, sql.organizationId, idsOf(cleanedUp));
+    sql.afterCommit(() => {
+      for (const { sessionId } of endings)
+        sessionEvents.sessionChanged(sql.organizationId, sessionId);
+    });
+    const deleted = gone.map(({ sessionId }) => sessionId);
+    return Promise.resolve({ deleted, failed: [...failed, ...kept] });
+  },
+  /** Every host refused: the sessions are over all the same, and their clean-up is owed. */
+  async undo({ sql, sessionEvents }, _input, { found }) {
+    const open = found.filter(({ isEnded }) => !isEnded).map(({ sessionId }) => sessionId);
+    const ids = open.map((sessionId) => parseId("session", sessionId)!);
+    await sql.rows(store.setEnding, sql.organizationId, ids, "cleanup_failed", "host_refused");
+    sql.afterCommit(() => {
+      for (const sessionId of open) sessionEvents.sessionChanged(sql.organizationId, sessionId);
+    });
+  },
+};
+
+/** Nobody can answer its requests any more, and its host owes its ending. */
+async function beginEnding(
+  { sql, sessionEvents }: ChangeContext & SessionServices,
+  rows: store.SessionRow[],
+): Promise<void> {
+  const ids = rows.map(({ session_id }) => session_id);
+  sql.later(
+    oweEndings,
+    sql.organizationId,
+    ids,
+    rows.map(({ instance_id }) => instance_id),
+  );
+  const withdrawn = await sql.rows(withdrawRequestsOf, sql.organizationId, ids);
+  sql.afterCommit(() => {
+    for (const { request_id } of withdrawn)
+      sessionEvents.requestChanged(sql.organizationId, formatId("request", request_id));
+  });
+}
+
+async function askToEnd(
+  context: AskContext & SessionServices,
+  place: SessionPlace,
+  sessionId: string,
+  commandId: string,
+): Promise<Ending> {
+  try {
+    await askHost({ ...context, commandId }, place, "end_session", { sessionId });
+    return { took: "ended" };
+  } catch (error) {
+    if (error instanceof OutcomeUnknown) return { took: "later", reason: "host_silent" };
+    if (!(error instanceof Refusal)) throw error;
+    const { code, message } = error;
+    if (code === "host_offline" || code === "unavailable")
+      return { took: "later", reason: "host_offline" };
+    return { took: "refused", reason: code, message };
+  }
+}
+
+function asFailure({ sessionId, ending }: Deleted): { sessionId: string; reason: string }[] {
+  return ending.took === "refused" ? [{ sessionId, reason: ending.message }] : [];
+}
+
+function nothingDeleted(
+  { sessionIds }: { sessionIds?: string[] | undefined },
+  failed: DeleteIntent["failed"],
+): Refusal {
+  const place = (id: string) =>
+    sessionIds ? `sessionIds[${sessionIds.indexOf(id)}]` : "sessionId";
+  return new Refusal("nothing_deleted", "Not one of these sessions could be deleted.", {
+    fields: failed.map(({ sessionId, reason }) => ({ field: place(sessionId), message: reason })),
+  });
+}
+
+/** A command of its own for each session of a call, the same at every retry. */
+function commandIdFor(callCommandId: string, sessionId: string): string {
+  const bytes = createHash("sha256").update(`${callCommandId} ${sessionId}`).digest();
+  bytes[6] = (bytes[6]! & 0x0f) | 0x80;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  const hex = bytes.toString("hex");
+  const parts = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];
+  return [...parts, hex.slice(20, 32)].join("-");
+}

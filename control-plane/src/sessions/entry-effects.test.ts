@@ -1,0 +1,216 @@
+// What log entries cause in records, on a real PostgreSQL.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { formatId, parseId } from "@hawser/contract";
+import { openSessionBed, type SessionBed, type TestUpdate } from "@hawser/testkit/session-bed.ts";
+
+let bed: SessionBed;
+
+before(async () => void (bed = await openSessionBed()));
+after(() => bed[Symbol.asyncDispose]());
+
+const newRequestId = () => formatId("request", crypto.randomUUID());
+const permission = { title: "Run ls", detail: "ls", alwaysRules: [] };
+const raised = (requestId: string): TestUpdate => ({
+  sessionUpdate: "request_raised",
+  requestId,
+  type: "permission",
+  permission,
+  questions: null,
+  shownHash: "h",
+  toolCallId: null,
+});
+const settled = (requestId: string, outcome: string, answer: string | null): TestUpdate => ({
+  sessionUpdate: "request_settled",
+  requestId,
+  outcome,
+  answer,
+  answers: null,
+  reason: null,
+});
+const turn = (turnId: string): TestUpdate => ({
+  sessionUpdate: "turn_started",
+  turnId,
+  messageId: "m",
+  model: { providerId: "p", modelId: "m1" },
+  agent: null,
+});
+const finished = (turnId: string, outcome = "completed"): TestUpdate => ({
+  sessionUpdate: "turn_finished",
+  turnId,
+  outcome,
+  reason: null,
+});
+const status = (word: string, reason: string | null = null): TestUpdate => ({
+  sessionUpdate: "session_status",
+  status: word,
+  reason,
+});
+const info = (title: string): TestUpdate => ({ sessionUpdate: "session_info_update", title });
+const usage = (inputTokens: number, costUsd: number | null): TestUpdate => ({
+  sessionUpdate: "usage_update",
+  usage: { inputTokens, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 },
+  costUsd,
+  costIsEstimate: true,
+});
+
+test("a turn's beginning and end are the session's activity, in the order of the log", async () => {
+  const sessionId = await bed.addSession({ activity: "starting" });
+  await bed.report(sessionId, status("active"));
+  assert.deepEqual(await workOf(sessionId), ["active", "idle", null, null]);
+  await bed.report(sessionId, turn("t1"));
+  assert.deepEqual(await workOf(sessionId), ["active", "running", "t1", null]);
+  await bed.report(sessionId, finished("t1"), turn("t2"), finished("t2", "failed"));
+  assert.deepEqual(await workOf(sessionId), ["active", "idle", "t2", "failed"]);
+});
+
+test("an open request makes a running turn wait, and its end lets it run", async () => {
+  const sessionId = await bed.addSession();
+  const [first, second] = [newRequestId(), newRequestId()];
+  await bed.report(sessionId, turn("t1"), raised(first), raised(second));
+  assert.equal((await workOf(sessionId))[1], "waiting");
+  await bed.report(sessionId, settled(first, "answered", "once"));
+  assert.equal((await workOf(sessionId))[1], "waiting");
+  await bed.report(sessionId, settled(second, "withdrawn", null), usage(7, null));
+  assert.equal((await workOf(sessionId))[1], "running");
+  assert.deepEqual(await requestOf(first), ["answered", "once", null]);
+  assert.deepEqual(await requestOf(second), ["withdrawn", null, null]);
+});
+
+test("raised and settled in one report is settled; raised again is open again", async () => {
+  const sessionId = await bed.addSession();
+  const requestId = newRequestId();
+  await bed.report(sessionId, raised(requestId), settled(requestId, "withdrawn", null));
+  assert.deepEqual(await requestOf(requestId), ["withdrawn", null, null]);
+  await bed.report(sessionId, settled(requestId, "withdrawn", null), raised(requestId));
+  assert.equal((await requestOf(requestId))[0], "pending");
+});
+
+test("a status that the log tells follows the machine, with its reason", async () => {
+  const sessionId = await bed.addSession();
+  await bed.report(sessionId, status("error", "agent_died"));
+  assert.deepEqual(await statusOf(sessionId), ["error", "agent_died"]);
+  await bed.report(sessionId, turn("t1"));
+  assert.deepEqual(await statusOf(sessionId), ["active", null]);
+  await bed.report(sessionId, status("ended"), status("active"), turn("t2"));
+  assert.deepEqual(await statusOf(sessionId), ["ended", null]);
+  const [count] = await bed.sql<{ active_session_count: number; active: number }>(
+    `SELECT active_session_count, (SELECT count(*)::int FROM sessions WHERE status = 'active') AS active
+       FROM instances`,
+  );
+  assert.equal(count!.active_session_count, count!.active);
+});
+
+test("usage and cost are the last told; a title that a caller gave stays", async () => {
+  const ours = await bed.addSession({ title: "Mine", title_given: "true" });
+  const theirs = await bed.addSession();
+  await bed.report(ours, info("Agent's"), usage(1, 0.5), usage(9, 0.75));
+  await bed.report(theirs, info("🙂".repeat(300)), info(""));
+  const rows = await bed.sql<{ title: string; cost_usd: number; usage: { inputTokens: number } }>(
+    `SELECT title, cost_usd, usage FROM sessions WHERE session_id = ANY ($1) ORDER BY session_id`,
+    [[ours, theirs].map((id) => parseId("session", id))],
+  );
+  assert.deepEqual(
+    [rows[0]!.title, rows[0]!.cost_usd, rows[0]!.usage.inputTokens],
+    ["Mine", 0.75, 9],
+  );
+  assert.equal([...rows[1]!.title].length, 200);
+});
+
+test("a repeated report causes nothing again", async () => {
+  const sessionId = await bed.addSession();
+  const requestId = newRequestId();
+  const entries = [turn("t1"), raised(requestId)];
+  await bed.reportFrom(bed.instanceId, sessionId, 1, entries);
+  await bed.reportFrom(bed.instanceId, sessionId, 3, [settled(requestId, "answered", "once")]);
+  await bed.reportFrom(bed.instanceId, sessionId, 1, entries);
+  assert.equal((await requestOf(requestId))[0], "answered");
+  assert.equal((await workOf(sessionId))[1], "running");
+});
+
+test("another host changes neither the session nor its requests", async () => {
+  const sessionId = await bed.addSession();
+  const requestId = newRequestId();
+  await bed.report(sessionId, turn("t1"), raised(requestId));
+  const [other] = await bed.sql<{ instance_id: string }>(
+    `INSERT INTO instances (organization_id, name) VALUES ($1, 'other') RETURNING instance_id`,
+    [bed.organizationId],
+  );
+  const from = formatId("instance", other!.instance_id);
+  await bed.reportFrom(from, sessionId, 3, [
+    finished("t1"),
+    settled(requestId, "answered", "once"),
+  ]);
+  // Nor through a session of its own that names the request.
+  const [own] = await bed.sql<{ session_id: string }>(
+    `INSERT INTO sessions (organization_id, instance_id, agent_kind, started_by)
+     VALUES ($1, $2, 'codex', '{}') RETURNING session_id`,
+    [bed.organizationId, other!.instance_id],
+  );
+  const ownId = formatId("session", own!.session_id);
+  const tries = [raised(requestId), settled(requestId, "answered", "always")];
+  assert.deepEqual(await bed.reportFrom(from, ownId, 1, tries), {
+    applied: [{ sessionId: ownId, appliedSeq: 2 }],
+  });
+  assert.deepEqual(await workOf(sessionId), ["active", "waiting", "t1", null]);
+  assert.deepEqual(await requestOf(requestId), ["pending", null, null]);
+});
+
+test("entries that cannot be understood are stored, cause nothing and fail nothing", async () => {
+  const sessionId = await bed.addSession();
+  const unfit: TestUpdate[] = [
+    { sessionUpdate: "session_status", status: "exploded", reason: null },
+    { sessionUpdate: "turn_started" },
+    { ...raised("no id"), requestId: "no id" },
+    { ...raised(newRequestId()), permission: null },
+    settled(newRequestId(), "answered", "once"),
+    { sessionUpdate: "usage_update", usage: { inputTokens: -1 } },
+    { sessionUpdate: "from_the_future", more: true },
+  ];
+  assert.deepEqual(await bed.report(sessionId, ...unfit), {
+    applied: [{ sessionId, appliedSeq: unfit.length }],
+  });
+  assert.deepEqual(await workOf(sessionId), ["active", "idle", null, null]);
+});
+
+test("after the commit the session's followers and the organization's viewers are told", async () => {
+  const sessionId = await bed.addSession();
+  const requestId = newRequestId();
+  bed.notices.published.length = 0;
+  await bed.report(sessionId, { sessionUpdate: "plan", entries: [] });
+  await bed.report(sessionId, turn("t1"), raised(requestId));
+  const told = bed.notices.published.map(({ subject, data }) => [
+    subject.split(".")[0],
+    JSON.parse(data) as unknown,
+  ]);
+  assert.deepEqual(told, [
+    ["session", { seq: 1 }],
+    ["session", { seq: 3, record: true }],
+    ["org", { type: "changed", record: "session", id: sessionId }],
+    ["org", { type: "changed", record: "request", id: requestId }],
+  ]);
+});
+
+async function workOf(sessionId: string) {
+  const [row] = await bed.sql<Record<string, string | null>>(
+    `SELECT status, activity, turn_id, turn_outcome FROM sessions WHERE session_id = $1`,
+    [parseId("session", sessionId)],
+  );
+  return Object.values(row!);
+}
+
+async function statusOf(sessionId: string) {
+  const [row] = await bed.sql<Record<string, string | null>>(
+    `SELECT status, status_reason FROM sessions WHERE session_id = $1`,
+    [parseId("session", sessionId)],
+  );
+  return Object.values(row!);
+}
+
+async function requestOf(requestId: string) {
+  const [row] = await bed.sql<Record<string, unknown>>(
+    `SELECT status, answer, answered_by FROM requests WHERE request_id = $1`,
+    [parseId("request", requestId)],
+  );
+  return Object.values(row!);
+}

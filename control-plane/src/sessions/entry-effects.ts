@@ -1,0 +1,255 @@
+// The state that log entries cause, written in the transaction that stores them: what the log says and
+// what a record shows never differ. Most entries cause nothing, and cost nothing here.
+//
+// An entry of the right name in words we do not understand is stored and causes nothing.
+import { codePointLength, parseId, readUpdate, type SessionUpdate } from "@hawser/contract";
+import type { SessionStatus } from "@hawser/contract";
+import { lockInstances } from "../instances/presence-store.ts";
+import type { SystemTransaction } from "../postgres/database.ts";
+import { raiseRequests, settleRequests } from "../requests/log-store.ts";
+import { setStates, setStatuses } from "./effect-store.ts";
+import { statusAfter } from "./lifecycle.ts";
+
+const words = [
+  "session_status",
+  "turn_started",
+  "turn_finished",
+  "prompt_queued",
+  "prompt_dropped",
+  "request_raised",
+  "request_settled",
+  "usage_update",
+  "session_info_update",
+  "session_placed",
+] as const;
+const effective: ReadonlySet<string> = new Set(words);
+
+export type Effect = Extract<SessionUpdate, { sessionUpdate: (typeof words)[number] }>;
+
+/** What an entry causes; nothing for most. */
+export function effectOf(update: { sessionUpdate: string }): Effect | undefined {
+  if (!effective.has(update.sessionUpdate)) return undefined;
+  return readUpdate(update) as Effect | undefined;
+}
+
+/** A session's new entries that cause something, in their order. */
+export interface CausingEntries {
+  organizationId: string;
+  instanceId: string;
+  sessionId: string;
+  status: SessionStatus;
+  effects: { effect: Effect; at: string; turnId: string | null }[];
+}
+
+/** The shown ids of the requests that were raised or settled, by session. */
+export type ChangedRequests = Map<string, Set<string>>;
+
+/** Sent together with the commit, set by set. */
+export function applyEffects(
+  tx: SystemTransaction,
+  sessions: readonly CausingEntries[],
+): ChangedRequests {
+  const statuses: object[] = [];
+  const states: object[] = [];
+  const requests = openRequestFold();
+  const moved: CausingEntries[] = [];
+  for (const session of sessions) {
+    const { organizationId, sessionId } = session;
+    const key = { organization_id: organizationId, session_id: sessionId };
+    const { status, state } = fold(session);
+    requests.take(session);
+    if (status) {
+      statuses.push({ ...key, ...status });
+      moved.push(session);
+    }
+    states.push({ ...key, ...state });
+  }
+  if (states.length === 0) return new Map();
+  const { raised, settled, changed } = requests.rows();
+  if (raised.length > 0) tx.later(raiseRequests, JSON.stringify(raised));
+  if (settled.length > 0) tx.later(settleRequests, JSON.stringify(settled));
+  if (statuses.length > 0) {
+    // A changed status changes its instance's count: locked in order, so that nobody waits in a circle.
+    tx.later(
+      lockInstances,
+      moved.map(({ organizationId }) => organizationId),
+      moved.map(({ instanceId }) => instanceId),
+    );
+    tx.later(setStatuses, JSON.stringify(statuses));
+  }
+  tx.later(setStates, JSON.stringify(states));
+  return changed;
+}
+
+interface State {
+  activity: "idle" | "running" | null;
+  /** A session that was starting is there. */
+  begun: boolean;
+  turn_moved: boolean;
+  turn_id: string | null;
+  turn_outcome: string | null;
+  queued: string[] | null;
+  unqueued: string[] | null;
+  model: object | null;
+  usage: object | null;
+  cost_usd: number | null;
+  cost_is_estimate: boolean | null;
+  title: string | null;
+  directory: string | null;
+  worktree_branch: string | null;
+  capabilities: string[] | null;
+}
+
+/** One session's entries, put together in their order. */
+function fold({ status: before, effects }: CausingEntries) {
+  let current = before;
+  let status: { status: SessionStatus; status_reason: string | null } | undefined;
+  const state: State = {
+    activity: null,
+    begun: false,
+    turn_moved: false,
+    turn_id: null,
+    turn_outcome: null,
+    queued: null,
+    unqueued: null,
+    model: null,
+    usage: null,
+    cost_usd: null,
+    cost_is_estimate: null,
+    title: null,
+    directory: null,
+    worktree_branch: null,
+    capabilities: null,
+  };
+  const move = (next: SessionStatus | undefined, reason: string | null) => {
+    if (!next) return;
+    current = next;
+    status = { status: next, status_reason: reason };
+  };
+  for (const { effect, turnId } of effects) {
+    switch (effect.sessionUpdate) {
+      case "session_status":
+        move(statusAfter(current, `told_${effect.status}`), effect.reason);
+        if (effect.status === "active") state.begun = true;
+        else state.activity = "idle";
+        break;
+      case "turn_started":
+        move(statusAfter(current, "turn_started"), null);
+        state.activity = "running";
+        state.turn_moved = true;
+        state.turn_id = turnId;
+        state.turn_outcome = null;
+        if (turnId) (state.unqueued ??= []).push(turnId);
+        state.model = effect.model ?? state.model;
+        break;
+      case "turn_finished":
+        state.activity = "idle";
+        state.turn_moved = true;
+        state.turn_id = turnId ?? state.turn_id;
+        state.turn_outcome = effect.outcome;
+        break;
+      case "prompt_queued":
+        (state.queued ??= []).push(effect.turnId);
+        break;
+      case "prompt_dropped":
+        (state.unqueued ??= []).push(effect.turnId);
+        break;
+      case "usage_update":
+        state.usage = effect.usage;
+        state.cost_usd = effect.costUsd;
+        state.cost_is_estimate = effect.costIsEstimate;
+        break;
+      case "session_info_update":
+        state.title = shortened(effect.title) ?? state.title;
+        break;
+      case "session_placed":
+        state.directory = effect.directory;
+        state.worktree_branch = effect.worktreeBranch;
+        state.capabilities = effect.capabilities;
+        state.model = effect.model ?? state.model;
+        break;
+      default:
+    }
+  }
+  return { status, state };
+}
+
+const longestTitle = 200;
+
+/** An agent may call a session whatever it likes, but not at any length. */
+function shortened(title: string | null): string | null {
+  if (!title) return null;
+  if (codePointLength(title) <= longestTitle) return title;
+  return `${[...title].slice(0, longestTitle - 1).join("")}…`;
+}
+
+type Of<Name> = Extract<Effect, { sessionUpdate: Name }>;
+
+interface Told {
+  session: CausingEntries;
+  shownId: string;
+  raised?: { effect: Of<"request_raised">; at: string };
+  settled?: { effect: Of<"request_settled">; at: string };
+}
+
+/** What is told of each request, put together: a statement may change a row once. */
+function openRequestFold() {
+  const told = new Map<string, Told>();
+  return {
+    take(session: CausingEntries): void {
+      for (const { effect, at } of session.effects) {
+        if (effect.sessionUpdate !== "request_raised" && effect.sessionUpdate !== "request_settled")
+          continue;
+        const requestId = parseId("request", effect.requestId);
+        if (!requestId || !isWhole(effect)) continue;
+        const key = `${session.organizationId} ${requestId}`;
+        const known = told.get(key) ?? { session, shownId: effect.requestId };
+        // The id of a request that another session tells of in the same group is not this one's.
+        if (known.session !== session) continue;
+        told.set(
+          key,
+          effect.sessionUpdate === "request_raised"
+            ? { session, shownId: effect.requestId, raised: { effect, at } }
+            : { ...known, settled: { effect, at } },
+        );
+      }
+    },
+    rows() {
+      const changed: ChangedRequests = new Map();
+      const raised: object[] = [];
+      const settled: object[] = [];
+      for (const [key, request] of told) {
+        const { organizationId, sessionId, instanceId } = request.session;
+        const ids = changed.get(sessionId) ?? new Set();
+        changed.set(sessionId, ids.add(request.shownId));
+        const row = {
+          organization_id: organizationId,
+          request_id: key.slice(organizationId.length + 1),
+          session_id: sessionId,
+        };
+        if (request.raised) {
+          const { effect, at } = request.raised;
+          raised.push({
+            ...row,
+            instance_id: instanceId,
+            type: effect.type,
+            shown: effect.type === "permission" ? effect.permission : effect.questions,
+            shown_hash: effect.shownHash,
+            raised_at: at,
+          });
+        }
+        if (request.settled) {
+          const { effect, at } = request.settled;
+          const { outcome: status, answer, answers } = effect;
+          settled.push({ ...row, status, answer, answers, resolved_at: at });
+        }
+      }
+      return { raised, settled, changed };
+    },
+  };
+}
+
+function isWhole(effect: Of<"request_raised"> | Of<"request_settled">): boolean {
+  if (effect.sessionUpdate === "request_settled") return true;
+  return (effect.type === "permission" ? effect.permission : effect.questions) !== null;
+}

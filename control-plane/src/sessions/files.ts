@@ -1,0 +1,170 @@
+// The files of a session: what it has changed, going back, and what hosts keep of ended ones. The host
+// is asked; the last list of changes is kept for when it is away.
+import {
+  Refusal,
+  formatId,
+  notFound,
+  parseId,
+  type FileChange,
+  type sessionActions,
+  type sessionFileActions,
+} from "@hawser/contract";
+import type { CommandResultOf, PayloadOf } from "@hawser/host-protocol";
+import { callerReference } from "../access/caller-reference.ts";
+import { actorOf } from "../dispatch/caller.ts";
+import type { HandlersFor, HostHandler, ReadContext } from "../dispatch/handler.ts";
+import { hostOffline } from "../fabric/host-asker.ts";
+import { findHost } from "../instances/directories.ts";
+import {
+  askHost,
+  findSession,
+  placeOf,
+  refuseOver,
+  type SessionPlace,
+  type SessionServices,
+} from "./ask-host.ts";
+import { authorFor } from "./author.ts";
+import * as files from "./file-store.ts";
+import { isOver } from "./lifecycle.ts";
+import { noteBegun, noteUnknown, takeBack } from "./start.ts";
+import * as store from "./store.ts";
+
+interface Diff {
+  files: FileChange[];
+  truncated: boolean;
+  live: boolean;
+  takenAt: string | null;
+}
+
+export async function getSessionDiff(
+  { sql, hosts, caller }: ReadContext & SessionServices,
+  { sessionId }: { sessionId: string },
+): Promise<Diff> {
+  const row = await findSession(sql, sessionId);
+  const key = [sql.organizationId, row.session_id] as const;
+  const { instanceId, isOnline } = placeOf(row);
+  let answer: CommandResultOf<"diff_session">;
+  try {
+    if (isOver(row.status)) throw new Refusal("session_ended", "The session has ended.");
+    const looking = { actor: actorOf(caller), isOnline };
+    answer = await hosts.look(instanceId, "diff_session", { sessionId }, looking);
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code === "not_a_repository") throw error;
+    // Whatever keeps the host from answering, the last list is better than none.
+    const kept = await sql.first(files.selectDiff, ...key);
+    const { files: last = [], truncated = false } = kept ?? {};
+    return { files: last, truncated, live: false, takenAt: kept?.taken_at ?? null };
+  }
+  const kept = await sql.first(
+    files.keepDiff,
+    ...key,
+    JSON.stringify(answer.files),
+    answer.truncated,
+  );
+  if (!kept) throw notFound("session");
+  return { ...answer, live: true, takenAt: kept.taken_at };
+}
+
+export const revertSession: HostHandler<
+  (typeof sessionActions)["revert_session"],
+  SessionServices,
+  SessionPlace,
+  CommandResultOf<"revert_session">
+> = {
+  async prepare({ sql }, { sessionId }) {
+    const row = await findSession(sql, sessionId);
+    refuseOver(row);
+    if (!row.capabilities.includes("revert")) {
+      throw new Refusal(
+        "capability_missing",
+        "This session cannot be taken back: its agent cannot do that, or it works in a directory that is not its own.",
+      );
+    }
+    return placeOf(row);
+  },
+  ask: (context, { sessionId, messageId }, place) =>
+    askHost(context, place, "revert_session", { sessionId, messageId }),
+  conclude: (_context, { sessionId, messageId }) => Promise.resolve({ sessionId, messageId }),
+};
+
+interface RestoreIntent extends SessionPlace {
+  payload: PayloadOf<"restore_session">;
+}
+
+const restoreSession: HostHandler<
+  (typeof sessionFileActions)["restore_session"],
+  SessionServices,
+  RestoreIntent,
+  CommandResultOf<"restore_session">
+> = {
+  async prepare({ sql, caller, sessionEvents }, { sessionId: parkedId }) {
+    const id = parseId("session", parkedId);
+    const former = id && (await sql.first(files.selectFormer, sql.organizationId, id));
+    if (!former) throw notFound("session");
+    if (former.instance_status !== "online") {
+      throw hostOffline();
+    }
+    const { title, agent_kind, directory, policy } = former;
+    const made = await sql.first(
+      store.insertSession,
+      sql.organizationId,
+      former.instance_id,
+      title,
+      agent_kind,
+      directory,
+      await callerReference(sql, caller),
+    );
+    const sessionId = formatId("session", made!.session_id);
+    sql.afterCommit(() => sessionEvents.sessionChanged(sql.organizationId, sessionId));
+    const author = await authorFor(sql, caller);
+    return {
+      instanceId: formatId("instance", former.instance_id),
+      isOnline: true,
+      payload: { sessionId, parkedId, policy, author },
+    };
+  },
+  ask: (context, _input, intent) => askHost(context, intent, "restore_session", intent.payload),
+  conclude: (context, _input, { payload }, answer) => noteBegun(context, payload.sessionId, answer),
+  undo: (context, _input, { payload }) => takeBack(context, payload.sessionId),
+  unknown: (context, _input, { payload }) => noteUnknown(context, payload.sessionId),
+};
+
+export const sessionFileHandlers: HandlersFor<typeof sessionFileActions, SessionServices> = {
+  async get_session_file_diff({ sql, hosts, caller }, { sessionId, path, cursor }) {
+    const row = await findSession(sql, sessionId);
+    refuseOver(row);
+    const { instanceId, isOnline } = placeOf(row);
+    const payload = { sessionId, path, ...readPlace(cursor) };
+    const looking = { actor: actorOf(caller), isOnline };
+    const { patch, nextOffset, hash } = await hosts.look(
+      instanceId,
+      "diff_session_file",
+      payload,
+      looking,
+    );
+    return { path, patch, nextCursor: nextOffset === null ? null : makePlace(nextOffset, hash) };
+  },
+
+  async list_parked_sessions(context, { instanceId }) {
+    const { looking } = await findHost(context, instanceId);
+    return context.hosts.look(instanceId, "list_parked_sessions", {}, looking);
+  },
+
+  restore_session: restoreSession,
+};
+
+const makePlace = (offset: number, hash: string) =>
+  Buffer.from(`${offset} ${hash}`).toString("base64url");
+
+/** Where in a patch a page begins, and in which patch. */
+function readPlace(cursor: string | undefined): { offset: number; hash?: string } {
+  if (cursor === undefined) return { offset: 0 };
+  const text = Buffer.from(cursor, "base64url").toString();
+  const [, offset, hash] = /^([1-9]\d{0,9}) ([0-9a-f]{32})$/.exec(text) ?? [];
+  if (hash !== undefined) return { offset: Number(offset), hash };
+  throw new Refusal(
+    "invalid_input",
+    "The cursor is not one this action gave. Start again without it.",
+    { fields: [{ field: "cursor", message: "is not one this action gave" }] },
+  );
+}

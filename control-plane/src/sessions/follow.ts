@@ -1,0 +1,180 @@
+// Following a session's log. PostgreSQL is what is read; notices among nodes only say that there is
+// more to read. So entries come in their order, each once, whatever happens to notices: lost, repeated
+// or out of order. A lost one costs at most the time between two comparisons.
+import { formatId } from "@hawser/contract";
+import { sessionAppliedSubject } from "@hawser/host-protocol";
+import type { Notices } from "../events/organization-feed.ts";
+import type { SystemSql } from "../postgres/statement.ts";
+import { selectFollowed } from "./follow-store.ts";
+
+/** What one who follows is told. */
+export interface Follower {
+  /** The log has at least so many entries. */
+  applied(seq: number): void;
+  recordChanged(): void;
+  /** The session was deleted. */
+  gone(): void;
+}
+
+/** A session by its stored ids. */
+export interface SessionKey {
+  organizationId: string;
+  sessionId: string;
+}
+
+export interface Follows {
+  /** Until the returned function is called. */
+  follow(session: SessionKey, follower: Follower): () => void;
+  /** Resolves once whoever follows now misses no notice any more, or soon if the fabric is away. */
+  settled(): Promise<void>;
+  /** Tells the followers on every node. */
+  tell(sessionId: string, notice: Notice): void;
+  /** Asks the database how far all followed sessions are, in one query. */
+  compare(): Promise<void>;
+}
+
+export interface Notice {
+  seq?: number;
+  record?: true;
+}
+
+/** One subscription per session that is followed on this node, by however many. */
+export function openFollows(
+  system: SystemSql,
+  notices: Notices & { flush(): Promise<void> },
+): Follows {
+  const followed = new Map<
+    string,
+    SessionKey & { followers: Set<Follower>; unsubscribe: () => void }
+  >();
+  const subject = (sessionId: string) => sessionAppliedSubject(formatId("session", sessionId));
+  return {
+    follow({ organizationId, sessionId }, follower) {
+      let session = followed.get(sessionId);
+      if (!session) {
+        const followers = new Set<Follower>();
+        const unsubscribe = notices.subscribe(subject(sessionId), {}, ({ data }) => {
+          const { seq, record } = JSON.parse(Buffer.from(data).toString()) as Notice;
+          for (const each of followers) {
+            if (seq !== undefined) each.applied(seq);
+            if (record) each.recordChanged();
+          }
+        });
+        session = { organizationId, sessionId, followers, unsubscribe };
+        followed.set(sessionId, session);
+      }
+      const { followers, unsubscribe } = session;
+      followers.add(follower);
+      return () => {
+        followers.delete(follower);
+        if (followers.size > 0 || followed.get(sessionId)?.followers !== followers) return;
+        followed.delete(sessionId);
+        unsubscribe();
+      };
+    },
+    settled: () => withinReason(notices.flush()),
+    tell: (sessionId, notice) => notices.publish(subject(sessionId), JSON.stringify(notice)),
+    async compare() {
+      const asked = [...followed.values()];
+      if (asked.length === 0) return;
+      const rows = await system.rows(
+        selectFollowed,
+        asked.map(({ organizationId }) => organizationId),
+        asked.map(({ sessionId }) => sessionId),
+      );
+      const found = new Map(rows.map((row) => [row.session_id, row.applied_seq]));
+      for (const { sessionId, followers } of asked) {
+        const seq = found.get(sessionId);
+        for (const each of followers) {
+          if (seq === undefined) each.gone();
+          else each.applied(seq);
+        }
+      }
+    },
+  };
+}
+
+const longestFlushMs = 250;
+
+/** Without the fabric nobody would ever be settled; then the comparison tells what notices cannot. */
+async function withinReason(flushed: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, longestFlushMs)));
+  await Promise.race([flushed.catch(() => {}), late]);
+  clearTimeout(timer);
+}
+
+export interface LogRow {
+  seq: number;
+  at: string;
+  turn_id: string | null;
+  /** As JSON text. */
+  update: string;
+}
+
+/** A log as one follower sees it. */
+export interface FollowedLog {
+  follow(follower: Follower): () => void;
+  settled(): Promise<void>;
+  /** The entries after a seq, in their order, as many as make a page. */
+  read(after: number): Promise<LogRow[]>;
+  /** How far it is; nothing when the session is gone. */
+  appliedSeq(): Promise<number | undefined>;
+}
+
+interface Following {
+  after: number;
+  signal: AbortSignal;
+  /** Reading goes on when it is done; `isNewest`: nothing is known to come after these. */
+  entries: (rows: LogRow[], isNewest: boolean) => Promise<void> | void;
+  recordChanged: () => Promise<void> | void;
+}
+
+/** Gives a log's entries from a seq on, and goes on until the session is gone or `signal` says so. */
+export async function followLog(log: FollowedLog, following: Following): Promise<void> {
+  const { signal, entries, recordChanged } = following;
+  let at = following.after;
+  const told = { seq: 0, isChanged: false, isGone: false };
+  let wake = () => {};
+  const unfollow = log.follow({
+    applied(seq) {
+      told.seq = Math.max(told.seq, seq);
+      wake();
+    },
+    recordChanged() {
+      told.isChanged = true;
+      wake();
+    },
+    gone() {
+      told.isGone = true;
+      wake();
+    },
+  });
+  const stop = () => wake();
+  signal.addEventListener("abort", stop);
+  try {
+    await log.settled();
+    const applied = await log.appliedSeq();
+    if (applied === undefined) return;
+    told.seq = Math.max(told.seq, applied);
+    while (!signal.aborted && !told.isGone) {
+      if (told.isChanged) {
+        told.isChanged = false;
+        await recordChanged();
+      } else if (at < told.seq) {
+        const rows = await log.read(at);
+        // Told of more than there is: nothing to wait for.
+        if (rows.length === 0) told.seq = at;
+        else {
+          at = rows.at(-1)!.seq;
+          await entries(rows, at >= told.seq);
+        }
+      } else {
+        await new Promise<void>((resolve) => (wake = resolve));
+      }
+    }
+  } finally {
+    signal.removeEventListener("abort", stop);
+    unfollow();
+  }
+}

@@ -1,0 +1,87 @@
+// Watching text as it is written: one lease for all who watch, and everyone sees it from its beginning.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Refusal } from "@hawser/contract";
+import { liveSubject, type LiveText } from "@hawser/host-protocol";
+import { openLiveWatch } from "./live-watch.ts";
+
+const watched = { instanceId: "ins_1", sessionId: "ses_1" };
+const open = { itemId: "i", turnId: "t", kind: "message" as const, text: "Hel" };
+const piece: LiveText = { ...open, text: "lo", offset: 3 };
+
+function bench() {
+  let take: ((message: { data: Uint8Array }) => void) | undefined;
+  const subjects: string[] = [];
+  const bench = {
+    asked: 0,
+    isAway: false,
+    subjects,
+    publish: (text: unknown) => take?.({ data: Buffer.from(JSON.stringify(text)) }),
+    watch: openLiveWatch({
+      renewEveryMs: 20,
+      notices: {
+        publish: () => {},
+        subscribe(subject, _options, handle) {
+          subjects.push(subject);
+          take = handle;
+          return () => (take = undefined);
+        },
+      },
+      hosts: {
+        look() {
+          bench.asked += 1;
+          if (bench.isAway) return Promise.reject(new Refusal("host_offline", "away"));
+          return Promise.resolve({ open: [open] }) as never;
+        },
+      },
+    }),
+  };
+  return bench;
+}
+
+const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
+
+test("each viewer gets the beginning once, then what is added; the last to leave ends the watch", async () => {
+  const { watch, publish, subjects } = bench();
+  const first: LiveText[] = [];
+  const second: LiveText[] = [];
+  const leave = watch.watch(watched, (text) => first.push(text));
+  await settled();
+  publish(piece);
+  const leaveToo = watch.watch(watched, (text) => second.push(text));
+  await settled();
+  publish({ nonsense: true });
+  publish(piece);
+  assert.deepEqual(first, [{ ...open, offset: 0 }, piece, piece]);
+  assert.deepEqual(second, [{ ...open, offset: 0 }, piece]);
+  assert.deepEqual(subjects, [liveSubject("ins_1", "ses_1")]);
+  leave();
+  leaveToo();
+  publish(piece);
+  assert.equal(first.length, 3);
+});
+
+test("the lease is renewed while someone watches, and not after", async () => {
+  const bed = bench();
+  const leave = bed.watch.watch(watched, () => {});
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.ok(bed.asked >= 3, String(bed.asked));
+  leave();
+  const asked = bed.asked;
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  assert.equal(bed.asked, asked);
+});
+
+test("after a host was away the beginning is told again", async () => {
+  const bed = bench();
+  const seen: LiveText[] = [];
+  const leave = bed.watch.watch(watched, (text) => seen.push(text));
+  await settled();
+  assert.equal(seen.length, 1);
+  bed.isAway = true;
+  await new Promise((resolve) => setTimeout(resolve, 40));
+  bed.isAway = false;
+  await new Promise((resolve) => setTimeout(resolve, 40));
+  assert.equal(seen.length, 2);
+  leave();
+});

@@ -1,0 +1,88 @@
+// The text that agents are writing right now, for those who watch. A host publishes it only while it is
+// told that someone does, so a node renews that for as long as it has viewers. What is lost here is in
+// the log a moment later.
+import { LiveText, liveSubject, watchLeaseSeconds } from "@hawser/host-protocol";
+import type { Notices } from "../events/organization-feed.ts";
+import type { HostAsker } from "../fabric/host-asker.ts";
+
+/** A session by its shown ids. */
+export interface Watched {
+  instanceId: string;
+  sessionId: string;
+}
+
+export interface LiveWatch {
+  /** Gives what is being written from its beginning, then more of it; until the returned function is called. */
+  watch(watched: Watched, viewer: (text: LiveText) => void): () => void;
+}
+
+interface LiveWatchParts {
+  notices: Notices;
+  hosts: Pick<HostAsker, "look">;
+  renewEveryMs?: number;
+}
+
+interface Watching {
+  viewers: Set<(text: LiveText) => void>;
+  /** Those who have not seen the beginning of what is being written. */
+  fresh: Set<(text: LiveText) => void>;
+  renew: () => Promise<void>;
+  stop: () => void;
+}
+
+const actor = { type: "service", id: "viewers" };
+
+/** One subscription and one lease per session that is watched on this node. */
+export function openLiveWatch(parts: LiveWatchParts): LiveWatch {
+  const { notices, hosts, renewEveryMs = (watchLeaseSeconds * 1000) / 3 } = parts;
+  const watched = new Map<string, Watching>();
+
+  function begin({ instanceId, sessionId }: Watched): Watching {
+    const viewers: Watching["viewers"] = new Set();
+    const fresh: Watching["fresh"] = new Set();
+    const unsubscribe = notices.subscribe(liveSubject(instanceId, sessionId), {}, ({ data }) => {
+      const { success, data: text } = LiveText.safeParse(
+        JSON.parse(Buffer.from(data).toString()) as unknown,
+      );
+      if (success) for (const viewer of viewers) viewer(text);
+    });
+    const renew = async () => {
+      const greeted = [...fresh];
+      try {
+        const looking = { actor, isOnline: false };
+        const { open } = await hosts.look(instanceId, "watch_session", { sessionId }, looking);
+        for (const viewer of greeted) {
+          if (!fresh.delete(viewer)) continue;
+          for (const text of open) viewer({ ...text, offset: 0 });
+        }
+      } catch {
+        // The host is away: what it writes until it is back, nobody sees the beginning of.
+        for (const viewer of viewers) fresh.add(viewer);
+      }
+    };
+    const timer = setInterval(() => void renew(), renewEveryMs);
+    const stop = () => {
+      clearInterval(timer);
+      unsubscribe();
+    };
+    return { viewers, fresh, renew, stop };
+  }
+
+  return {
+    watch(session, viewer) {
+      const { sessionId } = session;
+      const watching = watched.get(sessionId) ?? begin(session);
+      watched.set(sessionId, watching);
+      watching.viewers.add(viewer);
+      watching.fresh.add(viewer);
+      void watching.renew();
+      return () => {
+        watching.viewers.delete(viewer);
+        watching.fresh.delete(viewer);
+        if (watching.viewers.size > 0 || watched.get(sessionId) !== watching) return;
+        watched.delete(sessionId);
+        watching.stop();
+      };
+    },
+  };
+}

@@ -1,0 +1,83 @@
+// Works off what was left undone: endings that hosts owe, as soon as a host is back; requests whose
+// answer could not be brought; and starts that a dead node never finished.
+import { randomUUID } from "node:crypto";
+import { formatId } from "@hawser/contract";
+import type { HostAsker } from "../fabric/host-asker.ts";
+import type { Log } from "../log.ts";
+import type { Database } from "../postgres/database.ts";
+import { inGroups } from "../postgres/in-groups.ts";
+import { query } from "../postgres/statement.ts";
+import { offerAgain } from "../requests/log-store.ts";
+import type { SessionEvents } from "./ask-host.ts";
+import * as store from "./owed-store.ts";
+
+export interface OwedEndings {
+  /** A host said hello: what it owes is asked of it. */
+  hostIsBack(instanceId: string): Promise<void>;
+  /** For one node at a time. */
+  sweep(): Promise<void>;
+}
+
+interface OwedParts {
+  database: Pick<Database, "system" | "systemTransaction">;
+  hosts: Pick<HostAsker, "ask">;
+  events: Pick<SessionEvents, "sessionChanged" | "requestChanged">;
+  log: Log;
+}
+
+const actor = { type: "service", id: "owed_endings" };
+const patienceMs = 30_000;
+
+export function openOwedEndings({ database, hosts, events, log }: OwedParts): OwedEndings {
+  const { system } = database;
+
+  /** Hosts come back by the thousand, and hardly any owes anything. */
+  const lookUp = inGroups(async (instanceIds: string[]) => {
+    const [owed, offered] = await system.together(
+      query(store.selectOwedBy, instanceIds),
+      query(offerAgain, instanceIds),
+    );
+    for (const { organization_id, request_id } of offered)
+      events.requestChanged(organization_id, formatId("request", request_id));
+    const byInstance = Map.groupBy(owed, ({ instance_id }) => instance_id);
+    return instanceIds.map((id) => byInstance.get(id) ?? []);
+  });
+
+  async function workOff(owed: store.OwedEnding): Promise<void> {
+    const { organization_id, session_id, instance_id } = owed;
+    const key = [organization_id, session_id];
+    const sessionId = formatId("session", session_id);
+    await system.rows(store.noteTried, ...key);
+    try {
+      const signal = AbortSignal.timeout(patienceMs);
+      // A new command each time: the same id would get the outcome of the last try again.
+      const asking = { commandId: randomUUID(), actor, resumed: false, signal, isOnline: true };
+      const instanceId = formatId("instance", instance_id);
+      await hosts.ask(instanceId, "end_session", { sessionId }, asking);
+    } catch (error) {
+      log.info({ sessionId, err: error }, "an ending is still owed");
+      return;
+    }
+    const ended = await database.systemTransaction(async (tx) => {
+      const rows = await tx.rows(store.endOwed, ...key);
+      tx.later(store.settleEnding, ...key);
+      return rows;
+    });
+    if (ended.length > 0) events.sessionChanged(organization_id, sessionId);
+  }
+
+  return {
+    async hostIsBack(instanceId) {
+      for (const owed of await lookUp(instanceId)) await workOff(owed);
+    },
+    async sweep() {
+      const [lost, owed] = await system.together(
+        query(store.giveUpStarts),
+        query(store.selectOwedForLong),
+      );
+      for (const { organization_id, session_id } of lost)
+        events.sessionChanged(organization_id, formatId("session", session_id));
+      await Promise.all(owed.map(workOff));
+    },
+  };
+}

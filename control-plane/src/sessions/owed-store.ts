@@ -1,0 +1,80 @@
+// The SQL of the endings that hosts owe. A row outlives the record of its session.
+import { statement, systemStatement } from "../postgres/statement.ts";
+import { movedBy } from "./lifecycle.ts";
+
+/** $2 sessions, $3 their instances. */
+export const oweEndings = statement(
+  `INSERT INTO owed_endings (organization_id, session_id, instance_id)
+   SELECT $1, session_id, instance_id FROM unnest($2::uuid[], $3::uuid[]) AS owed (session_id, instance_id)
+   ON CONFLICT (organization_id, session_id) DO UPDATE SET tried_at = hawser_now()`,
+);
+
+/** $2 sessions. */
+export const settleEndings = statement(
+  `DELETE FROM owed_endings WHERE organization_id = $1 AND session_id = ANY ($2::uuid[])`,
+);
+
+export const forgetEndingsOfInstance = statement(
+  `DELETE FROM owed_endings WHERE organization_id = $1 AND instance_id = $2`,
+);
+
+export interface OwedEnding {
+  organization_id: string;
+  session_id: string;
+  instance_id: string;
+}
+
+/** $1 instances. */
+export const selectOwedBy = systemStatement<OwedEnding>(
+  "find the endings that hosts owe which are back",
+  `SELECT organization_id, session_id, instance_id FROM owed_endings
+    WHERE instance_id = ANY ($1::uuid[]) ORDER BY since`,
+);
+
+/** Those of hosts that are there, which nobody has tried for a while. */
+export const selectOwedForLong = systemStatement<OwedEnding>(
+  "find the endings that connected hosts owe for long",
+  `SELECT o.organization_id, o.session_id, o.instance_id
+     FROM owed_endings o
+     JOIN instances i ON i.organization_id = o.organization_id AND i.instance_id = o.instance_id
+    WHERE o.tried_at < hawser_now() - interval '1 minute'
+      AND i.status = 'online' AND i.deleted_at IS NULL
+    ORDER BY o.tried_at LIMIT 100`,
+);
+
+export const noteTried = systemStatement(
+  "note that a host was asked for an ending it owes",
+  `UPDATE owed_endings SET tried_at = hawser_now() WHERE organization_id = $1 AND session_id = $2`,
+);
+
+/** The record may be gone already. */
+export const endOwed = systemStatement<{ session_id: string }>(
+  "end a session whose host has cleaned up at last",
+  `UPDATE sessions
+      SET status = 'ended', status_reason = NULL, activity = 'idle', ended_at = coalesce(ended_at, hawser_now())
+    WHERE organization_id = $1 AND session_id = $2 AND deleted_at IS NULL
+      AND status IN (${movedBy("cleaned_up")
+        .map((status) => `'${status}'`)
+        .join(", ")})
+   RETURNING session_id`,
+);
+
+export const settleEnding = systemStatement(
+  "strike out an ending that a host owed",
+  `DELETE FROM owed_endings WHERE organization_id = $1 AND session_id = $2`,
+);
+
+/**
+ * A node that died while it asked the host left them. What the host has started, its log tells. A clone,
+ * which has no directory until it has its place, may take half an hour.
+ */
+export const giveUpStarts = systemStatement<{ organization_id: string; session_id: string }>(
+  "show starts in error that nobody finished",
+  `UPDATE sessions SET status = 'error', status_reason = 'start_unknown', activity = 'idle'
+    WHERE activity = 'starting' AND deleted_at IS NULL AND created_at < hawser_now() - interval '1 minute'
+      AND (directory IS NOT NULL OR created_at < hawser_now() - interval '31 minutes')
+      AND status IN (${movedBy("start_unknown")
+        .map((status) => `'${status}'`)
+        .join(", ")})
+   RETURNING organization_id, session_id`,
+);

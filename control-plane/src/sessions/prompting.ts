@@ -1,0 +1,195 @@
+// Giving a session work that becomes a turn: prompts with their files, slash commands, summaries. The host
+// answers when it has taken it; what comes of it is in the log.
+import { Refusal, parseId, type Capability, type sessionTurnActions } from "@hawser/contract";
+import type { CommandResultOf, SentAttachment } from "@hawser/host-protocol";
+import type { ChangeContext, HostHandler } from "../dispatch/handler.ts";
+import { useFiles } from "../files/files.ts";
+import { decodeDataUrl } from "../files/data-url.ts";
+import type { TenantSql } from "../postgres/statement.ts";
+import {
+  askHost,
+  findSession,
+  placeOf,
+  refuseOver,
+  type SessionPlace,
+  type SessionServices,
+} from "./ask-host.ts";
+import * as store from "./store.ts";
+
+type Actions = typeof sessionTurnActions;
+
+interface Intent extends SessionPlace {
+  /** How far the log was. */
+  appliedSeq: number;
+}
+
+interface PromptIntent extends Intent {
+  /** What the uploaded files among the attachments are, by their ids. */
+  files: Record<string, { sha256: string; size: number }>;
+}
+
+const mostAttachments = 20;
+
+export const sendPrompt: HostHandler<
+  Actions["send_prompt"],
+  SessionServices,
+  PromptIntent,
+  CommandResultOf<"send_prompt">
+> = {
+  async prepare({ sql }, { sessionId, attachments = [] }) {
+    const row = await findSession(sql, sessionId);
+    refuseOver(row);
+    checkAttachments(attachments);
+    const fileIds = attachments.flatMap(({ fileId }) => fileId ?? []);
+    const found = await useFiles(sql, [...new Set(fileIds)]);
+    const files: PromptIntent["files"] = {};
+    for (const [fileId, { sha256, size }] of found) files[fileId] = { sha256, size };
+    return { ...placeOf(row), appliedSeq: row.applied_seq, files };
+  },
+  async ask(context, { sessionId, text, model, options, agent, attachments = [] }, intent) {
+    const sent: SentAttachment[] = [];
+    for (const each of attachments) sent.push(await sentOf(context, each, intent));
+    return askHost(context, intent, "send_prompt", {
+      sessionId,
+      text,
+      ...(model && { model: { providerId: model.providerID, modelId: model.modelID } }),
+      ...(options && { options }),
+      ...(agent !== undefined && { agent }),
+      ...(sent.length > 0 && { attachments: sent }),
+    });
+  },
+  async conclude(context, { sessionId }, { appliedSeq }, { turnId, messageId, queued, model }) {
+    noteTurn(context, sessionId, { turnId, appliedSeq, model, queued });
+    return { sessionId, turnId, messageId, queued };
+  },
+};
+
+export const runCommand: HostHandler<
+  Actions["run_command"],
+  SessionServices,
+  Intent,
+  CommandResultOf<"run_command">
+> = {
+  prepare: ({ sql }, { sessionId }) => prepareWith(sql, sessionId, "commands"),
+  ask: (context, { sessionId, command, arguments: text = "", agent }, intent) =>
+    askHost(context, intent, "run_command", {
+      sessionId,
+      command,
+      arguments: text,
+      ...(agent !== undefined && { agent }),
+    }),
+  async conclude(context, { sessionId }, { appliedSeq }, { turnId, messageId, queued, model }) {
+    noteTurn(context, sessionId, { turnId, appliedSeq, model, queued });
+    return { sessionId, turnId, messageId, queued };
+  },
+};
+
+export const summarizeSession: HostHandler<
+  Actions["summarize_session"],
+  SessionServices,
+  Intent,
+  CommandResultOf<"summarize_session">
+> = {
+  prepare: ({ sql }, { sessionId }) => prepareWith(sql, sessionId, "summarize"),
+  ask: (context, { sessionId }, intent) =>
+    askHost(context, intent, "summarize_session", { sessionId }),
+  async conclude(context, { sessionId }, { appliedSeq }, { turnId }) {
+    noteTurn(context, sessionId, { turnId, appliedSeq, model: null, queued: false });
+    return { sessionId, status: "in_progress" };
+  },
+};
+
+/** The command's text goes to the host and nowhere else: not into the intent, which is kept. */
+export const runShell: HostHandler<
+  Actions["run_shell"],
+  SessionServices,
+  SessionPlace,
+  CommandResultOf<"run_shell">
+> = {
+  prepare: ({ sql }, { sessionId }) => prepareWith(sql, sessionId, "shell"),
+  ask: (context, { sessionId, command, agent }, intent) =>
+    askHost(context, intent, "run_shell", {
+      sessionId,
+      command,
+      ...(agent !== undefined && { agent }),
+    }),
+  conclude: (_context, { sessionId }, _intent, { shellId }) =>
+    Promise.resolve({ sessionId, shellId }),
+};
+
+async function prepareWith(
+  sql: TenantSql,
+  sessionId: string,
+  capability: Capability,
+): Promise<Intent> {
+  const row = await findSession(sql, sessionId);
+  refuseOver(row);
+  if (!row.capabilities.includes(capability)) {
+    throw new Refusal(
+      "capability_missing",
+      `Sessions of ${row.agent_kind} do not have the capability ${capability}. list_agent_kinds tells which kinds do.`,
+    );
+  }
+  return { ...placeOf(row), appliedSeq: row.applied_seq };
+}
+
+function noteTurn(
+  { sql, sessionEvents }: ChangeContext & SessionServices,
+  sessionId: string,
+  turn: { turnId: string; appliedSeq: number; model: object | null; queued: boolean },
+): void {
+  const key = [sql.organizationId, parseId("session", sessionId)!];
+  // Locked first, so that the next statement sees what the log has told until then.
+  sql.later(store.lockSession, ...key);
+  const { turnId, appliedSeq, model, queued } = turn;
+  sql.later(store.noteTurnTaken, ...key, turnId, appliedSeq, model, queued);
+  sql.afterCommit(() => sessionEvents.sessionChanged(sql.organizationId, sessionId));
+}
+
+interface Attached {
+  mime: string;
+  fileId?: string | undefined;
+  url?: string | undefined;
+  filename?: string | undefined;
+}
+
+function checkAttachments(attachments: readonly Attached[]): void {
+  if (attachments.length > mostAttachments) {
+    throw invalid("attachments", `must be at most ${mostAttachments} files`);
+  }
+  for (const [place, { mime, url }] of attachments.entries()) {
+    if (!/^[\w.+-]{1,100}\/[\w.+-]{1,100}$/.test(mime)) {
+      throw invalid(`attachments.${place}.mime`, "must be a media type, such as image/png");
+    }
+    if (url && /^data:/i.test(url) && !decodeDataUrl(url)) {
+      throw invalid(`attachments.${place}.url`, "must be a data: address that can be decoded");
+    }
+  }
+}
+
+/** What travels to the host is a name for bytes, or an address; never the bytes themselves. */
+async function sentOf(
+  { files, caller: { organizationId } }: { caller: { organizationId: string } } & SessionServices,
+  { mime, fileId, url, filename }: Attached,
+  intent: PromptIntent,
+): Promise<SentAttachment> {
+  const named = { mime, filename: filename ? shownName(filename) : null };
+  if (fileId !== undefined) return { ...named, from: intent.files[fileId]! };
+  const bytes = decodeDataUrl(url!);
+  if (!bytes) return { ...named, from: { url: url! } };
+  const stored = await files.add({
+    organizationId,
+    mime,
+    filename: named.filename,
+    size: bytes.length,
+    async *body() {
+      yield bytes;
+    },
+  });
+  return { ...named, from: { sha256: stored.sha256, size: stored.size } };
+}
+
+const shownName = (name: string) => name.replaceAll(/[\p{Cc}/\\]/gu, "_").slice(0, 255);
+
+const invalid = (field: string, message: string) =>
+  new Refusal("invalid_input", `The field ${field} ${message}.`, { fields: [{ field, message }] });

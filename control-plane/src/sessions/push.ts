@@ -1,0 +1,41 @@
+// Pushing what a session has committed. The host does it with its own credentials; what it is called,
+// unless the caller says so, comes from the record.
+import type { sessionActions } from "@hawser/contract";
+import type { CommandResultOf } from "@hawser/host-protocol";
+import type { HostHandler } from "../dispatch/handler.ts";
+import {
+  askHost,
+  findSession,
+  placeOf,
+  refuseOver,
+  withShortWait,
+  type SessionPlace,
+  type SessionServices,
+} from "./ask-host.ts";
+
+interface Intent extends SessionPlace {
+  pullRequest: { title: string; body: string } | null;
+}
+
+export const pushSession: HostHandler<
+  (typeof sessionActions)["push_session"],
+  SessionServices,
+  Intent,
+  CommandResultOf<"push_session">
+> = {
+  async prepare({ sql }, { sessionId, openPr = true, title, body }) {
+    const row = await findSession(sql, sessionId);
+    refuseOver(row);
+    const origin = `Made by ${row.agent_kind} in the Hawser session ${sessionId}.`;
+    const pullRequest = {
+      title: oneLine(title) || oneLine(row.title) || `Changes by ${row.agent_kind}`,
+      body: body ?? origin,
+    };
+    return { ...placeOf(row), pullRequest: openPr ? pullRequest : null };
+  },
+  ask: (context, { sessionId }, { pullRequest, ...place }) =>
+    askHost(withShortWait(context), place, "push_session", { sessionId, pullRequest }),
+  conclude: (_context, { sessionId }, _intent, answer) => Promise.resolve({ sessionId, ...answer }),
+};
+
+const oneLine = (text: string | null = "") => (text ?? "").replace(/\s+/g, " ").trim();

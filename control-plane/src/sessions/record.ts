@@ -1,0 +1,12 @@
+// A session's row as callers see it.
+import type { SessionRecord } from "@hawser/contract";
+import { sessionListEntry } from "./listing.ts";
+import type { SessionRow } from "./store.ts";
+
+export function sessionRecord(row: SessionRow): SessionRecord;
+export function sessionRecord(row: SessionRow | undefined): SessionRecord | undefined;
+export function sessionRecord(row: SessionRow | undefined): SessionRecord | undefined {
+  if (!row) return undefined;
+  const { model, usage, capabilities } = row;
+  return { ...sessionListEntry(row), model, usage, capabilities };
+}

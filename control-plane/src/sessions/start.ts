@@ -1,0 +1,143 @@
+// Starting a session. Its row is there before the host is asked, so nothing is started that nobody
+// knows of; a start that the host refuses takes its row away again.
+import {
+  formatId,
+  notFound,
+  parseId,
+  type AgentKind,
+  type InputOf,
+  type SessionRecord,
+  type sessionActions,
+} from "@hawser/contract";
+import type { CommandResultOf, PayloadOf } from "@hawser/host-protocol";
+import { callerReference } from "../access/caller-reference.ts";
+import { defaultKind } from "../agents/default-kind.ts";
+import type { ChangeContext, HostHandler } from "../dispatch/handler.ts";
+import { hostOffline } from "../fabric/host-asker.ts";
+import { askHost, withShortWait, type SessionPlace, type SessionServices } from "./ask-host.ts";
+import { authorFor } from "./author.ts";
+import { sessionRecord } from "./record.ts";
+import * as store from "./store.ts";
+
+type Start = (typeof sessionActions)["start_session"];
+
+interface Intent extends SessionPlace {
+  payload: PayloadOf<"start_session"> | PayloadOf<"start_session_in_clone">;
+}
+
+export const startSession: HostHandler<
+  Start,
+  SessionServices,
+  Intent,
+  CommandResultOf<"start_session">
+> = {
+  async prepare({ sql, caller, sessionEvents }, input) {
+    const { instanceId, directory } = input;
+    const id = parseId("instance", instanceId);
+    const place = id && (await sql.first(store.selectPlace, sql.organizationId, id));
+    if (!place) throw notFound("instance");
+    if (place.status !== "online") {
+      throw hostOffline();
+    }
+    const wanted = wantedAgent(input, place);
+    const title = input.title || null;
+    const made = await sql.first(
+      store.insertSession,
+      sql.organizationId,
+      id,
+      title,
+      wanted.kind,
+      directory ?? null,
+      await callerReference(sql, caller),
+    );
+    const sessionId = formatId("session", made!.session_id);
+    sql.afterCommit(() => sessionEvents.sessionChanged(sql.organizationId, sessionId));
+    const { useWorktree, options, clone } = input;
+    const payload = {
+      sessionId,
+      title,
+      policy: place.policy,
+      author: await authorFor(sql, caller),
+      ...wanted,
+      ...(options && { options }),
+    };
+    const host = { instanceId, isOnline: true };
+    if (clone) return { ...host, payload: { ...payload, clone } };
+    const where = { directory: directory!, ...(useWorktree !== undefined && { useWorktree }) };
+    return { ...host, payload: { ...payload, ...where } };
+  },
+  ask: (context, _input, { payload, ...host }) =>
+    "clone" in payload
+      ? askHost(withShortWait(context), host, "start_session_in_clone", payload)
+      : askHost(context, host, "start_session", payload),
+  conclude: (context, _input, { payload }, answer) => noteBegun(context, payload.sessionId, answer),
+  undo: (context, _input, { payload }) => takeBack(context, payload.sessionId),
+  async unknown(context, _input, { payload }) {
+    const { sql } = context;
+    const id = parseId("session", payload.sessionId)!;
+    // A clone takes its time. While its host is there it goes on, and the log tells how it ended.
+    const row = await sql.first(store.selectSession, sql.organizationId, id);
+    if (!("clone" in payload && row?.reachable)) await noteUnknown(context, payload.sessionId);
+  },
+};
+
+type Changing = ChangeContext & SessionServices;
+
+/** What the host made of a session that began. */
+export function noteBegun(
+  context: Changing,
+  sessionId: string,
+  { directory, worktreeBranch, model, capabilities }: CommandResultOf<"start_session">,
+): Promise<SessionRecord> {
+  const { sql } = context;
+  const key = [sql.organizationId, parseId("session", sessionId)!];
+  sql.later(store.noteStarted, ...key, directory, worktreeBranch, model, capabilities);
+  return told(context, sessionId);
+}
+
+/** The host refused: there is no such session. */
+export async function takeBack({ sql, sessionEvents }: Changing, sessionId: string): Promise<void> {
+  await sql.rows(store.takeBackSession, sql.organizationId, parseId("session", sessionId)!);
+  sql.afterCommit(() => sessionEvents.sessionChanged(sql.organizationId, sessionId));
+}
+
+/** Nobody knows whether the host has begun it; its log will tell. */
+export async function noteUnknown(
+  { sql, sessionEvents }: Changing,
+  sessionId: string,
+): Promise<void> {
+  await sql.rows(store.noteStartUnknown, sql.organizationId, parseId("session", sessionId)!);
+  sql.afterCommit(() => sessionEvents.sessionChanged(sql.organizationId, sessionId));
+}
+
+/** What was asked for, else the host's default with the model its chain names. */
+function wantedAgent(
+  { agentKind, providerId, modelId }: InputOf<Start>,
+  { fallback_chain, agents }: store.PlaceRow,
+): { kind: AgentKind; providerId?: string; modelId?: string } {
+  const asked = { ...(providerId && { providerId }), ...(modelId && { modelId }) };
+  if (agentKind) return { kind: agentKind, ...asked };
+  const byDefault = defaultKind(fallback_chain, agents);
+  const { kind } = byDefault;
+  if (providerId || modelId) return { kind, ...asked };
+  return {
+    kind,
+    ...(byDefault.providerId && { providerId: byDefault.providerId }),
+    ...(byDefault.modelId && { modelId: byDefault.modelId }),
+  };
+}
+
+/** The record as it is at the end of the transaction, of which everyone is told. */
+export async function told(
+  { sql, sessionEvents }: Changing,
+  sessionId: string,
+): Promise<SessionRecord> {
+  const row = await sql.first(
+    store.selectSession,
+    sql.organizationId,
+    parseId("session", sessionId)!,
+  );
+  if (!row) throw notFound("session");
+  sql.afterCommit(() => sessionEvents.sessionChanged(sql.organizationId, sessionId));
+  return sessionRecord(row);
+}

@@ -1,0 +1,151 @@
+// A session as one viewer sees it: its log from a place on, its record when that changes, and the text
+// that is being written. Behind the newest entry the viewer sets the pace; at it, one that does not
+// keep up is cut off with `resync`, before much waits for it.
+import { formatId, parseId, type SessionRecord } from "@hawser/contract";
+import type { Database } from "../postgres/database.ts";
+import type { SessionViews, ViewFrame } from "../transports/session-stream.ts";
+import { followLog, type Follows, type LogRow } from "./follow.ts";
+import { selectEntries } from "./follow-store.ts";
+import { isOver } from "./lifecycle.ts";
+import type { LiveWatch } from "./live-watch.ts";
+import { sessionRecord } from "./record.ts";
+import { selectSession } from "./store.ts";
+
+interface ViewParts {
+  database: Pick<Database, "tenant">;
+  follows: Follows;
+  live: LiveWatch;
+}
+
+const pageEntries = 500;
+const pageBytes = 256 * 1024;
+/** What waits for a viewer, in characters: behind the newest entry, and at it. */
+const readAhead = 512 * 1024;
+const mostWaiting = 2 * 1024 * 1024;
+const mostAtOnce = 256 * 1024;
+
+export function openSessionViews({ database, follows, live }: ViewParts): SessionViews {
+  const sharedReads = new Map<string, Promise<LogRow[]>>();
+
+  /** Viewers that wait for the same entries read them once. */
+  function readShared(organizationId: string, sessionId: string, after: number) {
+    const key = `${sessionId} ${after}`;
+    let read = sharedReads.get(key);
+    if (!read) {
+      read = database
+        .tenant(organizationId)
+        .rows(selectEntries, organizationId, sessionId, after, pageEntries, pageBytes)
+        .finally(() => sharedReads.delete(key));
+      sharedReads.set(key, read);
+    }
+    return read;
+  }
+
+  return {
+    async open({ organizationId }, shownId, after) {
+      const sessionId = parseId("session", shownId);
+      if (!sessionId) return undefined;
+      const sql = database.tenant(organizationId);
+      const find = () => sql.first(selectSession, organizationId, sessionId);
+      const row = await find();
+      if (!row) return undefined;
+      const waiting = openWaiting();
+      const ended = new AbortController();
+      const watched = { instanceId: formatId("instance", row.instance_id), sessionId: shownId };
+      let unwatch = () => {};
+
+      const log = {
+        follow: (follower: Parameters<Follows["follow"]>[1]) =>
+          follows.follow({ organizationId, sessionId }, follower),
+        settled: () => follows.settled(),
+        read: (from: number) => readShared(organizationId, sessionId, from),
+        appliedSeq: async () => (await find())?.applied_seq,
+      };
+      let isAtNewest = after >= row.applied_seq;
+      const watchLive = () => {
+        if (isOver(row.status) || ended.signal.aborted) return;
+        unwatch = live.watch(watched, (text) => {
+          if (waiting.size() < readAhead)
+            waiting.add({ event: "live", text: JSON.stringify({ sessionId: shownId, ...text }) });
+        });
+      };
+      const following = followLog(log, {
+        after,
+        signal: ended.signal,
+        async entries(rows, isNewest) {
+          if (isAtNewest && waiting.size() > mostWaiting) return cut();
+          for (const entry of rows) waiting.add(entryFrame(shownId, entry));
+          // What is being written follows what is written.
+          if (isNewest && !isAtNewest) {
+            isAtNewest = true;
+            watchLive();
+          }
+          if (!isAtNewest) await waiting.below(readAhead);
+        },
+        async recordChanged() {
+          const record: SessionRecord | undefined = sessionRecord(await find());
+          if (!record) ended.abort();
+          else if (waiting.size() < readAhead)
+            waiting.add({ event: "record", text: JSON.stringify(record) });
+        },
+      });
+      if (isAtNewest) watchLive();
+      // Whatever ended it, the viewer connects again and goes on where it was.
+      void following.catch(() => {}).finally(end);
+
+      function cut(): void {
+        waiting.add({ event: "resync", text: JSON.stringify({ sessionId: shownId }) });
+        end();
+      }
+      function end(): void {
+        ended.abort();
+        unwatch();
+        waiting.end();
+      }
+      return { next: () => waiting.take(mostAtOnce), close: end };
+    },
+  };
+}
+
+function entryFrame(sessionId: string, { seq, at, turn_id, update }: LogRow): ViewFrame {
+  const head = JSON.stringify({ sessionId, seq, at, turnId: turn_id });
+  return { event: "entry", id: seq, text: `${head.slice(0, -1)},"update":${update}}` };
+}
+
+/** Frames that wait for their viewer. */
+function openWaiting() {
+  const queue = { frames: [] as ViewFrame[], size: 0, isOver: false };
+  let wakeTaker = () => {};
+  let wakeGiver = () => {};
+  return {
+    size: () => queue.size,
+    add(frame: ViewFrame): void {
+      if (queue.isOver) return;
+      queue.frames.push(frame);
+      queue.size += frame.text.length;
+      wakeTaker();
+    },
+    end(): void {
+      queue.isOver = true;
+      wakeTaker();
+      wakeGiver();
+    },
+    /** Waits until less than that is left, or nobody takes any more. */
+    async below(limit: number): Promise<void> {
+      while (queue.size > limit && !queue.isOver)
+        await new Promise<void>((resolve) => (wakeGiver = resolve));
+    },
+    async take(limit: number): Promise<ViewFrame[]> {
+      while (queue.frames.length === 0 && !queue.isOver)
+        await new Promise<void>((resolve) => (wakeTaker = resolve));
+      let count = 0;
+      for (let taken = 0; count < queue.frames.length && taken < limit; count++)
+        taken += queue.frames[count]!.text.length;
+      const given = queue.frames.slice(0, count);
+      queue.frames = queue.frames.slice(count);
+      for (const { text } of given) queue.size -= text.length;
+      wakeGiver();
+      return given;
+    },
+  };
+}

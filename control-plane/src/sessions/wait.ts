@@ -1,0 +1,81 @@
+// Waiting for a session, on behalf of a caller that has no stream.
+import { formatId, notFound, parseId, type InputOf, type ResultOf } from "@hawser/contract";
+import type { sessionTurnActions } from "@hawser/contract";
+import type { ReadContext } from "../dispatch/handler.ts";
+import { lastId } from "../cursor.ts";
+import { query } from "../postgres/statement.ts";
+import { requestRecord } from "../requests/listing.ts";
+import { selectNewest } from "../requests/store.ts";
+import type { SessionServices } from "./ask-host.ts";
+import { isOver } from "./lifecycle.ts";
+import { selectSession } from "./store.ts";
+
+type Wait = (typeof sessionTurnActions)["wait_for_session"];
+
+const mostRequests = 50;
+
+export async function waitForSession(
+  { sql, sessionEvents }: ReadContext & SessionServices,
+  { sessionId, timeoutSeconds = 20, afterSeq = -1 }: InputOf<Wait>,
+): Promise<ResultOf<Wait>> {
+  const id = parseId("session", sessionId);
+  if (!id) throw notFound("session");
+  const timeout = AbortSignal.timeout(timeoutSeconds * 1000);
+  const { follows } = sessionEvents;
+  let isTold = false;
+  let wake = () => {};
+  const tell = () => {
+    isTold = true;
+    wake();
+  };
+  timeout.addEventListener("abort", tell);
+  const unfollow = follows.follow(
+    { organizationId: sql.organizationId, sessionId: id },
+    { applied: tell, recordChanged: tell, gone: tell },
+  );
+  try {
+    await follows.settled();
+    for (;;) {
+      isTold = false;
+      const found = await look();
+      if (isWorthTelling(found)) return resultOf(found, false);
+      if (timeout.aborted) return resultOf(found, true);
+      if (!isTold) await new Promise<void>((resolve) => (wake = resolve));
+    }
+  } finally {
+    unfollow();
+    timeout.removeEventListener("abort", tell);
+  }
+
+  function isWorthTelling({ row, requests }: Awaited<ReturnType<typeof look>>): boolean {
+    if (isOver(row.status)) return true;
+    // Between the turns of two prompts that wait, the session is idle for a moment.
+    const isDone = row.activity === "idle" && row.queued_turns.length === 0;
+    return row.applied_seq > afterSeq && (isDone || requests.length > 0);
+  }
+
+  async function look() {
+    const [[row], requests] = await sql.together(
+      query(selectSession, sql.organizationId, id),
+      query(selectNewest.pending.ofSession, sql.organizationId, lastId, mostRequests, id),
+    );
+    if (!row) throw notFound("session");
+    return { row, requests: requests.map(requestRecord) };
+  }
+
+  function resultOf(
+    { row, requests }: Awaited<ReturnType<typeof look>>,
+    timedOut: boolean,
+  ): ResultOf<Wait> {
+    return {
+      sessionId: formatId("session", row.session_id),
+      status: row.status,
+      activity: row.activity,
+      turnId: row.turn_id,
+      turnOutcome: row.turn_outcome,
+      pendingRequests: requests,
+      lastSeq: row.applied_seq,
+      timedOut,
+    };
+  }
+}

@@ -1,0 +1,103 @@
+// POST /api/files and GET /api/files/{fileId}: files that go with prompts. What a caller says a file is
+// nobody believes: it is given back as bytes to save, and no browser is to make something of it.
+import { Refusal } from "@hawser/contract";
+import type { HttpBindings } from "@hono/node-server";
+import { Hono, type Context } from "hono";
+import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import { largestFile, type Files } from "../files/files.ts";
+import type { Log } from "../log.ts";
+import { answerHost } from "./host-doors.ts";
+import { respond } from "./rest.ts";
+import { afterBody, bodyOf, openGate, streamOf } from "./transfers.ts";
+
+export const filesPath = "/api/files";
+
+const longestName = 255;
+
+export function fileDoors({
+  dispatcher,
+  files,
+  log,
+}: {
+  dispatcher: Pick<Dispatcher, "admit">;
+  files: Files;
+  log: Log;
+}): Hono {
+  const app = new Hono();
+  const gate = openGate({ most: 32, mostOfOne: 10, what: "files" });
+  const admit = async (c: Context, permission: "sessions:edit" | "sessions:view") => {
+    const admitted = await dispatcher.admit(c.req.header("authorization"), permission);
+    if ("refusal" in admitted) throw admitted.refusal;
+    return admitted.caller;
+  };
+
+  async function add(c: Context) {
+    const { organizationId } = await admit(c, "sessions:edit");
+    const http = c.env as HttpBindings;
+    const size = announcedSize(c);
+    const mime = mimeOf(c);
+    const filename = nameIn(c);
+    const leave = gate.enter(organizationId);
+    try {
+      const body = () => bodyOf(http, size ?? largestFile);
+      const stored = await files.add({ organizationId, mime, filename, size, body });
+      return c.json({ fileId: stored.fileId, size: stored.size, mime }, 201);
+    } finally {
+      leave();
+    }
+  }
+
+  app.post(filesPath, (c) =>
+    answerHost(c, log, () => afterBody(c.env as HttpBindings, () => add(c))),
+  );
+
+  app.get(`${filesPath}/:fileId`, (c) =>
+    answerHost(c, log, async () => {
+      const { organizationId } = await admit(c, "sessions:view");
+      const file = await files.read(organizationId, c.req.param("fileId"));
+      const name = file.filename === null ? "" : `; filename*=UTF-8''${encoded(file.filename)}`;
+      const leave = gate.enter(organizationId);
+      return c.body(streamOf(file, leave, log), 200, {
+        "Content-Length": String(file.size),
+        "Content-Type": "application/octet-stream",
+        "Content-Disposition": `attachment${name}`,
+        "Content-Security-Policy": "sandbox; default-src 'none'",
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "private, no-store",
+      });
+    }),
+  );
+
+  const only = (allowed: string) => (c: Context) => {
+    c.header("Allow", allowed);
+    const message = `Only ${allowed} is served at this path.`;
+    return respond(c, { refusal: new Refusal("method_not_allowed", message) });
+  };
+  app.all(filesPath, only("POST"));
+  app.all(`${filesPath}/:fileId`, only("GET"));
+  return app;
+}
+
+function announcedSize(c: Context): number | undefined {
+  const given = c.req.header("content-length");
+  if (given === undefined) return undefined;
+  if (Number(given) <= largestFile) return Number(given);
+  throw new Refusal("payload_too_large", "The file is larger than 16 MiB.");
+}
+
+function mimeOf(c: Context): string {
+  const [mime = ""] = (c.req.header("content-type") ?? "application/octet-stream").split(";");
+  return mime.trim().toLowerCase().slice(0, longestName);
+}
+
+/** A name to show; no path, and nothing that a terminal or a header would take for more. */
+function nameIn(c: Context): string | null {
+  const name = c.req.query("filename")?.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}/\\]/gu, "_");
+  return name ? name.slice(0, longestName) : null;
+}
+
+const encoded = (name: string) =>
+  encodeURIComponent(name.toWellFormed()).replaceAll(
+    /['()*]/g,
+    (letter) => `%${letter.charCodeAt(0).toString(16)}`,
+  );

@@ -1,0 +1,118 @@
+// GET /api/sessions/{sessionId}/events: a session's log as server-sent events, and what goes with it.
+// A viewer that was cut off, for whatever reason, connects again with the last id it has.
+import { Refusal, notFound } from "@hawser/contract";
+import { Hono, type Context } from "hono";
+import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { Caller } from "../dispatch/caller.ts";
+import { respond } from "./rest.ts";
+
+/** `text`: JSON of one line. What can be gone on after has an id. */
+export interface ViewFrame {
+  event: string;
+  id?: number;
+  text: string;
+}
+
+export interface SessionView {
+  /** Waits for frames; none when the view is over. */
+  next: () => Promise<ViewFrame[]>;
+  close: () => void;
+}
+
+export interface SessionViews {
+  /** Nothing when there is no such session in the caller's organization. */
+  open: (caller: Caller, sessionId: string, after: number) => Promise<SessionView | undefined>;
+}
+
+const keepAliveMs = 15_000;
+const checkKeyMs = 2_500;
+
+export function sessionStreamTransport(dispatcher: Dispatcher, views: SessionViews): Hono {
+  const app = new Hono();
+  const path = "/api/sessions/:sessionId/events";
+  app.get(path, async (c) => {
+    // What answers GET also answers HEAD; but of that nobody reads the stream, and nothing ends it.
+    if (c.req.method === "HEAD") return onlyGet(c);
+    const authorization = c.req.header("authorization");
+    const admitted = await dispatcher.admit(authorization, "sessions:view");
+    if ("refusal" in admitted) return respond(c, admitted);
+    const after = readCursor(c);
+    if (after instanceof Refusal) return respond(c, { refusal: after });
+    const view = await views.open(admitted.caller, c.req.param("sessionId"), after);
+    if (!view) return respond(c, { refusal: notFound("session") });
+    const stillGood = async () =>
+      (await dispatcher.refusalOfKey(authorization, "sessions:view")) === undefined;
+    return new Response(frameStream(view, stillGood), {
+      headers: {
+        "content-type": "text/event-stream",
+        "cache-control": "no-store",
+        "x-accel-buffering": "no",
+      },
+    });
+  });
+  app.all(path, onlyGet);
+  return app;
+}
+
+function onlyGet(c: Context): Response {
+  c.header("Allow", "GET");
+  return respond(c, {
+    refusal: new Refusal("method_not_allowed", "Only GET is served at this path."),
+  });
+}
+
+/** A browser that reconnects says where it was by `Last-Event-ID`, which then counts. */
+function readCursor(c: Context): number | Refusal {
+  const given = c.req.header("last-event-id") ?? c.req.query("after") ?? "0";
+  if (/^\d{1,15}$/.test(given)) return Number(given);
+  return new Refusal("invalid_input", "The place to go on after must be the seq of an entry.", {
+    fields: [{ field: "after", message: "must be the seq of an entry" }],
+  });
+}
+
+function frameStream(
+  view: SessionView,
+  stillGood: () => Promise<boolean>,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  let timers: NodeJS.Timeout[] = [];
+  const stop = () => {
+    timers.forEach(clearInterval);
+    view.close();
+  };
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        controller.enqueue(encoder.encode("retry: 1000\n\n"));
+        timers = [
+          setInterval(() => {
+            if ((controller.desiredSize ?? 0) >= 0)
+              controller.enqueue(encoder.encode(": alive\n\n"));
+          }, keepAliveMs),
+          // A revoked key is out within seconds, also where it only listens.
+          setInterval(() => void endUnless(stillGood, stop), checkKeyMs),
+        ];
+      },
+      // Asked for only when the one before is on its way: what waits, waits in the view.
+      async pull(controller) {
+        const frames = await view.next();
+        if (frames.length > 0) {
+          controller.enqueue(encoder.encode(frames.map(frameText).join("")));
+          return;
+        }
+        stop();
+        controller.close();
+      },
+      cancel: stop,
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+function frameText({ event, id, text }: ViewFrame): string {
+  return `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${text}\n\n`;
+}
+
+async function endUnless(stillGood: () => Promise<boolean>, end: () => void): Promise<void> {
+  if (!(await stillGood())) end();
+}

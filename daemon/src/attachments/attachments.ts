@@ -1,0 +1,112 @@
+// Files that go with prompts, on this host's disk from when the prompt is taken until its turn is over.
+// Nothing is unpacked or looked into, and no file has a name that a caller chose.
+import { randomUUID } from "node:crypto";
+import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { SentAttachment } from "@hawser/host-protocol";
+import { BlobRefused, type BlobLane } from "../blobs/lane.ts";
+import { CommandRefusal } from "../command-refusal.ts";
+import type { Attachment } from "../drivers/driver.ts";
+import { describe } from "../log.ts";
+import { UrlRefused, fetchUrl } from "./fetch-url.ts";
+
+export interface Attachments {
+  /** Brings them here. Throws a refusal that names the one to blame. */
+  bring(sent: readonly SentAttachment[], signal: AbortSignal): Promise<Attachment[]>;
+  /** Removes what belongs to no prompt any more. */
+  tidy(needed: readonly Attachment[]): void;
+}
+
+interface AttachmentsOptions {
+  directory: string;
+  lane: Pick<BlobLane, "get">;
+  fetch?: typeof fetchUrl;
+  now?: () => number;
+}
+
+const MiB = 1024 * 1024;
+const largest = 16 * MiB;
+/** Of one prompt: an agent gets them all at once. */
+const largestTogether = 32 * MiB;
+const bringMs = 20_000;
+/** Between being brought and being a prompt's. */
+const youngMs = 10 * 60_000;
+
+export function openAttachments(options: AttachmentsOptions): Attachments {
+  const { directory, lane, fetch = fetchUrl, now = Date.now } = options;
+
+  async function bringOne(
+    { from, mime, filename }: SentAttachment,
+    path: string,
+    signal: AbortSignal,
+  ): Promise<Attachment & { size: number }> {
+    const { size } =
+      "url" in from
+        ? { size: await fetch({ url: from.url, path, longest: largest, signal }) }
+        : await lane.get(from.sha256, path, { deadlineMs: bringMs, signal });
+    return { mime, filename, path, size };
+  }
+
+  return {
+    async bring(sent, signal) {
+      if (sent.length === 0) return [];
+      const known = sent.map(({ from }) => ("size" in from ? from.size : 0));
+      if (sum(known) > largestTogether) throw tooLarge();
+      const own = join(directory, randomUUID());
+      mkdirSync(own, { recursive: true, mode: 0o700 });
+      const deadline = AbortSignal.any([signal, AbortSignal.timeout(bringMs)]);
+      const brought: (Attachment & { size: number })[] = [];
+      try {
+        // One after the other: together they would be larger than allowed before anybody counts.
+        for (const [place, each] of sent.entries()) {
+          brought.push(
+            await bringOne(each, join(own, String(place)), deadline).catch((error: unknown) => {
+              throw asRefusal(error, place);
+            }),
+          );
+          if (sum(brought.map(({ size }) => size)) > largestTogether) throw tooLarge();
+        }
+      } catch (error) {
+        rmSync(own, { recursive: true, force: true });
+        throw error;
+      }
+      return brought.map(({ mime, filename, path }) => ({ mime, filename, path }));
+    },
+    tidy(needed) {
+      const kept = new Set(needed.map(({ path }) => dirname(path)));
+      for (const name of namesIn(directory)) {
+        const path = join(directory, name);
+        const isYoung = now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) < youngMs;
+        if (!kept.has(path) && !isYoung) rmSync(path, { recursive: true, force: true });
+      }
+    },
+  };
+}
+
+const sum = (sizes: readonly number[]) => sizes.reduce((total, size) => total + size, 0);
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+const tooLarge = () =>
+  new CommandRefusal(
+    "invalid_input",
+    `The files of one prompt may have ${largestTogether / MiB} MiB together.`,
+    "attachments",
+  );
+
+function asRefusal(error: unknown, place: number): unknown {
+  if (error instanceof UrlRefused) {
+    return new CommandRefusal("invalid_input", error.message, `attachments.${place}.url`);
+  }
+  if (error instanceof BlobRefused) {
+    const message = "The file is not there any more. Upload it again.";
+    return new CommandRefusal("invalid_input", message, `attachments.${place}.fileId`);
+  }
+  return new CommandRefusal("attachment_failed", `A file did not arrive: ${describe(error)}`);
+}

@@ -1,0 +1,100 @@
+// Bringing a repository onto the host with git: from an address, or through the account of the host's
+// code-hosting client. Whoever asks says where it goes.
+import {
+  nameOfRepository,
+  objectToCheckoutName,
+  objectToCloneUrl,
+  objectToHostedRepository,
+} from "@hawser/contract";
+import type { CodeHosting } from "../code-hosting/code-hosting.ts";
+import { GhError } from "../code-hosting/gh.ts";
+import type { Access } from "../code-hosting/repositories.ts";
+import { CommandRefusal } from "../command-refusal.ts";
+import { GitError, type Git } from "../git/git.ts";
+import { showRemote } from "../git/redact.ts";
+import type { Work } from "../operations.ts";
+import { explainCloneFailure } from "./clone-failure.ts";
+import { followProgress } from "./clone-progress.ts";
+
+/** Exactly one of `repo` and `url`. */
+export interface RepositorySource {
+  repo?: string | undefined;
+  url?: string | undefined;
+  name?: string | undefined;
+}
+
+export type Step = Parameters<Work<void>>[0];
+
+/** Throws CommandRefusal. */
+export type BringRepository = (
+  source: RepositorySource,
+  target: { path: string; options?: readonly string[] },
+  step: Step,
+  signal: AbortSignal,
+) => Promise<void>;
+
+/** The command's own signal comes first; git wants a number as well. */
+const longestMs = 60 * 60_000;
+
+export function openBringRepository(git: Git, codeHosting: CodeHosting): BringRepository {
+  return async ({ repo, url }, { path, options = [] }, step, signal) => {
+    const access =
+      repo === undefined
+        ? { url: url!, settings: [], environment: {} }
+        : await accessTo(codeHosting, repo, signal);
+    let said = "";
+    const follow = followProgress(step);
+    step("asking the server");
+    try {
+      await git.run("clone", {
+        options: ["--progress", ...options],
+        operands: [access.url, path],
+        settings: access.settings,
+        environment: access.environment,
+        onSaid(text) {
+          said = (said + text).slice(-16_384);
+          follow(text);
+        },
+        deadlineMs: longestMs,
+        signal,
+      });
+    } catch (error) {
+      if (!(error instanceof GitError)) throw error;
+      const words = error.reason === "failed" ? explainCloneFailure(said) : error.message;
+      throw new CommandRefusal("clone_failed", words);
+    }
+  };
+}
+
+async function accessTo(
+  codeHosting: CodeHosting,
+  repo: string,
+  signal: AbortSignal,
+): Promise<Access> {
+  try {
+    return await codeHosting.accessTo(repo, signal);
+  } catch (error) {
+    if (error instanceof GhError) throw new CommandRefusal(error.problem, error.message);
+    throw error;
+  }
+}
+
+/** The name its checkout gets. Throws CommandRefusal: the control plane's word is not taken for it. */
+export function checkSource({ repo, url, name: wanted }: RepositorySource): string {
+  if ((repo === undefined) === (url === undefined)) {
+    throw new CommandRefusal("unsafe_source", "Exactly one of repo and url must be given.");
+  }
+  const name = wanted ?? nameOfRepository(repo ?? url ?? "");
+  const objections = [
+    ["The repository", repo === undefined ? null : objectToHostedRepository(repo)],
+    ["The address", url === undefined ? null : objectToCloneUrl(url)],
+    ["The directory's name", objectToCheckoutName(name)],
+  ] as const;
+  for (const [what, objection] of objections) {
+    if (objection !== null) throw new CommandRefusal("unsafe_source", `${what} ${objection}.`);
+  }
+  return name;
+}
+
+/** As an operation's subject names it. */
+export const showSource = ({ repo, url }: RepositorySource) => repo ?? showRemote(url ?? "") ?? "";

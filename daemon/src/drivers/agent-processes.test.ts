@@ -1,0 +1,25 @@
+// Processes that carry the id of an agent's start.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { realpathSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { test } from "node:test";
+import { listAgentProcesses, startIdOf } from "./agent-processes.ts";
+
+test("a process is found by what its environment says, until it is gone", async () => {
+  const startId = `start-${process.pid}`;
+  const cwd = realpathSync(tmpdir());
+  const child = spawn("sleep", ["60"], {
+    cwd,
+    env: { PATH: process.env["PATH"], HAWSER_AGENT: startId, HAWSER_SESSION: "session-1" },
+  });
+  await once(child, "spawn");
+  const found = listAgentProcesses().filter((each) => each.startId === startId);
+  assert.deepEqual(found, [{ pid: child.pid, startId, sessionId: "session-1", directory: cwd }]);
+  assert.equal(startIdOf(child.pid!), startId);
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  assert.equal(startIdOf(child.pid!), undefined);
+  assert.ok(!listAgentProcesses().some((each) => each.startId === startId));
+});

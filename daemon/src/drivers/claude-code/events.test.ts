@@ -1,0 +1,82 @@
+// What Claude Code says, as our events, without the program.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { AgentEvent } from "../driver.ts";
+import { openTelling } from "./events.ts";
+import { reasonOf } from "./failures.ts";
+import type { Message, Result } from "./messages.ts";
+
+function tell(messages: object[]): AgentEvent[] {
+  const events: AgentEvent[] = [];
+  const telling = openTelling("/tree", (event) => events.push(event));
+  for (const message of messages) telling.take(message as Message);
+  return events;
+}
+
+test("what has no word of ours is kept as it came; signs of life are passed over", () => {
+  const strange = { type: "hologram", beam: 1 };
+  const news = { type: "system", subtype: "eclipse", visible: false };
+  const warning = {
+    type: "rate_limit_event",
+    rate_limit_info: { status: "allowed_warning", utilization: 0.93 },
+  };
+  const events = tell([
+    strange,
+    news,
+    warning,
+    { type: "rate_limit_event", rate_limit_info: { status: "allowed" } },
+    { type: "system", subtype: "init" },
+    { type: "tool_progress" },
+  ]);
+  assert.deepEqual(
+    events.map((event) => event.type === "update" && event.update),
+    [strange, news, warning].map((raw) => ({ sessionUpdate: "unknown", raw })),
+  );
+});
+
+test("a condensed history is told as one", () => {
+  const boundary = { type: "system", subtype: "compact_boundary", compact_metadata: {} };
+  assert.deepEqual(tell([boundary]), [{ type: "compacted" }]);
+});
+
+test("a patch is cut to 64 KiB in whole lines, and its counts are of the whole", () => {
+  const content = "x".repeat(99).concat("\n").repeat(2_000);
+  const events = tell([
+    {
+      type: "assistant",
+      parent_tool_use_id: null,
+      message: {
+        id: "m",
+        content: [{ type: "tool_use", id: "t", name: "Write", input: { content } }],
+      },
+    },
+    {
+      type: "user",
+      parent_tool_use_id: null,
+      message: { content: [{ type: "tool_result", tool_use_id: "t", content: "Done." }] },
+      tool_use_result: { type: "create", filePath: "/tree/a/b.txt", content, structuredPatch: [] },
+    },
+  ]);
+  const [call, end] = events.flatMap((event) => (event.type === "update" ? [event.update] : []));
+  assert.ok(call?.sessionUpdate === "tool_call");
+  assert.ok(JSON.stringify(call.rawInput).length < 70_000);
+  assert.ok(end?.sessionUpdate === "tool_call_update");
+  const patch = end.content.find((one) => one.type === "patch");
+  assert.ok(patch);
+  assert.deepEqual([patch.path, patch.added, patch.removed], ["a/b.txt", 2_000, 0]);
+  assert.ok(Buffer.byteLength(patch.patch) <= 64 * 1024);
+  assert.match(patch.patch, /\+x{99}\n$/);
+});
+
+test("a limit that is reached says when it ends", () => {
+  const result: Result = {
+    type: "result",
+    subtype: "success",
+    is_error: true,
+    api_error_status: 429,
+    result: "You've hit your session limit",
+    total_cost_usd: 0,
+  };
+  const limit = { status: "rejected" as const, resetsAt: 1_794_700_393 };
+  assert.match(reasonOf(result, "rate_limit", limit), /Prompt again after 2026-11-14T23:53:13Z/);
+});

@@ -1,0 +1,65 @@
+// What a process of Claude Code has used. It tells totals of its own life, so what is new is counted here.
+import type { Usage } from "@hawser/contract";
+import type { AgentEvent } from "../driver.ts";
+import type { Message, Result } from "./messages.ts";
+
+export interface Meter {
+  /** What was used since the last result; nothing when nothing was. */
+  read(result: Result): Extract<AgentEvent, { type: "usage" }> | undefined;
+  /** Counts the answers of a turn that may never come to a result. */
+  note(message: Message): void;
+  /** What is known of a turn that was cut: its tokens, and no price. */
+  readCut(): Extract<AgentEvent, { type: "usage" }> | undefined;
+}
+
+const none = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+
+export function openMeter(): Meter {
+  let total: Usage = none;
+  let totalCost = 0;
+  let sinceResult: Usage = none;
+
+  const told = (usage: Usage, costUsd: number | null) =>
+    Object.values(usage).some((count) => count > 0)
+      ? { type: "usage" as const, usage, costUsd, costIsEstimate: false }
+      : undefined;
+
+  return {
+    read({ modelUsage = {}, total_cost_usd: cost }) {
+      const now = Object.values(modelUsage).reduce(
+        (sum: Usage, used) =>
+          add(sum, {
+            inputTokens: used.inputTokens,
+            outputTokens: used.outputTokens,
+            cacheReadTokens: used.cacheReadInputTokens,
+            cacheWriteTokens: used.cacheCreationInputTokens,
+          }),
+        none,
+      );
+      const event = told(subtract(now, total), Math.max(0, cost - totalCost));
+      total = now;
+      totalCost = cost;
+      sinceResult = none;
+      return event;
+    },
+    note(message) {
+      if (message.type !== "stream_event" || message.event.type !== "message_delta") return;
+      const { usage = {} } = message.event;
+      sinceResult = add(sinceResult, {
+        inputTokens: usage.input_tokens ?? 0,
+        outputTokens: usage.output_tokens ?? 0,
+        cacheReadTokens: usage.cache_read_input_tokens ?? 0,
+        cacheWriteTokens: usage.cache_creation_input_tokens ?? 0,
+      });
+    },
+    readCut: () => told(sinceResult, null),
+  };
+}
+
+const names = Object.keys(none) as (keyof Usage)[];
+
+const combine = (a: Usage, b: Usage, join: (x: number, y: number) => number): Usage =>
+  Object.fromEntries(names.map((name) => [name, join(a[name], b[name])])) as Usage;
+
+const add = (a: Usage, b: Usage) => combine(a, b, (x, y) => x + y);
+const subtract = (a: Usage, b: Usage) => combine(a, b, (x, y) => Math.max(0, x - y));

@@ -1,0 +1,112 @@
+// The model's endpoint refuses, breaks off or says nothing: the turn fails with what to do, and the next
+// one works.
+import assert from "node:assert/strict";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { writeCodexHome } from "@hawser/testkit/codex-home.ts";
+import { freePort } from "@hawser/testkit/free-port.ts";
+import { startSession } from "../conformance/recording.ts";
+import { openCodexBench, type CodexBench } from "@hawser/testkit/codex-bench.ts";
+import { explainFailure } from "./failures.ts";
+
+let bench: CodexBench;
+before(async () => {
+  bench = await openCodexBench({ silenceMs: 2_000 });
+});
+after(() => bench[Symbol.asyncDispose]());
+
+const refusals: [number, RegExp][] = [
+  [401, /refused the host's login or key.*Log in/],
+  [403, /refused the host's login or key/],
+  [404, /does not have this model/],
+  [429, /no more requests for now.*Wait/],
+  [500, /overloaded or has a fault.*send the prompt again/],
+  [529, /overloaded or has a fault/],
+];
+
+test("a refusal ends the turn with a sentence that says what to do", async () => {
+  const recording = await startSession(bench);
+  for (const [status, expected] of refusals) {
+    const end = (await recording.play([{ status }])).at(-1);
+    assert.ok(end?.type === "turn_ended");
+    assert.equal(end.outcome, "failed", String(status));
+    assert.match(end.reason ?? "", expected);
+  }
+  await recording.play([{ text: "Better." }]);
+  assert.deepEqual(recording.messages(), ["Better."]);
+});
+
+test("a wait that the provider asks for and that is too long is not sat out", async () => {
+  const recording = await startSession(bench);
+  const end = (await recording.play([{ status: 429, retryAfterSeconds: 3_600 }])).at(-1);
+  assert.ok(end?.type === "turn_ended");
+  assert.equal(end.outcome, "failed");
+  assert.match(end.reason ?? "", /no more requests for now\. Wait.*Codex said: .*429/);
+  await recording.play([{ text: "Better." }]);
+  assert.deepEqual(recording.messages(), ["Better."]);
+});
+
+test("a connection that breaks off ends the turn, and what was said is kept", async () => {
+  const recording = await startSession(bench);
+  const end = (await recording.play([{ text: "Half a sentence", cut: true }])).at(-1);
+  assert.ok(end?.type === "turn_ended");
+  assert.equal(end.outcome, "failed");
+  assert.match(end.reason ?? "", /could not be reached.*network/);
+  // Once for each try.
+  assert.deepEqual(recording.messages(), ["Half a sentence", "Half a sentence"]);
+});
+
+test("a model that says nothing ends the turn in time", async () => {
+  const recording = await startSession(bench);
+  const end = (await recording.play([{ delayMs: 60_000 }])).at(-1);
+  assert.ok(end?.type === "turn_ended");
+  assert.equal(end.outcome, "failed");
+  assert.match(end.reason ?? "", /Nothing came from the model for \d+ s.*network/);
+  await recording.play([{ text: "Back." }]);
+  assert.deepEqual(recording.messages(), ["Back."]);
+});
+
+test("a person's answer and a command may take longer than the model", async () => {
+  const recording = await startSession(bench);
+  await recording.prompt([{ calls: [bench.asking("sleep 3")] }, { text: "Slow." }]);
+  const { key } = await recording.untilType("request");
+  await new Promise((resolve) => setTimeout(resolve, 3_000));
+  await recording.session.answer(key, { permission: "once" }, AbortSignal.timeout(5_000));
+  assert.equal((await recording.untilType("turn_ended")).outcome, "completed");
+});
+
+test("an endpoint that nobody listens at, or that never answers, ends the turn", async () => {
+  const closed = await freePort();
+  const silent = createServer(() => {}).listen(0, "127.0.0.1");
+  await new Promise((resolve) => silent.once("listening", resolve));
+  const { port } = silent.address() as { port: number };
+  try {
+    for (const each of [closed, port]) {
+      const home = join(bench.folder, `codex-${each}`);
+      writeCodexHome(home, `http://127.0.0.1:${each}`);
+      await using other = await openCodexBench({ silenceMs: 2_000, home });
+      const recording = await startSession(other);
+      const end = (await recording.play([{ text: "Never." }])).at(-1);
+      assert.ok(end?.type === "turn_ended");
+      assert.equal(end.outcome, "failed");
+      assert.match(end.reason ?? "", /network/);
+    }
+  } finally {
+    silent.close();
+  }
+});
+
+test("words of a newer codex are passed on", () => {
+  const message = '{"error":{"message":"Too hot."}}';
+  assert.match(
+    explainFailure({ message, codexErrorInfo: "meltdown" }),
+    /^The turn failed\. Codex said: Too hot\. Send/,
+  );
+  assert.match(explainFailure({ message, codexErrorInfo: { meltdown: {} } }), /Too hot/);
+  assert.match(
+    explainFailure({ message: "Over.", codexErrorInfo: "usageLimitExceeded" }),
+    /usage limit.*Codex said: Over\./,
+  );
+  assert.match(explainFailure(null), /without a reason/);
+});

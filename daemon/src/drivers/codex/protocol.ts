@@ -1,0 +1,279 @@
+// The part of codex's app-server protocol that we use, version 0.166.0. protocol.test.ts holds it against
+// the schema of the program itself.
+
+/** Every call we make, with the parameters we give. */
+export interface Calls {
+  initialize: {
+    clientInfo: { name: string; title: string; version: string };
+    capabilities: { experimentalApi: true; requestAttestation: false };
+  };
+  "account/read": Record<string, never>;
+  "config/read": { cwd: string };
+  "model/list": { cursor: string | null };
+  "collaborationMode/list": Record<string, never>;
+  "command/exec": { command: string[]; cwd: string; timeoutMs: number; sandboxPolicy: object };
+  "thread/start": ThreadSettings;
+  "thread/resume": ThreadSettings & {
+    threadId: string;
+    excludeTurns: true;
+    initialTurnsPage: { limit: 1; sortDirection: "desc"; itemsView: "full" };
+  };
+  "thread/name/set": { threadId: string; name: string };
+  "thread/archive": { threadId: string };
+  "thread/backgroundTerminals/clean": { threadId: string };
+  "thread/turns/list": {
+    threadId: string;
+    cursor: string | null;
+    limit: number;
+    sortDirection: "desc";
+    itemsView: "summary";
+  };
+  "thread/revert": { threadId: string; beforeTurnId: string };
+  "thread/compact/start": { threadId: string };
+  "skills/list": { cwds: string[]; forceReload: boolean };
+  "turn/start": {
+    threadId: string;
+    /** Kept with the prompt, and told back as its `clientId`. */
+    clientUserMessageId: string;
+    input: Input[];
+    model: string;
+    effort: string | null;
+    sandboxPolicy: SandboxPolicy;
+    collaborationMode: {
+      mode: Mode;
+      settings: { model: string; reasoning_effort: string | null; developer_instructions: null };
+    };
+  };
+  "turn/interrupt": { threadId: string; turnId: string };
+}
+
+/** What of the answers we read; nothing for calls that only succeed. */
+export interface Answers {
+  initialize: unknown;
+  "account/read": { account: object | null; requiresOpenaiAuth: boolean };
+  "config/read": { config: Config };
+  "model/list": { data: Model[]; nextCursor: string | null };
+  "collaborationMode/list": { data: { mode: string | null }[] };
+  "command/exec": { exitCode: number; stderr: string };
+  "thread/start": { thread: { id: string }; model: string };
+  "thread/resume": { model: string; initialTurnsPage: { data: Turn[] } | null };
+  "thread/name/set": unknown;
+  "thread/archive": unknown;
+  "thread/backgroundTerminals/clean": unknown;
+  "thread/turns/list": { data: Turn[]; nextCursor: string | null };
+  "thread/revert": unknown;
+  /** Its turn is told when it starts. */
+  "thread/compact/start": Record<string, never>;
+  "skills/list": { data: { skills: Skill[] }[] };
+  "turn/start": { turn: { id: string } };
+  "turn/interrupt": unknown;
+}
+
+export type Mode = "default" | "plan";
+
+/** What a prompt is made of. */
+export type Input =
+  | { type: "text"; text: string; text_elements: [] }
+  | { type: "localImage"; path: string }
+  | { type: "skill"; name: string; path: string };
+
+export interface Skill {
+  name: string;
+  path: string;
+  /** Whose it is: the user's, codex's own, or the repository's. */
+  scope: string;
+  enabled: boolean;
+}
+
+export interface ThreadSettings {
+  cwd: string;
+  model?: string;
+  sandbox: "workspace-write";
+  approvalPolicy: "untrusted";
+  approvalsReviewer: "user";
+  developerInstructions?: string;
+  config: Record<string, unknown>;
+}
+
+export interface SandboxPolicy {
+  type: "workspaceWrite";
+  writableRoots: string[];
+  networkAccess: boolean;
+  excludeSlashTmp: boolean;
+  excludeTmpdirEnvVar: boolean;
+}
+
+export interface Config {
+  model: string | null;
+  model_provider: string | null;
+  model_reasoning_effort: string | null;
+}
+
+export interface Model {
+  id: string;
+  model: string;
+  hidden: boolean;
+  isDefault: boolean;
+  supportedReasoningEfforts: { reasoningEffort: string }[];
+  defaultReasoningEffort: string;
+}
+
+export interface Turn {
+  id: string;
+  items: Item[];
+  status: "completed" | "interrupted" | "failed" | "inProgress";
+  error: TurnError | null;
+}
+
+export interface TurnError {
+  message: string;
+  /** A word, or an object whose only key is the word. New ones may come. */
+  codexErrorInfo: string | Record<string, { httpStatusCode?: number | null }> | null;
+  /** What really happened, where the message only says that codex tries again. */
+  additionalDetails?: string | null;
+}
+
+/** What a turn is made of. Types that are not listed here are passed on as they came. */
+export type Item =
+  | { type: "userMessage"; id: string; clientId: string | null }
+  | { type: "agentMessage"; id: string; text: string }
+  | { type: "plan"; id: string; text: string }
+  | { type: "reasoning"; id: string; summary: string[]; content: string[] }
+  | CommandItem
+  | FileChangeItem
+  | McpItem
+  | {
+      type: "collabAgentToolCall";
+      id: string;
+      tool: string;
+      status: string;
+      receiverThreadIds: string[];
+      prompt: string | null;
+    }
+  | { type: "webSearch"; id: string; query: string }
+  | { type: "imageView"; id: string; path: string }
+  | { type: "contextCompaction"; id: string };
+
+export interface CommandItem {
+  type: "commandExecution";
+  id: string;
+  command: string;
+  cwd: string;
+  status: "inProgress" | "completed" | "failed" | "declined";
+  aggregatedOutput: string | null;
+  exitCode: number | null;
+  commandActions: { type: string }[];
+}
+
+export interface FileChangeItem {
+  type: "fileChange";
+  id: string;
+  changes: FileChange[];
+  status: "inProgress" | "completed" | "failed" | "declined";
+}
+
+export interface FileChange {
+  path: string;
+  kind: { type: string; move_path?: string | null };
+  /** Hunks of an update; the whole text of a file that is added or deleted. */
+  diff: string;
+}
+
+interface McpItem {
+  type: "mcpToolCall";
+  id: string;
+  server: string;
+  tool: string;
+  status: string;
+  arguments: unknown;
+  result: { content: unknown[] } | null;
+  error: { message: string } | null;
+}
+
+export interface TokenCount {
+  inputTokens: number;
+  cachedInputTokens: number;
+  cacheWriteInputTokens: number;
+  outputTokens: number;
+}
+
+/** What it tells of a thread, as far as we act on it; all have `threadId`. */
+export interface Notifications {
+  "turn/started": { turn: { id: string } };
+  "turn/completed": { turn: Turn };
+  "item/started": { item: Item };
+  "item/completed": { item: Item };
+  "item/agentMessage/delta": { itemId: string; delta: string };
+  "item/plan/delta": { itemId: string; delta: string };
+  "item/reasoning/summaryPartAdded": { itemId: string; summaryIndex: number };
+  "item/reasoning/summaryTextDelta": { itemId: string; delta: string };
+  "item/commandExecution/outputDelta": { itemId: string; delta: string };
+  "turn/plan/updated": { plan: { step: string; status: string }[] };
+  "thread/tokenUsage/updated": { tokenUsage: { total: TokenCount; last: TokenCount } };
+  "thread/name/updated": { threadName?: string | null };
+  "thread/closed": unknown;
+  "serverRequest/resolved": { requestId: number | string };
+  error: { error: TurnError; willRetry: boolean };
+}
+
+/** What it asks of us. */
+export interface Requests {
+  "item/commandExecution/requestApproval": CommandApproval;
+  "item/fileChange/requestApproval": FileApproval;
+  "item/permissions/requestApproval": PermissionsApproval;
+  "item/tool/requestUserInput": UserInput;
+}
+
+export interface CommandApproval {
+  kind?: "command" | "writeStdin";
+  itemId: string;
+  command?: string | null;
+  cwd?: string | null;
+  /** Set where the model wants more than the sandbox allows. */
+  reason?: string | null;
+  networkApprovalContext?: { host: string; protocol: string } | null;
+  additionalPermissions?: object | null;
+}
+
+export interface FileApproval {
+  itemId: string;
+  reason?: string | null;
+  grantRoot?: string | null;
+}
+
+export interface PermissionsApproval {
+  itemId: string;
+  reason: string | null;
+  permissions: object;
+}
+
+export interface UserInput {
+  itemId: string;
+  questions: {
+    id: string;
+    header: string;
+    question: string;
+    isOther: boolean;
+    options: { label: string; description: string }[] | null;
+  }[];
+}
+
+/** Told so often, or of so little meaning to a session, that nothing is recorded. */
+export const passedOver: ReadonlySet<string> = new Set([
+  "account/rateLimits/updated",
+  "item/commandExecution/terminalInteraction",
+  "item/fileChange/outputDelta",
+  "item/fileChange/patchUpdated",
+  "item/mcpToolCall/progress",
+  "item/reasoning/textDelta",
+  "mcpServer/startupStatus/updated",
+  "thread/archived",
+  "thread/goal/cleared",
+  "thread/queue/changed",
+  "thread/readState/changed",
+  "thread/reverted",
+  "thread/settings/updated",
+  "thread/started",
+  "thread/status/changed",
+  "turn/diff/updated",
+]);

@@ -1,0 +1,157 @@
+// Stands where the session layer stands: takes a session's events, keeps the last cursor, and knows what
+// must hold whatever happens.
+import assert from "node:assert/strict";
+import type { AgentEvent, AgentSession, KeptSession, Prompt, SessionPlace } from "../driver.ts";
+import type { Step } from "../scripted/script.ts";
+import { placeIn, promptOf, type Bench } from "./bench.ts";
+
+export type Told<Type extends AgentEvent["type"]> = Extract<AgentEvent, { type: Type }>;
+
+export const never = new AbortController().signal;
+
+export class Recording {
+  events: AgentEvent[] = [];
+  cursor: string | null = null;
+  turnId: string | null = null;
+  session!: AgentSession;
+  place: SessionPlace;
+  #bench: Bench;
+  #waiting = new Set<() => void>();
+
+  constructor(bench: Bench, place: SessionPlace) {
+    this.#bench = bench;
+    this.place = place;
+  }
+
+  sink = (event: AgentEvent): void => {
+    this.events.push(structuredClone(event));
+    if (event.cursor !== undefined) this.cursor = event.cursor;
+    if (event.type === "turn_ended" || event.type === "lost") this.turnId = null;
+    for (const look of this.#waiting) look();
+  };
+
+  async prompt(steps: Step[], more: Partial<Prompt> = {}): Promise<Prompt> {
+    const prompt = promptOf(steps, more);
+    this.turnId = prompt.turnId;
+    try {
+      await this.session.prompt(prompt, never);
+    } catch (error) {
+      this.turnId = null;
+      throw error;
+    }
+    return prompt;
+  }
+
+  /** The first event that fits, told or to come. */
+  async until<Found>(
+    what: string,
+    find: (event: AgentEvent) => Found | undefined | false,
+    patienceMs = 60_000,
+  ): Promise<Found> {
+    for (const event of this.events) {
+      const found = find(event);
+      if (found) return found;
+    }
+    let seen = this.events.length;
+    return new Promise((resolve, reject) => {
+      const look = () => {
+        for (; seen < this.events.length; seen++) {
+          const found = find(this.events[seen]!);
+          if (found) return finish(() => resolve(found));
+        }
+      };
+      const late = () =>
+        finish(() => reject(new Error(`No ${what} came. There was:\n${this.describe()}`)));
+      const timer = setTimeout(late, patienceMs);
+      const finish = (settle: () => void) => {
+        clearTimeout(timer);
+        this.#waiting.delete(look);
+        settle();
+      };
+      this.#waiting.add(look);
+      look();
+    });
+  }
+
+  untilType<Type extends AgentEvent["type"]>(type: Type, patienceMs?: number): Promise<Told<Type>> {
+    return this.until(
+      type,
+      (event) => (event.type === type ? (event as Told<Type>) : undefined),
+      patienceMs,
+    );
+  }
+
+  /** Plays a turn to its end; the events of it. */
+  async play(steps: Step[], more: Partial<Prompt> = {}): Promise<AgentEvent[]> {
+    const from = this.events.length;
+    await this.prompt(steps, more);
+    await this.until("end of the turn", (event) => {
+      return event.type === "turn_ended" && this.events.indexOf(event) >= from && event;
+    });
+    return this.events.slice(from);
+  }
+
+  of<Type extends AgentEvent["type"]>(type: Type): Told<Type>[] {
+    return this.events.filter((event): event is Told<Type> => event.type === type);
+  }
+
+  updates(): Told<"update">["update"][] {
+    return this.of("update").map(({ update }) => update);
+  }
+
+  messages(): string[] {
+    return this.updates().flatMap((update) =>
+      update.sessionUpdate === "agent_message_chunk" ? [update.content.text] : [],
+    );
+  }
+
+  kept(more: Partial<KeptSession> = {}): KeptSession {
+    const open = new Set(this.of("request").map(({ key }) => key));
+    for (const { key } of this.of("request_gone")) open.delete(key);
+    return {
+      ...this.place,
+      handle: this.session.handle,
+      cursor: this.cursor,
+      turnId: this.turnId,
+      openRequests: this.turnId === null ? [] : [...open],
+      ...more,
+    };
+  }
+
+  /** Taken up again by the driver that is open now. */
+  async resume(more: Partial<KeptSession> = {}): Promise<void> {
+    this.session = await this.#bench.driver().resume(this.kept(more), this.sink, never);
+  }
+
+  describe(): string {
+    return this.events.map((event) => JSON.stringify(event).slice(0, 300)).join("\n");
+  }
+}
+
+export async function startSession(
+  bench: Bench,
+  more: Partial<SessionPlace> = {},
+): Promise<Recording> {
+  const recording = new Recording(bench, placeIn(bench.directory, more));
+  recording.session = await bench.driver().start(recording.place, recording.sink, never);
+  return recording;
+}
+
+/** Nothing was told twice, and what was told of a text adds up to the text. */
+export function assertWhole(recording: Recording): void {
+  const seen = new Set<string>();
+  for (const update of recording.updates()) {
+    const id =
+      "messageId" in update
+        ? update.messageId
+        : "toolCallId" in update
+          ? `${update.sessionUpdate} ${update.toolCallId}`
+          : undefined;
+    if (id === undefined) continue;
+    assert.ok(!seen.has(id), `${id} was told twice:\n${recording.describe()}`);
+    seen.add(id);
+    if (update.sessionUpdate === "tool_call_update") {
+      assert.ok(seen.has(`tool_call ${update.toolCallId}`), "A call ended that had not begun.");
+    }
+  }
+}

@@ -1,0 +1,119 @@
+// The model's endpoint refuses, breaks off or says nothing: opencode itself would ask again for ever, so the
+// turn is stopped in time, with what to do, and the next one works.
+import assert from "node:assert/strict";
+import { createServer } from "node:net";
+import { after, before, test } from "node:test";
+import { freePort } from "@hawser/testkit/free-port.ts";
+import { openOpencodeBench, type OpencodeBench } from "@hawser/testkit/opencode-bench.ts";
+import { writeOpencodeHome } from "@hawser/testkit/opencode-home.ts";
+import { until } from "@hawser/testkit/until.ts";
+import { never, startSession } from "../conformance/recording.ts";
+import type { Step } from "../scripted/script.ts";
+import { explainFailure, explainRetries } from "./failures.ts";
+
+const limits = { silenceMs: 8_000, retryMs: 3_000 };
+let bench: OpencodeBench;
+before(async () => {
+  bench = await openOpencodeBench({ limits });
+});
+after(() => bench[Symbol.asyncDispose]());
+
+const failing: [string, Step, RegExp][] = [
+  ["a wrong key", { status: 401 }, /refused the host's login or key\. Run `opencode auth login`/],
+  ["a login without rights", { status: 403 }, /refused the host's login or key/],
+  ["a model that is not there", { status: 404 }, /does not have this model/],
+  ["a limit", { status: 429 }, /rate limit.*Prompt again in a few minutes/],
+  ["a limit with its end", { status: 429, retryAfterSeconds: 3_600 }, /again after 2\d{3}-.*once/],
+  ["a fault", { status: 500 }, /overloaded or has a fault.*times/],
+  ["too many requests for it", { status: 529 }, /overloaded or has a fault/],
+  ["a stream that is cut", { text: "So far", cut: true }, /cannot be reached from this host/],
+];
+
+for (const [what, step, reason] of failing) {
+  test(`${what} fails the turn and says what to do`, async () => {
+    const recording = await startSession(bench);
+    const end = (await recording.play([step])).at(-1);
+    assert.ok(end?.type === "turn_ended", recording.describe());
+    assert.equal(end.outcome, "failed");
+    assert.match(end.reason ?? "", reason);
+    const from = recording.messages().length;
+    const next = (await recording.play([{ text: "Better." }])).at(-1);
+    assert.ok(next?.type === "turn_ended" && next.outcome === "completed", recording.describe());
+    assert.deepEqual(recording.messages().slice(from), ["Better."]);
+  });
+}
+
+test("a service that fails for a while is waited for", async () => {
+  const recording = await startSession(bench);
+  const end = (await recording.play([{ status: 500, times: 1 }, { text: "At last." }])).at(-1);
+  assert.ok(end?.type === "turn_ended" && end.outcome === "completed", recording.describe());
+  assert.deepEqual(recording.messages(), ["At last."]);
+});
+
+test("whoever does not want to wait for the next try can stop the turn", async () => {
+  const recording = await startSession(bench);
+  const asked = bench.model.requests.length;
+  await recording.prompt([{ status: 500 }]);
+  await until("the model is asked", () => bench.model.requests.length > asked);
+  await recording.session.abort(never);
+  const { outcome, reason } = await recording.untilType("turn_ended");
+  assert.deepEqual([outcome, reason], ["aborted", null]);
+});
+
+test("the limit of a sub-agent's model ends the turn too", async () => {
+  const recording = await startSession(bench);
+  const call = bench.subAgent([{ status: 429, retryAfterSeconds: 3_600 }]);
+  const end = (await recording.play([{ calls: [call] }, { text: "Never." }])).at(-1);
+  assert.ok(end?.type === "turn_ended", recording.describe());
+  assert.equal(end.outcome, "failed");
+  assert.match(end.reason ?? "", /rate limit.*Prompt again after 2\d{3}-/);
+});
+
+test("a model that says nothing, or stops in the middle, ends the turn in time", async () => {
+  for (const step of [{ delayMs: 60_000 }, { text: "One two", paceMs: 60_000 }]) {
+    const recording = await startSession(bench);
+    const end = (await recording.play([step])).at(-1);
+    assert.ok(end?.type === "turn_ended", recording.describe());
+    assert.equal(end.outcome, "failed");
+    assert.match(end.reason ?? "", /said nothing for \d+ seconds.*network/);
+    await recording.play([{ text: "Back." }]);
+    assert.equal(recording.messages().at(-1), "Back.");
+  }
+});
+
+test("a person's answer and a command may take longer than the model", async () => {
+  const recording = await startSession(bench);
+  await recording.prompt([{ calls: [bench.asking("sleep 9")] }, { text: "Slow." }]);
+  const { key } = await recording.untilType("request");
+  await new Promise((resolve) => setTimeout(resolve, limits.silenceMs + 1_000));
+  await recording.session.answer(key, { permission: "once" }, never);
+  assert.equal((await recording.untilType("turn_ended")).outcome, "completed");
+});
+
+test("an endpoint that nobody listens at, or that never answers, ends the turn", async () => {
+  const silent = createServer((socket) => socket.on("error", () => {})).listen(0, "127.0.0.1");
+  await new Promise((resolve) => silent.once("listening", resolve));
+  const { port } = silent.address() as { port: number };
+  const failAt = async (each: number) => {
+    await using other = await openOpencodeBench({ limits });
+    writeOpencodeHome(other.home, `http://127.0.0.1:${each}`);
+    const recording = await startSession(other);
+    const end = (await recording.play([{ text: "Never." }])).at(-1);
+    assert.ok(end?.type === "turn_ended", recording.describe());
+    assert.equal(end.outcome, "failed");
+    assert.match(end.reason ?? "", /network/);
+  };
+  try {
+    await Promise.all([failAt(await freePort()), failAt(port)]);
+  } finally {
+    silent.close();
+  }
+});
+
+test("words of a newer opencode are passed on", () => {
+  const strange = { name: "MeltdownError", data: { message: "Too hot.\nat line 7" } };
+  assert.equal(explainFailure(strange), "opencode says: Too hot. Prompt again.");
+  assert.match(explainFailure({ name: "ContextOverflowError" }), /too long.*new session/);
+  const retry = { attempt: 3, message: "Strange.", next: 0 };
+  assert.match(explainRetries(retry, 0), /no whole answer.*asked 3 times\. opencode says: Strange/);
+});

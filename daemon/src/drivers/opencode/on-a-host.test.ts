@@ -1,0 +1,159 @@
+// What the real opencode is kept from on a host, and what it says when it cannot work.
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { agentProgram } from "@hawser/testkit/agent-programs.ts";
+import {
+  homeEnvironment,
+  openOpencodeBench,
+  type OpencodeBench,
+} from "@hawser/testkit/opencode-bench.ts";
+import { silentLog } from "../../log.ts";
+import { policy } from "../conformance/bench.ts";
+import { never, startSession } from "../conformance/recording.ts";
+import { AgentNotReady } from "../driver.ts";
+import { openOpencodeDriver } from "./driver.ts";
+
+const path = await agentProgram("opencode");
+let bench: OpencodeBench;
+before(async () => {
+  process.env["HAWSER_TEST_SECRET"] = "not-for-agents";
+  bench = await openOpencodeBench();
+});
+after(async () => {
+  delete process.env["HAWSER_TEST_SECRET"];
+  await bench[Symbol.asyncDispose]();
+});
+
+test("its server's place and password are for the owner only, and nobody else gets in", async () => {
+  await bench.driver().listModels(never);
+  assert.equal(statSync(bench.stateFile).mode & 0o777, 0o600);
+  const { port } = JSON.parse(readFileSync(bench.stateFile, "utf8")) as { port: number };
+  for (const way of ["/global/health", "/session", "/"]) {
+    const response = await fetch(`http://127.0.0.1:${port}${way}`);
+    assert.equal(response.status, 401, way);
+  }
+});
+
+test("an agent's commands see no secret, neither the daemon's nor the server's", async () => {
+  const recording = await startSession(bench);
+  await recording.prompt([{ calls: [bench.asking("env")] }, { text: "Seen." }]);
+  const { key } = await recording.untilType("request");
+  await recording.session.answer(key, { permission: "once" }, never);
+  await recording.untilType("turn_ended");
+  const end = recording.updates().find((update) => update.sessionUpdate === "tool_call_update");
+  const text = JSON.stringify(end?.content);
+  const { password } = JSON.parse(readFileSync(bench.stateFile, "utf8")) as { password: string };
+  assert.match(text, /HAWSER_AGENT=/);
+  assert.ok(!text.includes(password));
+  assert.ok(!text.includes("not-for-agents"));
+});
+
+test("the project's notes reach the model", async () => {
+  const directory = bench.makeDirectory();
+  writeFileSync(join(directory, "AGENTS.md"), "Always say ahoy.");
+  const recording = await startSession(bench, { directory });
+  await recording.play([{ text: "Ahoy." }]);
+  const asked = bench.model.requests.findLast(({ messages }) =>
+    JSON.stringify(messages).includes("Always say ahoy."),
+  );
+  assert.ok(asked, "The notes were not in what the model was asked.");
+});
+
+test("a title is always given, so no model is asked for one", async () => {
+  const from = bench.model.requests.length;
+  const recording = await startSession(bench, { title: null });
+  await recording.play([{ text: "Nothing more." }]);
+  assert.deepEqual(
+    bench.model.requests.slice(from).map(({ kind }) => kind),
+    ["scripted"],
+  );
+});
+
+test("what lies outside the directory is asked about, with the exact file", async () => {
+  const outside = join(bench.folder, "outside.txt");
+  const recording = await startSession(bench);
+  await recording.prompt([
+    { calls: [{ tool: "write", input: { filePath: outside, content: "x" } }] },
+    { text: "Not written." },
+  ]);
+  const request = await recording.untilType("request");
+  assert.ok("permission" in request.asked);
+  assert.equal(request.asked.permission.detail, `write ${outside}`);
+  assert.deepEqual(request.asked.permission.alwaysRules, [`external_directory: write ${outside}`]);
+  await recording.session.answer(request.key, { permission: "reject" }, never);
+  assert.equal((await recording.untilType("turn_ended")).outcome, "completed");
+  assert.equal(existsSync(outside), false);
+});
+
+test("where the policy refuses it, nothing outside is written and nobody is asked", async () => {
+  const outside = join(bench.folder, "refused.txt");
+  const write = { tool: "write", input: { filePath: outside, content: "x" } };
+  const recording = await startSession(bench, {
+    policy: { ...policy, outsideWorktree: "refuse" },
+  });
+  await recording.play([
+    { calls: [write] },
+    { calls: [bench.subAgent([{ calls: [write] }, { text: "Neither." }])] },
+    { text: "Not written." },
+  ]);
+  assert.deepEqual(recording.of("request"), []);
+  assert.equal(existsSync(outside), false);
+});
+
+test("an allowed command with more to it than its words is asked about", async () => {
+  const recording = await startSession(bench);
+  await recording.prompt([{ calls: [bench.command("echo x > made.txt")] }, { text: "No." }]);
+  const { key } = await recording.untilType("request");
+  await recording.session.answer(key, { permission: "reject" }, never);
+  await recording.untilType("turn_ended");
+  assert.equal(existsSync(join(recording.place.directory, "made.txt")), false);
+});
+
+test("without a provider it says so, and counts no public service", async () => {
+  const home = join(bench.folder, "bare-home");
+  mkdirSync(home);
+  const driver = openOpencodeDriver({
+    program: () => ({ path, version: "1.18.33" }),
+    stateFile: join(bench.folder, "bare", "opencode.json"),
+    environment: homeEnvironment(home),
+    log: silentLog,
+  });
+  try {
+    const found = await driver.look(never);
+    assert.equal(found.installed, true);
+    assert.equal(found.authenticated, false);
+    assert.deepEqual(
+      found.problems.map(({ code }) => code),
+      ["not_logged_in"],
+    );
+  } finally {
+    await driver.restart(never);
+    await driver.close();
+  }
+});
+
+test("without a program, or with one that does not start, it says so", async () => {
+  const open = (program: { path: string; version: string } | undefined) =>
+    openOpencodeDriver({
+      program: () => program,
+      stateFile: join(bench.folder, "none", "opencode.json"),
+      log: silentLog,
+    });
+  const none = open(undefined);
+  assert.deepEqual(
+    (await none.look(never)).problems.map(({ code }) => code),
+    ["not_installed"],
+  );
+  await assert.rejects(none.listModels(never), AgentNotReady);
+  await none.close();
+  const broken = open({ path: "/bin/false", version: "0.0.0" });
+  assert.deepEqual(
+    (await broken.look(never)).problems.map(({ code }) => code),
+    ["does_not_start"],
+  );
+  await assert.rejects(broken.listModels(never), AgentNotReady);
+  assert.deepEqual(broken.liveStarts(), []);
+  await broken.close();
+});

@@ -1,0 +1,52 @@
+// What the policy decides about a command, as a table.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { AgentPolicy } from "@hawser/contract";
+import { decide, rulesOf } from "./permission-rules.ts";
+
+const policy: AgentPolicy = {
+  allowedCommands: ["git status", "echo *", "make > log"],
+  outsideWorktree: "ask",
+};
+
+const table: [command: string, parts: string[], decision: string][] = [
+  ["git status", ["git status"], "allow"],
+  ["git status -s", ["git status -s"], "ask"],
+  ["echo", ["echo"], "allow"],
+  ["echo hi", ["echo hi"], "allow"],
+  ["echoing", ["echoing"], "ask"],
+  ["echo hi && git status", ["echo hi", "git status"], "allow"],
+  ["echo hi && rm -rf x", ["echo hi", "rm -rf x"], "ask"],
+  ["echo hi | sh", ["echo hi", "sh"], "ask"],
+  ["echo hi > ~/.profile", ["echo hi > ~/.profile"], "ask"],
+  ["echo $(rm x)", ["echo $(rm x)"], "ask"],
+  ["echo `rm x`", ["echo `rm x`"], "ask"],
+  ["echo a\nrm x", ["echo a"], "ask"],
+  ["make > log", ["make > log"], "allow"],
+  ["> file", [], "ask"],
+];
+
+for (const [command, patterns, decision] of table) {
+  test(`${JSON.stringify(command)}: ${decision}`, () => {
+    const request = { id: "per_1", sessionID: "ses_1", permission: "bash", patterns };
+    assert.equal(decide(policy, { ...request, metadata: { command } }), decision);
+  });
+}
+
+test("what lies outside is asked about or refused, as the policy says", () => {
+  const request = {
+    id: "per_1",
+    sessionID: "ses_1",
+    permission: "external_directory",
+    patterns: ["/etc/*"],
+    metadata: {},
+  };
+  assert.equal(decide(policy, request), "ask");
+  assert.equal(decide({ ...policy, outsideWorktree: "refuse" }, request), "refuse");
+  const action = (outsideWorktree: "ask" | "refuse") =>
+    rulesOf({ ...policy, outsideWorktree }).find(
+      ({ permission }) => permission === "external_directory",
+    )?.action;
+  assert.equal(action("ask"), "ask");
+  assert.equal(action("refuse"), "deny");
+});

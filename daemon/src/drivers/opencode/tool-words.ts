@@ -1,0 +1,73 @@
+// How a tool call of opencode looks in our words.
+import { relative } from "node:path";
+import type { ToolContent, UpdateOf } from "@hawser/contract";
+import type { ToolPart } from "./frames.ts";
+
+type Kind = UpdateOf<"tool_call">["kind"];
+
+const kinds: Record<string, Kind> = {
+  bash: "execute",
+  read: "read",
+  list: "read",
+  write: "edit",
+  edit: "edit",
+  multiedit: "edit",
+  apply_patch: "edit",
+  glob: "search",
+  grep: "search",
+  websearch: "search",
+  webfetch: "fetch",
+  task: "think",
+  todowrite: "think",
+};
+
+export const kindOf = (tool: string): Kind => kinds[tool] ?? "other";
+
+/** What the call is about: its command, file, address or pattern. */
+export function subjectOf({ tool, state: { input } }: ToolPart): string | null {
+  const names = ["command", "filePath", "url", "pattern", "path", "description", "name"];
+  for (const name of tool === "task" ? ["description"] : names) {
+    const value = input[name];
+    if (typeof value === "string" && value !== "") return value;
+  }
+  return null;
+}
+
+export function titleOf(part: ToolPart): string {
+  const subject = subjectOf(part);
+  if (subject === null) return part.state.title || part.tool;
+  return part.tool === "bash" ? subject : `${part.tool} ${subject}`;
+}
+
+const longestPatch = 64 * 1024;
+
+export function contentOf({ state }: ToolPart, directory: string): ToolContent[] {
+  const text = state.status === "error" ? state.error : state.output;
+  const content: ToolContent[] = text ? [{ type: "content", content: { type: "text", text } }] : [];
+  const change = state.metadata?.["filediff"] as
+    { file?: string; patch?: string; additions?: number; deletions?: number } | undefined;
+  if (change?.file && change.patch) {
+    content.push({
+      type: "patch",
+      path: relative(directory, change.file),
+      patch: change.patch.slice(0, longestPatch),
+      added: change.additions ?? 0,
+      removed: change.deletions ?? 0,
+    });
+  }
+  return content;
+}
+
+const statuses = ["pending", "in_progress", "completed"] as const;
+const priorities = ["high", "medium", "low"] as const;
+
+/** The plan that a call of todowrite sets; what was cancelled is no part of it. */
+export function planOf({ tool, state }: ToolPart): UpdateOf<"plan">["entries"] | undefined {
+  const todos = state.input["todos"];
+  if (tool !== "todowrite" || !Array.isArray(todos)) return undefined;
+  return (todos as { content: string; status: string; priority: string }[]).flatMap((todo) => {
+    const status = statuses.find((one) => one === todo.status);
+    const priority = priorities.find((one) => one === todo.priority) ?? "medium";
+    return status ? [{ content: todo.content, status, priority }] : [];
+  });
+}

@@ -1,0 +1,310 @@
+// The sessions that this daemon drives: where each works, how its agent is found again, how far the
+// agent's events are recorded, its queue of prompts and what its agent waits for. It lies in the
+// journal's file, so that what an event causes here and in the log is one commit.
+import type { DatabaseSync } from "node:sqlite";
+import type { AgentKind, AgentPolicy, ModelChoice, Usage } from "@hawser/contract";
+import type { Asked, Attachment, RequestAnswer, Task } from "../drivers/driver.ts";
+import { transact } from "./database.ts";
+
+/**
+ * starting: its place is being made. active: the agent can be asked. detached: its agent was stopped,
+ * the next prompt starts it. error: the agent is lost, the next prompt tries again. ending: being
+ * cleaned up, or that failed.
+ */
+export type DrivenState = "starting" | "active" | "detached" | "error" | "ending";
+
+/** The worktree that was made for it. */
+export interface OwnWorktree {
+  repository: string;
+  branch: string;
+  adminDirectory: string | null;
+  baseCommit: string | null;
+}
+
+/** The clone that was made for it. */
+export interface OwnCheckout {
+  directory: string;
+  repo: string | null;
+  url: string | null;
+  /** Through the account of the code-hosting client, which is also who pushes. */
+  viaClient: boolean;
+}
+
+export interface DrivenSession {
+  sessionId: string;
+  kind: AgentKind;
+  /** Where the agent works. */
+  directory: string;
+  worktree: OwnWorktree | null;
+  /** Where it was started, as callers name it; missing in what earlier versions wrote. */
+  startedIn?: string;
+  /** What its files are compared with; null outside of git. */
+  baseCommit?: string | null;
+  /** The session whose worktree was put back for this one. */
+  restoredFrom?: string | null;
+  /** How many snapshots of its worktree were named so far. */
+  snapshotCount?: number;
+  checkout?: OwnCheckout;
+  /** Where origin was when it began, before an agent could change it; null without one. */
+  origin?: string | null;
+  /** The branch it pushes to, when it has none of its own. */
+  pushBranch?: string;
+  title: string | null;
+  /** A title that a caller gave is not replaced by the agent's. */
+  isTitledByCaller: boolean;
+  model: ModelChoice | null;
+  options: Record<string, string>;
+  policy: AgentPolicy;
+  state: DrivenState;
+  /** By which the driver finds the agent's session; null until there is one. */
+  handle: string | null;
+  cursor: string | null;
+  usage: Usage | null;
+  costUsd: number | null;
+  costIsEstimate: boolean;
+  /** Shell commands that run; what they are is written nowhere. */
+  shells?: readonly KeptShell[];
+  /** What the agent is told with its next prompt. */
+  untold?: readonly string[];
+}
+
+export interface KeptShell {
+  shellId: string;
+  agent: string | null;
+}
+
+export interface KeptPrompt {
+  turnId: string;
+  messageId: string;
+  text: string;
+  model: ModelChoice | null;
+  options: Record<string, string>;
+  agent: string | null;
+  /** A plain prompt, when left out. */
+  task?: Task;
+  attachments?: readonly Attachment[];
+  /** `sent` before the agent is asked, so that it is never asked twice. */
+  state: "queued" | "sent";
+}
+
+/** An answer as it was given to the agent, and how the log tells it. */
+export interface GivenAnswer {
+  answer: "once" | "always" | "reject" | null;
+  answers: string[][] | null;
+  toAgent: RequestAnswer;
+}
+
+export interface KeptRequest {
+  requestId: string;
+  sessionId: string;
+  /** The driver's own key. */
+  key: string;
+  asked: Asked;
+  shownHash: string;
+  /** `granted`: covered by a remembered rule, so it is answered without asking anybody. */
+  state: "open" | "granted";
+  /** What was sent to the agent, before it was known whether it took it. */
+  given: GivenAnswer | null;
+}
+
+export interface DrivenSessions {
+  add(session: DrivenSession): void;
+  /** Nothing for one that has ended. */
+  get(sessionId: string): DrivenSession | undefined;
+  hasEnded(sessionId: string): boolean;
+  /** Those that have not ended. */
+  list(): DrivenSession[];
+  change(sessionId: string, changes: Partial<Omit<DrivenSession, "sessionId">>): void;
+  remove(sessionId: string): void;
+  /** In the order they came; the running turn, if there is one, first. */
+  prompts(sessionId: string): KeptPrompt[];
+  addPrompt(sessionId: string, prompt: KeptPrompt): void;
+  markSent(turnId: string): void;
+  removePrompt(turnId: string): void;
+  request(requestId: string): KeptRequest | undefined;
+  requestByKey(sessionId: string, key: string): KeptRequest | undefined;
+  /** Those the agent waits for, in the order they came. */
+  openRequests(sessionId: string): KeptRequest[];
+  addRequest(request: KeptRequest): void;
+  noteGiven(requestId: string, given: GivenAnswer): void;
+  removeRequest(requestId: string): void;
+  remember(sessionId: string, rules: readonly string[]): void;
+  isRemembered(sessionId: string, rules: readonly string[]): boolean;
+  /** Also of one that was never here. Its name stays, everything else of it goes. */
+  markEnded(sessionId: string): void;
+  /** Drops the names of those that ended before this time, in milliseconds. */
+  dropEnded(before: number): void;
+}
+
+const schema = `
+  CREATE TABLE IF NOT EXISTS driven_sessions (
+    session_id TEXT PRIMARY KEY,
+    state TEXT NOT NULL,
+    handle TEXT,
+    cursor TEXT,
+    ended_at INTEGER,
+    -- What changes seldom, as JSON; null once it has ended.
+    facts TEXT
+  ) WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS driven_sessions_live ON driven_sessions (state) WHERE state <> 'ended';
+
+  CREATE TABLE IF NOT EXISTS driven_prompts (
+    position INTEGER PRIMARY KEY AUTOINCREMENT,
+    session_id TEXT NOT NULL,
+    turn_id TEXT NOT NULL UNIQUE,
+    state TEXT NOT NULL,
+    prompt TEXT NOT NULL
+  );
+  CREATE INDEX IF NOT EXISTS driven_prompts_of ON driven_prompts (session_id, position);
+
+  CREATE TABLE IF NOT EXISTS driven_requests (
+    position INTEGER PRIMARY KEY AUTOINCREMENT,
+    request_id TEXT NOT NULL UNIQUE,
+    session_id TEXT NOT NULL,
+    driver_key TEXT NOT NULL,
+    shown_hash TEXT NOT NULL,
+    state TEXT NOT NULL,
+    asked TEXT NOT NULL,
+    given TEXT
+  );
+  CREATE INDEX IF NOT EXISTS driven_requests_of ON driven_requests (session_id, driver_key);
+
+  CREATE TABLE IF NOT EXISTS remembered_rules (
+    session_id TEXT NOT NULL,
+    rule TEXT NOT NULL,
+    PRIMARY KEY (session_id, rule)
+  ) WITHOUT ROWID;
+`;
+
+export function openDrivenSessions(database: DatabaseSync, now: () => number): DrivenSessions {
+  transact(database, () => database.exec(schema));
+  const prepare = (sql: string) => database.prepare(sql);
+  const insert = prepare(
+    `INSERT INTO driven_sessions (session_id, state, handle, cursor, facts) VALUES (?, ?, ?, ?, ?)`,
+  );
+  const select = prepare(`SELECT * FROM driven_sessions WHERE session_id = ? AND state <> 'ended'`);
+  const selectEnded = prepare(
+    `SELECT 1 FROM driven_sessions WHERE session_id = ? AND state = 'ended'`,
+  );
+  const selectLive = prepare(`SELECT * FROM driven_sessions WHERE state <> 'ended'`);
+  const update = prepare(
+    `UPDATE driven_sessions SET state = ?, handle = ?, cursor = ?, facts = ? WHERE session_id = ?`,
+  );
+  const remove = prepare(`DELETE FROM driven_sessions WHERE session_id = ?`);
+  const end = prepare(
+    `INSERT INTO driven_sessions (session_id, state, ended_at) VALUES (?1, 'ended', ?2)
+     ON CONFLICT (session_id) DO UPDATE
+       SET state = 'ended', ended_at = ?2, facts = NULL, handle = NULL, cursor = NULL`,
+  );
+  const dropEnded = prepare(`DELETE FROM driven_sessions WHERE state = 'ended' AND ended_at < ?`);
+  const ofSession = ["driven_prompts", "driven_requests", "remembered_rules"].map((table) =>
+    prepare(`DELETE FROM ${table} WHERE session_id = ?`),
+  );
+  const insertPrompt = prepare(
+    `INSERT INTO driven_prompts (session_id, turn_id, state, prompt) VALUES (?, ?, ?, ?)`,
+  );
+  const selectPrompts = prepare(
+    `SELECT state, prompt FROM driven_prompts WHERE session_id = ? ORDER BY state = 'queued', position`,
+  );
+  const markSent = prepare(`UPDATE driven_prompts SET state = 'sent' WHERE turn_id = ?`);
+  const removePrompt = prepare(`DELETE FROM driven_prompts WHERE turn_id = ?`);
+  const insertRequest = prepare(
+    `INSERT INTO driven_requests (request_id, session_id, driver_key, shown_hash, state, asked)
+     VALUES (?, ?, ?, ?, ?, ?)`,
+  );
+  const selectRequest = prepare(`SELECT * FROM driven_requests WHERE request_id = ?`);
+  const selectByKey = prepare(
+    `SELECT * FROM driven_requests WHERE session_id = ? AND driver_key = ? ORDER BY position DESC LIMIT 1`,
+  );
+  const selectOpen = prepare(
+    `SELECT * FROM driven_requests WHERE session_id = ? ORDER BY position`,
+  );
+  const noteGiven = prepare(`UPDATE driven_requests SET given = ? WHERE request_id = ?`);
+  const removeRequest = prepare(`DELETE FROM driven_requests WHERE request_id = ?`);
+  const insertRule = prepare(
+    `INSERT INTO remembered_rules (session_id, rule) VALUES (?, ?) ON CONFLICT DO NOTHING`,
+  );
+  const selectRule = prepare(`SELECT 1 FROM remembered_rules WHERE session_id = ? AND rule = ?`);
+
+  const write = (work: () => unknown) => void transact(database, work);
+  const get = (sessionId: string) => readSession(select.get(sessionId));
+  const getRequest = (requestId: string) => readRequest(selectRequest.get(requestId));
+
+  return {
+    add({ sessionId, state, handle, cursor, ...facts }) {
+      write(() => insert.run(sessionId, state, handle, cursor, JSON.stringify(facts)));
+    },
+    get,
+    hasEnded: (sessionId) => selectEnded.get(sessionId) !== undefined,
+    list: () => selectLive.all().map((row) => readSession(row)!),
+    change(sessionId, changes) {
+      write(() => {
+        const known = get(sessionId);
+        if (!known) throw new Error(`There is no session ${sessionId}.`);
+        const { sessionId: _, state, handle, cursor, ...facts } = { ...known, ...changes };
+        update.run(state, handle, cursor, JSON.stringify(facts), sessionId);
+      });
+    },
+    remove(sessionId) {
+      write(() => {
+        for (const statement of [...ofSession, remove]) statement.run(sessionId);
+      });
+    },
+    prompts: (sessionId) =>
+      selectPrompts.all(sessionId).map((row) => ({
+        ...(JSON.parse(row["prompt"] as string) as Omit<KeptPrompt, "state">),
+        state: row["state"] as KeptPrompt["state"],
+      })),
+    addPrompt(sessionId, { state, ...prompt }) {
+      write(() => insertPrompt.run(sessionId, prompt.turnId, state, JSON.stringify(prompt)));
+    },
+    markSent: (turnId) => write(() => markSent.run(turnId)),
+    removePrompt: (turnId) => write(() => removePrompt.run(turnId)),
+    request: getRequest,
+    requestByKey: (sessionId, key) => readRequest(selectByKey.get(sessionId, key)),
+    openRequests: (sessionId) => selectOpen.all(sessionId).map((row) => readRequest(row)!),
+    addRequest({ requestId, sessionId, key, shownHash, state, asked }) {
+      const text = JSON.stringify(asked);
+      write(() => insertRequest.run(requestId, sessionId, key, shownHash, state, text));
+    },
+    noteGiven: (requestId, given) => write(() => noteGiven.run(JSON.stringify(given), requestId)),
+    removeRequest: (requestId) => write(() => removeRequest.run(requestId)),
+    remember(sessionId, rules) {
+      write(() => {
+        for (const rule of rules) insertRule.run(sessionId, rule);
+      });
+    },
+    isRemembered: (sessionId, rules) =>
+      rules.length > 0 && rules.every((rule) => selectRule.get(sessionId, rule) !== undefined),
+    markEnded(sessionId) {
+      write(() => {
+        for (const statement of ofSession) statement.run(sessionId);
+        end.run(sessionId, now());
+      });
+    },
+    dropEnded: (before) => write(() => dropEnded.run(before)),
+  };
+}
+
+type Row = Record<string, unknown> | undefined;
+
+function readSession(row: Row): DrivenSession | undefined {
+  if (!row) return undefined;
+  const { session_id, state, handle, cursor, facts } = row;
+  const known = JSON.parse(facts as string) as object;
+  return { ...known, sessionId: session_id, state, handle, cursor } as DrivenSession;
+}
+
+function readRequest(row: Row): KeptRequest | undefined {
+  if (!row) return undefined;
+  const { request_id, session_id, driver_key, shown_hash, state, asked, given } = row;
+  return {
+    requestId: request_id as string,
+    sessionId: session_id as string,
+    key: driver_key as string,
+    shownHash: shown_hash as string,
+    state: state as KeptRequest["state"],
+    asked: JSON.parse(asked as string) as Asked,
+    given: given === null ? null : (JSON.parse(given as string) as GivenAnswer),
+  };
+}

@@ -1,0 +1,65 @@
+// The messages that users gave to a session's agent, in their order, each with what the session's
+// worktree held before it. They go with their session.
+import type { DatabaseSync } from "node:sqlite";
+import type { Snapshot } from "../worktrees/snapshots.ts";
+import { transact } from "./database.ts";
+
+export interface KeptMessage {
+  messageId: string;
+  /** Null until it is taken, where that failed, and where the worktree is not the session's own. */
+  snapshot: Snapshot | null;
+}
+
+export interface KeptMessages {
+  add(sessionId: string, messageId: string): void;
+  setSnapshot(messageId: string, snapshot: Snapshot): void;
+  list(sessionId: string): KeptMessage[];
+  /** Drops this message and those after it. */
+  dropFrom(sessionId: string, messageId: string): void;
+}
+
+const schema = `
+  CREATE TABLE IF NOT EXISTS driven_messages (
+    position INTEGER PRIMARY KEY AUTOINCREMENT,
+    session_id TEXT NOT NULL,
+    message_id TEXT NOT NULL UNIQUE,
+    snapshot TEXT
+  );
+  CREATE INDEX IF NOT EXISTS driven_messages_of ON driven_messages (session_id, position);
+  CREATE TRIGGER IF NOT EXISTS session_with_messages_ended AFTER UPDATE OF state ON driven_sessions
+    WHEN NEW.state = 'ended' BEGIN
+    DELETE FROM driven_messages WHERE session_id = NEW.session_id;
+  END;
+  CREATE TRIGGER IF NOT EXISTS session_with_messages_removed AFTER DELETE ON driven_sessions BEGIN
+    DELETE FROM driven_messages WHERE session_id = OLD.session_id;
+  END;
+`;
+
+/** After the sessions themselves. */
+export function openKeptMessages(database: DatabaseSync): KeptMessages {
+  transact(database, () => database.exec(schema));
+  const insert = database.prepare(
+    `INSERT INTO driven_messages (session_id, message_id) VALUES (?, ?)`,
+  );
+  const update = database.prepare(`UPDATE driven_messages SET snapshot = ? WHERE message_id = ?`);
+  const select = database.prepare(
+    `SELECT message_id, snapshot FROM driven_messages WHERE session_id = ? ORDER BY position`,
+  );
+  const drop = database.prepare(
+    `DELETE FROM driven_messages
+      WHERE session_id = ?1 AND position >=
+        (SELECT position FROM driven_messages WHERE session_id = ?1 AND message_id = ?2)`,
+  );
+  const write = (work: () => unknown) => void transact(database, work);
+  return {
+    add: (sessionId, messageId) => write(() => insert.run(sessionId, messageId)),
+    setSnapshot: (messageId, snapshot) =>
+      write(() => update.run(JSON.stringify(snapshot), messageId)),
+    list: (sessionId) =>
+      select.all(sessionId).map((row) => ({
+        messageId: row["message_id"] as string,
+        snapshot: JSON.parse((row["snapshot"] as string | null) ?? "null") as Snapshot | null,
+      })),
+    dropFrom: (sessionId, messageId) => write(() => drop.run(sessionId, messageId)),
+  };
+}

@@ -1,0 +1,312 @@
+// The files of sessions that own a clone, with real git and the scripted agent: going back in them, and
+// making another session of one that has ended. Its git directory is the agent's to change.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { makeGithubHome } from "@hawser/testkit/github-home.ts";
+import { startGithub, type Github } from "@hawser/testkit/github.ts";
+import { until } from "@hawser/testkit/until.ts";
+import {
+  changeTree,
+  filesOf,
+  git,
+  isIgnored,
+  knownOf,
+  openRandom,
+  stateOf,
+  write,
+  type Random,
+} from "../worktrees/generated-trees.ts";
+import { isEmpty, makeCloneHost, wantedClone } from "./clone-host.ts";
+import { makeSessionId, policy, script, type OpenHost } from "./small-host.ts";
+
+const token = "gho_cloneFiles";
+const author = { name: "Grace Hopper", email: "grace@example.com" };
+const isLong = process.env["HAWSER_LONG"] === "1";
+let github: Github;
+
+before(async () => {
+  github = await startGithub({
+    token,
+    repositories: [{ name: "acme/widget" }, { name: "acme/empty", empty: true }],
+  });
+});
+after(async () => {
+  await github?.[Symbol.asyncDispose]();
+});
+
+const gitSettings = "[user]\n\tname = Ada\n\temail = ada@acme.example\n";
+const makeHost = (where?: string) =>
+  makeCloneHost((home) => makeGithubHome(github, home, { token, gitSettings }), where);
+
+async function start(host: OpenHost, repo = "acme/widget") {
+  const wanted = { ...wantedClone({ repo }), author };
+  const started = await host.must("start_session_in_clone", wanted);
+  return { sessionId: wanted.sessionId, place: started.directory, started };
+}
+
+async function turn(host: OpenHost, sessionId: string, command: string): Promise<string> {
+  const text = script([{ calls: [{ tool: "bash", input: { command } }] }, { text: "Done." }]);
+  const { messageId, turnId } = await host.must("send_prompt", { sessionId, text });
+  await host.until(sessionId, "turn_finished", (_update, entry) => entry.turnId === turnId);
+  return messageId;
+}
+
+const restore = (parkedId: string, sessionId = makeSessionId()) => ({
+  sessionId,
+  parkedId,
+  policy,
+  author,
+});
+
+async function codeOf(outcome: ReturnType<OpenHost["ask"]>): Promise<string> {
+  const told = await outcome;
+  assert.ok(told && "refusal" in told, JSON.stringify(told));
+  return told.refusal.code;
+}
+
+test("a turn in a clone is undone with its commits and branches, and what was there is kept", async () => {
+  using cloning = makeHost();
+  const host = cloning.open();
+  const { sessionId, place, started } = await start(host);
+  assert.ok(started.capabilities.includes("revert") && started.capabilities.includes("diff"));
+  await turn(
+    host,
+    sessionId,
+    "git checkout -qb side; echo 1 > one.txt; git add .; git commit -qm one",
+  );
+  assert.equal(git(place, "log", "-1", "--format=%an <%ae>"), "Grace Hopper <grace@example.com>");
+  writeFileSync(join(place, "between.txt"), "by the user\n");
+  const was = stateOf(place);
+  const second = await turn(
+    host,
+    sessionId,
+    "rm between.txt; echo 2 > two.txt; git add -A; git commit -qm two; git tag here; git checkout -q main; git branch -qD side; echo x > three.txt",
+  );
+  const dropped = git(place, "rev-parse", "here");
+  git(place, "tag", "--delete", "here");
+  await host.must("revert_session", { sessionId, messageId: second });
+  assert.deepEqual(stateOf(place), was);
+  assert.equal(was.branch, "refs/heads/side", "whatever branch it was on");
+  const kept = git(place, "for-each-ref", "--format=%(refname)", "refs/hawser/reverted");
+  assert.equal(git(place, "show", `${kept}:three.txt`), "x");
+  git(place, "reflog", "expire", "--expire=now", "--all");
+  git(place, "gc", "--quiet", "--prune=now");
+  assert.equal(git(place, "cat-file", "-t", dropped), "commit", "only its reflog knew it");
+  await turn(host, sessionId, "echo 4 > four.txt");
+  await host.close();
+});
+
+test("a clone of an empty repository can go back to before its first commit, and has no diff", async () => {
+  using cloning = makeHost();
+  const host = cloning.open();
+  const { sessionId, place, started } = await start(host, "acme/empty");
+  assert.ok(started.capabilities.includes("revert") && !started.capabilities.includes("diff"));
+  assert.equal(await codeOf(host.ask("diff_session", { sessionId })), "not_a_repository");
+  const was = stateOf(place);
+  const first = await turn(host, sessionId, "echo 1 > one.txt; git add .; git commit -qm one");
+  assert.notEqual(stateOf(place).head, "");
+  await host.must("revert_session", { sessionId, messageId: first });
+  assert.deepEqual(stateOf(place), was);
+  await host.close();
+});
+
+/** What only somebody with a repository of their own may do. */
+const withBranches = (random: Random) => [
+  `git checkout -q -B side-${random.below(3)}`,
+  `git checkout -q -f main`,
+  `git branch -q -D side-${random.below(3)}`,
+  `git checkout -q --orphan new-${random.below(3)}`,
+  `git stash -q --include-untracked`,
+  `git pack-refs --all`,
+];
+
+for (const seed of Array.from({ length: isLong ? 100 : 8 }, (_, index) => index + 1)) {
+  test(`sequence ${seed} of changes, commits, branches and reverts in a clone`, async () => {
+    using cloning = makeHost();
+    const host = cloning.open();
+    const repo = seed % 4 === 0 ? "acme/empty" : "acme/widget";
+    const { sessionId, place } = await start(host, repo);
+    write(place, ".git/info/exclude", "ignored/\n*.log\n");
+    const random = openRandom(seed);
+    const states: { messageId: string; state: ReturnType<typeof stateOf> }[] = [];
+    for (let step = 0; step < 7; step++) {
+      if (states.length > 0 && random.below(3) === 0) {
+        const to = random.below(states.length);
+        const { messageId, state } = states[to]!;
+        const ignored = () => filesOf(place, (path) => !isIgnored(path) && path !== "ignored");
+        const left = ignored();
+        await host.must("revert_session", { sessionId, messageId });
+        assert.deepEqual(stateOf(place), state, `step ${step}`);
+        assert.deepEqual(ignored(), left);
+        states.splice(to);
+        continue;
+      }
+      const state = stateOf(place);
+      const change = () => changeTree(random, withBranches(random));
+      const commands = [change(), change(), change()];
+      states.push({ messageId: await turn(host, sessionId, commands.join("; ")), state });
+    }
+    git(place, "fsck", "--no-dangling");
+    await host.must("end_session", { sessionId });
+    await host.close();
+  });
+}
+
+test("a clone that was put aside becomes a new session as it was, and pushes to the same branch", async () => {
+  using cloning = makeHost();
+  let host = cloning.open();
+  const { sessionId, place, started } = await start(host);
+  await turn(host, sessionId, "echo w > work.txt; git add -A; git commit -qm work");
+  const pullRequest = { title: "Work", body: "" };
+  const pushed = await host.must("push_session", { sessionId, pullRequest });
+  const undone = await turn(host, sessionId, "echo undone > undone.txt");
+  await host.must("revert_session", { sessionId, messageId: undone });
+  await turn(
+    host,
+    sessionId,
+    "echo s > s.txt; git stash -qu; git commit -qm unpushed --allow-empty; echo u > untracked.txt; echo t > t.txt; git add t.txt",
+  );
+  await host.must("end_session", { sessionId });
+  assert.ok(isEmpty(cloning.checkouts));
+  const tree = join(cloning.parked, sessionId, "tree", "widget");
+  const was = wholeOf(tree);
+  assert.deepEqual(Object.keys(was.files), ["README.md", "t.txt", "untracked.txt", "work.txt"]);
+  assert.notEqual(was.stashes, "");
+  const { parkedSessions } = await host.must("list_parked_sessions", {});
+  const [parked] = parkedSessions;
+  assert.deepEqual(
+    [parkedSessions.length, parked!.sessionId, parked!.title, parked!.branch],
+    [1, sessionId, "In a clone", null],
+  );
+  assert.ok(parked!.sizeBytes > 0);
+
+  // Cut after everything was moved and before the session counted.
+  const lost = makeSessionId();
+  await host.sessions.restore(restore(sessionId, lost), AbortSignal.timeout(30_000));
+  assert.ok(existsSync(place));
+  await host.close();
+  host = cloning.open();
+  await until("it is taken back", () => host.journal.driven.get(lost) === undefined);
+  assert.equal(existsSync(place), false);
+  assert.deepEqual(host.entries(lost), [], "nobody heard of it");
+  // What its agent would run unasked is found, and it is put aside again.
+  writeFileSync(join(tree, "opencode.json"), "{}");
+  const refused = host.ask("restore_session", restore(sessionId));
+  assert.equal(await codeOf(refused), "project_config_present");
+  assert.equal(existsSync(place), false);
+  rmSync(join(tree, "opencode.json"));
+
+  const heir = makeSessionId();
+  const restored = await host.must("restore_session", restore(sessionId, heir));
+  assert.deepEqual(
+    [restored.directory, restored.title, restored.worktreeBranch, restored.capabilities],
+    [place, "In a clone", null, started.capabilities],
+  );
+  assert.deepEqual(wholeOf(place), was);
+  const again = host.ask("restore_session", restore(sessionId));
+  assert.equal(await codeOf(again), "not_found");
+  await until("nothing is left there", () => isEmpty(cloning.parked));
+  const message = await turn(host, heir, "git commit -qm more --allow-empty; rm untracked.txt");
+  await host.must("revert_session", { sessionId: heir, messageId: message });
+  assert.deepEqual(filesOf(place), was.files);
+  const repushed = await host.must("push_session", { sessionId: heir, pullRequest });
+  assert.deepEqual(
+    [repushed.branch, repushed.pullRequestUrl],
+    [pushed.branch, pushed.pullRequestUrl],
+  );
+  const kept = git(place, "for-each-ref", "--format=%(refname)", "refs/hawser");
+  assert.ok(kept.includes(`refs/hawser/reverted/${sessionId}/`), "what its reverts kept");
+  assert.ok(!kept.includes(`refs/hawser/snapshots/${sessionId}/`));
+  await host.must("end_session", { sessionId: heir });
+  assert.ok(isEmpty(cloning.checkouts));
+  const { sessionId: last } = (await host.must("list_parked_sessions", {})).parkedSessions[0]!;
+  assert.equal(last, heir);
+  await host.close();
+});
+
+/** Everything but the snapshots, which go once it is another session's. */
+function wholeOf(place: string) {
+  const { admin, ...known } = knownOf(place);
+  const kept = Object.entries(admin).filter(([path]) => !path.startsWith("refs/hawser/snapshots/"));
+  return {
+    ...known,
+    admin: Object.fromEntries(kept),
+    files: filesOf(place),
+    stashes: git(place, "stash", "list"),
+  };
+}
+
+test("what a daemon that died left of a restored clone is taken away by the next", async () => {
+  using cloning = makeHost();
+  let host = cloning.open();
+  const { sessionId, place } = await start(host);
+  await host.must("end_session", { sessionId });
+  const heir = makeSessionId();
+  const count = await host.sessions.restore(restore(sessionId, heir), AbortSignal.timeout(30_000));
+  host.journal.atOnce(count);
+  // In the same moment, before anything else can run.
+  const closing = host.sessions.close();
+  const left = join(cloning.parked, sessionId);
+  rmSync(left, { recursive: true, force: true });
+  await closing;
+  mkdirSync(left, { recursive: true });
+  const about = { kind: "opencode", title: null, startedIn: place, model: null, options: {} };
+  const checkout = { directory: place, repo: "acme/widget", url: null, viaClient: true };
+  const session = { ...about, policy, baseCommit: null, checkout };
+  const nothing = { repository: null, branch: null, branchTip: null, adminDirectory: null };
+  const record = { ...nothing, worktree: join(place, ".."), session, parkedAt: Date.now() };
+  writeFileSync(join(left, "parked.json"), JSON.stringify(record));
+  host.journal.close();
+  host = cloning.open();
+  assert.deepEqual((await host.must("list_parked_sessions", {})).parkedSessions, []);
+  await until("it is taken away", () => isEmpty(cloning.parked));
+  assert.ok(existsSync(place));
+  await turn(host, heir, "true");
+  await host.close();
+});
+
+test("a git directory that an agent led elsewhere is neither reverted in nor pushed from", async () => {
+  using cloning = makeHost();
+  const host = cloning.open();
+  const { small } = cloning;
+  const refs = () => git(small.repository, "for-each-ref");
+  const mine = [refs(), filesOf(small.repository)];
+  const { sessionId, place } = await start(host);
+  const first = await turn(host, sessionId, "echo 1 > one.txt");
+  const own = join(place, ".git");
+  const ways = [
+    `echo ${small.repository}/.git > .git/commondir`,
+    `mv .git/objects .git/kept; ln -s ${small.repository}/.git/objects .git/objects`,
+    `mv .git ../kept; ln -s ${small.repository}/.git .git`,
+    `mv .git ../kept; echo "gitdir: ${small.repository}/.git" > .git`,
+  ];
+  const undo = [
+    () => rmSync(join(own, "commondir")),
+    () => shell(place, "rm .git/objects; mv .git/kept .git/objects"),
+    () => shell(place, "rm .git; mv ../kept .git"),
+    () => shell(place, "rm .git; mv ../kept .git"),
+  ];
+  for (const [index, way] of ways.entries()) {
+    const led = await turn(host, sessionId, way);
+    const pushing = host.ask("push_session", { sessionId, pullRequest: null });
+    assert.equal(await codeOf(pushing), "unsafe_repository", way);
+    const reverting = host.ask("revert_session", { sessionId, messageId: led });
+    assert.equal(await codeOf(reverting), "revert_failed", way);
+    assert.deepEqual([refs(), filesOf(small.repository)], mine, way);
+    undo[index]!();
+  }
+  await host.must("revert_session", { sessionId, messageId: first });
+  // Put aside it is all the same, and not made a session of.
+  shell(place, ways[0]!);
+  await host.must("end_session", { sessionId });
+  assert.equal(await codeOf(host.ask("restore_session", restore(sessionId))), "restore_failed");
+  assert.equal(existsSync(place), false);
+  assert.deepEqual([refs(), filesOf(small.repository)], mine);
+  await host.close();
+});
+
+const shell = (place: string, command: string) =>
+  execFileSync("sh", ["-c", command], { cwd: place });

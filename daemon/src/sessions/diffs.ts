@@ -1,0 +1,86 @@
+// What a session has changed, as git sees it: the list of files, and the patch of one, page by page.
+import { createHash } from "node:crypto";
+import type { FileChange } from "@hawser/contract";
+import { CommandRefusal } from "../command-refusal.ts";
+import { GitError } from "../git/git.ts";
+import type { DrivenSession } from "../journal/driven-sessions.ts";
+import type { Compared } from "../worktrees/diffs.ts";
+import type { Core } from "./core.ts";
+import { baseOf } from "./file-work.ts";
+
+export interface PatchPage {
+  patch: string;
+  /** Where the next page begins, in bytes; null on the last. */
+  nextOffset: number | null;
+  /** Of the whole patch: pages of different ones do not fit together. */
+  hash: string;
+}
+
+export interface WantedPage {
+  path: string;
+  offset: number;
+  hash?: string | undefined;
+}
+
+const pageBytes = 64 * 1024;
+
+export function diffSession(
+  core: Core,
+  session: DrivenSession,
+  signal: AbortSignal,
+): Promise<{ files: FileChange[]; truncated: boolean }> {
+  return asked(() => core.worktrees.diffs.list(comparedOf(session, signal)));
+}
+
+export async function diffFile(
+  core: Core,
+  session: DrivenSession,
+  { path, offset, hash }: WantedPage,
+  signal: AbortSignal,
+): Promise<PatchPage> {
+  const patch = await asked(() => core.worktrees.diffs.patch(comparedOf(session, signal), path));
+  if (patch === undefined) {
+    throw new CommandRefusal("not_found", "The session has not changed a file of this path.");
+  }
+  const bytes = Buffer.from(patch);
+  const whole = createHash("sha256").update(bytes).digest("hex").slice(0, 32);
+  if (offset > 0 && (hash !== whole || offset >= bytes.length)) {
+    const message = "The file has changed since the page before. Begin again without the cursor.";
+    throw new CommandRefusal("invalid_input", message, "cursor");
+  }
+  const end = endOfPage(bytes, offset);
+  return {
+    patch: bytes.toString("utf8", offset, end),
+    nextOffset: end < bytes.length ? end : null,
+    hash: whole,
+  };
+}
+
+/** Behind a line where there is one, and never within a character. */
+function endOfPage(bytes: Buffer, offset: number): number {
+  const most = offset + pageBytes;
+  if (most >= bytes.length) return bytes.length;
+  const line = bytes.lastIndexOf(0x0a, most - 1);
+  if (line >= offset) return line + 1;
+  let end = most;
+  while ((bytes[end]! & 0xc0) === 0x80) end--;
+  return end;
+}
+
+function comparedOf(session: DrivenSession, signal: AbortSignal): Compared {
+  const baseCommit = baseOf(session);
+  if (baseCommit !== null) return { directory: session.directory, baseCommit, signal };
+  const message = session.checkout
+    ? "The repository had no commit when the session began, so there is nothing to compare its files with."
+    : "The session works outside of git, so there is nothing to compare its files with.";
+  throw new CommandRefusal("not_a_repository", message);
+}
+
+async function asked<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof GitError) throw new CommandRefusal("diff_failed", error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,93 @@
+// Processes that nobody owns any more: of an agent that was started before the daemon was killed, and
+// whatever an agent left running in the worktree of a session that has ended. Each is ended by its pid,
+// after another look at who it is.
+import { readdirSync, readlinkSync, statSync } from "node:fs";
+import { startIdOf } from "../drivers/agent-processes.ts";
+import { isStartOf } from "../drivers/start-id.ts";
+import type { Log } from "../log.ts";
+import { pause } from "../pause.ts";
+
+export interface OrphansOptions {
+  /** The daemon's own directory, by which its agents know it. */
+  stateDirectory: string;
+  /** Starts of agents that are alive and somebody's. */
+  liveStarts: () => string[];
+  /** Whether a place lies in the worktree of a session that has ended, or in one that was put aside. */
+  placeOf: (realPath: string) => "ended" | "parked" | undefined;
+  log: Log;
+}
+
+interface Found {
+  pid: number;
+  reason: string;
+}
+
+const graceMs = 2_000;
+
+/** Does nothing on systems without /proc. */
+export async function reapOrphans(options: OrphansOptions): Promise<void> {
+  const orphans = findOrphans(options);
+  if (orphans.length === 0) return;
+  for (const { pid, reason } of orphans) {
+    options.log.warn("a process that nobody owns is ended", { pid, reason });
+    signal(pid, "SIGTERM");
+  }
+  const isLeft = () => {
+    const still = new Set(findOrphans(options).map(({ pid }) => pid));
+    return orphans.filter(({ pid }) => still.has(pid));
+  };
+  const deadline = performance.now() + graceMs;
+  while (isLeft().length > 0 && performance.now() < deadline) {
+    await pause(50, AbortSignal.timeout(graceMs));
+  }
+  for (const { pid } of isLeft()) signal(pid, "SIGKILL");
+}
+
+function findOrphans(options: OrphansOptions): Found[] {
+  const live = new Set(options.liveStarts());
+  return listOwnPids().flatMap((pid) => {
+    const startId = startIdOf(pid);
+    const isOurs = startId !== undefined && isStartOf(options.stateDirectory, startId);
+    if (isOurs && !live.has(startId)) return [{ pid, reason: "its agent is gone" }];
+    const directory = directoryOf(pid);
+    const place = directory === undefined ? undefined : options.placeOf(directory);
+    // Someone may look at what was put aside; only agents have no business there.
+    const isThere = place === "ended" || (place === "parked" && isOurs);
+    return isThere ? [{ pid, reason: "its session has ended" }] : [];
+  });
+}
+
+function listOwnPids(): number[] {
+  const own = process.getuid?.();
+  let names: string[];
+  try {
+    names = readdirSync("/proc");
+  } catch {
+    return [];
+  }
+  return names
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter(
+      (pid) =>
+        pid !== process.pid &&
+        pid !== process.ppid &&
+        statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid === own,
+    );
+}
+
+function directoryOf(pid: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`);
+  } catch {
+    return undefined;
+  }
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // Gone by itself.
+  }
+}

@@ -1,0 +1,246 @@
+// Going back in a session, with the scripted agent and real git: whatever was done in between, files,
+// HEAD and what was staged are as they were before the message, and nothing of the present is lost.
+import assert from "node:assert/strict";
+import { readFileSync, rmSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import {
+  changeTree,
+  filesOf,
+  git,
+  isIgnored,
+  openRandom,
+  stateOf,
+  write,
+} from "../worktrees/generated-trees.ts";
+import { makeSessionId, makeSmallHost, policy, script, type OpenHost } from "./small-host.ts";
+
+const author = { name: "Grace Hopper", email: "grace@example.com" };
+const isLong = process.env["HAWSER_LONG"] === "1";
+
+async function start(host: OpenHost, directory: string, more: object = {}) {
+  const sessionId = makeSessionId();
+  const wanted = { sessionId, kind: "opencode" as const, directory, title: null, policy };
+  const started = await host.must("start_session", { ...wanted, ...more });
+  return { sessionId, started, place: host.journal.driven.get(sessionId)!.directory };
+}
+
+async function turn(host: OpenHost, sessionId: string, command: string): Promise<string> {
+  const text = script([{ calls: [{ tool: "bash", input: { command } }] }, { text: "Done." }]);
+  const { messageId, turnId } = await host.must("send_prompt", { sessionId, text });
+  await host.until(sessionId, "turn_finished", (_update, entry) => entry.turnId === turnId);
+  return messageId;
+}
+
+test("a turn is undone with its commits, its author is the starter's, and what was there is kept", async () => {
+  using small = makeSmallHost();
+  const host = small.open();
+  const { sessionId, started, place } = await start(host, small.repository, { author });
+  assert.ok(started.capabilities.includes("revert"));
+  await turn(host, sessionId, "echo first > one.txt && git add . && git commit -qm one");
+  assert.equal(
+    git(place, "log", "-1", "--format=%an <%ae> %cn <%ce>").trim(),
+    "Grace Hopper <grace@example.com> Grace Hopper <grace@example.com>",
+  );
+  assert.equal(git(small.repository, "config", "user.name").trim(), "Ada");
+  // Done between two turns, so it belongs to before the next message.
+  write(place, "between.txt", "by the user\n");
+  const before = stateOf(place);
+  const second = await turn(
+    host,
+    sessionId,
+    "echo second > two.txt; rm between.txt; echo more >> one.txt; git add -A; git commit -qm two; echo x > three.txt",
+  );
+  const tip = git(place, "rev-parse", "HEAD").trim();
+  const agent = [...small.agent.sessions.values()][0]!;
+  assert.equal(agent.messages.length, 2);
+  await host.must("revert_session", { sessionId, messageId: second });
+  assert.deepEqual(stateOf(place), before);
+  assert.equal(agent.messages.length, 1, "the conversation went back too");
+  assert.deepEqual(await host.until(sessionId, "session_reverted"), {
+    sessionUpdate: "session_reverted",
+    messageId: second,
+  });
+  const [kept] = git(
+    small.repository,
+    "for-each-ref",
+    "--format=%(refname)",
+    `refs/hawser/reverted/${sessionId}`,
+  )
+    .trim()
+    .split("\n");
+  assert.equal(git(small.repository, "show", `${kept}:three.txt`), "x");
+  assert.equal(git(small.repository, "rev-parse", `${kept}^1`).trim(), tip);
+  const refused = await host.ask("revert_session", { sessionId, messageId: second });
+  assert.ok(refused && "refusal" in refused && refused.refusal.code === "not_found");
+  await turn(host, sessionId, "echo again > four.txt");
+  await host.must("end_session", { sessionId });
+  assert.equal(git(small.repository, "for-each-ref", "refs/hawser/snapshots"), "");
+  await host.close();
+});
+
+test("it is refused while a turn runs, for unknown messages, and in a user's own directory", async () => {
+  using small = makeSmallHost();
+  const host = small.open();
+  const codeOf = async (sessionId: string, messageId: string) => {
+    const outcome = await host.ask("revert_session", { sessionId, messageId });
+    assert.ok(outcome && "refusal" in outcome);
+    return outcome.refusal.code;
+  };
+  const { sessionId } = await start(host, small.repository);
+  const first = await turn(host, sessionId, "true");
+  assert.equal(await codeOf(sessionId, "msg_unknown"), "not_found");
+  await host.must("send_prompt", { sessionId, text: script([{ text: "a b c", paceMs: 60_000 }]) });
+  assert.equal(await codeOf(sessionId, first), "turn_running");
+  await host.must("abort_turn", { sessionId });
+  const before = filesOf(small.repository);
+  const own = await start(host, small.repository, { useWorktree: false });
+  assert.ok(!own.started.capabilities.includes("revert"));
+  const message = await turn(host, own.sessionId, "echo x > own.txt");
+  assert.equal(await codeOf(own.sessionId, message), "capability_missing");
+  assert.deepEqual(Object.keys(filesOf(small.repository)), [...Object.keys(before), "own.txt"]);
+  assert.equal(git(small.repository, "for-each-ref", `refs/hawser/snapshots/${own.sessionId}`), "");
+  const { files } = await host.must("diff_session", { sessionId: own.sessionId });
+  assert.deepEqual(files, [{ path: "own.txt", added: 1, removed: 0 }]);
+  await host.must("end_session", { sessionId });
+  assert.equal(await codeOf(sessionId, first), "session_ended");
+  await host.close();
+});
+
+for (const seed of Array.from({ length: isLong ? 100 : 8 }, (_, index) => index + 1)) {
+  test(`sequence ${seed} of changes, commits and reverts`, async () => {
+    using small = makeSmallHost();
+    write(small.repository, ".gitignore", "ignored/\n*.log\n");
+    git(small.repository, "add", ".");
+    // In the only commit, so that no way back leads behind it.
+    git(small.repository, "commit", "--quiet", "--amend", "--message=rules");
+    const host = small.open();
+    const { sessionId, place } = await start(host, small.repository);
+    const random = openRandom(seed);
+    const states: { messageId: string; state: ReturnType<typeof stateOf> }[] = [];
+    for (let step = 0; step < 7; step++) {
+      if (states.length > 0 && random.below(3) === 0) {
+        const to = random.below(states.length);
+        const { messageId, state } = states[to]!;
+        const ignored = filesOf(place, (path) => !isIgnored(path) && path !== "ignored");
+        await host.must("revert_session", { sessionId, messageId });
+        assert.deepEqual(stateOf(place), state, `step ${step}`);
+        assert.deepEqual(
+          filesOf(place, (path) => !isIgnored(path) && path !== "ignored"),
+          ignored,
+        );
+        states.splice(to);
+        continue;
+      }
+      const state = stateOf(place);
+      const commands = [changeTree(random), changeTree(random), changeTree(random)];
+      states.push({ messageId: await turn(host, sessionId, commands.join("; ")), state });
+    }
+    await host.must("end_session", { sessionId });
+    await host.close();
+  });
+}
+
+test("an ignored file is left alone, also when rules and files trade places", async () => {
+  using small = makeSmallHost();
+  const host = small.open();
+  const { sessionId, place } = await start(host, small.repository);
+  write(place, ".gitignore", "cache/\n");
+  write(place, "cache/big.bin", "ignored then\n");
+  write(place, "plain.txt", "followed then\n");
+  const message = await turn(
+    host,
+    sessionId,
+    "echo plain.txt > .gitignore; rm plain.txt; echo secret > plain.txt; git add .gitignore",
+  );
+  await host.must("revert_session", { sessionId, messageId: message });
+  assert.equal(readFileSync(join(place, "cache/big.bin"), "utf8"), "ignored then\n");
+  assert.equal(readFileSync(join(place, "plain.txt"), "utf8"), "followed then\n");
+  const [kept] = git(
+    small.repository,
+    "for-each-ref",
+    "--format=%(refname)",
+    "refs/hawser/reverted",
+  )
+    .trim()
+    .split("\n");
+  assert.equal(git(small.repository, "show", `${kept}:plain.txt`), "secret", "it was in the way");
+  await host.close();
+});
+
+test("a worktree that was put aside becomes a new session, also after a daemon died in between", async () => {
+  using small = makeSmallHost();
+  let host = small.open();
+  const origin = "https://code.example/acme/project.git";
+  git(small.repository, "remote", "add", "origin", origin);
+  const { sessionId, started, place } = await start(host, small.repository, { title: "Left" });
+  git(small.repository, "remote", "set-url", "origin", "https://elsewhere.example/x.git");
+  await turn(
+    host,
+    sessionId,
+    "echo w > work.txt; git add -A; git commit -qm work; echo u > untracked.txt",
+  );
+  symlinkSync("work.txt", join(place, "link"));
+  const before = stateOf(place);
+  await host.must("end_session", { sessionId });
+  const { parkedSessions } = await host.must("list_parked_sessions", {});
+  assert.deepEqual(
+    parkedSessions.map(({ sessionId: id, title, branch }) => ({ id, title, branch })),
+    [{ id: sessionId, title: "Left", branch: started.worktreeBranch }],
+  );
+  // Cut after everything was moved and before the session counted.
+  const lost = makeSessionId();
+  await host.sessions.restore(
+    { sessionId: lost, parkedId: sessionId, policy, author },
+    AbortSignal.timeout(30_000),
+  );
+  await host.close();
+  host = small.open();
+  const deadline = performance.now() + 20_000;
+  while (host.journal.driven.get(lost) && performance.now() < deadline)
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.equal(host.journal.driven.get(lost), undefined);
+
+  const heir = makeSessionId();
+  const wanted = { sessionId: heir, parkedId: sessionId, policy, author };
+  const restored = await host.must("restore_session", wanted);
+  assert.deepEqual([restored.title, restored.worktreeBranch], ["Left", started.worktreeBranch]);
+  assert.equal(host.journal.driven.get(heir)!.origin, origin, "it pushes to where the first did");
+  assert.deepEqual(stateOf(place), before);
+  const again = await host.ask("restore_session", { ...wanted, sessionId: makeSessionId() });
+  assert.ok(again && "refusal" in again && again.refusal.code === "not_found");
+  const message = await turn(host, heir, "git commit -qm more --allow-empty; rm untracked.txt");
+  assert.equal(git(place, "log", "-1", "--format=%an").trim(), "Grace Hopper");
+  await host.must("revert_session", { sessionId: heir, messageId: message });
+  assert.deepEqual(stateOf(place), before);
+  await host.must("end_session", { sessionId: heir });
+  assert.equal((await host.must("list_parked_sessions", {})).parkedSessions.length, 1);
+  await host.close();
+});
+
+test("a patch comes in pages that fit together, and a page of another patch is refused", async () => {
+  using small = makeSmallHost();
+  const host = small.open();
+  const { sessionId, place } = await start(host, small.repository);
+  const text = Array.from({ length: 6_000 }, (_, line) => `line ${line} ünï`).join("\n");
+  write(place, "long.txt", text);
+  const page = (offset: number, hash?: string) =>
+    host.must("diff_session_file", { sessionId, path: "long.txt", offset, ...(hash && { hash }) });
+  let read = await page(0);
+  let whole = read.patch;
+  let count = 1;
+  for (; read.nextOffset !== null; count++) {
+    assert.ok(Buffer.byteLength(read.patch) <= 64 * 1024);
+    read = await page(read.nextOffset, read.hash);
+    whole += read.patch;
+  }
+  assert.ok(count >= 2);
+  assert.equal(whole.split("\n+").length - 1, 6_001, "its lines and its name");
+  assert.ok(whole.includes("+line 5999 ünï"));
+  const first = await page(0);
+  rmSync(join(place, "long.txt"));
+  write(place, "long.txt", `${text} changed`);
+  await assert.rejects(page(first.nextOffset!, first.hash), /invalid_input.*Begin again/);
+  await assert.rejects(host.must("diff_session_file", { sessionId, path: "../a.txt", offset: 0 }));
+  await host.close();
+});

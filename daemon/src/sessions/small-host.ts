@@ -1,0 +1,249 @@
+// A host for tests of the session layer: a real journal, real git and real commands, with the scripted
+// agent as its only one. It can be taken away at any moment and opened again on what it left.
+import { randomUUID } from "node:crypto";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { formatId, type SessionUpdate, type UpdateOf } from "@hawser/contract";
+import {
+  makeSigningKey,
+  signCommand,
+  type CommandOutcome,
+  type CommandResultOf,
+  type HostCommand,
+  type LiveText,
+  type LogEntry,
+  type PayloadOf,
+} from "@hawser/host-protocol";
+import { openAttachments } from "../attachments/attachments.ts";
+import type { BlobLane } from "../blobs/lane.ts";
+import { openCodeHosting } from "../code-hosting/code-hosting.ts";
+import { openCommands } from "../commands/answer-command.ts";
+import { openDirectories } from "../directories/directories.ts";
+import type { Driver } from "../drivers/driver.ts";
+import { openScriptedAgent, type ScriptedAgent } from "../drivers/scripted/agent.ts";
+import { openScriptedDriver, type ScriptedDriver } from "../drivers/scripted/driver.ts";
+import type { Step } from "../drivers/scripted/script.ts";
+import { openFacts } from "../facts.ts";
+import { openGit } from "../git/git.ts";
+import { openJournal, type Journal, type JournalOptions } from "../journal/journal.ts";
+import { silentLog } from "../log.ts";
+import { openOperations } from "../operations.ts";
+import { openPolicy } from "../policy/policy.ts";
+import { openCheckouts } from "../worktrees/checkouts.ts";
+import { openPushes } from "../worktrees/push.ts";
+import { openWorktrees } from "../worktrees/worktrees.ts";
+import { openSessions, type Sessions } from "./sessions.ts";
+
+const key = makeSigningKey();
+const instanceId = "ins_small";
+
+export type Entry = LogEntry & { update: SessionUpdate };
+
+export interface SmallHost extends Disposable {
+  /** Everything on its disk lies here. */
+  directory: string;
+  /** A git repository below its only root. */
+  repository: string;
+  /** A folder beside it, which is none. */
+  folder: string;
+  agent: ScriptedAgent;
+  /** Changes between two openings. */
+  open(options?: OpenOptions): OpenHost;
+}
+
+export interface OpenOptions {
+  /** Stands between the daemon and its journal. */
+  wrapJournal?: (journal: Journal) => Journal;
+  wrapDriver?: (driver: ScriptedDriver) => Driver;
+  journal?: JournalOptions;
+  /** Of git and of the code-hosting client; this process's own, and no client, unless given. */
+  environment?: NodeJS.ProcessEnv;
+  /** What the control plane has of uploaded files. */
+  getBlob?: BlobLane["get"];
+}
+
+export interface OpenHost {
+  journal: Journal;
+  driver: ScriptedDriver;
+  sessions: Sessions;
+  published: LiveText[];
+  /** Asks as the control plane does; the same id is the same command. */
+  ask<Name extends HostCommand>(
+    command: Name,
+    payload: PayloadOf<Name>,
+    commandId?: string,
+  ): Promise<CommandOutcome | undefined>;
+  /** The result; throws what it was refused with. */
+  must<Name extends HostCommand>(
+    command: Name,
+    payload: PayloadOf<Name>,
+  ): Promise<CommandResultOf<Name>>;
+  entries(sessionId: string): Entry[];
+  /** Waits for the first entry of that name that fits. */
+  until<Name extends SessionUpdate["sessionUpdate"]>(
+    sessionId: string,
+    name: Name,
+    fits?: (update: UpdateOf<Name>, entry: Entry) => boolean,
+  ): Promise<UpdateOf<Name>>;
+  /** Lets go of everything as a daemon does that stops. */
+  close(): Promise<void>;
+}
+
+/** A real agent on a busy machine takes its time to start. */
+const patienceMs = 30_000;
+
+export const makeSessionId = () => formatId("session", randomUUID());
+export const script = (steps: Step[], words = "go") => `${words} @@${JSON.stringify(steps)}`;
+export const policy = { allowedCommands: [], outsideWorktree: "ask" as const };
+
+export function makeSmallHost(place = tmpdir()): SmallHost {
+  const directory = realpathSync(mkdtempSync(join(place, "hawser-sessions-")));
+  const root = join(directory, "root");
+  const repository = join(root, "project");
+  const folder = join(root, "folder");
+  const stateDirectory = join(directory, "state");
+  for (const path of [repository, folder, stateDirectory]) mkdirSync(path, { recursive: true });
+  git(repository, "init", "--quiet", "--initial-branch=main");
+  git(repository, "config", "user.name", "Ada");
+  git(repository, "config", "user.email", "ada@example.com");
+  writeFileSync(join(repository, "a.txt"), "one\n");
+  git(repository, "add", ".");
+  git(repository, "commit", "--quiet", "--message=first");
+  writeFileSync(join(directory, "policy"), `root = ${root}\n`);
+  const agent = openScriptedAgent();
+  return {
+    directory,
+    repository,
+    folder,
+    agent,
+    open: (options = {}) => openHost({ directory, stateDirectory, agent }, options),
+    [Symbol.dispose]: () => rmSync(directory, { recursive: true, force: true }),
+  };
+}
+
+export function git(directory: string, ...args: string[]): string {
+  return execFileSync("git", ["-C", directory, ...args], { encoding: "utf8" });
+}
+
+interface Parts {
+  directory: string;
+  stateDirectory: string;
+  agent: ScriptedAgent;
+}
+
+function openHost({ directory, stateDirectory, agent }: Parts, options: OpenOptions): OpenHost {
+  const real = openJournal(join(stateDirectory, "journal.sqlite"), {
+    flush: false,
+    ...options.journal,
+  });
+  const journal = options.wrapJournal?.(real) ?? real;
+  const driver = openScriptedDriver(agent);
+  const read = openPolicy(join(directory, "policy")).read;
+  const directories = openDirectories(read);
+  const operations = openOperations(() => {});
+  const published: LiveText[] = [];
+  const git = openGit(options.environment);
+  const codeHosting = openCodeHosting(options.environment ?? {});
+  const sessions = openSessions({
+    journal,
+    stateDirectory,
+    attachments: openAttachments({
+      directory: join(stateDirectory, "attachments"),
+      lane: { get: options.getBlob ?? (() => Promise.reject(new Error("None here."))) },
+    }),
+    drivers: [options.wrapDriver?.(driver) ?? driver],
+    worktrees: openWorktrees({
+      git,
+      directory: join(stateDirectory, "worktrees"),
+      parkedDirectory: join(stateDirectory, "parked"),
+      scratchDirectory: join(stateDirectory, "scratch"),
+    }),
+    checkouts: openCheckouts({
+      git,
+      codeHosting,
+      operations,
+      directory: join(stateDirectory, "checkouts"),
+    }),
+    pushes: openPushes({ git, codeHosting }),
+    policy: read,
+    directories,
+    publishLive: (_sessionId, text) => published.push(text),
+    now: Date.now,
+    log: silentLog,
+  });
+  const answer = openCommands({
+    instanceId,
+    bootId: randomUUID(),
+    commandKey: key.publicKey,
+    journal,
+    log: silentLog,
+    now: Date.now,
+    policy: read,
+    operations,
+    codeHosting,
+    clones: { clone: () => Promise.reject(new Error("None here.")), stop: () => Promise.resolve() },
+    directories,
+    sessions,
+    installs: undefined,
+    refreshFacts: openFacts([], operations, silentLog).refresh,
+    updates: undefined,
+    forgetCredentials() {},
+  });
+
+  async function ask(
+    command: HostCommand,
+    payload: object,
+    commandId: string = randomUUID(),
+  ): Promise<CommandOutcome | undefined> {
+    const signed = signCommand(key.privateKey, {
+      instanceId,
+      commandId,
+      issuedAt: new Date().toISOString(),
+      body: {
+        command,
+        deadlineAt: new Date(Date.now() + 2 * patienceMs).toISOString(),
+        actor: { type: "user", id: "usr_ada" },
+        payload: payload as Record<string, unknown>,
+      },
+    });
+    return (await answer(Buffer.from(JSON.stringify(signed))))?.reply.outcome;
+  }
+
+  const entries = (sessionId: string) => {
+    real.log.introduce(sessionId);
+    const [batch] = real.log.unapplied({ bytes: 1e9, entries: 1e6 }, sessionId);
+    return (batch?.entries ?? []) as Entry[];
+  };
+
+  return {
+    journal,
+    driver,
+    sessions,
+    published,
+    ask,
+    async must(command, payload) {
+      const outcome = await ask(command, payload);
+      if (outcome && "result" in outcome) return outcome.result as never;
+      throw new Error(JSON.stringify(outcome));
+    },
+    entries,
+    async until(sessionId, name, fits = () => true) {
+      const deadline = performance.now() + patienceMs;
+      while (performance.now() < deadline) {
+        const found = entries(sessionId).find(
+          (entry) => entry.update.sessionUpdate === name && fits(entry.update as never, entry),
+        );
+        if (found) return found.update as never;
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      const names = entries(sessionId).map(({ update }) => update.sessionUpdate);
+      throw new Error(`There is no such ${name} among ${names.join(", ")}.`);
+    },
+    async close() {
+      await sessions.close();
+      real.close();
+    },
+  };
+}

@@ -1,0 +1,237 @@
+// Worktrees and clones that were put aside: which there are and how much they hold, the way back for one, and the
+// end of those that were kept long enough or have become too many.
+import { existsSync, mkdirSync, opendirSync, readdirSync, renameSync, type Dirent } from "node:fs";
+import { lstat, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { Git } from "../git/git.ts";
+import type { OwnCheckout } from "../journal/driven-sessions.ts";
+import { isDirectory, moveAdmin } from "./park.ts";
+import { readParked, type ParkedRecord } from "./parked-record.ts";
+import { dropRefs, refsOf } from "./refs.ts";
+
+export interface Parked {
+  /** Those that can be put back, the newest first. */
+  list(): Promise<ParkedTree[]>;
+  find(sessionId: string): ParkedRecord | undefined;
+  /** Puts it back where it was. Throws CannotRestore, and then nothing has changed. */
+  restore(sessionId: string): Promise<ParkedRecord>;
+  /** Takes away what is left of one that was put back; what its reverts kept is the new session's. */
+  settle(sessionId: string, record: ParkedRecord, heirId: string): Promise<void>;
+  /** Drops what was kept long enough, then the oldest until the rest takes no more than the limit. */
+  clean(options: CleanOptions): Promise<string[]>;
+}
+
+interface CleanOptions {
+  now: number;
+  limitBytes: number;
+}
+
+export interface ParkedTree {
+  sessionId: string;
+  record: ParkedRecord;
+  /** What it takes on disk. */
+  sizeBytes: number;
+}
+
+/** The words say why. */
+export class CannotRestore extends Error {
+  readonly reason: "gone" | "taken" | "no_repository";
+
+  constructor(reason: CannotRestore["reason"], message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+export const parkedForMs = 14 * 24 * 3600_000;
+const dropping = ".dropping-";
+const gitMs = 10_000;
+
+export function openParked(git: Git, top: string): Parked {
+  // A tree that was put aside does not change, so it is measured once.
+  const sizes = new Map<string, number>();
+  let underWay: Promise<unknown> = Promise.resolve();
+
+  async function sizeOf(sessionId: string): Promise<number> {
+    const known = sizes.get(sessionId);
+    if (known !== undefined) return known;
+    const size = await measure(join(top, sessionId));
+    sizes.set(sessionId, size);
+    return size;
+  }
+
+  const isWhole = (sessionId: string) => isDirectory(join(top, sessionId, "tree"));
+
+  /** Also what is left of one that was put back. */
+  async function listAll(): Promise<ParkedTree[]> {
+    const found: ParkedTree[] = [];
+    for (const sessionId of readdirSync(top)) {
+      if (sessionId.startsWith(".")) continue;
+      const record = readParked(join(top, sessionId));
+      if (record) found.push({ sessionId, record, sizeBytes: await sizeOf(sessionId) });
+    }
+    return found.sort((one, other) => other.record.parkedAt - one.record.parkedAt);
+  }
+
+  const find = (sessionId: string) =>
+    /^\w+$/.test(sessionId) ? readParked(join(top, sessionId)) : undefined;
+
+  async function drop(sessionId: string, record: ParkedRecord): Promise<void> {
+    const away = join(top, `${dropping}${sessionId}`);
+    if (existsSync(join(top, sessionId))) renameSync(join(top, sessionId), away);
+    await finishDropping(sessionId, record);
+  }
+
+  /** Its name says that it is no longer offered; a crash in between is made good the next time. */
+  async function finishDropping(sessionId: string, record: ParkedRecord | undefined) {
+    sizes.delete(sessionId);
+    const repository = record?.repository ?? null;
+    if (repository !== null && existsSync(repository)) {
+      await dropRefs(git, repository, Object.values(refsOf(sessionId)));
+    }
+    await rm(join(top, `${dropping}${sessionId}`), { recursive: true, force: true });
+  }
+
+  return {
+    list: async () => (await listAll()).filter(({ sessionId }) => isWhole(sessionId)),
+    find,
+    restore: (sessionId) => inTurn(() => restore(sessionId)),
+    clean: (options) => inTurn(() => clean(options)),
+    async settle(sessionId, record, heirId) {
+      if (isWhole(sessionId)) throw new Error("It is still put aside.");
+      const { repository, session } = record;
+      if (repository !== null) await inherit(repository, sessionId, heirId);
+      await drop(sessionId, record);
+      // What its reverts kept stays in the clone for as long as there is one.
+      const clone = session?.checkout?.directory;
+      if (clone !== undefined) await dropRefs(git, clone, [refsOf(sessionId).snapshots]);
+    },
+  };
+
+  async function restore(sessionId: string): Promise<ParkedRecord> {
+    const record = find(sessionId);
+    if (!record || !isWhole(sessionId)) throw gone();
+    const { repository, branch, branchTip, adminDirectory, worktree } = record;
+    const from = join(top, sessionId);
+    const checkout = record.session?.checkout;
+    if (checkout) {
+      restoreClone(join(from, "tree"), worktree, checkout);
+      return record;
+    }
+    if (adminDirectory === null) throw gone();
+    if (repository === null || !existsSync(repository)) {
+      const message = `The repository ${repository} is gone. The session's files lie in ${from}/tree.`;
+      throw new CannotRestore("no_repository", message);
+    }
+    refuseTaken(worktree, adminDirectory);
+    if (branch !== null && branchTip !== null) {
+      if (await hasBranch(repository, branch)) {
+        const message = `The repository has a branch ${branch} again. Rename or delete it.`;
+        throw new CannotRestore("taken", message);
+      }
+      await git.runIn(repository, "update-ref", {
+        operands: [`refs/heads/${branch}`, branchTip],
+        deadlineMs: gitMs,
+      });
+    }
+    mkdirSync(dirname(adminDirectory), { recursive: true });
+    moveAdmin(join(from, "admin"), adminDirectory);
+    renameSync(join(from, "tree"), worktree);
+    return record;
+  }
+
+  async function clean({ now, limitBytes }: CleanOptions): Promise<string[]> {
+    for (const name of readdirSync(top).filter((each) => each.startsWith(dropping))) {
+      await finishDropping(name.slice(dropping.length), readParked(join(top, name)));
+    }
+    const trees = (await listAll()).toReversed();
+    const dropped: string[] = [];
+    let total = trees.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    for (const { sessionId, record, sizeBytes } of trees) {
+      if (now - record.parkedAt <= parkedForMs && total <= limitBytes) continue;
+      await drop(sessionId, record);
+      total -= sizeBytes;
+      dropped.push(sessionId);
+    }
+    return dropped;
+  }
+
+  /** So that nothing is dropped while it is put back. */
+  function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = underWay.then(work);
+    underWay = result.catch(() => {});
+    return result;
+  }
+
+  async function inherit(repository: string, sessionId: string, heirId: string): Promise<void> {
+    const [from, to] = [refsOf(sessionId), refsOf(heirId)];
+    const found = await git.runIn(repository, "for-each-ref", {
+      options: ["--format=%(objectname) %(refname)"],
+      operands: [from.reverted, from.revertedParts],
+      deadlineMs: gitMs,
+    });
+    const lines = found.split("\n").filter((line) => line !== "");
+    const input = lines.map((line) => {
+      const [object, ref] = line.split(" ") as [string, string];
+      const parts = ref.startsWith(`${from.revertedParts}/`);
+      const place = parts ? to.revertedParts : to.reverted;
+      return `update ${place}/${sessionId}-${ref.split("/").at(-1)!} ${object}\n`;
+    });
+    if (input.length === 0) return;
+    await git.runIn(repository, "update-ref", {
+      options: ["--stdin"],
+      input: input.join(""),
+      deadlineMs: gitMs,
+    });
+  }
+
+  async function hasBranch(repository: string, branch: string): Promise<boolean> {
+    const found = await git.runIn(repository, "for-each-ref", {
+      operands: [`refs/heads/${branch}`],
+      deadlineMs: gitMs,
+    });
+    return found !== "";
+  }
+}
+
+/** All of git's is in it, so that it is whole where it is moved. */
+function restoreClone(from: string, to: string, { directory }: OwnCheckout): void {
+  // Its agent may have removed it, or put a link in its place.
+  if (!isDirectory(join(from, basename(directory)))) throw gone();
+  refuseTaken(to);
+  renameSync(from, to);
+}
+
+function refuseTaken(...places: string[]): void {
+  const taken = places.find((place) => existsSync(place));
+  if (taken === undefined) return;
+  throw new CannotRestore("taken", `There is something else at ${taken}. Move it away.`);
+}
+
+const gone = () =>
+  new CannotRestore(
+    "gone",
+    "The host keeps no worktree or clone of this session: it had none, is not over, or was ended too long ago.",
+  );
+
+/** What it takes on disk: a file with holes takes less than it is long. */
+async function measure(directory: string): Promise<number> {
+  let total = 0;
+  const waiting = [directory];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const entries: Dirent[] = [];
+    try {
+      const opened = opendirSync(next);
+      for await (const entry of opened) entries.push(entry);
+    } catch {
+      // Gone meanwhile, or not ours to look into.
+      continue;
+    }
+    for (const entry of entries) {
+      const path = join(next, entry.name);
+      if (entry.isDirectory()) waiting.push(path);
+      else total += (await lstat(path).catch(() => undefined))?.blocks ?? 0;
+    }
+  }
+  return total * 512;
+}

@@ -1,0 +1,29 @@
+// Why a push failed, in words of ours, with git's or the server's reason where it gives one in the few
+// words of its status line. The rest of what a server says is not for callers.
+import { explainRemoteFailure } from "../directories/clone-failure.ts";
+import { redactCredentials } from "../git/redact.ts";
+
+const longestReason = 200;
+
+export function explainPushFailure(said: string, branch: string): string {
+  const own = said.split(/[\r\n]+/).filter((line) => !line.startsWith("remote:"));
+  // ` ! [rejected]        1f2e3d -> hawser/x (non-fast-forward)`
+  const line = own.find((each) => /^\s*! \[/.test(each)) ?? "";
+  const [, who, reason] = /^\s*! \[(remote )?rejected\].*\(([^()]*)\)\s*$/.exec(line) ?? [];
+  if (reason === "non-fast-forward" || reason === "fetch first") {
+    return (
+      `Git refused the push as non-fast-forward: ${branch} on origin has commits that the session ` +
+      "does not have. Fetch and merge them in the session, then push again."
+    );
+  }
+  if (reason !== undefined) {
+    const words = reason.replace(/[\p{Cc}\p{Cf}]+/gu, " ").slice(0, longestReason);
+    const by = who === undefined ? "Git" : "The server";
+    return `${by} refused the push: ${redactCredentials(words)}.`;
+  }
+  if (/transport '[^']*' not allowed/.test(said)) {
+    return "The address of origin is neither https nor ssh, and nothing is pushed anywhere else.";
+  }
+  const known = explainRemoteFailure(said);
+  return known ?? "Git could not push. Try the same by hand on the host to see why.";
+}

@@ -1,0 +1,159 @@
+// Pushing a session's commits. The address is the one that origin had when the session began, before
+// an agent could change it, and is given to git under a name that nobody can know beforehand: whatever
+// the repository says of remotes now leads nowhere. Only commits go, to one branch of our own naming.
+import { randomUUID } from "node:crypto";
+import type { CodeHosting, HostedOrigin } from "../code-hosting/code-hosting.ts";
+import { GhError } from "../code-hosting/gh.ts";
+import { compareUrl } from "../code-hosting/hosted-place.ts";
+import { CommandRefusal } from "../command-refusal.ts";
+import { isBranchName } from "../git/branch-name.ts";
+import { GitError, type Git } from "../git/git.ts";
+import { explainPushFailure } from "./push-failure.ts";
+
+export interface WantedPush {
+  /** The top of the working tree. */
+  directory: string;
+  /** The address as it was recorded; it may hold credentials, and never leaves the host. */
+  origin: string;
+  branch: string;
+  /** The client's account is the one that may push, whoever else git knows. */
+  viaClient: boolean;
+  /** Null when none is wanted. */
+  pullRequest: { title: string; body: string } | null;
+}
+
+export interface Pushed {
+  branch: string;
+  uncommittedChanges: number;
+  pullRequestUrl: string | null;
+  pullRequestError: string | null;
+  compareUrl: string | null;
+}
+
+export interface Pushes {
+  /** What origin is now; nothing where there is none, or the repository is not one to work in. */
+  readOrigin(directory: string, signal: AbortSignal): Promise<string | null>;
+  /** Throws CommandRefusal when nothing was pushed. */
+  push(wanted: WantedPush, signal: AbortSignal): Promise<Pushed>;
+}
+
+/** The command's own signal comes first; git wants a number as well. */
+const longestMs = 10 * 60_000;
+const quickMs = 20_000;
+const largestStatus = 128 * 1024 * 1024;
+
+export function openPushes(options: { git: Git; codeHosting: CodeHosting }): Pushes {
+  const { git, codeHosting } = options;
+
+  async function push(wanted: WantedPush, signal: AbortSignal): Promise<Pushed> {
+    const { directory, origin, branch, pullRequest } = wanted;
+    if (!isBranchName(branch)) throw new Error(`"${branch}" is no branch of ours.`);
+    const uncommittedChanges = await countChanges(directory, signal);
+    const commit = await tipOf(directory, signal);
+    const found = await findHosted(origin, signal);
+    const hosted = found instanceof GhError ? undefined : found;
+    await send(wanted, commit, hosted, signal);
+    const told = { branch, uncommittedChanges };
+    const without = (pullRequestError: string) => ({
+      ...told,
+      pullRequestUrl: null,
+      pullRequestError,
+      compareUrl: hosted ? compareUrl(hosted.place, branch) : null,
+    });
+    if (!pullRequest) return without("not_requested");
+    if (found instanceof GhError) return without(found.message);
+    if (!hosted) return without("not_a_hosting_provider");
+    const provided = await hosted.providePullRequest({ branch, ...pullRequest }, signal);
+    if ("error" in provided) return without(provided.error);
+    return { ...without(""), pullRequestUrl: provided.url, pullRequestError: null };
+  }
+
+  /** The client's trouble is no reason not to push. */
+  async function findHosted(
+    origin: string,
+    signal: AbortSignal,
+  ): Promise<HostedOrigin | GhError | undefined> {
+    try {
+      return await codeHosting.findOrigin(origin, signal);
+    } catch (error) {
+      if (error instanceof GhError) return error;
+      throw error;
+    }
+  }
+
+  async function countChanges(directory: string, signal: AbortSignal): Promise<number> {
+    const listed = await inside(directory, "status", {
+      options: ["--porcelain", "-z", "--untracked-files=all", "--no-renames"],
+      deadlineMs: quickMs,
+      outputLimitBytes: largestStatus,
+      signal,
+    });
+    return listed.split("\0").length - 1;
+  }
+
+  async function tipOf(directory: string, signal: AbortSignal): Promise<string> {
+    try {
+      const call = { options: ["--verify", "--quiet"], revisions: ["HEAD^{commit}"] };
+      const tip = await git.runIn(directory, "rev-parse", { ...call, deadlineMs: quickMs, signal });
+      return tip.trim();
+    } catch (error) {
+      if (!(error instanceof GitError) || error.reason !== "failed")
+        throw asRefusal(error, directory);
+      throw new CommandRefusal("push_failed", "The session has no commit to push. Make one first.");
+    }
+  }
+
+  async function send(
+    { directory, origin, branch, viaClient }: WantedPush,
+    commit: string,
+    hosted: HostedOrigin | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const remote = `hawser-${randomUUID()}`;
+    const { settings = [], environment = {} } = hosted?.access ?? {};
+    // The empty one forgets the user's own helpers, which may know another account.
+    const forget = viaClient ? settings.map(([name]) => [name, ""] as const) : [];
+    let said = "";
+    try {
+      await git.runIn(directory, "push", {
+        options: ["--no-follow-tags", "--no-progress"],
+        operands: [remote, `${commit}:refs/heads/${branch}`],
+        settings: [[`remote.${remote}.url`, origin], ...forget, ...settings],
+        environment,
+        onSaid: (text) => (said = (said + text).slice(-16_384)),
+        deadlineMs: longestMs,
+        signal,
+      });
+    } catch (error) {
+      if (!(error instanceof GitError) || error.reason !== "failed")
+        throw asRefusal(error, directory);
+      throw new CommandRefusal("push_failed", explainPushFailure(said, branch));
+    }
+  }
+
+  const inside: Git["runIn"] = (directory, command, call) =>
+    git.runIn(directory, command, call).catch((error: unknown) => {
+      throw asRefusal(error, directory);
+    });
+
+  return {
+    push,
+    async readOrigin(directory, signal) {
+      try {
+        const call = { operands: ["remote.origin.url"], deadlineMs: quickMs, signal };
+        const [origin = ""] = (await git.runIn(directory, "config", call)).split("\0");
+        return origin === "" ? null : origin;
+      } catch (error) {
+        if (error instanceof GitError) return null;
+        throw error;
+      }
+    },
+  };
+}
+
+/** Where on the host it lies is nothing that whoever pushes can use. */
+function asRefusal(error: unknown, directory: string): unknown {
+  if (!(error instanceof GitError)) return error;
+  const code = error.reason === "unsafe_repository" ? error.reason : "push_failed";
+  return new CommandRefusal(code, error.message.replaceAll(directory, "of the session"));
+}

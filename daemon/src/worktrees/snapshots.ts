@@ -1,0 +1,298 @@
+// What a session's own tree held at a moment, kept as a commit that no branch knows: its files, its
+// HEAD and what was staged. Taking one changes nothing that the session's git can see. Going back to
+// one writes files, index and HEAD, after what is there now was kept in the same way.
+//
+// Ignored files are in no snapshot and are left alone, unless one lies where a file has to come back;
+// then it is kept with the rest. A merge or a rebase that was under way is not taken up again.
+import { existsSync, lstatSync, readdirSync, rmSync } from "node:fs";
+import { join, relative } from "node:path";
+import { GitError, type Git } from "../git/git.ts";
+import { commitOf, holdObjects, readHead, type Head } from "./park.ts";
+import {
+  copyIndex,
+  environmentOf,
+  gather,
+  joinPaths,
+  putIn,
+  splitPaths,
+  within,
+  writeTree,
+  type OwnIndex,
+} from "./working-tree.ts";
+
+export interface Snapshot {
+  commit: string;
+  tree: string;
+  head: Head;
+  /** What was staged; null in the middle of a conflict. */
+  indexTree: string | null;
+}
+
+/** A tree that belongs to a session: a worktree of a user's repository, or a clone. */
+export interface OwnTree {
+  directory: string;
+  /** A clone is its own. */
+  repository: string;
+  adminDirectory: string;
+  /** The only branch that is ever moved; null in a clone, where every branch is the session's. */
+  branch: string | null;
+}
+
+interface Wanted {
+  git: Git;
+  tree: OwnTree;
+  /** Where the index of our own lies. */
+  indexFile: string;
+}
+
+const snapshotMs = 15_000;
+const largestSnapshot = 512 * 1024 * 1024;
+
+const indexFor = ({ git, tree, indexFile }: Wanted): OwnIndex => ({
+  git,
+  directory: tree.directory,
+  file: indexFile,
+  deadlineMs: snapshotMs,
+  limitBytes: largestSnapshot,
+});
+
+/** The last one again when nothing has changed since; otherwise a name is asked for. */
+export async function takeSnapshot(
+  wanted: Wanted,
+  ref: () => string,
+  last: Snapshot | null,
+): Promise<Snapshot> {
+  const { git, tree } = wanted;
+  const index = indexFor(wanted);
+  const head = await readHead(git, tree.repository, tree.adminDirectory);
+  copyIndex(index, join(tree.adminDirectory, "index"));
+  const indexTree = await writeTree(index).catch((error: unknown) => {
+    // An index with a conflict in it is no tree.
+    if (error instanceof GitError && error.reason === "failed") return null;
+    throw error;
+  });
+  await gather(index);
+  const files = await writeTree(index);
+  if (last && last.tree === files && last.indexTree === indexTree && isSame(last.head, head)) {
+    return last;
+  }
+  return keep(wanted, ref(), { tree: files, indexTree, head });
+}
+
+const isSame = (one: Head, other: Head) => one.commit === other.commit && one.ref === other.ref;
+
+async function keep(
+  { git, tree }: Wanted,
+  ref: string,
+  content: Omit<Snapshot, "commit">,
+): Promise<Snapshot> {
+  const { head, indexTree } = content;
+  const parents = head.commit === null ? [] : [head.commit];
+  const staged =
+    indexTree === null
+      ? []
+      : [await makeCommit(git, tree.repository, indexTree, parents, "What was staged.")];
+  const commit = await makeCommit(
+    git,
+    tree.repository,
+    content.tree,
+    [...parents, ...staged],
+    `What a session's worktree held, with HEAD at ${head.ref ?? head.commit ?? "nothing"}.`,
+  );
+  await git.runIn(tree.repository, "update-ref", {
+    operands: [ref, commit],
+    deadlineMs: snapshotMs,
+  });
+  return { commit, ...content };
+}
+
+async function makeCommit(
+  git: Git,
+  repository: string,
+  tree: string,
+  parents: readonly string[],
+  message: string,
+): Promise<string> {
+  const who = "Hawser <no-reply@hawser.invalid> 0 +0000";
+  const lines = [
+    `tree ${tree}`,
+    ...parents.map((parent) => `parent ${parent}`),
+    `author ${who}`,
+    `committer ${who}`,
+    "",
+    message,
+    "",
+  ];
+  const made = await git.runIn(repository, "hash-object", {
+    options: ["-tcommit"],
+    input: lines.join("\n"),
+    deadlineMs: snapshotMs,
+  });
+  return made.trim();
+}
+
+/** Keeps what is there now, with everything that going back to the target would write over. */
+export async function keepPresent(
+  wanted: Wanted,
+  target: Snapshot,
+  refs: { snapshot: string; parts: string },
+): Promise<void> {
+  const { git, tree } = wanted;
+  const present = await takeSnapshot(wanted, () => refs.snapshot, null);
+  const index = indexFor(wanted);
+  const added = await changed(index, "A", present.tree, target.tree);
+  const inTheWay = added.flatMap((path) => filesAt(tree.directory, path));
+  if (inTheWay.length > 0) {
+    await putIn(index, inTheWay);
+    await keep(wanted, refs.snapshot, { ...present, tree: await writeTree(index) });
+  }
+  // Its branch is about to be moved, and may not be where HEAD is now.
+  const { ref } = target.head;
+  const tip = ref === null ? undefined : await commitOf(git, tree.repository, ref);
+  await holdObjects(git, tree.repository, refs.parts, tree.adminDirectory, tip);
+}
+
+/** After keepPresent; what was changed since by others is overwritten too. */
+export async function goBack(wanted: Wanted, target: Snapshot): Promise<void> {
+  const { git, tree } = wanted;
+  const { directory } = tree;
+  const index = indexFor(wanted);
+  await gather(index);
+  await leaveIgnored(index, await writeTree(index), target.tree);
+  const staged = target.indexTree ?? target.head.commit;
+  if (staged !== null) {
+    await git.runIn(directory, "read-tree", {
+      ...within(index),
+      options: ["--reset"],
+      operands: [staged],
+    });
+  }
+  await git.runIn(directory, "read-tree", {
+    ...within(index),
+    environment: environmentOf(index),
+    options: ["--reset", "-u"],
+    operands: [target.tree],
+  });
+  await moveHead(wanted, target.head);
+  for (const name of underWay) {
+    rmSync(join(tree.adminDirectory, name), { recursive: true, force: true });
+  }
+  if (existsSync(join(tree.adminDirectory, "info", "sparse-checkout"))) {
+    await git.runIn(directory, "sparse-checkout reapply", within(index));
+  }
+}
+
+/** What git writes while a merge, a rebase or the like waits for its end. */
+const underWay = [
+  "MERGE_HEAD",
+  "MERGE_MODE",
+  "MERGE_MSG",
+  "AUTO_MERGE",
+  "CHERRY_PICK_HEAD",
+  "REVERT_HEAD",
+  "REBASE_HEAD",
+  "rebase-merge",
+  "rebase-apply",
+  "sequencer",
+];
+
+/** Another branch than the session's own is the user's, and stays where it is. */
+async function moveHead({ git, tree }: Wanted, { ref, commit }: Head): Promise<void> {
+  const call = { deadlineMs: snapshotMs };
+  if (ref !== null) {
+    if (isOwnBranch(tree, ref)) await moveBranch(git, tree.directory, ref, commit);
+    await git.runIn(tree.directory, "symbolic-ref", { ...call, operands: ["HEAD", ref] });
+  }
+  if (commit === null) return;
+  const now = await readHead(git, tree.repository, tree.adminDirectory);
+  if (now.ref !== ref || now.commit !== commit) {
+    await git.runIn(tree.directory, "update-ref", { ...call, operands: ["HEAD", commit] });
+  }
+}
+
+const isOwnBranch = ({ branch }: OwnTree, ref: string) =>
+  branch === null ? ref.startsWith("refs/heads/") : ref === `refs/heads/${branch}`;
+
+/** Without a commit there was no such branch yet. */
+async function moveBranch(
+  git: Git,
+  directory: string,
+  ref: string,
+  commit: string | null,
+): Promise<void> {
+  const to = commit === null ? { options: ["-d"], operands: [ref] } : { operands: [ref, commit] };
+  try {
+    await git.runIn(directory, "update-ref", { ...to, deadlineMs: snapshotMs });
+  } catch (error) {
+    // A branch `a/b` may stand where `a` was. HEAD is then put at the commit itself.
+    if (!(error instanceof GitError) || error.reason !== "failed") throw error;
+  }
+}
+
+/** What the target's own rules ignore is not removed, though git followed it meanwhile. */
+async function leaveIgnored(index: OwnIndex, present: string, target: string): Promise<void> {
+  const rules = (await changed(index, "AMDT", present, target)).filter((path) =>
+    /(?:^|\/)\.gitignore$/.test(path),
+  );
+  if (rules.length === 0) return;
+  const removed = new Set(await changed(index, "D", present, target));
+  const then: OwnIndex = { ...index, file: `${index.file}.target` };
+  const run = (command: "read-tree" | "checkout-index" | "ls-files", call: object) =>
+    then.git.runIn(then.directory, command, {
+      ...within(then),
+      environment: environmentOf(then),
+      isBytes: true,
+      ...call,
+    });
+  try {
+    await run("read-tree", { operands: [target] });
+    for (const path of rules.filter((one) => removed.has(one))) {
+      rmSync(join(index.directory, asText(path)), { force: true });
+    }
+    const back = rules.filter((path) => !removed.has(path));
+    if (back.length > 0) await run("checkout-index", { input: joinPaths(back) });
+    const ignored = await run("ls-files", {
+      options: ["-z", "--others", "--ignored", "--exclude-standard"],
+    });
+    const left = splitPaths(ignored).filter((path) => removed.has(path));
+    if (left.length === 0) return;
+    await index.git.runIn(index.directory, "update-index", {
+      ...within(index),
+      environment: environmentOf(index),
+      options: ["--force-remove"],
+      input: joinPaths(left),
+      isBytes: true,
+    });
+  } finally {
+    rmSync(then.file, { force: true });
+  }
+}
+
+async function changed(
+  index: OwnIndex,
+  filter: string,
+  from: string,
+  to: string,
+): Promise<string[]> {
+  const listed = await index.git.runIn(index.directory, "diff", {
+    ...within(index),
+    options: ["--name-only", "-z", "--no-renames", `--diff-filter=${filter}`],
+    revisions: [from, to],
+    isBytes: true,
+  });
+  return splitPaths(listed);
+}
+
+const asText = (path: string) => Buffer.from(path, "latin1").toString();
+const asBytes = (path: string) => Buffer.from(path).toString("latin1");
+
+/** What lies at this path: a file, everything in a directory, or nothing. */
+function filesAt(top: string, path: string): string[] {
+  const place = join(top, asText(path));
+  const found = lstatSync(place, { throwIfNoEntry: false });
+  if (!found) return [];
+  if (!found.isDirectory()) return [path];
+  return readdirSync(place, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => asBytes(relative(top, join(entry.parentPath, entry.name))));
+}

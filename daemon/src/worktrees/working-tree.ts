@@ -1,0 +1,107 @@
+// What a working tree holds now, read into an index of our own: files that git follows as they are on
+// disk, and those it does not know, but not those it ignores. The user's own index is not touched.
+//
+// Not by `git add`, which looks into submodules, where settings of their own would hold. A repository
+// within the tree that is no submodule is left alone, like an ignored file.
+import { copyFileSync, lstatSync, rmSync, statSync, utimesSync } from "node:fs";
+import { join } from "node:path";
+import { GitError, type Git } from "../git/git.ts";
+
+export interface OwnIndex {
+  git: Git;
+  /** The top of the working tree. */
+  directory: string;
+  file: string;
+  /** Beside the index itself, such as where objects are written. */
+  environment?: Readonly<Record<string, string>>;
+  deadlineMs: number;
+  /** More than this is not read in. */
+  limitBytes?: number;
+  signal?: AbortSignal | undefined;
+}
+
+export const within = ({ deadlineMs, signal }: OwnIndex) => ({
+  deadlineMs,
+  ...(signal && { signal }),
+  outputLimitBytes: 256 * 1024 * 1024,
+});
+
+export const environmentOf = ({ file, environment }: OwnIndex) => ({
+  ...environment,
+  GIT_INDEX_FILE: file,
+  GIT_LITERAL_PATHSPECS: "1",
+});
+
+/** Begins with what the user's index says, so that files it knows need not be read again. */
+export function copyIndex(index: OwnIndex, from: string): void {
+  rmSync(index.file, { force: true });
+  try {
+    // With its time: by that git knows which files may have changed since without looking it.
+    const { mtimeMs } = statSync(from);
+    copyFileSync(from, index.file);
+    const time = new Date(Math.floor(mtimeMs));
+    utimesSync(index.file, time, time);
+  } catch (error) {
+    // A worktree in which nothing was ever added has none.
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+}
+
+/** Takes in what differs on disk, below these paths or everywhere. Paths are bytes, one a character. */
+export async function gather(index: OwnIndex, below: readonly string[] = []): Promise<void> {
+  const listed = await index.git.runIn(index.directory, "ls-files", {
+    ...within(index),
+    environment: environmentOf(index),
+    options: ["-z", "--modified", "--deleted", "--others", "--exclude-standard"],
+    operands: below,
+    isBytes: true,
+  });
+  const paths = new Set(splitPaths(listed).filter((path) => !path.endsWith("/")));
+  // In order, so that a file which became a directory goes before what is in it now is added.
+  const read = [...paths].toSorted().filter((path) => !isBeyondFile(index.directory, path, paths));
+  checkSize(index, read);
+  await putIn(index, read);
+}
+
+function checkSize({ directory, limitBytes = Infinity }: OwnIndex, paths: readonly string[]): void {
+  let bytes = 0;
+  for (const path of paths) {
+    bytes += lstatSync(placeIn(directory, path), { throwIfNoEntry: false })?.size ?? 0;
+  }
+  if (bytes <= limitBytes) return;
+  const message = `Files of ${Math.round(bytes / 2 ** 20)} MiB have changed, which is too much to keep a copy of.`;
+  throw new GitError("too_much_output", message);
+}
+
+const placeIn = (directory: string, path: string) =>
+  join(directory, Buffer.from(path, "latin1").toString());
+
+/** What was a directory is a link or a file now; what was below it goes with that. */
+function isBeyondFile(directory: string, path: string, listed: ReadonlySet<string>): boolean {
+  for (let end = path.indexOf("/"); end !== -1; end = path.indexOf("/", end + 1)) {
+    const parent = path.slice(0, end);
+    if (!listed.has(parent)) continue;
+    if (lstatSync(placeIn(directory, parent), { throwIfNoEntry: false })?.isDirectory() === false)
+      return true;
+  }
+  return false;
+}
+
+/** Takes in these paths as they are on disk, also when they are not there. */
+export async function putIn(index: OwnIndex, paths: readonly string[]): Promise<void> {
+  if (paths.length === 0) return;
+  await index.git.runIn(index.directory, "update-index", {
+    ...within(index),
+    environment: environmentOf(index),
+    input: joinPaths(paths),
+    isBytes: true,
+  });
+}
+
+export async function writeTree(index: OwnIndex): Promise<string> {
+  const call = { ...within(index), environment: environmentOf(index) };
+  return (await index.git.runIn(index.directory, "write-tree", call)).trim();
+}
+
+export const splitPaths = (text: string) => text.split("\0").filter((path) => path !== "");
+export const joinPaths = (paths: readonly string[]) => paths.map((path) => `${path}\0`).join("");

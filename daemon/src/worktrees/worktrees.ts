@@ -1,0 +1,304 @@
+// The worktrees of sessions: made below the daemon's own directory, on a branch of their own, without
+// what an agent would run unasked. At a session's end its worktree, or its clone, is not removed but put
+// aside, with everything git knows about it, so that it can be put back. Snapshots and diffs are the same
+// for both. A user's own directory is never touched.
+import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { GitError, type Git } from "../git/git.ts";
+import { makeBranchName } from "../git/branch-name.ts";
+import { openDiffs, type Diffs } from "./diffs.ts";
+import { openParked, type Parked } from "./parked.ts";
+import { readParked, type ParkedSession } from "./parked-record.ts";
+import { dropRefs, refsOf } from "./refs.ts";
+import { openStillness, type Stillness } from "./stillness.ts";
+import { goBack, keepPresent, takeSnapshot, type OwnTree, type Snapshot } from "./snapshots.ts";
+import { listLeftOut } from "./left-out.ts";
+import { objectToGitOf } from "./own-git.ts";
+import { parkTree, type KeptWorktree } from "./park.ts";
+import { shortId } from "./short-id.ts";
+
+export interface WorktreesOptions {
+  git: Git;
+  /** Each worktree lies here under its session's id. */
+  directory: string;
+  /** Where those of ended sessions are kept. */
+  parkedDirectory: string;
+  /** Emptied when it is opened. */
+  scratchDirectory: string;
+}
+
+/** In whose name commits are made. */
+export interface Author {
+  name: string;
+  email: string;
+}
+
+export interface WorktreePlan {
+  sessionId: string;
+  /** The top of the user's repository. */
+  repository: string;
+  branch: string;
+  /** Where the worktree will be. */
+  directory: string;
+}
+
+export interface MadeWorktree {
+  /** What the branch began at. */
+  baseCommit: string;
+  /** Files of the repository that were left out, relative to its top. */
+  leftOut: string[];
+  /** Where git keeps what it knows of it. Read before an agent could have changed it. */
+  adminDirectory: string;
+}
+
+export interface Worktrees {
+  /** Names everything before anything is made, so that it can be written down first. */
+  plan(wanted: { sessionId: string; repository: string; title: string | null }): WorktreePlan;
+  /** `without`: patterns of what is not checked out. Throws GitError. */
+  make(plan: WorktreePlan, without: readonly string[], signal: AbortSignal): Promise<MadeWorktree>;
+  /** Removes one that no agent has worked in, however far it was made. */
+  discard(plan: WorktreePlan): Promise<void>;
+  /** Commits in this checkout of a session's own are made in this name, and in no other checkout. */
+  setAuthor(directory: string, author: Author, signal: AbortSignal): Promise<void>;
+  /**
+   * Puts it aside for good; `kept` is null for a clone. Harmless when it is already, and when there
+   * never was one.
+   */
+  park(sessionId: string, kept: KeptWorktree | null, about?: Parking): Promise<void>;
+  /** Takes back that one was put back, however far that had come. Nobody has worked in it. */
+  unrestore(sessionId: string): Promise<void>;
+  /** What HEAD is there; null when there is no repository, or no commit in it. */
+  headOf(directory: string, signal: AbortSignal): Promise<string | null>;
+  /** What was put aside, and the way back. */
+  parked: Parked;
+  /** What it holds now; the last one again when nothing has changed. Only a new one gets a number. */
+  snapshot(
+    sessionId: string,
+    tree: OwnTree,
+    number: () => number,
+    last: Snapshot | null,
+  ): Promise<Snapshot>;
+  /** Tells whether it is still as the snapshot that was begun at that time has it. */
+  stillness(sessionId: string, tree: OwnTree, begunAt: number): Promise<Stillness | undefined>;
+  /**
+   * Goes back to a snapshot. What is there now is kept first; then `before` is called, and when that
+   * throws, nothing has changed.
+   */
+  revert(
+    sessionId: string,
+    tree: OwnTree,
+    target: Snapshot,
+    number: number,
+    before: () => Promise<void>,
+  ): Promise<void>;
+  diffs: Diffs;
+  /** Which worktree, here or put aside, a place lies in that is free of links. */
+  placeOf(realPath: string): { directory: string; isParked: boolean } | undefined;
+}
+
+/** What is kept of a session whose tree is put aside. */
+export interface Parking {
+  session: ParkedSession | null;
+  /** Where it lies: that need not be where its session's id says. */
+  directory: string;
+  /** In milliseconds, by the control plane's clock. */
+  now: number;
+}
+
+const makeMs = 25_000;
+const quickMs = 10_000;
+
+export function openWorktrees(options: WorktreesOptions): Worktrees {
+  const { git, directory, parkedDirectory, scratchDirectory } = options;
+  rmSync(scratchDirectory, { recursive: true, force: true });
+  for (const path of [directory, parkedDirectory, scratchDirectory])
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+  const places = [
+    { top: realpathSync(directory), isParked: false },
+    { top: realpathSync(parkedDirectory), isParked: true },
+  ];
+  const placeOf = (sessionId: string) => join(places[0]!.top, checked(sessionId));
+  const indexOf = (sessionId: string) => join(scratchDirectory, `${checked(sessionId)}.index`);
+  const adding = new Map<string, Promise<unknown>>();
+
+  /** Git looks at all worktrees of a repository to add one, and fails on one that is half made. */
+  function inTurn(repository: string, add: () => Promise<unknown>): Promise<unknown> {
+    const added = (adding.get(repository) ?? Promise.resolve()).then(add, add);
+    const settled = added
+      .catch(() => {})
+      .finally(() => {
+        if (adding.get(repository) === settled) adding.delete(repository);
+      });
+    adding.set(repository, settled);
+    return added;
+  }
+
+  return {
+    plan: ({ sessionId, repository, title }) => ({
+      sessionId,
+      repository,
+      branch: makeBranchName(title ?? "", shortId(checked(sessionId))),
+      directory: placeOf(sessionId),
+    }),
+
+    async make(plan, without, signal) {
+      const { repository, branch } = plan;
+      const within = { deadlineMs: makeMs, signal };
+      const verify = { options: ["--verify", "--quiet"], revisions: ["HEAD^{commit}"] };
+      const baseCommit = await git
+        .runIn(repository, "rev-parse", { ...within, ...verify })
+        .catch((error: unknown) => {
+          if (!(error instanceof GitError) || error.reason !== "failed") throw error;
+          const message = `The repository ${repository} has no commit to begin at. Make one first.`;
+          throw new GitError("failed", message);
+        });
+      const commit = baseCommit.trim();
+      const add = {
+        ...within,
+        options: ["--no-checkout", "--quiet", `-b${branch}`],
+        operands: [plan.directory, commit],
+      };
+      await inTurn(repository, () => git.runIn(repository, "worktree add", add));
+      const adminDirectory = adminDirectoryOf(plan.directory);
+      if (without.length > 0) {
+        await git.runIn(plan.directory, "sparse-checkout set", {
+          ...within,
+          operands: without,
+        });
+      }
+      await git.runIn(plan.directory, "checkout", { ...within, options: ["--quiet"] });
+      const leftOut = without.length > 0 ? await listLeftOut(git, plan.directory, signal) : [];
+      return { baseCommit: commit, leftOut, adminDirectory };
+    },
+
+    async discard(plan) {
+      const { repository, branch } = plan;
+      rmSync(plan.directory, { recursive: true, force: true });
+      // The user may have removed the repository meanwhile.
+      if (!existsSync(repository)) return;
+      const within = { deadlineMs: quickMs };
+      await git.runIn(repository, "worktree prune", within);
+      await git.runIn(repository, "update-ref", {
+        ...within,
+        options: ["-d"],
+        operands: [`refs/heads/${branch}`],
+      });
+    },
+
+    async setAuthor(place, { name, email }, signal) {
+      const within = { deadlineMs: quickMs, signal };
+      await git.runIn(place, "config --local", {
+        ...within,
+        operands: ["extensions.worktreeConfig", "true"],
+      });
+      for (const operands of [
+        ["user.name", name],
+        ["user.email", email],
+      ]) {
+        await git.runIn(place, "config --worktree", { ...within, operands });
+      }
+    },
+
+    async park(sessionId, kept, about) {
+      await parkTree(git, {
+        sessionId,
+        kept,
+        worktree: about?.directory ?? placeOf(sessionId),
+        parked: join(places[1]!.top, checked(sessionId)),
+        session: about?.session ?? null,
+        now: about?.now ?? Date.now(),
+      });
+      rmSync(indexOf(sessionId), { force: true });
+      if (kept && existsSync(kept.repository)) {
+        await dropRefs(git, kept.repository, [refsOf(sessionId).snapshots]);
+      }
+    },
+
+    async unrestore(sessionId) {
+      const parked = join(places[1]!.top, checked(sessionId));
+      const record = readParked(parked);
+      if (!record) return;
+      const { repository, branch, adminDirectory } = record;
+      const isWorktree = repository !== null && branch !== null;
+      // What is still put aside was never in the way of anybody.
+      const isBack = !existsSync(join(parked, "tree"));
+      await parkTree(git, {
+        sessionId,
+        kept: isWorktree ? { repository, branch, adminDirectory } : null,
+        worktree: isBack ? record.worktree : join(parked, "none"),
+        parked,
+        session: record.session,
+        now: record.parkedAt,
+      });
+    },
+
+    async headOf(place, signal) {
+      const call = { options: ["--verify", "--quiet"], revisions: ["HEAD^{commit}"] };
+      try {
+        const within = { deadlineMs: quickMs, signal };
+        return (await git.runIn(place, "rev-parse", { ...within, ...call })).trim();
+      } catch (error) {
+        if (error instanceof GitError && error.reason === "failed") return null;
+        throw error;
+      }
+    },
+
+    parked: openParked(git, places[1]!.top),
+
+    async snapshot(sessionId, tree, number, last) {
+      checkTree(tree);
+      const ref = () => `${refsOf(sessionId).snapshots}/${number()}`;
+      return takeSnapshot({ git, tree, indexFile: indexOf(sessionId) }, ref, last);
+    },
+
+    stillness: (sessionId, tree, begunAt) => openStillness(git, tree, indexOf(sessionId), begunAt),
+
+    async revert(sessionId, tree, target, number, before) {
+      checkTree(tree);
+      const wanted = { git, tree, indexFile: indexOf(sessionId) };
+      const refs = refsOf(sessionId);
+      if (existsSync(join(tree.adminDirectory, "index.lock"))) {
+        const message = `Git is at work in ${tree.directory}, or left index.lock behind. Try again, or remove that file.`;
+        throw new GitError("failed", message);
+      }
+      await keepPresent(wanted, target, {
+        snapshot: `${refs.reverted}/${number}`,
+        parts: `${refs.revertedParts}/${number}`,
+      });
+      await before();
+      await goBack(wanted, target);
+    },
+
+    diffs: openDiffs(git, scratchDirectory),
+
+    placeOf(realPath) {
+      for (const { top, isParked } of places) {
+        if (!realPath.startsWith(`${top}/`)) continue;
+        const name = realPath.slice(top.length + 1).split("/")[0]!;
+        return { directory: join(top, name), isParked };
+      }
+      return undefined;
+    },
+  };
+}
+
+/** A clone's git directory lies where its agent works. Throws GitError. */
+function checkTree({ directory, repository }: OwnTree): void {
+  const objection = repository === directory ? objectToGitOf(directory) : undefined;
+  if (objection !== undefined) throw new GitError("unsafe_repository", objection);
+}
+
+/** An id becomes a directory's name. */
+function checked(sessionId: string): string {
+  if (/^\w{6,64}$/.test(sessionId)) return sessionId;
+  throw new Error(`"${sessionId}" is no session's id.`);
+}
+
+/** What git keeps about a worktree, as the file `.git` in it says. */
+function adminDirectoryOf(worktree: string): string {
+  const text = readFileSync(join(worktree, ".git"), "utf8");
+  const found = /^gitdir: (.+)$/m.exec(text)?.[1];
+  if (found === undefined)
+    throw new Error(`The worktree ${worktree} does not name its repository.`);
+  return found;
+}

@@ -1,0 +1,236 @@
+// What the control plane asks of a host about its sessions and the agents that serve them.
+import {
+  AgentKind,
+  AgentKindRecord,
+  AgentPolicy,
+  Capability,
+  LiveSession,
+  ModelChoice,
+  ModelListing,
+  PermissionAnswer,
+  RequestId,
+  SessionId,
+  type AskedQuestion,
+} from "@hawser/contract";
+import { z } from "zod";
+import type { CommandKind } from "./command-kind.ts";
+import { Author } from "./session-file-commands.ts";
+
+const ofSession = z.strictObject({ sessionId: SessionId });
+const Options = z.record(z.string(), z.string());
+
+/** A message that is still being written: all of it, from its beginning. */
+export const OpenText = z.strictObject({
+  itemId: z.string(),
+  turnId: z.string().nullable(),
+  /** output: of a shell command; `itemId` is its shellId then. */
+  kind: z.enum(["message", "thought", "output"]),
+  text: z.string(),
+});
+export type OpenText = z.infer<typeof OpenText>;
+
+/** What a host publishes while someone watches: more of a message, from this character on. */
+export const LiveText = z.strictObject({ ...OpenText.shape, offset: z.int().min(0) });
+export type LiveText = z.infer<typeof LiveText>;
+
+/** How long a host goes on publishing after it was last told that someone watches. */
+export const watchLeaseSeconds = 30;
+
+/** A file that goes with a prompt: a blob of the organization's, or an address that the host reads. */
+export const SentAttachment = z.strictObject({
+  mime: z.string(),
+  filename: z.string().nullable(),
+  from: z.union([
+    z.strictObject({ sha256: z.string(), size: z.int().min(0) }),
+    z.strictObject({ url: z.string() }),
+  ]),
+});
+export type SentAttachment = z.infer<typeof SentAttachment>;
+
+/** How a prompt, or what is run as one, is answered. */
+const takenTurn = {
+  result: z.strictObject({
+    turnId: z.string(),
+    messageId: z.string(),
+    queued: z.boolean(),
+    model: ModelChoice.nullable(),
+  }),
+  deadlineMs: 28_000,
+  refusals: [
+    "invalid_input",
+    "session_ended",
+    "queue_full",
+    "journal_full",
+    "agent_not_ready",
+    "project_config_present",
+  ],
+} as const;
+
+export const sessionCommands = {
+  /** Makes the place to work in and the agent's own session. The first entry of its log is written. */
+  start_session: {
+    effect: "changes",
+    payload: z.strictObject({
+      sessionId: SessionId,
+      kind: AgentKind,
+      directory: z.string(),
+      /** When left out: true in a git repository, else false. */
+      useWorktree: z.boolean().optional(),
+      title: z.string().nullable(),
+      providerId: z.string().optional(),
+      modelId: z.string().optional(),
+      options: Options.optional(),
+      /** What the agent must ask about. */
+      policy: AgentPolicy,
+      /** In whose name it commits in a worktree of its own; the host's user when left out. */
+      author: Author.nullable().optional(),
+    }),
+    result: z.strictObject({
+      directory: z.string(),
+      worktreeBranch: z.string().nullable(),
+      model: ModelChoice.nullable(),
+      capabilities: z.array(Capability),
+    }),
+    deadlineMs: 28_000,
+    refusals: [
+      "invalid_input",
+      "not_found",
+      "agent_not_ready",
+      "not_a_repository",
+      "project_config_present",
+      "already_exists",
+      "journal_full",
+    ],
+  },
+  send_prompt: {
+    effect: "changes",
+    payload: z.strictObject({
+      sessionId: SessionId,
+      text: z.string(),
+      model: ModelChoice.optional(),
+      options: Options.optional(),
+      agent: z.string().optional(),
+      attachments: z.array(SentAttachment).optional(),
+    }),
+    ...takenTurn,
+  },
+  /** One of the agent's own slash commands, as a turn of its own. */
+  run_command: {
+    effect: "changes",
+    payload: z.strictObject({
+      sessionId: SessionId,
+      command: z.string(),
+      arguments: z.string(),
+      agent: z.string().optional(),
+    }),
+    ...takenTurn,
+  },
+  /** Condenses what was said before, as a turn of its own that nothing may run beside. */
+  summarize_session: {
+    effect: "changes",
+    payload: ofSession,
+    result: z.strictObject({ turnId: z.string() }),
+    deadlineMs: 28_000,
+    refusals: ["session_ended", "turn_running", "journal_full", "agent_not_ready"],
+  },
+  /** Runs beside the agent. The command's text is kept nowhere, on the host neither. */
+  run_shell: {
+    effect: "changes",
+    payload: z.strictObject({
+      sessionId: SessionId,
+      command: z.string(),
+      agent: z.string().optional(),
+    }),
+    result: z.strictObject({ shellId: z.string() }),
+    deadlineMs: 20_000,
+    refusals: ["invalid_input", "session_ended", "turn_running", "journal_full", "agent_not_ready"],
+  },
+  abort_turn: {
+    effect: "changes",
+    payload: ofSession,
+    result: z.strictObject({ aborted: z.boolean(), droppedPrompts: z.int().min(0) }),
+    deadlineMs: 20_000,
+  },
+  /** Stops its turn, ends the agent's session, and parks its worktree. Also for one it never had. */
+  end_session: {
+    effect: "changes",
+    payload: ofSession,
+    result: z.strictObject({}),
+    deadlineMs: 25_000,
+  },
+  /** `answered` only when the agent has taken it. */
+  answer_request: {
+    effect: "changes",
+    payload: z.strictObject({
+      sessionId: SessionId,
+      requestId: RequestId,
+      shownHash: z.string(),
+      /** Of a permission; `reject` also dismisses a question. */
+      answer: PermissionAnswer.nullable(),
+      answers: z.array(z.array(z.string())).nullable(),
+    }),
+    result: z.strictObject({
+      status: z.enum(["answered", "already_resolved", "undeliverable"]),
+    }),
+    deadlineMs: 5_000,
+  },
+  rename_session: {
+    effect: "changes",
+    payload: z.strictObject({ sessionId: SessionId, title: z.string() }),
+    result: z.strictObject({}),
+    deadlineMs: 5_000,
+  },
+  /** Someone watches: text is published as it is written, for as long as the lease lasts. */
+  watch_session: {
+    effect: "reads",
+    payload: ofSession,
+    result: z.strictObject({ open: z.array(OpenText) }),
+    deadlineMs: 5_000,
+  },
+  describe_session: {
+    effect: "reads",
+    payload: ofSession,
+    result: LiveSession,
+    deadlineMs: 5_000,
+    refusals: ["not_found"],
+  },
+  list_models: {
+    effect: "reads",
+    payload: z.strictObject({ kind: AgentKind }),
+    result: ModelListing,
+    deadlineMs: 20_000,
+    refusals: ["agent_not_ready"],
+  },
+  list_agent_kinds: {
+    effect: "reads",
+    payload: z.strictObject({}),
+    result: z.strictObject({ agentKinds: z.array(AgentKindRecord) }),
+    deadlineMs: 20_000,
+  },
+  /** Ends the kind's processes; its sessions are detached and come back with their next prompt. */
+  restart_agent: {
+    effect: "changes",
+    payload: z.strictObject({ kind: AgentKind }),
+    result: z.strictObject({ detachedSessionIds: z.array(SessionId) }),
+    deadlineMs: 25_000,
+    refusals: ["agent_not_ready"],
+  },
+} as const satisfies Record<string, CommandKind>;
+
+/** The labels of an answer fit what was asked; nothing, or what is wrong with them. */
+export function objectToAnswers(
+  questions: readonly AskedQuestion[],
+  answers: readonly (readonly string[])[],
+): string | undefined {
+  if (answers.length !== questions.length) {
+    return `must have one list for each of the ${questions.length} questions`;
+  }
+  for (const [place, { options, multiple, freeText }] of questions.entries()) {
+    const given = answers[place]!;
+    if (!multiple && given.length > 1) return `takes one label for question ${place + 1}`;
+    const known = new Set(options.map(({ label }) => label));
+    const odd = given.find((label) => !freeText && !known.has(label));
+    if (odd !== undefined) return `has a label that question ${place + 1} does not offer`;
+  }
+  return undefined;
+}

@@ -1,0 +1,27 @@
+// A daemon's part that drives Claude Code, as a process that a test can kill: it starts a session, sends
+// one prompt and prints each event as a line. The first line is the session's handle.
+import { silentLog } from "@hawser/daemon/log.ts";
+import { openClaudeDriver } from "@hawser/daemon/drivers/claude-code/driver.ts";
+import type { SessionPlace } from "@hawser/daemon/drivers/driver.ts";
+
+export interface Errand {
+  program: string;
+  home: string;
+  place: SessionPlace;
+  text: string;
+}
+
+const { program, home, place, text } = JSON.parse(process.argv[2]!) as Errand;
+const never = new AbortController().signal;
+const say = (value: unknown) => process.stdout.write(`${JSON.stringify(value)}\n`);
+
+const driver = openClaudeDriver({
+  program: () => ({ path: program, version: "2.1.197" }),
+  environment: { HOME: home },
+  log: silentLog,
+});
+const session = await driver.start(place, say, never);
+say({ handle: session.handle });
+const prompt = { turnId: "turn-1", messageId: "message-1", text, options: {} };
+const plain = { task: { type: "prompt" }, context: [], attachments: [] } as const;
+await session.prompt({ ...plain, ...prompt, model: null, agent: null }, never);

@@ -1,0 +1,107 @@
+// The real codex for tests, with a home of its own and a scripted model.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { agentProgram } from "./agent-programs.ts";
+import { writeCodexHome, writeSkill } from "./codex-home.ts";
+import { createRepository } from "./git-repository.ts";
+import { startScriptedModel, type ScriptedModel } from "./scripted-model/scripted-model.ts";
+import { until } from "./until.ts";
+import { silentLog } from "@hawser/daemon/log.ts";
+import { listAgentProcesses } from "@hawser/daemon/drivers/agent-processes.ts";
+import type { Bench } from "@hawser/daemon/drivers/conformance/bench.ts";
+import { openCodexDriver } from "@hawser/daemon/drivers/codex/driver.ts";
+import type { CodexSettings } from "@hawser/daemon/drivers/codex/shared-server.ts";
+
+export interface CodexBench extends Bench {
+  folder: string;
+  home: string;
+  model: ScriptedModel;
+}
+
+export async function openCodexBench(more: Partial<CodexSettings> = {}): Promise<CodexBench> {
+  const path = await agentProgram("codex");
+  const folder = mkdtempSync(join(tmpdir(), "hawser-codex-"));
+  const home = join(folder, "codex");
+  const model = await startScriptedModel();
+  writeCodexHome(home, model.url);
+  writeSkill(home, "greet", "Greet them: whoever is named behind the skill.");
+  const program = () => ({ path, version: "0.166.0" });
+  // A home of its own too, so that no login shell runs what the developer has set up.
+  const environment = { HOME: folder };
+  const open = () => openCodexDriver({ program, home, environment, log: silentLog, ...more });
+  let driver = open();
+  let made = 0;
+  // Commands carry its start id too, but work elsewhere.
+  const serverOf = (startId: string | undefined) =>
+    listAgentProcesses().find((each) => each.startId === startId && each.directory === home);
+  const command = (cmd: string) => ({ tool: "exec_command", input: { cmd } });
+  return {
+    folder,
+    home,
+    model,
+    driver: () => driver,
+    directory: createRepository(join(folder, "repository")),
+    makeDirectory: () => createRepository(join(folder, `repository-${++made}`)),
+    slashCommand: "greet",
+    // Without codex's own instructions, which have many words that a case may look for.
+    received() {
+      const { input } = model.requests.at(-1)!.body as { input: { role?: string }[] };
+      return JSON.stringify(input.filter(({ role }) => role !== "developer"));
+    },
+    otherModel: { providerId: "stub", modelId: "gpt-5.6-sol" },
+    variant: "high",
+    asking: command,
+    shown: (shown) => ({ detail: shown, alwaysRules: [shown] }),
+    question: (question, labels) => ({
+      tool: "request_user_input",
+      input: {
+        questions: [
+          {
+            id: "asked",
+            header: "Asked",
+            question,
+            options: labels.map((label) => ({ label, description: label })),
+          },
+        ],
+      },
+    }),
+    command,
+    plan() {
+      throw new Error("Codex makes no plans with these models.");
+    },
+    subAgent: (steps) => ({
+      tool: "multi_agent_v1/spawn_agent",
+      input: { message: `Help me. @@${JSON.stringify(steps)}` },
+    }),
+    async killAgent() {
+      const [startId] = driver.liveStarts();
+      // It has ended with the daemon.
+      if (startId === undefined) return;
+      const found = serverOf(startId);
+      if (!found) throw new Error("There is no codex to kill.");
+      process.kill(found.pid, "SIGKILL");
+      await until("codex is dead", () => serverOf(startId) === undefined);
+    },
+    async reopen() {
+      await driver.close();
+      driver = open();
+    },
+    differs: {
+      option: "effort",
+      modes: ["default", "plan"],
+      hasNoPrices: true,
+      hasNoPlans: true,
+      doesNotWait: true,
+      // A skill is instructions beside the words, not a text with a place for them.
+      greeting: /\$greet Ada.*Greet them: /,
+      failing: { tool: "exec_command", input: { cmd: "echo hi", workdir: "/none" } },
+    },
+    isAgentAlive: () => serverOf(driver.liveStarts()[0]) !== undefined,
+    async [Symbol.asyncDispose]() {
+      await driver.close();
+      await model[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,37 @@
+// A daemon's part that drives codex, as a process that a test can kill: it starts a session, sends one
+// prompt, allows what is asked and prints each event as a line. Another line tells the session's handle.
+import { openCodexDriver } from "@hawser/daemon/drivers/codex/driver.ts";
+import type { AgentEvent, SessionPlace } from "@hawser/daemon/drivers/driver.ts";
+import { silentLog } from "@hawser/daemon/log.ts";
+
+export interface CodexErrand {
+  program: string;
+  home: string;
+  place: SessionPlace;
+  text: string;
+}
+
+export type CodexSaid = { event: AgentEvent } | { handle: string; startId: string | undefined };
+
+const { program, home, place, text } = JSON.parse(process.argv[2]!) as CodexErrand;
+const never = new AbortController().signal;
+const say = (said: CodexSaid) => process.stdout.write(`${JSON.stringify(said)}\n`);
+
+const driver = openCodexDriver({
+  program: () => ({ path: program, version: "0.166.0" }),
+  home,
+  environment: { HOME: place.directory },
+  log: silentLog,
+});
+const session = await driver.start(
+  place,
+  (event) => {
+    say({ event });
+    if (event.type === "request") void session.answer(event.key, { permission: "once" }, never);
+  },
+  never,
+);
+say({ handle: session.handle, startId: driver.liveStarts()[0] });
+const prompt = { turnId: "turn-1", messageId: "message-1", text, options: {} };
+const plain = { task: { type: "prompt" }, context: [], attachments: [] } as const;
+await session.prompt({ ...plain, ...prompt, model: null, agent: null }, never);

@@ -1,0 +1,55 @@
+// What the owner of a host has set up for opencode: a provider of models, here the scripted one.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** Writes opencode's own settings into a home directory, so that its models are the scripted one's. */
+export function writeOpencodeHome(home: string, modelUrl: string): void {
+  const directory = join(home, ".config", "opencode");
+  mkdirSync(directory, { recursive: true });
+  const text = `${JSON.stringify(opencodeSettings(modelUrl), undefined, 2)}\n`;
+  writeFileSync(join(directory, "opencode.json"), text);
+  // Without it every server fetches 63 MB for plugins that nobody has.
+  writeFileSync(join(home, ".npmrc"), "registry=http://127.0.0.1:9/\nfetch-retries=0\n");
+}
+
+/** A slash command of the owner's own: its name, and the prompt that it stands for. */
+export function writeSlashCommand(home: string, name: string, prompt: string): void {
+  const directory = join(home, ".config", "opencode", "command");
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(join(directory, `${name}.md`), `---\ndescription: ${name}\n---\n${prompt}\n`);
+}
+
+function opencodeSettings(modelUrl: string) {
+  return {
+    $schema: "https://opencode.ai/config.json",
+    autoupdate: false,
+    share: "disabled",
+    model: "stub/stub-1",
+    small_model: "stub/stub-small",
+    enabled_providers: ["stub"],
+    provider: {
+      stub: {
+        npm: "@ai-sdk/openai-compatible",
+        name: "Stub",
+        options: { baseURL: `${modelUrl}/v1`, apiKey: "none" },
+        models: {
+          "stub-1": {
+            name: "Stub One",
+            attachment: true,
+            reasoning: true,
+            tool_call: true,
+            modalities: { input: ["text", "image"], output: ["text"] },
+            limit: { context: 200_000, output: 8000 },
+            // Per million tokens.
+            cost: { input: 3, output: 15, cache_read: 0.3, cache_write: 3.75 },
+          },
+          "stub-small": {
+            name: "Stub Small",
+            tool_call: true,
+            limit: { context: 32_000, output: 4000 },
+          },
+        },
+      },
+    },
+  };
+}

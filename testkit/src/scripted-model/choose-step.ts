@@ -1,0 +1,100 @@
+// Decides what the scripted model answers. The conversation itself says how far its script has come, so
+// nothing is remembered between requests but how often a step has failed.
+import { readScript, type Step } from "@hawser/daemon/drivers/scripted/script.ts";
+import type { Conversation, Message } from "./dialect.ts";
+
+export interface Choice {
+  step: Step;
+  /** Its place in the script; 0 for an answer without one. */
+  index: number;
+  /** How many answers to the prompt came before. */
+  answered: number;
+  /** What the person wrote; empty for a conversation without a prompt. */
+  prompt: string;
+  /** title: a call beside the conversation, which offers no tools. */
+  kind: "scripted" | "plain" | "title";
+}
+
+/** What agents put into a user's place although no user wrote it. */
+const notes =
+  /^\s*<(system-reminder|skill>|environment_context|user_instructions|turn_aborted|command-|local-command)/;
+
+/** How often the steps of each script have failed; `times` counts per text of the script. */
+export type Failures = Map<string, number>;
+
+/** The answer to a conversation. Throws when the prompt's script cannot be read. */
+export function chooseStep(conversation: Conversation, failures: Failures): Choice {
+  const { messages, tools } = conversation;
+  const at = messages.findLastIndex(isPrompt);
+  const prompt = at === -1 ? "" : textOf(messages[at]!);
+  if (tools.length === 0)
+    return { step: besides(messages), index: 0, answered: 0, prompt, kind: "title" };
+  const script = at === -1 ? undefined : scriptOf(messages[at]!);
+  if (!script)
+    return { step: { text: reply(prompt) }, index: 0, answered: 0, prompt, kind: "plain" };
+  const answered =
+    conversation.answersAfter?.(at) ??
+    messages.slice(at + 1).filter(({ role }) => role === "assistant").length;
+  const name = JSON.stringify(script);
+  const left = script.flatMap((step, index): { step: Step; index: number }[] => {
+    if (!step.status && !step.cut) return [{ step, index }];
+    if ((failures.get(`${index} ${name}`) ?? 0) < (step.times ?? Infinity)) {
+      return [{ step, index }];
+    }
+    // Failed as often as it should: what is left of the step is its answer, if it has one.
+    const { status: _, cut: __, ...answer } = step;
+    return answer.text || answer.calls ? [{ step: answer, index }] : [];
+  });
+  const { step, index } = left[answered] ?? { step: { text: "Done." }, index: script.length };
+  if (step.status || step.cut) {
+    const key = `${index} ${name}`;
+    failures.set(key, (failures.get(key) ?? 0) + 1);
+  }
+  return { step, index, answered, prompt, kind: "scripted" };
+}
+
+function isPrompt(message: Message): boolean {
+  if (message.role !== "user") return false;
+  return message.texts.some((text) => text.includes("@@[") || (text.trim() && !notes.test(text)));
+}
+
+/**
+ * Looked for piece by piece, so that what an agent adds behind the prompt is no part of the script. An
+ * agent may put a prompt that was not answered into the same message, before the next one.
+ */
+function scriptOf({ texts }: Message): Step[] | undefined {
+  return texts.map(readScript).findLast((script) => script !== undefined);
+}
+
+function textOf({ texts }: Message): string {
+  return texts.filter((text) => text.includes("@@[") || !notes.test(text)).join("\n");
+}
+
+/** The first words of a prompt, without its script. */
+function firstWords(prompt: string, count: number): string {
+  const words = prompt.split("@@[")[0]!.trim().split(/\s+/);
+  return words.slice(0, count).join(" ") + (words.length > count ? " …" : "");
+}
+
+function reply(prompt: string): string {
+  const words = firstWords(prompt, 12);
+  if (!words) return "Hello. What should I do?";
+  return (
+    `You asked: "${words}". I am a scripted model, so I have changed nothing. ` +
+    "A prompt that ends with a script tells me which tools to use and what to say."
+  );
+}
+
+/** A title, or a summary where one is asked for. */
+function besides(messages: Message[]): Step {
+  const users = messages.filter(isPrompt).map(textOf);
+  const asked = [
+    ...messages.filter(({ role }) => role === "system").map(textOf),
+    ...users.slice(-1),
+  ];
+  if (asked.some((text) => !/\btitle\b/i.test(text) && /\bsummar/i.test(text))) {
+    return { text: `The conversation so far was about: ${firstWords(users[0] ?? "", 12)}` };
+  }
+  const subject = users.findLast((text) => !/\btitle\b/i.test(text)) ?? "";
+  return { text: firstWords(subject, 6) || "New session" };
+}

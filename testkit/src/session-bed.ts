@@ -1,0 +1,235 @@
+// The session layer of the control plane on a real database, with a host that is a function: what it is
+// asked is listed, and each test says what it answers. Notices among nodes are calls, which can be lost.
+import { randomBytes } from "node:crypto";
+import { Refusal, formatId, parseId, type RefusalCode } from "@hawser/contract";
+import { openAuthenticator } from "@hawser/control-plane/access/authenticate.ts";
+import { openReadCounts } from "@hawser/control-plane/audit/read-counts.ts";
+import { createDispatcher, type Dispatcher } from "@hawser/control-plane/dispatch/dispatcher.ts";
+import { openTokenBuckets } from "@hawser/control-plane/dispatch/token-bucket.ts";
+import {
+  openOrganizationFeed,
+  type Notices,
+} from "@hawser/control-plane/events/organization-feed.ts";
+import { openFiles } from "@hawser/control-plane/files/files.ts";
+import type { HostAsker } from "@hawser/control-plane/fabric/host-asker.ts";
+import { noHosts } from "@hawser/control-plane/host-link.ts";
+import { openBlobs } from "@hawser/control-plane/blobs/blobs.ts";
+import { openLog } from "@hawser/control-plane/log.ts";
+import { codeApi, handlers } from "@hawser/control-plane/product.ts";
+import { openSessionEvents } from "@hawser/control-plane/sessions/events.ts";
+import { openFollows } from "@hawser/control-plane/sessions/follow.ts";
+import { openIntake } from "@hawser/control-plane/sessions/intake.ts";
+import type { HostCommand, ReportReply } from "@hawser/host-protocol";
+import { createTestOrganization, type TestOrganization } from "./organization.ts";
+import { ownerSql } from "./owner-sql.ts";
+import { openServiceDatabase, type ServiceDatabase } from "./service-database.ts";
+
+type Answer = (payload: Record<string, unknown>, commandId: string) => unknown;
+
+export interface AskedCommand {
+  command: HostCommand;
+  payload: Record<string, unknown>;
+  commandId: string;
+}
+
+type CallAnswer = { result: Record<string, unknown> } | { refusal: Refusal };
+
+interface CallOptions {
+  key?: string;
+  idempotencyKey?: string;
+}
+
+export interface SessionBed extends AsyncDisposable {
+  service: ServiceDatabase;
+  organization: TestOrganization;
+  /** Stored id. */
+  organizationId: string;
+  /** Shown ids. */
+  instanceId: string;
+  /** What the host was asked, in order. */
+  asked: AskedCommand[];
+  /** What the host answers; what is not set here it answers as if it were away. */
+  host: Partial<Record<HostCommand, Answer>>;
+  hosts: HostAsker;
+  notices: LocalNotices;
+  events: ReturnType<typeof openSessionEvents>;
+  /** Another node on the same database. */
+  addNode(options?: { deadlineMs?: number }): {
+    dispatcher: Dispatcher;
+    call(action: string, body: object, options?: CallOptions): Promise<CallAnswer>;
+    /** Throws a refusal. */
+    result(action: string, body: object, options?: CallOptions): Promise<Record<string, unknown>>;
+  };
+  /** A session's row, without a host. */
+  addSession(columns?: Record<string, string>): Promise<string>;
+  /** Entries as the host reports them, after those before. */
+  report(sessionId: string, ...updates: TestUpdate[]): Promise<ReportReply>;
+  /** The same, by another host and under numbers of one's own. */
+  reportFrom(
+    instanceId: string,
+    sessionId: string,
+    firstSeq: number,
+    updates: TestUpdate[],
+  ): Promise<ReportReply>;
+  sql<Row>(text: string, values?: unknown[]): Promise<Row[]>;
+}
+
+export type TestUpdate = { sessionUpdate: string; turnId?: string } & Record<string, unknown>;
+
+/** A refusal of the host's. */
+export const refusing =
+  (code: RefusalCode, message = "The host says no."): Answer =>
+  () => {
+    throw new Refusal(code, message);
+  };
+
+export async function openSessionBed(): Promise<SessionBed> {
+  const service = await openServiceDatabase({ connections: 8 });
+  const { database } = service;
+  const organization = await createTestOrganization(database, "Acme", "ada@acme.example");
+  const organizationId = parseId("organization", organization.organizationId)!;
+  const sql = <Row>(text: string, values: unknown[] = []) =>
+    ownerSql<Row & Record<string, unknown>>(service.url, text, values);
+  const agents = [{ kind: "codex", installed: true, version: "1", ready: true, problems: [] }];
+  const [instance] = await sql<{ instance_id: string }>(
+    `INSERT INTO instances (organization_id, name, status, status_reason, agents)
+     VALUES ($1, 'box', 'online', NULL, $2) RETURNING instance_id`,
+    [organizationId, JSON.stringify(agents)],
+  );
+  const instanceId = formatId("instance", instance!.instance_id);
+  const asked: AskedCommand[] = [];
+  const host: SessionBed["host"] = {};
+  const hosts: HostAsker = {
+    async ask(_instanceId, command, payload, { commandId }) {
+      asked.push({ command, payload, commandId });
+      const answer = host[command] ?? refusing("host_offline", "The host is not connected.");
+      return (await answer(payload, commandId)) as never;
+    },
+    look: (id, command, payload, looking) =>
+      hosts.ask(id, command, payload, {
+        ...looking,
+        commandId: crypto.randomUUID(),
+        resumed: false,
+        signal: AbortSignal.timeout(1_000),
+      }),
+  };
+  const notices = localNotices();
+  const feed = openOrganizationFeed(notices);
+  const follows = openFollows(database.system, notices);
+  const events = openSessionEvents(feed, follows);
+  const log = openLog("silent");
+  const intake = openIntake({ database, log, onApplied: events.applied });
+  const authenticator = openAuthenticator(database.system);
+  const pepper = randomBytes(32);
+  const seqs = new Map<string, number>();
+
+  const bed: SessionBed = {
+    service,
+    organization,
+    organizationId,
+    instanceId,
+    asked,
+    host,
+    hosts,
+    notices,
+    events,
+    sql,
+    addNode({ deadlineMs = 5_000 } = {}) {
+      const dispatcher = createDispatcher({
+        actions: codeApi.actions,
+        handlers,
+        services: {
+          authenticator,
+          baseUrl: "https://hawser.example",
+          hosts: { ...noHosts, ...hosts },
+          sessionEvents: events,
+          files: openFiles(database, openBlobs(database)),
+        },
+        database,
+        authenticate: authenticator.authenticate,
+        buckets: openTokenBuckets({ perSecond: 10_000, burst: 10_000 }),
+        pepper,
+        readCounts: openReadCounts(database.system),
+        log,
+        observe: () => {},
+        deadlineMs,
+      });
+      const call = async (action: string, body: object, options: CallOptions = {}) =>
+        (await dispatcher.dispatch(`Bearer ${options.key ?? organization.keys.member}`, {
+          action,
+          body: () => Promise.resolve(body),
+          callId: "test",
+          transport: "test",
+          idempotencyKey: options.idempotencyKey,
+        })) as CallAnswer;
+      return {
+        dispatcher,
+        call,
+        async result(action, body, options) {
+          const answer = await call(action, body, options);
+          if ("refusal" in answer) throw answer.refusal;
+          return answer.result;
+        },
+      };
+    },
+    async addSession(columns = {}) {
+      const names = Object.keys(columns);
+      const [row] = await sql<{ session_id: string }>(
+        `INSERT INTO sessions (organization_id, instance_id, agent_kind, started_by, directory${names.map((name) => `, ${name}`).join("")})
+         VALUES ($1, $2, 'codex', '{"type": "user", "id": "usr_x", "name": "Ada"}', '/srv'${names.map((_, at) => `, $${at + 3}`).join("")})
+         RETURNING session_id`,
+        [organizationId, instance!.instance_id, ...Object.values(columns)],
+      );
+      return formatId("session", row!.session_id);
+    },
+    report(sessionId, ...updates) {
+      const first = (seqs.get(sessionId) ?? 0) + 1;
+      seqs.set(sessionId, first + updates.length - 1);
+      return bed.reportFrom(instanceId, sessionId, first, updates);
+    },
+    reportFrom(fromInstance, sessionId, firstSeq, updates) {
+      const from = { organizationId, instanceId: parseId("instance", fromInstance)! };
+      const entries = updates.map(({ turnId = null, ...update }, at) => ({
+        seq: firstSeq + at,
+        at: "2026-11-15T10:00:00.000Z",
+        turnId,
+        // What is said of a prompt names its turn itself.
+        update: update.sessionUpdate.startsWith("prompt_") ? { ...update, turnId } : update,
+      }));
+      return intake.take(from, { journalId: "j1", sessions: [{ sessionId, entries }] });
+    },
+    async [Symbol.asyncDispose]() {
+      await intake.close();
+      await service[Symbol.asyncDispose]();
+    },
+  };
+  return bed;
+}
+
+export interface LocalNotices extends Notices {
+  flush(): Promise<void>;
+  /** Whether what is published is lost. */
+  isDeaf: boolean;
+  /** Everything that was published. */
+  published: { subject: string; data: string }[];
+}
+
+function localNotices(): LocalNotices {
+  const handlers = new Map<string, Set<(message: { data: Uint8Array }) => void>>();
+  const notices: LocalNotices = {
+    isDeaf: false,
+    published: [],
+    flush: () => Promise.resolve(),
+    publish(subject, data) {
+      notices.published.push({ subject, data });
+      if (notices.isDeaf) return;
+      for (const handle of handlers.get(subject) ?? []) handle({ data: Buffer.from(data) });
+    },
+    subscribe(subject, _options, handle) {
+      const known = handlers.get(subject) ?? new Set();
+      handlers.set(subject, known.add(handle));
+      return () => known.delete(handle);
+    },
+  };
+  return notices;
+}
