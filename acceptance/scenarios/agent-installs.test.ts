@@ -205,7 +205,13 @@ scenario(
     const host = await addHost(context);
     const untouched = tree(host.root);
     for (const kind of ["codex", "claude_code"] as const) {
-      const { agents: before } = await caller.get_instance(idOf(host));
+      // A host is online before it has looked at its agents for the first time.
+      const { agents: before } = await until(
+        "the host tells of its agents",
+        10_000,
+        () => caller.get_instance(idOf(host)),
+        (instance) => instance.agents.length > 0,
+      );
       const known = before.find((agent) => agent.kind === kind)!;
       assert.deepEqual([known.installed, known.problems[0]!.code], [false, "not_installed"]);
       const started = performance.now();
