@@ -68,6 +68,16 @@ export interface DrivenSession {
   untold?: readonly string[];
 }
 
+/** How every session begins, before its agent is there. */
+export const beginning = {
+  state: "starting",
+  handle: null,
+  cursor: null,
+  usage: null,
+  costUsd: null,
+  costIsEstimate: false,
+} as const satisfies Partial<DrivenSession>;
+
 export interface KeptShell {
   shellId: string;
   agent: string | null;

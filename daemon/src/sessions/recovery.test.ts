@@ -4,21 +4,8 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { test } from "node:test";
 import { AgentNotReady, type Driver } from "../drivers/driver.ts";
-import { git, makeSessionId, makeSmallHost, policy, script } from "./small-host.ts";
-import type { OpenHost, OpenOptions, SmallHost } from "./small-host.ts";
-
-const asks = {
-  calls: [{ tool: "permission", input: { title: "Run", detail: "ls", rules: ["ls"] } }],
-};
-
-async function begin(small: SmallHost, options: OpenOptions = {}) {
-  const host = small.open(options);
-  const sessionId = makeSessionId();
-  const kind = "opencode" as const;
-  const wanted = { sessionId, kind, directory: small.repository, title: null, policy };
-  await host.must("start_session", wanted);
-  return { host, sessionId };
-}
+import { asks, begin, git, makeSessionId, makeSmallHost, policy, script } from "./small-host.ts";
+import type { OpenHost } from "./small-host.ts";
 
 const outcomesIn = (host: OpenHost, sessionId: string) =>
   host
@@ -56,7 +43,7 @@ test("a turn goes on while one daemon hands over to the next, and its end is tol
 test("what the agent waits for can be answered after the daemon came back", async () => {
   using small = makeSmallHost();
   const { host, sessionId } = await begin(small);
-  await host.must("send_prompt", { sessionId, text: script([asks, { text: "ok" }]) });
+  await host.must("send_prompt", { sessionId, text: script([asks(["ls"]), { text: "ok" }]) });
   const { requestId, shownHash } = await host.until(sessionId, "request_raised");
   await host.close();
   const next = small.open();
@@ -130,7 +117,7 @@ test("an answer that the agent took without saying so is told as given all the s
     },
   });
   const { host, sessionId } = await begin(small, { wrapDriver });
-  await host.must("send_prompt", { sessionId, text: script([asks, { text: "ok" }]) });
+  await host.must("send_prompt", { sessionId, text: script([asks(["ls"]), { text: "ok" }]) });
   const { requestId, shownHash } = await host.until(sessionId, "request_raised");
   const answer = { sessionId, requestId, shownHash, answer: "always" as const, answers: null };
   assert.deepEqual(await host.must("answer_request", answer), { status: "undeliverable" });

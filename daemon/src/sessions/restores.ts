@@ -4,7 +4,7 @@ import type { AgentKind, AgentPolicy } from "@hawser/contract";
 import { CommandRefusal } from "../command-refusal.ts";
 import { AgentNotReady } from "../drivers/driver.ts";
 import { GitError } from "../git/git.ts";
-import type { DrivenSession } from "../journal/driven-sessions.ts";
+import { beginning, type DrivenSession } from "../journal/driven-sessions.ts";
 import { describe } from "../log.ts";
 import { objectToGitOf } from "../worktrees/own-git.ts";
 import { CannotRestore } from "../worktrees/parked.ts";
@@ -12,6 +12,7 @@ import type { ParkedRecord, ParkedSession } from "../worktrees/parked-record.ts"
 import type { Author } from "../worktrees/worktrees.ts";
 import { chooseModel } from "./choices.ts";
 import { ProjectConfigPresent, driverOf, type Core } from "./core.ts";
+import { ownTreeOf } from "./file-work.ts";
 import { asRefusal } from "./refusals.ts";
 import { checkStarting, conclude, startAgent, undoStart, type StartedSession } from "./starts.ts";
 import { journalFull } from "./admission.ts";
@@ -79,12 +80,7 @@ async function begin(
     model: await modelOf(core, about, signal),
     options: about.options,
     policy,
-    state: "starting",
-    handle: null,
-    cursor: null,
-    usage: null,
-    costUsd: null,
-    costIsEstimate: false,
+    ...beginning,
   };
   driven.add(session);
   try {
@@ -97,7 +93,8 @@ async function begin(
   try {
     const paths = await driver.findProjectConfig(directory);
     if (paths.length > 0) throw new ProjectConfigPresent(paths);
-    const objection = place.checkout && objectToGitOf(directory);
+    const tree = ownTreeOf(session);
+    const objection = tree && objectToGitOf(tree);
     if (objection !== undefined) throw new GitError("unsafe_repository", objection);
     if (author) await core.worktrees.setAuthor(directory, author, signal);
     const agent = await startAgent(core, driver, session, signal);

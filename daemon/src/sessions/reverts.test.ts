@@ -1,7 +1,7 @@
 // Going back in a session, with the scripted agent and real git: whatever was done in between, files,
 // HEAD and what was staged are as they were before the message, and nothing of the present is lost.
 import assert from "node:assert/strict";
-import { readFileSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import {
@@ -13,7 +13,14 @@ import {
   stateOf,
   write,
 } from "../worktrees/generated-trees.ts";
-import { makeSessionId, makeSmallHost, policy, script, type OpenHost } from "./small-host.ts";
+import {
+  codeOf,
+  makeSessionId,
+  makeSmallHost,
+  policy,
+  script,
+  type OpenHost,
+} from "./small-host.ts";
 
 const author = { name: "Grace Hopper", email: "grace@example.com" };
 const isLong = process.env["HAWSER_LONG"] === "1";
@@ -82,28 +89,25 @@ test("a turn is undone with its commits, its author is the starter's, and what w
 test("it is refused while a turn runs, for unknown messages, and in a user's own directory", async () => {
   using small = makeSmallHost();
   const host = small.open();
-  const codeOf = async (sessionId: string, messageId: string) => {
-    const outcome = await host.ask("revert_session", { sessionId, messageId });
-    assert.ok(outcome && "refusal" in outcome);
-    return outcome.refusal.code;
-  };
+  const codeAfter = async (sessionId: string, messageId: string) =>
+    codeOf(await host.ask("revert_session", { sessionId, messageId }));
   const { sessionId } = await start(host, small.repository);
   const first = await turn(host, sessionId, "true");
-  assert.equal(await codeOf(sessionId, "msg_unknown"), "not_found");
+  assert.equal(await codeAfter(sessionId, "msg_unknown"), "not_found");
   await host.must("send_prompt", { sessionId, text: script([{ text: "a b c", paceMs: 60_000 }]) });
-  assert.equal(await codeOf(sessionId, first), "turn_running");
+  assert.equal(await codeAfter(sessionId, first), "turn_running");
   await host.must("abort_turn", { sessionId });
   const before = filesOf(small.repository);
   const own = await start(host, small.repository, { useWorktree: false });
   assert.ok(!own.started.capabilities.includes("revert"));
   const message = await turn(host, own.sessionId, "echo x > own.txt");
-  assert.equal(await codeOf(own.sessionId, message), "capability_missing");
+  assert.equal(await codeAfter(own.sessionId, message), "capability_missing");
   assert.deepEqual(Object.keys(filesOf(small.repository)), [...Object.keys(before), "own.txt"]);
   assert.equal(git(small.repository, "for-each-ref", `refs/hawser/snapshots/${own.sessionId}`), "");
   const { files } = await host.must("diff_session", { sessionId: own.sessionId });
   assert.deepEqual(files, [{ path: "own.txt", added: 1, removed: 0 }]);
   await host.must("end_session", { sessionId });
-  assert.equal(await codeOf(sessionId, first), "session_ended");
+  assert.equal(await codeAfter(sessionId, first), "session_ended");
   await host.close();
 });
 
@@ -242,5 +246,45 @@ test("a patch comes in pages that fit together, and a page of another patch is r
   write(place, "long.txt", `${text} changed`);
   await assert.rejects(page(first.nextOffset!, first.hash), /invalid_input.*Begin again/);
   await assert.rejects(host.must("diff_session_file", { sessionId, path: "../a.txt", offset: 0 }));
+  await host.close();
+});
+
+test("a worktree that an agent led elsewhere is neither reverted nor pushed, nor made a session of again", async () => {
+  using small = makeSmallHost();
+  const host = small.open();
+  const other = join(small.folder, "other");
+  git(small.folder, "clone", "--quiet", small.repository, other);
+  git(small.repository, "remote", "add", "origin", "https://code.example/x.git");
+  const refs = () =>
+    [small.repository, other].map((place) => git(place, "for-each-ref", "refs/heads"));
+  const { sessionId, place } = await start(host, small.repository);
+  const first = await turn(host, sessionId, "echo 1 > one.txt");
+  const before = [refs(), filesOf(other)];
+  const pointer = readFileSync(join(place, ".git"), "utf8");
+  const ways = [
+    `echo "gitdir: ${other}/.git" > .git`,
+    `rm .git; ln -s ${other}/.git .git`,
+    `cp .git ../kept; rm .git; ln -s ../kept .git`,
+    `rm .git; cp -r ${other}/.git .git`,
+    `head -c 100000 /dev/zero > .git`,
+  ];
+  const codeFor = async (asked: ReturnType<OpenHost["ask"]>) => codeOf(await asked);
+  for (const way of ways) {
+    const led = await turn(host, sessionId, way);
+    const pushing = host.ask("push_session", { sessionId, pullRequest: null });
+    assert.equal(await codeFor(pushing), "unsafe_repository", way);
+    const reverting = host.ask("revert_session", { sessionId, messageId: led });
+    assert.equal(await codeFor(reverting), "revert_failed", way);
+    assert.deepEqual([refs(), filesOf(other)], before, way);
+    rmSync(join(place, ".git"), { recursive: true, force: true });
+    write(place, ".git", pointer);
+  }
+  await host.must("revert_session", { sessionId, messageId: first });
+  write(place, ".git", `gitdir: ${other}/.git\n`);
+  await host.must("end_session", { sessionId });
+  const wanted = { sessionId: makeSessionId(), parkedId: sessionId, policy, author };
+  assert.equal(await codeFor(host.ask("restore_session", wanted)), "restore_failed");
+  assert.equal(existsSync(place), false, "put aside again");
+  assert.deepEqual(filesOf(other), before[1]);
   await host.close();
 });

@@ -98,6 +98,33 @@ export const makeSessionId = () => formatId("session", randomUUID());
 export const script = (steps: Step[], words = "go") => `${words} @@${JSON.stringify(steps)}`;
 export const policy = { allowedCommands: [], outsideWorktree: "ask" as const };
 
+export const wanted = (directory: string, sessionId = makeSessionId()) => ({
+  sessionId,
+  kind: "opencode" as const,
+  directory,
+  title: "Fix the bug",
+  policy,
+});
+
+/** A session in its repository, begun. */
+export async function begin(small: SmallHost, options: OpenOptions = {}) {
+  const host = small.open(options);
+  const asked = wanted(small.repository);
+  const started = await host.must("start_session", asked);
+  return { host, sessionId: asked.sessionId, started };
+}
+
+/** A step of a script that waits for a permission. */
+export const asks = (rules: string[], detail = rules.join(" && ")) => ({
+  calls: [{ tool: "permission", input: { title: "Run a command", detail, rules } }],
+});
+
+export const codeOf = (outcome: CommandOutcome | undefined) =>
+  outcome && "refusal" in outcome ? outcome.refusal.code : "done";
+
+export const names = (host: OpenHost, sessionId: string) =>
+  host.entries(sessionId).map(({ update }) => update.sessionUpdate);
+
 export function makeSmallHost(place = tmpdir()): SmallHost {
   const directory = realpathSync(mkdtempSync(join(place, "hawser-sessions-")));
   const root = join(directory, "root");

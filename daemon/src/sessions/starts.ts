@@ -7,7 +7,12 @@ import type { RepositorySource } from "../directories/bring-repository.ts";
 import type { Directories } from "../directories/directories.ts";
 import { AgentNotReady, type AgentSession, type Driver } from "../drivers/driver.ts";
 import { GitError } from "../git/git.ts";
-import type { DrivenSession, OwnCheckout, OwnWorktree } from "../journal/driven-sessions.ts";
+import {
+  beginning,
+  type DrivenSession,
+  type OwnCheckout,
+  type OwnWorktree,
+} from "../journal/driven-sessions.ts";
 import { describe } from "../log.ts";
 import { within } from "../pause.ts";
 import type { CheckoutPlan } from "../worktrees/checkouts.ts";
@@ -100,12 +105,7 @@ async function begin(
     model,
     options: wanted.options ?? {},
     policy: wanted.policy,
-    state: "starting",
-    handle: null,
-    cursor: null,
-    usage: null,
-    costUsd: null,
-    costIsEstimate: false,
+    ...beginning,
   };
   // So that whatever is made from here on is found and undone if the daemon dies.
   driven.add(session);

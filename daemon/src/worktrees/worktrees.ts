@@ -2,7 +2,7 @@
 // what an agent would run unasked. At a session's end its worktree, or its clone, is not removed but put
 // aside, with everything git knows about it, so that it can be put back. Snapshots and diffs are the same
 // for both. A user's own directory is never touched.
-import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { GitError, type Git } from "../git/git.ts";
 import { makeBranchName } from "../git/branch-name.ts";
@@ -13,7 +13,7 @@ import { dropRefs, refsOf } from "./refs.ts";
 import { openStillness, type Stillness } from "./stillness.ts";
 import { goBack, keepPresent, takeSnapshot, type OwnTree, type Snapshot } from "./snapshots.ts";
 import { listLeftOut } from "./left-out.ts";
-import { objectToGitOf } from "./own-git.ts";
+import { adminDirectoryOf, objectToGitOf } from "./own-git.ts";
 import { parkTree, type KeptWorktree } from "./park.ts";
 import { shortId } from "./short-id.ts";
 
@@ -282,9 +282,9 @@ export function openWorktrees(options: WorktreesOptions): Worktrees {
   };
 }
 
-/** A clone's git directory lies where its agent works. Throws GitError. */
-function checkTree({ directory, repository }: OwnTree): void {
-  const objection = repository === directory ? objectToGitOf(directory) : undefined;
+/** Throws GitError. */
+function checkTree(tree: OwnTree): void {
+  const objection = objectToGitOf(tree);
   if (objection !== undefined) throw new GitError("unsafe_repository", objection);
 }
 
@@ -292,13 +292,4 @@ function checkTree({ directory, repository }: OwnTree): void {
 function checked(sessionId: string): string {
   if (/^\w{6,64}$/.test(sessionId)) return sessionId;
   throw new Error(`"${sessionId}" is no session's id.`);
-}
-
-/** What git keeps about a worktree, as the file `.git` in it says. */
-function adminDirectoryOf(worktree: string): string {
-  const text = readFileSync(join(worktree, ".git"), "utf8");
-  const found = /^gitdir: (.+)$/m.exec(text)?.[1];
-  if (found === undefined)
-    throw new Error(`The worktree ${worktree} does not name its repository.`);
-  return found;
 }

@@ -1,0 +1,95 @@
+// What an agent asks, and the answers that count.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { asks, begin, codeOf, makeSmallHost, script } from "./small-host.ts";
+
+test("an answer is bound to what was shown, and one of several wins", async () => {
+  using small = makeSmallHost();
+  const { host, sessionId } = await begin(small);
+  await host.must("send_prompt", { sessionId, text: script([asks(["ls"]), { text: "ok" }]) });
+  const { requestId, shownHash } = await host.until(sessionId, "request_raised");
+  const answer = { sessionId, requestId, shownHash, answer: "once" as const, answers: null };
+  const other = await host.ask("answer_request", { ...answer, shownHash: "other" });
+  assert.equal(codeOf(other), "request_changed");
+  const odd = await host.ask("answer_request", { ...answer, answer: null, answers: [["x"]] });
+  assert.equal(codeOf(odd), "invalid_input");
+  const all = await Promise.all([1, 2, 3].map(() => host.must("answer_request", answer)));
+  assert.deepEqual(all.map(({ status }) => status).sort(), [
+    "already_resolved",
+    "already_resolved",
+    "answered",
+  ]);
+  await host.until(sessionId, "turn_finished", ({ outcome }) => outcome === "completed");
+  const settled = host
+    .entries(sessionId)
+    .filter(({ update }) => update.sessionUpdate === "request_settled");
+  assert.equal(settled.length, 1);
+  await host.must("end_session", { sessionId });
+  assert.deepEqual(await host.must("answer_request", answer), { status: "undeliverable" });
+  await host.close();
+});
+
+test("always remembers the exact rules that were shown, and no part of them", async () => {
+  using small = makeSmallHost();
+  const { host, sessionId } = await begin(small);
+  const steps = [
+    asks(["git status && rm x"]),
+    asks(["git status && rm x"], "the same again"),
+    asks(["rm x"]),
+    asks([]),
+    { text: "ok" },
+  ];
+  await host.must("send_prompt", { sessionId, text: script(steps) });
+  const answered = new Set<string>();
+  const answerNext = async (answer: "once" | "always") => {
+    const request = await host.until(
+      sessionId,
+      "request_raised",
+      ({ requestId }) => !answered.has(requestId),
+    );
+    const { requestId, shownHash } = request;
+    answered.add(requestId);
+    await host.must("answer_request", { sessionId, requestId, shownHash, answer, answers: null });
+    return request.permission!.alwaysRules;
+  };
+  assert.deepEqual(await answerNext("always"), ["git status && rm x"]);
+  assert.deepEqual(await answerNext("once"), ["rm x"], "the second was not asked, its part is");
+  assert.deepEqual(await answerNext("once"), [], "no rules are no rules that are all remembered");
+  await host.until(sessionId, "turn_finished", ({ outcome }) => outcome === "completed");
+  assert.equal(host.journal.driven.openRequests(sessionId).length, 0);
+  await host.close();
+});
+
+test("questions take labels that were offered, or are dismissed", async () => {
+  using small = makeSmallHost();
+  const { host, sessionId } = await begin(small);
+  const questions = [
+    { question: "Which?", options: [{ label: "a" }, { label: "b" }], freeText: false },
+  ];
+  const step = { calls: [{ tool: "question", input: { questions } }] };
+  await host.must("send_prompt", { sessionId, text: script([step, step, { text: "ok" }]) });
+  const first = await host.until(sessionId, "request_raised");
+  const base = { sessionId, requestId: first.requestId, shownHash: first.shownHash };
+  const bad = await host.ask("answer_request", { ...base, answer: null, answers: [["c"]] });
+  assert.ok(bad && "refusal" in bad && bad.refusal.field === "answers");
+  await host.must("answer_request", { ...base, answer: null, answers: [["a"]] });
+  const second = await host.until(
+    sessionId,
+    "request_raised",
+    ({ requestId }) => requestId !== first.requestId,
+  );
+  const next = { sessionId, requestId: second.requestId, shownHash: second.shownHash };
+  await host.must("answer_request", { ...next, answer: "reject", answers: null });
+  assert.equal((await host.until(sessionId, "turn_finished")).outcome, "completed");
+  const settled = host
+    .entries(sessionId)
+    .flatMap(({ update }) => (update.sessionUpdate === "request_settled" ? [update] : []));
+  assert.deepEqual(
+    settled.map(({ answer, answers }) => ({ answer, answers })),
+    [
+      { answer: null, answers: [["a"]] },
+      { answer: "reject", answers: null },
+    ],
+  );
+  await host.close();
+});
