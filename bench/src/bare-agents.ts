@@ -193,13 +193,22 @@ const codex: Open = async ({ program, home, makeRepository, modelUrl, own }) => 
   });
   child.stdin!.write('{"method":"initialized"}\n');
   return async () => {
-    const started = await call("thread/start", { cwd: makeRepository() });
+    const cwd = makeRepository();
+    const started = await call("thread/start", { cwd, sandbox: "workspace-write" });
     const threadId = started!.thread!.id;
+    // So that it may commit, as ours may.
+    const sandboxPolicy = {
+      type: "workspaceWrite",
+      writableRoots: [join(cwd, ".git")],
+      networkAccess: true,
+      excludeSlashTmp: true,
+      excludeTmpdirEnvVar: true,
+    };
     return {
       async ask(text) {
         const turn = openTurn();
         turns.set(threadId, turn);
-        await call("turn/start", { threadId, input: [{ type: "text", text }] });
+        await call("turn/start", { threadId, input: [{ type: "text", text }], sandboxPolicy });
         return turn.took;
       },
     };

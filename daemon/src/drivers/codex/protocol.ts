@@ -36,15 +36,19 @@ export interface Calls {
     /** Kept with the prompt, and told back as its `clientId`. */
     clientUserMessageId: string;
     input: Input[];
-    model: string;
-    effort: string | null;
-    sandboxPolicy: SandboxPolicy;
-    collaborationMode: {
-      mode: Mode;
-      settings: { model: string; reasoning_effort: string | null; developer_instructions: null };
-    };
-  };
+  } & Partial<TurnSettings>;
   "turn/interrupt": { threadId: string; turnId: string };
+}
+
+/** Hold for the turn they are given with and for those after it. */
+export interface TurnSettings {
+  model: string;
+  effort: string | null;
+  sandboxPolicy: SandboxPolicy;
+  collaborationMode: {
+    mode: Mode;
+    settings: { model: string; reasoning_effort: string | null; developer_instructions: null };
+  };
 }
 
 /** What of the answers we read; nothing for calls that only succeed. */

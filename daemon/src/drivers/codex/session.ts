@@ -3,7 +3,7 @@ import { SessionGone, type AgentSession, type Prompt, type SessionPlace } from "
 import { compact, skillInput } from "./commands.ts";
 import { CallRefused } from "./connection.ts";
 import { choose, type Offer } from "./offer.ts";
-import type { Input } from "./protocol.ts";
+import type { Input, TurnSettings } from "./protocol.ts";
 import { sandboxPolicy, threadSettings } from "./settings.ts";
 import { callMs, fail, notReady, unless, type Live, type SharedServer } from "./shared-server.ts";
 import { revertTo } from "./revert.ts";
@@ -20,10 +20,14 @@ export function openCodexSession(
   { directory }: SessionPlace,
 ): AgentSession {
   const { server, threads } = now;
+  /** What holds for its turns, as it was last told; to be told it again costs codex 10 ms. */
+  let told: string | undefined;
 
   /** Codex lets go of a thread that was long idle. */
   const loaded = async () => {
-    if (!thread.isLoaded()) await loadThread(now, threadId, directory);
+    if (thread.isLoaded()) return;
+    told = undefined;
+    await loadThread(now, threadId, directory);
   };
 
   const commandInput = async (prompt: Prompt, name: string): Promise<Input[]> => {
@@ -39,18 +43,29 @@ export function openCodexSession(
       if (text !== "") throw new Error(`Codex's ${compact} takes no arguments.`);
       return () => server.call("thread/compact/start", { threadId }, callMs);
     }
-    const settings = { model, reasoning_effort: effort, developer_instructions: null };
-    const start = {
-      threadId,
-      clientUserMessageId: messageId,
-      input:
-        task.type === "command" ? await commandInput(prompt, task.name) : await inputOf(prompt),
+    const input =
+      task.type === "command" ? await commandInput(prompt, task.name) : await inputOf(prompt);
+    const start = { threadId, clientUserMessageId: messageId, input };
+    const inMode = { model, reasoning_effort: effort, developer_instructions: null };
+    const settings: TurnSettings = {
       model,
       effort,
       sandboxPolicy: sandboxPolicy(directory),
-      collaborationMode: { mode, settings },
+      collaborationMode: { mode, settings: inMode },
     };
-    return () => server.call("turn/start", start, callMs);
+    const next = JSON.stringify(settings);
+    return async () => {
+      const isNew = next !== told;
+      // Whether a call that fails has changed them nobody knows.
+      told = undefined;
+      const begun = await server.call(
+        "turn/start",
+        isNew ? { ...start, ...settings } : start,
+        callMs,
+      );
+      told = next;
+      return begun;
+    };
   };
 
   const begin = async (prompt: Prompt, { offer }: Live, signal: AbortSignal) => {
@@ -72,6 +87,7 @@ export function openCodexSession(
     revert: (messageId, signal) =>
       shared.use(signal, async () => {
         await loaded();
+        told = undefined;
         return revertTo(server, threadId, thread, messageId).catch(fail);
       }),
     async end(signal) {

@@ -16,6 +16,8 @@ export function processSettings(startId: string): string[] {
     "features.default_mode_request_user_input": "true",
     // Otherwise a turn waits for the network for ever.
     "features.unbounded_connection_retries": "false",
+    // Tries of its maker's whose results nobody sees; 5 ms of every prompt.
+    "features.skill_search": "false",
     // These call a service in the background that nobody asked for.
     "features.apps": "false",
     "features.plugins": "false",
@@ -43,7 +45,7 @@ export function threadSettings(directory: string): ThreadSettings {
 }
 
 /**
- * What commands may write to, beside the directory. It goes with each turn: among a thread's settings
+ * What commands may write to, beside the directory. It goes with a turn: among a thread's settings
  * codex works it out again and again, which costs every prompt 10 ms for each place.
  */
 export function sandboxPolicy(directory: string): SandboxPolicy {

@@ -107,6 +107,7 @@ export function openThread(server: AppServer, place: ThreadPlace): Thread {
   });
 
   const beginTurn = (id: string) => {
+    isLoaded = true;
     if (!turn.begin(id).isNew) return;
     Object.assign(cursor, { turn: id, isOver: false, told: [], open: [] });
     tell({ type: "passed" });
