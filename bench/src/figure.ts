@@ -6,6 +6,8 @@ export interface Figure {
   bare: number;
   /** The median over the rounds of ours to bare; not the ratio of the two medians beside it. */
   ratio: number;
+  /** What is held against the goal: the ratio, unless the goal says otherwise. */
+  held: number;
   goal: number;
   met: boolean;
 }
@@ -23,7 +25,7 @@ export interface Goal {
   goal: number;
   /** Whether the goal must be reached or not be exceeded. */
   direction: "at least" | "at most";
-  /** What is held against the goal, where it is not the ratio. */
+  /** What is held against it, where that is not the ratio; a difference is the median over the rounds. */
   held?: "ours" | "difference";
   /** What a reader of the table is told. */
   meaning: string;
@@ -40,6 +42,7 @@ export function figureOf({ name, goal, direction, held }: Goal, rounds: Round[])
     ours: rounded(ours),
     bare: rounded(median(rounds.map(({ bare }) => bare))),
     ratio: rounded(ratio),
+    held: rounded(judged),
     goal,
     met: direction === "at least" ? judged >= goal : judged <= goal,
   };
@@ -62,13 +65,14 @@ export const tableHead = row("figure", "ours", "bare", "ratio", "goal", "");
 
 export function tableRow(figure: Figure, { unit, direction, held, meaning }: Goal): string {
   const { name, ours, bare, ratio, goal, met } = figure;
+  const verdict = held === "difference" ? `${figure.held} ${unit} more: ` : "";
   return `${row(
     name,
     `${ours} ${unit}`,
     `${bare} ${unit}`,
     ratio.toFixed(2),
     `${direction} ${goal}${held ? ` ${unit}` : ""}`,
-    met ? "met" : "MISSED",
+    `${verdict}${met ? "met" : "MISSED"}`,
   )}\n    ${meaning}`;
 }
 
