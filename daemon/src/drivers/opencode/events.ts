@@ -1,7 +1,7 @@
 // Turns what opencode says of one session, and of the sub-agents' sessions below it, into our events. It
 // does nothing else: no requests, no clock. What opencode keeps (sync events) is told once, by number; what
 // it only says live (text on its way, requests) is told as it comes.
-import type { AgentEvent, ItemUpdate } from "../driver.ts";
+import type { AgentEvent } from "../driver.ts";
 import { askedOf } from "./asked.ts";
 import { readCursor, type Cursor } from "./cursor.ts";
 import type {
@@ -14,7 +14,7 @@ import type {
   TextPart,
   ToolPart,
 } from "./frames.ts";
-import { contentOf, kindOf, planOf, titleOf } from "./tool-words.ts";
+import { callEnded, callStarted, textKindOf, textUpdate, usageEvent } from "./part-updates.ts";
 
 type Tell = (event: AgentEvent) => void;
 
@@ -200,23 +200,18 @@ export function openTracker(
   }
 
   function textEvents(part: TextPart, parentToolCallId: string | null, from: string): AgentEvent[] {
-    const kind = part.type === "text" ? "message" : "thought";
     if (part.synthetic || toldEnds.has(part.id)) return [];
     if (part.time?.end === undefined) {
       const offset = from === "stream" ? part.text.length : undefined;
-      if (!texts.has(part.id)) texts.set(part.id, { kind, offset, messageID: part.messageID });
+      const { id, messageID } = part;
+      if (!texts.has(id)) texts.set(id, { kind: textKindOf(part), offset, messageID });
       return [];
     }
     texts.delete(part.id);
     toldEnds.add(part.id);
     const calling = earlyEvents(part.messageID, parentToolCallId);
     if (part.text === "") return calling;
-    const update: ItemUpdate = {
-      sessionUpdate: kind === "message" ? "agent_message_chunk" : "agent_thought_chunk",
-      messageId: part.id,
-      content: { type: "text", text: part.text },
-      parentToolCallId,
-    };
+    const update = textUpdate(part, parentToolCallId);
     return [{ type: "update", update }, ...calling];
   }
 
@@ -238,50 +233,21 @@ export function openTracker(
 
   function toolEvents(part: ToolPart, parentToolCallId: string | null): AgentEvent[] {
     const { status } = part.state;
-    const events: AgentEvent[] = [];
     // Before it runs, its input is not known.
-    if (status === "pending" || toldEnds.has(part.id)) return events;
-    if (!toldStarts.has(part.id)) {
-      toldStarts.add(part.id);
-      events.push({
-        type: "update",
-        update: {
-          sessionUpdate: "tool_call",
-          toolCallId: part.id,
-          title: titleOf(part),
-          kind: kindOf(part.tool),
-          status: "in_progress",
-          rawInput: part.state.input,
-          parentToolCallId,
-        },
-      });
+    if (status === "pending" || toldEnds.has(part.id)) return [];
+    const updates = toldStarts.has(part.id) ? [] : [callStarted(part, parentToolCallId)];
+    toldStarts.add(part.id);
+    if (status !== "running") {
+      toldEnds.add(part.id);
+      updates.push(...callEnded(part, root));
     }
-    if (status === "running") return events;
-    toldEnds.add(part.id);
-    events.push({
-      type: "update",
-      update: {
-        sessionUpdate: "tool_call_update",
-        toolCallId: part.id,
-        status: status === "completed" ? "completed" : "failed",
-        content: contentOf(part, root.directory),
-      },
-    });
-    const entries = part.sessionID === root.id && status === "completed" ? planOf(part) : undefined;
-    if (entries) events.push({ type: "update", update: { sessionUpdate: "plan", entries } });
-    return events;
+    return updates.map((update) => ({ type: "update", update }));
   }
 
-  function usageEvents({ id, cost, tokens }: StepFinishPart): AgentEvent[] {
-    if (toldEnds.has(id)) return [];
-    toldEnds.add(id);
-    const usage = {
-      inputTokens: tokens.input,
-      outputTokens: tokens.output + tokens.reasoning,
-      cacheReadTokens: tokens.cache.read,
-      cacheWriteTokens: tokens.cache.write,
-    };
-    return [{ type: "usage", usage, costUsd: cost, costIsEstimate: false }];
+  function usageEvents(part: StepFinishPart): AgentEvent[] {
+    if (toldEnds.has(part.id)) return [];
+    toldEnds.add(part.id);
+    return [usageEvent(part)];
   }
 
   function callOf({ tool }: AgentRequest): ToolPart | undefined {

@@ -6,7 +6,6 @@ import {
   type AgentSession,
   type KeptSession,
   type Prompt,
-  type RequestAnswer,
   type SessionPlace,
   type Sink,
 } from "../driver.ts";
@@ -14,7 +13,6 @@ import { ApiError, type Api } from "./api.ts";
 import { readCursor } from "./cursor.ts";
 import { openTracker, type Turn } from "./events.ts";
 import type {
-  AgentRequest,
   ErrorData,
   LiveEvent,
   PermissionRequest,
@@ -24,10 +22,9 @@ import type {
 import { readNews } from "./history.ts";
 import { messageIdFor } from "./message-id.ts";
 import { choose, type Offers } from "./offer.ts";
-import { decide } from "./permission-rules.ts";
 import { readProjectNotes } from "../project-notes.ts";
 import { openPatience, type Limits } from "./patience.ts";
-import { sendReply } from "./reply.ts";
+import { openRequests } from "./requests.ts";
 import { revertTo } from "./revert.ts";
 import { bodyOf, giveTurn, isThere, pathOf } from "./turn-request.ts";
 import { outcomeOf, type TurnEnd } from "./turn-outcome.ts";
@@ -59,18 +56,15 @@ interface Wiring {
 
 export const titleFor = (title: string | null): string => title ?? "Hawser session";
 
-const rejected = "The user rejected this. Do not try it in another way; go on without it.";
-const refused = "This host's policy refuses it. Go on without it.";
 /** A cold directory takes its time until the prompt is there. */
 const beginMs = 60_000;
 const lookAgainMs = 700;
 
 export function openOpencodeSession(wiring: Wiring): OpencodeSession {
   const { api, offers, id, place, sink } = wiring;
-  const { directory, policy } = place;
+  const { directory } = place;
   const kept = "handle" in place ? place : undefined;
   const cursor = kept?.cursor ?? null;
-  const questionCounts = new Map<string, number>();
   let isServed = true;
   let waiting: LiveEvent[] | undefined;
   let catching: Promise<void> | undefined;
@@ -96,6 +90,7 @@ export function openOpencodeSession(wiring: Wiring): OpencodeSession {
       if (isServed) sink(event);
     },
   );
+  const requests = openRequests(api, place, tracker);
   const patience = openPatience(
     wiring.limits,
     () => tracker.openRequests().length > 0 || tracker.isCalling(),
@@ -139,7 +134,7 @@ export function openOpencodeSession(wiring: Wiring): OpencodeSession {
       case "delta":
         return tracker.delta(live.partID, live.delta);
       case "asked":
-        return takeRequest(live.request);
+        return requests.take(live.request);
       case "settled":
         return tracker.settled(live.requestID, live.reply);
       case "error":
@@ -162,20 +157,6 @@ export function openOpencodeSession(wiring: Wiring): OpencodeSession {
     }
     if (turn.hasBegun && turn.last?.time.completed !== undefined) endTurn(turn);
     else confirmSoon();
-  }
-
-  function takeRequest(request: AgentRequest): void {
-    if ("questions" in request) questionCounts.set(request.id, request.questions.length);
-    else {
-      const decision = decide(policy, request);
-      if (decision !== "ask") {
-        const answer = { permission: decision === "allow" ? "once" : "reject" } as const;
-        // When it does not arrive, the request is shown like any other.
-        reply(request.id, answer, refused).catch(() => tracker.asked(request));
-        return;
-      }
-    }
-    tracker.asked(request);
   }
 
   function endTurn(turn: Turn): void {
@@ -217,7 +198,7 @@ export function openOpencodeSession(wiring: Wiring): OpencodeSession {
       for (const each of history) tracker.take(each, "history");
       if (tracker.turn()?.hasBegun) onBegun();
       const isBusy = Object.hasOwn(status, id);
-      if (isBusy) compareRequests([...permissions, ...questions]);
+      if (isBusy) requests.compare([...permissions, ...questions]);
       drain();
       const turn = tracker.turn();
       if (turn && !isBusy) considerOver(turn);
@@ -230,18 +211,6 @@ export function openOpencodeSession(wiring: Wiring): OpencodeSession {
     const events = waiting ?? [];
     waiting = undefined;
     for (const each of events) handle(each);
-  }
-
-  /** opencode also lists what an aborted turn has asked, for ever. */
-  function compareRequests(listed: AgentRequest[]): void {
-    const live = listed.filter(
-      (request) =>
-        tracker.has(request.sessionID) && tracker.callOf(request)?.state.status === "running",
-    );
-    for (const key of tracker.openRequests()) {
-      if (!live.some((request) => request.id === key)) tracker.settled(key, null);
-    }
-    for (const request of live) takeRequest(request);
   }
 
   function considerOver(turn: Turn): void {
@@ -257,9 +226,6 @@ export function openOpencodeSession(wiring: Wiring): OpencodeSession {
     aborting = Promise.allSettled([aborting, sent]);
     return sent;
   }
-
-  const reply = (key: string, answer: RequestAnswer, message: string) =>
-    sendReply(api, { key, directory, answer, message, questions: questionCounts.get(key) ?? 1 });
 
   async function send(prompt: Prompt, signal: AbortSignal): Promise<void> {
     const choice = choose(await offers.recent(signal), prompt);
@@ -331,17 +297,7 @@ export function openOpencodeSession(wiring: Wiring): OpencodeSession {
       await sendAbort();
       confirmSoon();
     },
-    async answer(key, answer) {
-      if (!isServed || !tracker.close(key)) return "gone";
-      try {
-        await reply(key, answer, rejected);
-        return "accepted";
-      } catch (problem) {
-        if (problem instanceof ApiError && problem.status === 404) return "gone";
-        tracker.reopen(key);
-        throw problem;
-      }
-    },
+    answer: async (key, answer) => (isServed ? requests.answer(key, answer) : "gone"),
     async rename(title, signal) {
       tracker.renamed(title);
       await api.request("PATCH", `/session/${id}`, { directory, body: { title }, signal });

@@ -1,0 +1,53 @@
+// What a part of opencode's messages is in our words.
+import type { AgentEvent, ItemUpdate } from "../driver.ts";
+import type { StepFinishPart, TextPart, ToolPart } from "./frames.ts";
+import { contentOf, kindOf, planOf, titleOf } from "./tool-words.ts";
+
+export const textKindOf = ({ type }: TextPart) => (type === "text" ? "message" : "thought");
+
+/** Of one that is complete. */
+export function textUpdate(part: TextPart, parentToolCallId: string | null): ItemUpdate {
+  return {
+    sessionUpdate: textKindOf(part) === "message" ? "agent_message_chunk" : "agent_thought_chunk",
+    messageId: part.id,
+    content: { type: "text", text: part.text },
+    parentToolCallId,
+  };
+}
+
+export function callStarted(part: ToolPart, parentToolCallId: string | null): ItemUpdate {
+  return {
+    sessionUpdate: "tool_call",
+    toolCallId: part.id,
+    title: titleOf(part),
+    kind: kindOf(part.tool),
+    status: "in_progress",
+    rawInput: part.state.input,
+    parentToolCallId,
+  };
+}
+
+/** With the plan it has made, if it made one for the session itself. */
+export function callEnded(part: ToolPart, root: { id: string; directory: string }): ItemUpdate[] {
+  const isDone = part.state.status === "completed";
+  const entries = isDone && part.sessionID === root.id ? planOf(part) : undefined;
+  return [
+    {
+      sessionUpdate: "tool_call_update",
+      toolCallId: part.id,
+      status: isDone ? "completed" : "failed",
+      content: contentOf(part, root.directory),
+    },
+    ...(entries ? [{ sessionUpdate: "plan" as const, entries }] : []),
+  ];
+}
+
+export function usageEvent({ cost, tokens }: StepFinishPart): AgentEvent {
+  const usage = {
+    inputTokens: tokens.input,
+    outputTokens: tokens.output + tokens.reasoning,
+    cacheReadTokens: tokens.cache.read,
+    cacheWriteTokens: tokens.cache.write,
+  };
+  return { type: "usage", usage, costUsd: cost, costIsEstimate: false };
+}
