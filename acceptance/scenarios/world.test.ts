@@ -44,11 +44,13 @@ const isAlive = (pid: number) => {
   }
 };
 
-async function untilGone({ pids }: WorldLine): Promise<void> {
-  const all = [pids.world, pids.postgres, ...pids.nodes];
+async function untilGone({ pids: { world, postgres, nodes } }: WorldLine): Promise<void> {
+  const all = Object.entries<number>({ world, postgres, ...nodes });
   const deadline = Date.now() + 10_000;
-  while (all.some(isAlive)) {
-    assert.ok(Date.now() < deadline, `still running: ${all.filter(isAlive).join(", ")}`);
+  for (;;) {
+    const left = all.filter(([, pid]) => isAlive(pid)).map(([name]) => name);
+    if (left.length === 0) return;
+    assert.ok(Date.now() < deadline, `still running: ${left.join(", ")}`);
     await sleep(20);
   }
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { test } from "node:test";
 import { makeSecretText } from "./access/secret-text.ts";
 
@@ -23,4 +24,24 @@ test("a secret that reaches the log by mistake is blanked, at any depth and insi
   assert.equal(line.a.b.c, "hw_REDACTED");
   assert.equal(line.err.message, "with hw_REDACTED");
   assert.equal(line.msg, "token hw_REDACTED");
+});
+
+test("a process whose log nobody reads any more ends all the same", async () => {
+  const program = `
+    import { openLog } from ${JSON.stringify(new URL("log.ts", import.meta.url).href)};
+    const log = openLog("info");
+    process.stdin.resume().on("end", () => {
+      log.info("one");
+      log.info("two");
+      process.exit(0);
+    });`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
+    stdio: ["pipe", "pipe", "inherit"],
+    timeout: 10_000,
+    killSignal: "SIGKILL",
+  });
+  child.stdout.destroy();
+  child.stdin.end();
+  await once(child, "exit");
+  assert.deepEqual([child.exitCode, child.signalCode], [0, null]);
 });

@@ -6,16 +6,19 @@ import pino from "pino";
 export type Log = pino.Logger;
 
 export function openLog(level: string): Log {
-  return pino({
+  const settings = {
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label) => ({ level: label }) },
+    formatters: { level: (label: string) => ({ level: label }) },
     serializers: { err: describeError },
     hooks: {
-      streamWrite: (line) => line.replace(ourSecrets, "hw_REDACTED"),
+      streamWrite: (line: string) => line.replace(ourSecrets, "hw_REDACTED"),
     },
-  });
+  };
+  // At once: what waits to be written is lost with a process that is killed, and one that ends would try
+  // for ever to write it to a reader that has gone.
+  return pino(settings, pino.destination({ fd: 1, sync: true }));
 }
 
 /** API keys and pairing tokens, wherever they would turn up. */
