@@ -19,7 +19,6 @@ export const gitCommands = {
   "rev-parse": [],
   "worktree add": ["--no-guess-remote"],
   "worktree remove": [],
-  "worktree prune": [],
   // Patterns and not directories: what is left out are single files.
   "sparse-checkout set": ["--no-cone"],
   checkout: ["--no-recurse-submodules"],

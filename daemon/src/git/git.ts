@@ -56,10 +56,13 @@ export type GitFailure =
 /** A sentence for people, with no credentials in it. */
 export class GitError extends Error {
   readonly reason: GitFailure;
+  /** What git ended with; null when it did not end by itself. */
+  readonly exitCode: number | null;
 
-  constructor(reason: GitFailure, message: string) {
+  constructor(reason: GitFailure, message: string, exitCode: number | null = null) {
     super(redactCredentials(message));
     this.reason = reason;
+    this.exitCode = exitCode;
   }
 }
 
@@ -244,7 +247,7 @@ function run({
   child.on("close", (code, by) => {
     if (failure) return settle(failure);
     if (code === 0) return settle();
-    return settle(new GitError("failed", explain(said, code, by)));
+    return settle(new GitError("failed", explain(said, code, by), code));
   });
   return promise;
 }

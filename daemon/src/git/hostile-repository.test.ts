@@ -218,7 +218,6 @@ const calls: [GitCommand, (origin: string, tree: string) => Partial<GitCall>][] 
   ["push", (origin) => ({ operands: [`ssh://far${origin}`, "HEAD:refs/heads/ours"] })],
   ["push", () => ({ operands: ["origin", "HEAD:refs/heads/ours"] })],
   ["worktree remove", (_origin, tree) => ({ options: ["--force"], operands: [tree] })],
-  ["worktree prune", () => ({})],
   ["ls-files", () => ({ options: ["-t"] })],
   ["branch", () => ({ options: ["--list"] })],
   ["config", () => ({ operands: ["remote.origin.url"] })],

@@ -51,6 +51,9 @@ const replaced: readonly [RegExp, string][] = [
   [/^diff\.(?:.*\.)?(?:external|command|textconv)$/, ""],
   [/^core\.(?:askpass|editor|gitproxy|sshcommand)$/, ""],
   [/^gpg\.(?:.*\.)?(?:program|defaultkeycommand)$/, ""],
+  // Orders to the server, with the user's credentials: some make a repository public by one. An empty
+  // one forgets all before it.
+  [/^push\.pushoption$/, ""],
 ];
 
 const credentialHelper = /^credential\.(?:.*\.)?helper$/;

@@ -282,12 +282,16 @@ test("a git directory that an agent led elsewhere is neither reverted in nor pus
     `mv .git/objects .git/kept; ln -s ${small.repository}/.git/objects .git/objects`,
     `mv .git ../kept; ln -s ${small.repository}/.git .git`,
     `mv .git ../kept; echo "gitdir: ${small.repository}/.git" > .git`,
+    `mkdir -p .git/objects/info; echo ${small.repository}/.git/objects > .git/objects/info/alternates`,
+    `cp .git/config ../config; git config remote.origin.promisor true`,
   ];
   const undo = [
     () => rmSync(join(own, "commondir")),
     () => shell(place, "rm .git/objects; mv .git/kept .git/objects"),
     () => shell(place, "rm .git; mv ../kept .git"),
     () => shell(place, "rm .git; mv ../kept .git"),
+    () => shell(place, "rm .git/objects/info/alternates"),
+    () => shell(place, "mv ../config .git/config"),
   ];
   for (const [index, way] of ways.entries()) {
     const led = await turn(host, sessionId, way);
@@ -295,6 +299,7 @@ test("a git directory that an agent led elsewhere is neither reverted in nor pus
     assert.equal(await codeOf(pushing), "unsafe_repository", way);
     const reverting = host.ask("revert_session", { sessionId, messageId: led });
     assert.equal(await codeOf(reverting), "revert_failed", way);
+    assert.equal(await codeOf(host.ask("diff_session", { sessionId })), "diff_failed", way);
     assert.deepEqual([refs(), filesOf(small.repository)], mine, way);
     undo[index]!();
   }

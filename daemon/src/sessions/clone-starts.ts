@@ -7,6 +7,7 @@ import { describe } from "../log.ts";
 import type { CheckoutPlan } from "../worktrees/checkouts.ts";
 import type { Author } from "../worktrees/worktrees.ts";
 import { note, type Core } from "./core.ts";
+import { setAuthor } from "./file-work.ts";
 import type { StartedSession } from "./starts.ts";
 
 /**
@@ -55,7 +56,7 @@ export async function makeCheckout(
   const leftOut = await stoppable(core, sessionId, signal, (until) =>
     core.checkouts.make(plan, driver.sparsePatterns, until),
   );
-  if (author) await core.worktrees.setAuthor(plan.directory, author, signal);
+  await setAuthor(core, plan, author, signal);
   const origin = await core.pushes.readOrigin(plan.directory, signal);
   const baseCommit = await core.worktrees.headOf(plan.directory, signal);
   const { driven } = core.journal;

@@ -6,6 +6,7 @@ import { capabilitiesOf, type Driver } from "../drivers/driver.ts";
 import type { DrivenSession } from "../journal/driven-sessions.ts";
 import { describe } from "../log.ts";
 import type { OwnTree, Snapshot } from "../worktrees/snapshots.ts";
+import type { Author } from "../worktrees/worktrees.ts";
 import { mayWork, type Core } from "./core.ts";
 
 type Placed = Pick<DrivenSession, "directory" | "worktree" | "checkout">;
@@ -45,6 +46,17 @@ export function capabilitiesIn(
 /** The commit it began at. */
 export const baseOf = ({ worktree, baseCommit }: Pick<DrivenSession, "worktree" | "baseCommit">) =>
   worktree?.baseCommit ?? baseCommit ?? null;
+
+export async function setAuthor(
+  core: Core,
+  { sessionId, directory }: Pick<DrivenSession, "sessionId" | "directory">,
+  author: Author | null | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!author || (await core.worktrees.setAuthor(directory, author, signal))) return;
+  const message = "commits are made in the name of the host's user, because the repository is bare";
+  core.log.warn(message, { sessionId });
+}
 
 export function inOrder<Result>(
   core: Core,

@@ -12,7 +12,7 @@ import type { ParkedRecord, ParkedSession } from "../worktrees/parked-record.ts"
 import type { Author } from "../worktrees/worktrees.ts";
 import { chooseModel } from "./choices.ts";
 import { ProjectConfigPresent, driverOf, type Core } from "./core.ts";
-import { ownTreeOf } from "./file-work.ts";
+import { ownTreeOf, setAuthor } from "./file-work.ts";
 import { asRefusal } from "./refusals.ts";
 import { checkStarting, conclude, startAgent, undoStart, type StartedSession } from "./starts.ts";
 import { journalFull } from "./admission.ts";
@@ -96,7 +96,7 @@ async function begin(
     const tree = ownTreeOf(session);
     const objection = tree && objectToGitOf(tree);
     if (objection !== undefined) throw new GitError("unsafe_repository", objection);
-    if (author) await core.worktrees.setAuthor(directory, author, signal);
+    await setAuthor(core, session, author, signal);
     const agent = await startAgent(core, driver, session, signal);
     checkStarting(core, sessionId);
     return () => {

@@ -249,6 +249,20 @@ test("a patch comes in pages that fit together, and a page of another patch is r
   await host.close();
 });
 
+test("an edit of a file that git is to take for unchanged is shown, and kept when it is taken back", async () => {
+  using small = makeSmallHost();
+  const host = small.open();
+  const { sessionId, place } = await start(host, small.repository);
+  git(place, "update-index", "--assume-unchanged", "a.txt");
+  const first = await turn(host, sessionId, "echo mine > a.txt");
+  const { files } = await host.must("diff_session", { sessionId });
+  assert.deepEqual(files, [{ path: "a.txt", added: 1, removed: 1 }]);
+  await host.must("revert_session", { sessionId, messageId: first });
+  assert.equal(readFileSync(join(place, "a.txt"), "utf8"), "one\n");
+  const refs = git(small.repository, "for-each-ref", "--format=%(refname)", "refs/hawser/reverted");
+  assert.equal(git(small.repository, "show", `${refs.split("\n")[0]}:a.txt`), "mine");
+});
+
 test("a worktree that an agent led elsewhere is neither reverted nor pushed, nor made a session of again", async () => {
   using small = makeSmallHost();
   const host = small.open();
@@ -275,6 +289,8 @@ test("a worktree that an agent led elsewhere is neither reverted nor pushed, nor
     assert.equal(await codeFor(pushing), "unsafe_repository", way);
     const reverting = host.ask("revert_session", { sessionId, messageId: led });
     assert.equal(await codeFor(reverting), "revert_failed", way);
+    const comparing = host.ask("diff_session", { sessionId });
+    assert.equal(await codeFor(comparing), "diff_failed", way);
     assert.deepEqual([refs(), filesOf(other)], before, way);
     rmSync(join(place, ".git"), { recursive: true, force: true });
     write(place, ".git", pointer);

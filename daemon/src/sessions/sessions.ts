@@ -239,7 +239,16 @@ export function openSessions(options: SessionsOptions): Sessions {
     listParked: () => worktrees.parked.list(),
     async cleanParked() {
       const limitBytes = options.policy().parkedLimitBytes;
-      const dropped = await worktrees.parked.clean({ now: options.now(), limitBytes });
+      const { dropped, failed } = await worktrees.parked.clean({
+        now: options.now(),
+        limitBytes,
+      });
+      for (const [sessionId, error] of failed) {
+        log.warn("what was kept of an ended session was not dropped", {
+          sessionId,
+          error: describe(error),
+        });
+      }
       if (dropped.length > 0)
         log.info("what was kept of ended sessions was dropped", { sessionIds: dropped.join(" ") });
     },

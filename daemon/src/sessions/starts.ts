@@ -22,7 +22,7 @@ import { letGo, placeOf, standBack } from "./attach.ts";
 import { checkOptions, chooseModel } from "./choices.ts";
 import { makeCheckout, noteCloned, noteNotCloned } from "./clone-starts.ts";
 import { ProjectConfigPresent, driverOf, note, type Core } from "./core.ts";
-import { capabilitiesIn } from "./file-work.ts";
+import { capabilitiesIn, setAuthor } from "./file-work.ts";
 import { openListening } from "./listening.ts";
 import { asRefusal } from "./refusals.ts";
 
@@ -213,7 +213,7 @@ async function makeWorktree(
   const { baseCommit, adminDirectory, leftOut } = made;
   const worktree: OwnWorktree = { ...planned(plan), baseCommit, adminDirectory };
   core.journal.driven.change(plan.sessionId, { worktree });
-  if (author) await core.worktrees.setAuthor(plan.directory, author, signal);
+  await setAuthor(core, plan, author, signal);
   await refuseProjectConfig(driver, plan.directory);
   return leftOut;
 }

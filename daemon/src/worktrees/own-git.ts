@@ -1,8 +1,9 @@
 // Whether a session's tree still has its own git directory. What ties them lies where the agent works,
 // who may change it without being asked: a link, or a word in a file, would have git work in another
 // repository of the host's, whose branches we would move and whose commits we would push.
-import { lstatSync, readFileSync, realpathSync } from "node:fs";
-import { join } from "node:path";
+import { lstatSync, realpathSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { readSmallFile } from "../directories/handle.ts";
 import { isDirectory } from "./park.ts";
 import type { OwnTree } from "./snapshots.ts";
 
@@ -11,7 +12,7 @@ export function objectToGitOf(tree: OwnTree): string | undefined {
   const isClone = tree.repository === tree.directory;
   if (isClone ? isWhole(tree.directory) : leadsTo(tree)) return undefined;
   const what = isClone
-    ? "The session's clone has no git directory of its own any more, or one that leads to another repository."
+    ? "The session's clone has no git directory of its own any more, or one that leads elsewhere."
     : "The session's worktree does not lead to the git directory it was made with any more.";
   return `${what} Put that right on the host, or start another session.`;
 }
@@ -19,12 +20,23 @@ export function objectToGitOf(tree: OwnTree): string | undefined {
 function isWhole(clone: string): boolean {
   const own = join(clone, ".git");
   const parts = [clone, own, join(own, "objects"), join(own, "refs")];
-  return parts.every(isDirectory) && !isPartOfAnother(own);
+  return parts.every(isDirectory) && !leadsElsewhere(own);
 }
 
-/** Only git directories of worktrees have this file, which names their repository's. */
-const isPartOfAnother = (own: string) =>
-  lstatSync(join(own, "commondir"), { throwIfNoEntry: false }) !== undefined;
+/**
+ * The first file is one of worktrees' git directories and names their repository's, the second names other
+ * places with objects. We make no clones whose objects are fetched when they are needed: that would have
+ * git call an address of the agent's choice at any look.
+ */
+function leadsElsewhere(own: string): boolean {
+  const isThere = (name: string) =>
+    lstatSync(join(own, name), { throwIfNoEntry: false }) !== undefined;
+  const fetchesLater = (name: string) =>
+    isThere(name) &&
+    /promisor|partialclone/i.test(readSmallFile(join(own, name), 1e6) ?? "promisor");
+  const settings = ["config", "config.worktree"];
+  return ["commondir", "objects/info/alternates"].some(isThere) || settings.some(fetchesLater);
+}
 
 function leadsTo({ directory, adminDirectory }: OwnTree): boolean {
   try {
@@ -38,12 +50,23 @@ const longestPointer = 8 * 1024;
 
 /** What git keeps about a worktree, as the file `.git` in it says. Throws. */
 export function adminDirectoryOf(worktree: string): string {
-  const file = join(worktree, ".git");
-  const facts = lstatSync(file);
-  const isPointer = isDirectory(worktree) && facts.isFile() && facts.size <= longestPointer;
-  const found = isPointer ? /^gitdir: (.+)$/m.exec(readFileSync(file, "utf8"))?.[1] : undefined;
+  const text = isDirectory(worktree) ? readSmallFile(join(worktree, ".git"), longestPointer) : "";
+  const found = /^gitdir: (.+)$/m.exec(text ?? "")?.[1];
   if (found === undefined) {
     throw new Error(`The worktree ${worktree} does not name its repository.`);
   }
   return found;
+}
+
+/** What all checkouts of a repository share, by any one of them; the place itself when it has no such thing. */
+export function commonDirectoryOf(checkout: string): string {
+  try {
+    const own = isDirectory(join(checkout, ".git"))
+      ? join(checkout, ".git")
+      : resolve(checkout, adminDirectoryOf(checkout));
+    const shared = readSmallFile(join(own, "commondir"), longestPointer)?.trim() ?? ".";
+    return realpathSync(resolve(own, shared));
+  } catch {
+    return checkout;
+  }
 }

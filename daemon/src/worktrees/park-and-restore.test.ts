@@ -9,6 +9,7 @@ import {
   mkdirSync,
   mkdtempSync,
   openSync,
+  readdirSync,
   realpathSync,
   rmSync,
   symlinkSync,
@@ -19,11 +20,11 @@ import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import type { AgentPolicy } from "@hawser/contract";
 import { makeSmallDisk } from "@hawser/testkit/small-disk.ts";
-import { openGit } from "../git/git.ts";
+import { GitError, openGit, type Git } from "../git/git.ts";
 import { createRepository, disturb, filesOf, git, knownOf, write } from "./generated-trees.ts";
 import { CannotRestore, parkedForMs } from "./parked.ts";
 import type { ParkedSession } from "./parked-record.ts";
-import type { KeptWorktree } from "./park.ts";
+import { moveAdmin, type KeptWorktree } from "./park.ts";
 import { openWorktrees, type Worktrees } from "./worktrees.ts";
 
 const isLong = process.env["HAWSER_LONG"] === "1";
@@ -46,6 +47,7 @@ let made = 0;
 
 interface Bed {
   worktrees: Worktrees;
+  places: { directory: string; parkedDirectory: string; scratchDirectory: string };
   repository: string;
   sessionId: string;
   directory: string;
@@ -57,14 +59,14 @@ interface Bed {
 }
 
 async function makeBed(place = top, name = `bed-${++made}`): Promise<Bed> {
-  const worktrees = openWorktrees({
-    git: openGit(),
+  const places = {
     directory: join(place, name, "worktrees"),
     parkedDirectory: join(place, name, "parked"),
     scratchDirectory: join(place, name, "scratch"),
-  });
+  };
+  const worktrees = openWorktrees({ git: openGit(), ...places });
   const repository = createRepository(join(place, name, "project"));
-  return { worktrees, repository, ...(await makeSession(worktrees, repository)) };
+  return { worktrees, places, repository, ...(await makeSession(worktrees, repository)) };
 }
 
 async function makeSession(worktrees: Worktrees, repository: string) {
@@ -225,6 +227,79 @@ test("a restore that was cut is taken back, wherever it was", async () => {
   assert.deepEqual(filesOf(bed.directory), before);
 });
 
+test("a branch of that name that the user made meanwhile is not taken for the session's", async () => {
+  const bed = await makeBed();
+  await bed.park();
+  git(bed.repository, "commit", "--quiet", "--allow-empty", "--message=theirs");
+  git(bed.repository, "branch", bed.branch);
+  // As after a daemon that was killed before it had looked.
+  await bed.worktrees.unrestore(bed.sessionId);
+  assert.equal(git(bed.repository, "branch", "--list", bed.branch).trim(), bed.branch);
+});
+
+test("a look at the branch that fails loses nothing: it is put aside the next time", async () => {
+  const bed = await makeBed();
+  write(bed.directory, "made.txt", "made\n");
+  git(bed.directory, "add", "made.txt");
+  git(bed.directory, "commit", "--quiet", "--message=made");
+  const tip = git(bed.directory, "rev-parse", "HEAD");
+  const real = openGit();
+  const late: Git = {
+    ...real,
+    runIn: (directory, command, call) =>
+      command === "rev-parse"
+        ? Promise.reject(new GitError("out_of_time", "Git did not finish in time."))
+        : real.runIn(directory, command, call),
+  };
+  const failing = openWorktrees({ ...bed.places, git: late });
+  await assert.rejects(failing.park(bed.sessionId, bed.kept), /in time/);
+  assert.equal(git(bed.directory, "rev-parse", "HEAD"), tip);
+  await bed.park();
+  bed.collect();
+  await bed.worktrees.parked.restore(bed.sessionId);
+  assert.equal(git(bed.repository, "rev-parse", bed.branch), tip);
+});
+
+test("what git keeps about a tree is whole under either name, also on another disk", () => {
+  const from = join(top, "admin-here");
+  const elsewhere = mkdtempSync("/dev/shm/hawser-admin-");
+  after(() => rmSync(elsewhere, { recursive: true, force: true }));
+  const to = join(elsewhere, "admin");
+  write(from, "HEAD", "ref: refs/heads/x\n");
+  write(from, "logs/HEAD", "log\n");
+  const before = filesOf(from);
+  moveAdmin(from, to);
+  assert.deepEqual([existsSync(from), filesOf(to)], [false, before]);
+  assert.deepEqual(readdirSync(elsewhere), ["admin"]);
+  // Cut while the old one was being removed: that goes by another name.
+  write(`${to}.moved`, "HEAD", "half");
+  moveAdmin(to, from);
+  assert.deepEqual([filesOf(from), readdirSync(elsewhere)], [before, []]);
+  // Cut after the copy was whole.
+  write(to, "HEAD", "ref: refs/heads/x\n");
+  moveAdmin(to, from);
+  assert.deepEqual([filesOf(from), readdirSync(elsewhere)], [before, []]);
+});
+
+test("one that cannot be dropped keeps no other, and takes no room", async () => {
+  const bed = await makeBed();
+  const { worktrees } = bed;
+  const now = Date.now();
+  const other = await makeSession(worktrees, createRepository(join(top, `bed-${++made}`)));
+  write(bed.directory, "large.bin", Buffer.alloc(1024 * 1024, 1));
+  await bed.park(now - parkedForMs - 2);
+  await other.park(now - parkedForMs - 1);
+  git(bed.repository, "config", "include.path", "/nowhere");
+  const first = await worktrees.parked.clean({ now, limitBytes: Infinity });
+  assert.deepEqual([first.dropped, [...first.failed.keys()]], [[other.sessionId], [bed.sessionId]]);
+  const left = join(bed.places.parkedDirectory, `.dropping-${bed.sessionId}`);
+  assert.deepEqual(readdirSync(left), ["parked.json"]);
+  git(bed.repository, "config", "--unset", "include.path");
+  const second = await worktrees.parked.clean({ now, limitBytes: Infinity });
+  assert.deepEqual([second.dropped, second.failed.size], [[bed.sessionId], 0]);
+  assert.equal(git(bed.repository, "for-each-ref", "refs/hawser"), "");
+});
+
 test("what was kept long enough goes, then the oldest until the rest fits, with their refs", async () => {
   const bed = await makeBed();
   const { worktrees, repository } = bed;
@@ -244,10 +319,14 @@ test("what was kept long enough goes, then the oldest until the rest fits, with 
     [others[2], others[1], others[0], bed].map((one) => one!.sessionId),
   );
   for (const { sizeBytes } of listed) assert.ok(sizeBytes >= 1024 * 1024 && sizeBytes < 3e6);
-  assert.deepEqual(await worktrees.parked.clean({ now, limitBytes: Infinity }), [bed.sessionId]);
+  assert.deepEqual((await worktrees.parked.clean({ now, limitBytes: Infinity })).dropped, [
+    bed.sessionId,
+  ]);
   const limitBytes = listed[0]!.sizeBytes + listed[1]!.sizeBytes;
-  assert.deepEqual(await worktrees.parked.clean({ now, limitBytes }), [others[0]!.sessionId]);
-  assert.deepEqual(await worktrees.parked.clean({ now, limitBytes }), []);
+  assert.deepEqual((await worktrees.parked.clean({ now, limitBytes })).dropped, [
+    others[0]!.sessionId,
+  ]);
+  assert.deepEqual((await worktrees.parked.clean({ now, limitBytes })).dropped, []);
   const refs = git(repository, "for-each-ref", "--format=%(refname)", "refs/hawser");
   for (const gone of [bed, others[0]!]) assert.ok(!refs.includes(gone.sessionId));
   for (const there of others.slice(1)) assert.ok(refs.includes(there.sessionId));

@@ -9,9 +9,9 @@
 import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { readSmallFile } from "../directories/handle.ts";
-import type { Git } from "../git/git.ts";
+import { GitError, type Git } from "../git/git.ts";
 import { replaceFile } from "../state/replace-file.ts";
-import { readParked, type ParkedRecord, type ParkedSession } from "./parked-record.ts";
+import { readParked, recordName, type ParkedRecord, type ParkedSession } from "./parked-record.ts";
 import { refsOf } from "./refs.ts";
 
 interface Parking {
@@ -45,25 +45,27 @@ export async function parkTree(git: Git, parking: Parking): Promise<void> {
   const isThere = isDirectory(worktree);
   // A user may have removed the repository; then only files are left to keep.
   const isRepositoryThere = repository !== null && existsSync(repository);
-  if (isThere || (adminDirectory !== null && isDirectory(adminDirectory))) {
-    // Of a try that a crash or a full disk cut.
-    const before = readParked(parked);
-    const tip =
-      isRepositoryThere && branch !== null
-        ? await commitOf(git, repository, `refs/heads/${branch}`)
-        : undefined;
-    if (tip !== undefined) await name(git, repository!, refs.parkedBranch, tip);
+  const hasFiles = isThere || (adminDirectory !== null && isDirectory(adminDirectory));
+  // Of a try that a crash or a full disk cut, or of one that was about to be put back.
+  const before = readParked(parked);
+  let branchTip = before?.branchTip ?? null;
+  if (isRepositoryThere && branch !== null && (hasFiles || !before)) {
+    const tip = await commitOf(git, repository, `refs/heads/${branch}`);
+    if (tip !== undefined) await name(git, repository, refs.parkedBranch, tip);
+    branchTip = tip ?? branchTip;
+  }
+  if (hasFiles) {
     mkdirSync(parked, { recursive: true, mode: 0o700 });
     const record: ParkedRecord = {
       repository,
       branch,
-      branchTip: tip ?? before?.branchTip ?? null,
+      branchTip,
       adminDirectory,
       worktree,
       session: session ?? before?.session ?? null,
       parkedAt: before?.parkedAt ?? now,
     };
-    replaceFile(join(parked, "parked.json"), record);
+    replaceFile(join(parked, recordName), record);
   }
   if (adminDirectory !== null && isDirectory(adminDirectory)) {
     if (isRepositoryThere) {
@@ -74,19 +76,17 @@ export async function parkTree(git: Git, parking: Parking): Promise<void> {
     moveAdmin(adminDirectory, join(parked, "admin"));
   }
   if (isThere) moveTree(worktree, parked);
-  if (isRepositoryThere && branch !== null) await deleteBranch(git, repository, branch);
+  if (isRepositoryThere && branch !== null && branchTip !== null) {
+    await deleteBranch(git, repository, branch, branchTip);
+  }
 }
 
 const name = (git: Git, repository: string, ref: string, object: string) =>
   git.runIn(repository, "update-ref", { operands: [ref, object], deadlineMs: gitMs });
 
-async function deleteBranch(git: Git, repository: string, branch: string): Promise<void> {
-  const found = await git.runIn(repository, "branch", {
-    options: ["--list", "--format=%(refname)"],
-    operands: [branch],
-    deadlineMs: gitMs,
-  });
-  if (found.trim() === "") return;
+async function deleteBranch(git: Git, repository: string, branch: string, keptTip: string) {
+  // Gone already, or another one of that name, which is the user's.
+  if ((await commitOf(git, repository, `refs/heads/${branch}`)) !== keptTip) return;
   // Refuses when somebody has it checked out elsewhere: that is the user's own then.
   await git.runIn(repository, "branch", {
     options: ["--delete", "--force", "--quiet"],
@@ -177,19 +177,23 @@ const textOfHead = (adminDirectory: string) =>
 
 const followedIn = (head: string) => /^ref: (refs\/\S+)$/.exec(head)?.[1] ?? null;
 
+/** Nothing when there is none; that it could not be looked up is an error, or it would be taken for none. */
 export async function commitOf(
   git: Git,
   repository: string,
   target: string,
 ): Promise<string | undefined> {
-  const found = await git
-    .runIn(repository, "rev-parse", {
+  try {
+    const found = await git.runIn(repository, "rev-parse", {
       options: ["--verify", "--quiet"],
       revisions: [`${target}^{commit}`],
       deadlineMs: gitMs,
-    })
-    .catch(() => "");
-  return found.trim() === "" ? undefined : found.trim();
+    });
+    return found.trim();
+  } catch (error) {
+    if (error instanceof GitError && error.exitCode === 1) return undefined;
+    throw error;
+  }
 }
 
 /** Blobs that the index holds and the tip does not, every stage of a conflict among them. */
@@ -257,19 +261,24 @@ export function isDirectory(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
+/** Whatever moment it is cut at, what has either name is whole. */
 export function moveAdmin(from: string, to: string): void {
+  const moved = `${from}.moved`;
+  rmSync(moved, { recursive: true, force: true });
   // Of a move to another disk that a crash cut after the copy was whole.
-  if (existsSync(to)) return rmSync(from, { recursive: true, force: true });
-  try {
-    renameSync(from, to);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EXDEV") throw error;
+  if (!existsSync(to)) {
+    try {
+      return renameSync(from, to);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EXDEV") throw error;
+    }
     const part = `${to}.part`;
     rmSync(part, { recursive: true, force: true });
     cpSync(from, part, { recursive: true, verbatimSymlinks: true });
     renameSync(part, to);
-    rmSync(from, { recursive: true, force: true });
   }
+  renameSync(from, moved);
+  rmSync(moved, { recursive: true, force: true });
 }
 
 /** On the same disk. What a process left behind may have made anew in its place is kept beside it. */

@@ -35,10 +35,11 @@ export interface ParkedRecord {
   parkedAt: number;
 }
 
+export const recordName = "parked.json";
 const largestRecord = 256 * 1024;
 
 /** Nothing when there is none. */
 export function readParked(directory: string): ParkedRecord | undefined {
-  const text = readSmallFile(join(directory, "parked.json"), largestRecord);
+  const text = readSmallFile(join(directory, recordName), largestRecord);
   return text === undefined ? undefined : (JSON.parse(text) as ParkedRecord);
 }

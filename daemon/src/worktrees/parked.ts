@@ -1,13 +1,14 @@
 // Worktrees and clones that were put aside: which there are and how much they hold, the way back for one, and the
 // end of those that were kept long enough or have become too many.
 import { existsSync, mkdirSync, opendirSync, readdirSync, renameSync, type Dirent } from "node:fs";
-import { lstat, rm } from "node:fs/promises";
+import { lstat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Git } from "../git/git.ts";
 import type { OwnCheckout } from "../journal/driven-sessions.ts";
 import { isDirectory, moveAdmin } from "./park.ts";
-import { readParked, type ParkedRecord } from "./parked-record.ts";
+import { readParked, recordName, type ParkedRecord } from "./parked-record.ts";
 import { dropRefs, refsOf } from "./refs.ts";
+import { removeTree } from "./remove-tree.ts";
 
 export interface Parked {
   /** Those that can be put back, the newest first. */
@@ -18,7 +19,14 @@ export interface Parked {
   /** Takes away what is left of one that was put back; what its reverts kept is the new session's. */
   settle(sessionId: string, record: ParkedRecord, heirId: string): Promise<void>;
   /** Drops what was kept long enough, then the oldest until the rest takes no more than the limit. */
-  clean(options: CleanOptions): Promise<string[]>;
+  clean(options: CleanOptions): Promise<Cleaned>;
+}
+
+export interface Cleaned {
+  /** Sessions whose trees are gone. */
+  dropped: string[];
+  /** Why others are not, by session. */
+  failed: Map<string, unknown>;
 }
 
 interface CleanOptions {
@@ -85,11 +93,16 @@ export function openParked(git: Git, top: string): Parked {
   /** Its name says that it is no longer offered; a crash in between is made good the next time. */
   async function finishDropping(sessionId: string, record: ParkedRecord | undefined) {
     sizes.delete(sessionId);
+    const place = join(top, `${dropping}${sessionId}`);
+    // The files first: a repository that cannot be worked in is no reason to keep them.
+    for (const name of existsSync(place) ? readdirSync(place) : []) {
+      if (name !== recordName) await removeTree(join(place, name));
+    }
     const repository = record?.repository ?? null;
     if (repository !== null && existsSync(repository)) {
       await dropRefs(git, repository, Object.values(refsOf(sessionId)));
     }
-    await rm(join(top, `${dropping}${sessionId}`), { recursive: true, force: true });
+    await removeTree(place);
   }
 
   return {
@@ -140,20 +153,27 @@ export function openParked(git: Git, top: string): Parked {
     return record;
   }
 
-  async function clean({ now, limitBytes }: CleanOptions): Promise<string[]> {
+  async function clean({ now, limitBytes }: CleanOptions): Promise<Cleaned> {
+    const dropped: string[] = [];
+    const failed = new Map<string, unknown>();
+    /** One that cannot be dropped is tried again the next time, and keeps no other. */
+    const attempt = (sessionId: string, work: Promise<void>) =>
+      work.then(
+        () => dropped.push(sessionId),
+        (error: unknown) => failed.set(sessionId, error),
+      );
     for (const name of readdirSync(top).filter((each) => each.startsWith(dropping))) {
-      await finishDropping(name.slice(dropping.length), readParked(join(top, name)));
+      const sessionId = name.slice(dropping.length);
+      await attempt(sessionId, finishDropping(sessionId, readParked(join(top, name))));
     }
     const trees = (await listAll()).toReversed();
-    const dropped: string[] = [];
     let total = trees.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     for (const { sessionId, record, sizeBytes } of trees) {
       if (now - record.parkedAt <= parkedForMs && total <= limitBytes) continue;
-      await drop(sessionId, record);
+      await attempt(sessionId, drop(sessionId, record));
       total -= sizeBytes;
-      dropped.push(sessionId);
     }
-    return dropped;
+    return { dropped, failed };
   }
 
   /** So that nothing is dropped while it is put back. */

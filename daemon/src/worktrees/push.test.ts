@@ -182,6 +182,7 @@ test("what a repository says of remotes, hooks and helpers leads nowhere (T7)", 
     ["receivepack", (at) => git(at, "config", "remote.origin.receivepack", evil)],
     ["a helper", (at) => git(at, "config", "credential.helper", `!${evil}`)],
     ["pushDefault", (at) => git(at, "config", "remote.pushDefault", "elsewhere")],
+    ["an order to the server", (at) => git(at, "config", "push.pushOption", "repo.private=false")],
     [
       "tags",
       (at) => (git(at, "tag", "-a", "-m", "x", "v1"), git(at, "config", "push.followTags", "true")),
@@ -195,6 +196,11 @@ test("what a repository says of remotes, hooks and helpers leads nowhere (T7)", 
       },
     ],
   ];
+  const ordered = join(place, "ordered");
+  const server = bare("acme/widget");
+  git(server, "config", "receive.advertisePushOptions", "true");
+  const orders = `#!/bin/sh\n[ "\${GIT_PUSH_OPTION_COUNT:-0}" = 0 ] || touch ${ordered}\n`;
+  writeFileSync(join(server, "hooks", "pre-receive"), orders, { mode: 0o755 });
   const before = branchesAt("acme/elsewhere");
   for (const [name, plant] of ways) {
     const { directory, push, branch, tip } = openHost();
@@ -205,6 +211,7 @@ test("what a repository says of remotes, hooks and helpers leads nowhere (T7)", 
     assert.equal(branchesAt("acme/elsewhere"), before, name);
   }
   assert.equal(git(bare("acme/widget"), "tag", "--list"), "");
+  assert.equal(existsSync(ordered), false);
   for (const name of [`url.${elsewhere}.insteadOf`, `url.${elsewhere}.pushInsteadOf`]) {
     const { directory, push } = openHost();
     git(directory, "config", name, widget);

@@ -49,6 +49,7 @@ export function copyIndex(index: OwnIndex, from: string): void {
 
 /** Takes in what differs on disk, below these paths or everywhere. Paths are bytes, one a character. */
 export async function gather(index: OwnIndex, below: readonly string[] = []): Promise<void> {
+  await assumeNothing(index);
   const listed = await index.git.runIn(index.directory, "ls-files", {
     ...within(index),
     environment: environmentOf(index),
@@ -61,6 +62,26 @@ export async function gather(index: OwnIndex, below: readonly string[] = []): Pr
   const read = [...paths].toSorted().filter((path) => !isBeyondFile(index.directory, path, paths));
   checkSize(index, read);
   await putIn(index, read);
+}
+
+/**
+ * Some files are marked as to be taken for unchanged, as people do with settings of their own. They would
+ * be in no snapshot, and written over all the same.
+ */
+async function assumeNothing(index: OwnIndex): Promise<void> {
+  const call = { ...within(index), environment: environmentOf(index), isBytes: true };
+  const listed = await index.git.runIn(index.directory, "ls-files", {
+    ...call,
+    options: ["-z", "-v", "--cached"],
+  });
+  // A small letter before the path is that mark.
+  const marked = splitPaths(listed).filter((line) => /^[a-z] /.test(line));
+  if (marked.length === 0) return;
+  await index.git.runIn(index.directory, "update-index", {
+    ...call,
+    options: ["--no-assume-unchanged"],
+    input: joinPaths(marked.map((line) => line.slice(2))),
+  });
 }
 
 function checkSize({ directory, limitBytes = Infinity }: OwnIndex, paths: readonly string[]): void {

@@ -73,14 +73,18 @@ test("a worktree has a branch of its own, and leaves the user's directory as it 
   assert.equal(git(directory, "config", "user.name"), "Ada");
 });
 
-test("worktrees of one repository that are made at once are added one after the other", async () => {
+test("what is done in one repository at once is done one after the other", async () => {
   const repository = makeRepository();
+  const beside = join(place, "beside");
+  git(repository, "worktree", "add", "--quiet", "--detach", beside);
   const running = { now: 0, most: 0 };
   const real = openGit();
+  const writing = ["worktree add", "worktree remove", "sparse-checkout set", "config --local"];
   const counting: Git = {
     ...real,
     async runIn(directory, command, call) {
-      if (command !== "worktree add") return real.runIn(directory, command, call);
+      const isDeleting = call.options?.includes("--delete");
+      if (!isDeleting && !writing.includes(command)) return real.runIn(directory, command, call);
       running.most = Math.max(running.most, ++running.now);
       return real.runIn(directory, command, call).finally(() => running.now--);
     },
@@ -92,15 +96,30 @@ test("worktrees of one repository that are made at once are added one after the 
     scratchDirectory: join(place, "at-once", "scratch"),
   });
   const plans = Array.from({ length: 8 }, (_, index) =>
-    own.plan({ sessionId: `ses_atonce${index}x${process.pid}`, repository, title: "at once" }),
+    own.plan({
+      sessionId: `ses_atonce${index}x${process.pid}`,
+      repository: index % 2 === 0 ? repository : beside,
+      title: "at once",
+    }),
   );
-  await Promise.all(plans.map((plan) => own.make(plan, [], signal)));
-  // Otherwise git now and then reads what another one is about to write, and fails.
-  assert.equal(running.most, 1);
-  for (const { directory, branch } of plans) {
+  const author = { name: "Grace", email: "grace@example.com" };
+  const made = await Promise.all(
+    plans.map(async (plan) => {
+      const { adminDirectory } = await own.make(plan, ["/*", "!left-out"], signal);
+      await own.setAuthor(plan.directory, author, signal);
+      return { ...plan, adminDirectory };
+    }),
+  );
+  for (const { directory, branch } of made) {
     assert.equal(git(directory, "branch", "--show-current"), branch);
     assert.equal(readFileSync(join(directory, "a.txt"), "utf8"), "one\n");
   }
+  await Promise.all(
+    made.map((each, index) => (index < 6 ? own.park(each.sessionId, each) : own.discard(each))),
+  );
+  assert.equal(git(repository, "branch", "--list", "hawser/*"), "");
+  // Otherwise git now and then meets what another one is about to write, and fails.
+  assert.equal(running.most, 1);
 });
 
 test("what is left out does not come back by what an agent does with git", async () => {
@@ -140,6 +159,39 @@ test("a repository without a commit has nothing to begin at, and what was begun 
   assert.equal(git(other.repository, "worktree", "list").split("\n").length, 1);
   await worktrees.discard(other);
 });
+
+test("discarding one leaves worktrees of the user's alone that cannot be seen now", async () => {
+  const repository = makeRepository();
+  const theirs = join(place, "theirs");
+  git(repository, "worktree", "add", "--quiet", "--detach", theirs);
+  writeFileSync(join(theirs, "staged.txt"), "staged\n");
+  git(theirs, "add", "staged.txt");
+  renameSync(theirs, `${theirs}-away`);
+  const made = await makeWorktree(repository);
+  await worktrees.discard(made);
+  assert.equal(existsSync(made.adminDirectory), false);
+  renameSync(`${theirs}-away`, theirs);
+  assert.equal(git(theirs, "status", "--porcelain"), "A  staged.txt");
+});
+
+for (const without of [[], ["/*", "!left-out.json"]]) {
+  const how = without.length > 0 ? "with files left out" : "whole";
+  test(`worktrees of a bare repository still work beside a session's, ${how}`, async () => {
+    const bare = join(place, `bare-${++count}`);
+    git(place, "clone", "--quiet", "--bare", makeRepository(), bare);
+    const theirs = `${bare}-theirs`;
+    git(bare, "worktree", "add", "--quiet", theirs);
+    const { directory } = await makeWorktree(theirs, without);
+    const author = { name: "Grace", email: "grace@example.com" };
+    const isSet = await worktrees.setAuthor(directory, author, signal);
+    // Git itself sees to it when it leaves files out; before that nobody may ask for it.
+    assert.equal(isSet, without.length > 0);
+    for (const each of [theirs, directory]) assert.equal(git(each, "status", "--porcelain"), "");
+    const named = git(directory, "config", "--default", "nobody", "user.name");
+    assert.equal(named === "Grace", isSet);
+    assert.notEqual(git(theirs, "config", "--default", "nobody", "user.name"), "Grace");
+  });
+}
 
 test("what is put aside survives garbage collection, and can be put back as it was", async () => {
   const repository = makeRepository();
@@ -218,6 +270,12 @@ test("what was removed by hand is no reason not to put the rest aside", async ()
   await worktrees.park(first.sessionId, first.kept);
   assert.equal(git(first.repository, "branch", "--list", "hawser/*"), "");
   assert.equal(git(first.repository, "worktree", "list").split("\n").length, 1);
+  const bare = await makeWorktree(makeRepository());
+  const tip = commit(bare.directory, "made.txt", "made\n");
+  git(bare.repository, "worktree", "remove", "--force", bare.directory);
+  await worktrees.park(bare.sessionId, bare.kept);
+  assert.equal(git(bare.repository, "branch", "--list", "hawser/*"), "");
+  assert.match(git(bare.repository, "for-each-ref", "refs/hawser"), new RegExp(`^${tip} `));
   const second = await makeWorktree(makeRepository());
   rmSync(second.repository, { recursive: true });
   await worktrees.park(second.sessionId, second.kept);

@@ -13,7 +13,7 @@ import { dropRefs, refsOf } from "./refs.ts";
 import { openStillness, type Stillness } from "./stillness.ts";
 import { goBack, keepPresent, takeSnapshot, type OwnTree, type Snapshot } from "./snapshots.ts";
 import { listLeftOut } from "./left-out.ts";
-import { adminDirectoryOf, objectToGitOf } from "./own-git.ts";
+import { adminDirectoryOf, commonDirectoryOf, objectToGitOf } from "./own-git.ts";
 import { parkTree, type KeptWorktree } from "./park.ts";
 import { shortId } from "./short-id.ts";
 
@@ -58,8 +58,11 @@ export interface Worktrees {
   make(plan: WorktreePlan, without: readonly string[], signal: AbortSignal): Promise<MadeWorktree>;
   /** Removes one that no agent has worked in, however far it was made. */
   discard(plan: WorktreePlan): Promise<void>;
-  /** Commits in this checkout of a session's own are made in this name, and in no other checkout. */
-  setAuthor(directory: string, author: Author, signal: AbortSignal): Promise<void>;
+  /**
+   * Commits in this checkout of a session's own are made in this name, and in no other checkout. False
+   * where that would need a change that breaks the user's other worktrees; nothing was changed then.
+   */
+  setAuthor(directory: string, author: Author, signal: AbortSignal): Promise<boolean>;
   /**
    * Puts it aside for good; `kept` is null for a clone. Harmless when it is already, and when there
    * never was one.
@@ -107,6 +110,13 @@ export interface Parking {
 
 const makeMs = 25_000;
 const quickMs = 10_000;
+/**
+ * Lets a worktree have settings of its own. Where the shared ones say that the repository is bare, git
+ * then takes all of its worktrees for bare, the user's too.
+ */
+const ownSettings = "extensions.worktreeConfig";
+/** The first git that minds this when it leaves files out of a worktree. */
+const minding = [2, 36] as const;
 
 export function openWorktrees(options: WorktreesOptions): Worktrees {
   const { git, directory, parkedDirectory, scratchDirectory } = options;
@@ -119,18 +129,53 @@ export function openWorktrees(options: WorktreesOptions): Worktrees {
   ];
   const placeOf = (sessionId: string) => join(places[0]!.top, checked(sessionId));
   const indexOf = (sessionId: string) => join(scratchDirectory, `${checked(sessionId)}.index`);
-  const adding = new Map<string, Promise<unknown>>();
+  const working = new Map<string, Promise<unknown>>();
 
-  /** Git looks at all worktrees of a repository to add one, and fails on one that is half made. */
-  function inTurn(repository: string, add: () => Promise<unknown>): Promise<unknown> {
-    const added = (adding.get(repository) ?? Promise.resolve()).then(add, add);
-    const settled = added
+  /**
+   * One after the other in each repository: git does not wait for another git that writes its settings, and
+   * fails on a worktree that is half made.
+   */
+  function inTurn<Result>(repository: string, work: () => Promise<Result>): Promise<Result> {
+    const common = commonDirectoryOf(repository);
+    const result = (working.get(common) ?? Promise.resolve()).then(work);
+    const settled = result
       .catch(() => {})
       .finally(() => {
-        if (adding.get(repository) === settled) adding.delete(repository);
+        if (working.get(common) === settled) working.delete(common);
       });
-    adding.set(repository, settled);
-    return added;
+    working.set(common, settled);
+    return result;
+  }
+
+  const putAside = (parking: Parameters<typeof parkTree>[1]) =>
+    parking.kept
+      ? inTurn(parking.kept.repository, () => parkTree(git, parking))
+      : parkTree(git, parking);
+
+  /** Only this one: others whose place cannot be seen now are the user's. */
+  async function forget(repository: string, worktree: string): Promise<void> {
+    try {
+      await git.runIn(repository, "worktree remove", {
+        // Also one that git was still making.
+        options: ["--force", "--force"],
+        operands: [worktree],
+        deadlineMs: quickMs,
+      });
+    } catch (error) {
+      if (!(error instanceof GitError) || !/is not a working tree/.test(error.message)) throw error;
+    }
+  }
+
+  /** In the settings that all worktrees of a repository share. */
+  async function isSet(place: string, setting: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      const call = { options: ["--local", "--type=bool"], operands: [setting] };
+      const found = await git.runIn(place, "config", { ...call, deadlineMs: quickMs, signal });
+      return found.startsWith("true");
+    } catch (error) {
+      if (error instanceof GitError && error.exitCode === 1) return false;
+      throw error;
+    }
   }
 
   return {
@@ -161,10 +206,14 @@ export function openWorktrees(options: WorktreesOptions): Worktrees {
       await inTurn(repository, () => git.runIn(repository, "worktree add", add));
       const adminDirectory = adminDirectoryOf(plan.directory);
       if (without.length > 0) {
-        await git.runIn(plan.directory, "sparse-checkout set", {
-          ...within,
-          operands: without,
-        });
+        const version = await git.version();
+        const isCareless = version !== undefined && version.compare(minding) < 0;
+        if (isCareless && (await isSet(plan.directory, "core.bare", signal))) {
+          const message = `Git ${version.text} would make the other worktrees of ${repository} unusable. Install 2.36 or newer.`;
+          throw new GitError("git_outdated", message);
+        }
+        const leave = { ...within, operands: without };
+        await inTurn(repository, () => git.runIn(plan.directory, "sparse-checkout set", leave));
       }
       await git.runIn(plan.directory, "checkout", { ...within, options: ["--quiet"] });
       const leftOut = without.length > 0 ? await listLeftOut(git, plan.directory, signal) : [];
@@ -176,31 +225,34 @@ export function openWorktrees(options: WorktreesOptions): Worktrees {
       rmSync(plan.directory, { recursive: true, force: true });
       // The user may have removed the repository meanwhile.
       if (!existsSync(repository)) return;
-      const within = { deadlineMs: quickMs };
-      await git.runIn(repository, "worktree prune", within);
-      await git.runIn(repository, "update-ref", {
-        ...within,
-        options: ["-d"],
-        operands: [`refs/heads/${branch}`],
+      await inTurn(repository, async () => {
+        await forget(repository, plan.directory);
+        await git.runIn(repository, "update-ref", {
+          deadlineMs: quickMs,
+          options: ["-d"],
+          operands: [`refs/heads/${branch}`],
+        });
       });
     },
 
-    async setAuthor(place, { name, email }, signal) {
-      const within = { deadlineMs: quickMs, signal };
-      await git.runIn(place, "config --local", {
-        ...within,
-        operands: ["extensions.worktreeConfig", "true"],
-      });
-      for (const operands of [
-        ["user.name", name],
-        ["user.email", email],
-      ]) {
-        await git.runIn(place, "config --worktree", { ...within, operands });
-      }
-    },
+    setAuthor: (place, { name, email }, signal) =>
+      inTurn(place, async () => {
+        const within = { deadlineMs: quickMs, signal };
+        if (!(await isSet(place, ownSettings, signal))) {
+          if (await isSet(place, "core.bare", signal)) return false;
+          await git.runIn(place, "config --local", { ...within, operands: [ownSettings, "true"] });
+        }
+        for (const operands of [
+          ["user.name", name],
+          ["user.email", email],
+        ]) {
+          await git.runIn(place, "config --worktree", { ...within, operands });
+        }
+        return true;
+      }),
 
     async park(sessionId, kept, about) {
-      await parkTree(git, {
+      await putAside({
         sessionId,
         kept,
         worktree: about?.directory ?? placeOf(sessionId),
@@ -222,7 +274,7 @@ export function openWorktrees(options: WorktreesOptions): Worktrees {
       const isWorktree = repository !== null && branch !== null;
       // What is still put aside was never in the way of anybody.
       const isBack = !existsSync(join(parked, "tree"));
-      await parkTree(git, {
+      await putAside({
         sessionId,
         kept: isWorktree ? { repository, branch, adminDirectory } : null,
         worktree: isBack ? record.worktree : join(parked, "none"),
