@@ -1,8 +1,7 @@
 // What an agent must ask about, decided before Claude's own rules: those let many commands pass unasked,
 // and ask about files in the session's own directory.
-import { readlinkSync, realpathSync } from "node:fs";
-import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import type { AgentPolicy } from "@hawser/contract";
+import { placeOf } from "../place-of.ts";
 import type { Decision, HookInput } from "./sdk.ts";
 
 const writing: Record<string, string> = {
@@ -47,31 +46,4 @@ function isCovered(command: string, rules: readonly string[]): boolean {
 function covers(rule: string, command: string): boolean {
   if (!rule.endsWith(" *")) return command === rule;
   return command === rule.slice(0, -2) || command.startsWith(rule.slice(0, -1));
-}
-
-function placeOf(directory: string, path: string): "inside" | "git" | "outside" {
-  const steps = relative(realOf(directory), realOf(resolve(directory, path))).split(sep);
-  if (steps[0] === "..") return "outside";
-  return steps.some((step) => step.toLowerCase() === ".git") ? "git" : "inside";
-}
-
-/** Where a path really leads, links followed as far as it exists, and those that lead nowhere too. */
-function realOf(path: string, steps = 0): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    const parent = dirname(path);
-    if (parent === path || steps > 40) return sep;
-    const target = linkAt(path);
-    if (target === undefined) return join(realOf(parent, steps + 1), basename(path));
-    return realOf(resolve(parent, target), steps + 1);
-  }
-}
-
-function linkAt(path: string): string | undefined {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return undefined;
-  }
 }

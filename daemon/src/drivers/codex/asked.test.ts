@@ -12,6 +12,7 @@ const directory = join(folder, "tree");
 mkdirSync(directory);
 mkdirSync(join(folder, "outside"));
 symlinkSync(join(folder, "outside"), join(directory, "link"));
+symlinkSync(join(folder, "not-there-yet"), join(directory, "dangling"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 const asks: AgentPolicy = { allowedCommands: ["git status", "echo *"], outsideWorktree: "ask" };
@@ -92,6 +93,7 @@ test("changes in the session's directory are made; others are asked about, or re
     [...inside, change("../x.txt")],
     // A link leads out of the directory.
     [change(join(directory, "link", "x.txt"), { type: "add" })],
+    [change(join(directory, "dangling"), { type: "add" })],
     [change(join(directory, "a.txt"), { type: "update", move_path: join(folder, "x.txt") })],
     // A hook of git would run later, without a sandbox.
     [change(join(directory, ".git", "hooks", "pre-commit"), { type: "add" })],

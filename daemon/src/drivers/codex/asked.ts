@@ -1,8 +1,8 @@
 // What codex asks: whether the policy decides it, how a person is asked, and the answer in codex's words.
 // Codex's own `always` is never used: it would outlive the session.
-import { isAbsolute, relative, resolve, sep } from "node:path";
 import type { AgentPolicy } from "@hawser/contract";
 import type { Asked, RequestAnswer } from "../driver.ts";
+import { placeOf } from "../place-of.ts";
 import type {
   CommandApproval,
   FileApproval,
@@ -11,7 +11,6 @@ import type {
   Requests,
   UserInput,
 } from "./protocol.ts";
-import { resolved } from "./repository.ts";
 import { commandOf, partsOf } from "./shell-words.ts";
 
 /** Codex waits for the answer to this. */
@@ -113,8 +112,9 @@ function aboutFiles(
   const paths = changes.flatMap(({ path, kind }) =>
     kind.move_path ? [path, kind.move_path] : [path],
   );
-  const outside = paths.filter((path) => !isInside(directory, path));
-  const isPlain = paths.length > 0 && outside.length === 0 && !grantRoot;
+  // An allowed change is made without the sandbox.
+  const isInside = paths.every((path) => placeOf(directory, path) === "inside");
+  const isPlain = paths.length > 0 && isInside && !grantRoot;
   const refused =
     policy.outsideWorktree === "refuse" ? { permission: "reject" as const } : undefined;
   const shown = changes.map(({ path, kind, diff }) => `${kind.type} ${path}\n${diff}`).join("\n");
@@ -131,14 +131,6 @@ function aboutFiles(
     decided: isPlain ? { permission: "once" } : refused,
     reply: decision,
   };
-}
-
-/** An allowed change is made without the sandbox, so links and git's own files are looked at here. */
-function isInside(directory: string, path: string): boolean {
-  const way = relative(resolved(directory), resolved(resolve(directory, path)));
-  if (way === "" || isAbsolute(way)) return false;
-  const parts = way.split(sep);
-  return parts[0] !== ".." && !parts.includes(".git");
 }
 
 function aboutPermissions(approval: PermissionsApproval, { policy }: Place): Question {

@@ -1,7 +1,8 @@
 // Where the parts of a git repository lie around a directory. Read from its files: no git is started in
 // a place that nobody has looked at.
-import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { realOf } from "../place-of.ts";
 
 export interface Repository {
   /** The top of the checkout. */
@@ -13,7 +14,7 @@ export interface Repository {
 }
 
 export function findRepository(directory: string): Repository | undefined {
-  let top = resolved(directory);
+  let top = realOf(directory);
   while (!existsSync(join(top, ".git"))) {
     const parent = dirname(top);
     if (parent === top) return undefined;
@@ -23,19 +24,9 @@ export function findRepository(directory: string): Repository | undefined {
   if (statSync(entry).isDirectory()) return { top, own: entry, common: entry };
   const named = /^gitdir: (.+)$/m.exec(read(entry) ?? "")?.[1];
   if (named === undefined) return undefined;
-  const own = resolved(resolve(top, named.trim()));
+  const own = realOf(resolve(top, named.trim()));
   const shared = read(join(own, "commondir"))?.trim();
-  return { top, own, common: shared ? resolved(resolve(own, shared)) : own };
-}
-
-/** Without links, as far as it exists. */
-export function resolved(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    const parent = dirname(path);
-    return parent === path ? path : join(resolved(parent), path.slice(parent.length));
-  }
+  return { top, own, common: shared ? realOf(resolve(own, shared)) : own };
 }
 
 function read(path: string): string | undefined {

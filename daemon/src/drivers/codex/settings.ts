@@ -2,9 +2,10 @@
 // with each call, never into the user's config.toml, which codex itself edits.
 import { tmpdir } from "node:os";
 import { dirname, join, sep } from "node:path";
+import { realOf } from "../place-of.ts";
 import { readProjectNotes } from "../project-notes.ts";
 import type { SandboxPolicy, ThreadSettings } from "./protocol.ts";
-import { findRepository, resolved, type Repository } from "./repository.ts";
+import { findRepository, type Repository } from "./repository.ts";
 
 /** For the whole process. */
 export function processSettings(startId: string): string[] {
@@ -64,10 +65,10 @@ export function sandboxPolicy(directory: string): SandboxPolicy {
  * one it takes depends on how the checkout was made, so all of them are given.
  */
 function untrusted(directory: string, repository: Repository | undefined) {
-  const places = new Set([directory, resolved(directory)]);
+  const places = new Set([directory, realOf(directory)]);
   if (repository) {
     places.add(dirname(repository.common));
-    for (let at = resolved(directory); at !== dirname(repository.top); at = dirname(at)) {
+    for (let at = realOf(directory); at !== dirname(repository.top); at = dirname(at)) {
       places.add(at);
     }
   }
@@ -76,7 +77,7 @@ function untrusted(directory: string, repository: Repository | undefined) {
 
 /** Commands may write temporary files, unless that would let them write all of the repository. */
 function temporary(place: string) {
-  const isBelow = (folder: string) => resolved(place).startsWith(resolved(folder) + sep);
+  const isBelow = (folder: string) => realOf(place).startsWith(realOf(folder) + sep);
   return {
     excludeSlashTmp: isBelow("/tmp"),
     excludeTmpdirEnvVar: isBelow(tmpdir()),
