@@ -95,7 +95,7 @@ export async function openCodexBench(more: Partial<CodexSettings> = {}): Promise
       doesNotWait: true,
       // A skill is instructions beside the words, not a text with a place for them.
       greeting: /\$greet Ada.*Greet them: /,
-      failing: { tool: "exec_command", input: { cmd: "echo hi", workdir: "/none" } },
+      failing: { tool: "exec_command", input: { cmd: "echo hi", workdir: "none" } },
     },
     isAgentAlive: () => serverOf(driver.liveStarts()[0]) !== undefined,
     async [Symbol.asyncDispose]() {

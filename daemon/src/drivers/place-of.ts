@@ -3,7 +3,7 @@ import { readlinkSync, realpathSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 
 /** `git` is git's own directory inside: git runs what lies in it. */
-type PathPlace = "inside" | "git" | "outside";
+export type PathPlace = "inside" | "git" | "outside";
 
 export function placeOf(directory: string, path: string): PathPlace {
   const steps = relative(realOf(directory), realOf(resolve(directory, path))).split(sep);

@@ -20,7 +20,7 @@ const refuses: AgentPolicy = { ...asks, outsideWorktree: "refuse" };
 
 function ofCommand(command: string, more: object = {}, policy = asks) {
   const shown = `/bin/bash -lc '${command}'`;
-  const params = { kind: "command", itemId: "call", command: shown, ...more };
+  const params = { kind: "command", itemId: "call", command: shown, cwd: directory, ...more };
   const method = "item/commandExecution/requestApproval";
   return questionOf(method, params, undefined, { directory, policy })!;
 }
@@ -69,6 +69,47 @@ test("a person sees the exact command, and a rule for nothing else", () => {
   });
   assert.deepEqual(reply({ permission: "once" }), { decision: "accept" });
   assert.deepEqual(reply({ permission: "reject" }), { decision: "decline" });
+});
+
+test("a directory that is not the session's own is shown, and another rule", () => {
+  const shownIn = (cwd: string | null, more = {}) => {
+    const { asked, decided } = ofCommand("git status", { cwd, ...more });
+    assert.ok("permission" in asked);
+    const { title, detail, alwaysRules } = asked.permission;
+    return { title, detail, rule: alwaysRules[0], decided };
+  };
+  const title = "Run a command, without the sandbox if that stops it";
+  const within = 'in "deep/er": git status';
+  const once = { permission: "once" };
+  assert.deepEqual(shownIn(join(directory, "deep", "er")), {
+    title,
+    detail: within,
+    rule: within,
+    decided: once,
+  });
+  const ownGit = 'in ".git": git status';
+  assert.deepEqual(shownIn(join(directory, ".git")), {
+    title,
+    detail: ownGit,
+    rule: ownGit,
+    decided: undefined,
+  });
+  const real = join(folder, "outside");
+  const outside = `in "${real}": git status`;
+  for (const cwd of [real, join(directory, "link"), join(directory, "..", "outside")]) {
+    assert.deepEqual(shownIn(cwd), {
+      title: "Run a command outside the session's directory, without the sandbox if that stops it",
+      detail: outside,
+      rule: outside,
+      decided: undefined,
+    });
+    assert.deepEqual(ofCommand("git status", { cwd }, refuses).decided, { permission: "reject" });
+  }
+  assert.equal(
+    shownIn(real, { reason: "May I?" }).rule,
+    `outside the sandbox: in "${real}": git status`,
+  );
+  assert.equal(shownIn(null).decided, undefined);
 });
 
 test("leaving the sandbox is asked about even for an allowed command, or refused", () => {

@@ -1,8 +1,9 @@
 // What codex asks: whether the policy decides it, how a person is asked, and the answer in codex's words.
 // Codex's own `always` is never used: it would outlive the session.
+import { relative, resolve } from "node:path";
 import type { AgentPolicy } from "@hawser/contract";
 import type { Asked, RequestAnswer } from "../driver.ts";
-import { placeOf } from "../place-of.ts";
+import { placeOf, realOf, type PathPlace } from "../place-of.ts";
 import type {
   CommandApproval,
   FileApproval,
@@ -56,9 +57,13 @@ const decision = (answer: RequestAnswer) => ({
   decision: isAllowedBy(answer) ? "accept" : "decline",
 });
 
-function aboutCommand(approval: CommandApproval, { policy }: Place): Question {
+function aboutCommand(approval: CommandApproval, { directory, policy }: Place): Question {
   const { itemId, kind, networkApprovalContext: network, reason } = approval;
   const command = commandOf(approval.command ?? "");
+  const { place, prefix } = whereOf(directory, approval.cwd);
+  const shown = `${prefix}${command}`;
+  const refused =
+    policy.outsideWorktree === "refuse" ? { permission: "reject" as const } : undefined;
   const asked = (title: string, detail: string | null, rule?: string): Asked => ({
     permission: { title, detail, alwaysRules: rule === undefined ? [] : [rule] },
   });
@@ -73,21 +78,35 @@ function aboutCommand(approval: CommandApproval, { policy }: Place): Question {
   }
   if (reason || approval.additionalPermissions) {
     const title = `Run a command outside the sandbox${reason ? `: ${reason}` : ""}`;
-    return {
-      asked: asked(title, command, `outside the sandbox: ${command}`),
-      itemId,
-      decided: policy.outsideWorktree === "refuse" ? { permission: "reject" } : undefined,
-      reply: decision,
-    };
+    const rule = `outside the sandbox: ${shown}`;
+    return { asked: asked(title, shown, rule), itemId, decided: refused, reply: decision };
   }
   // What is allowed and then stopped by the sandbox, codex runs again without it (decision 0026).
-  const title = "Run a command, without the sandbox if that stops it";
+  const isOutside = place === "outside";
+  const title = `Run a command${isOutside ? " outside the session's directory" : ""}, without the sandbox if that stops it`;
+  const isAllowed = place === "inside" && covers(policy.allowedCommands, command);
+  const allowed = isAllowed ? { permission: "once" as const } : undefined;
   return {
-    asked: asked(title, command, command),
+    asked: asked(title, shown, shown),
     itemId,
-    decided: covers(policy.allowedCommands, command) ? { permission: "once" } : undefined,
+    decided: isOutside ? refused : allowed,
     reply: decision,
   };
+}
+
+/**
+ * Where a command is to run: the model may name any directory. What a command does depends on it, so it
+ * is shown and part of the rule unless it is the session's own.
+ */
+function whereOf(
+  directory: string,
+  cwd: string | null | undefined,
+): { place: PathPlace; prefix: string } {
+  if (!cwd) return { place: "outside", prefix: "in an unknown directory: " };
+  const place = placeOf(directory, cwd);
+  const real = realOf(resolve(directory, cwd));
+  const name = place === "outside" ? real : relative(realOf(directory), real);
+  return { place, prefix: name === "" ? "" : `in ${JSON.stringify(name)}: ` };
 }
 
 /** The very command; or each of its parts, where a rule that ends in ` *` covers their beginning. */

@@ -1,9 +1,10 @@
 // What an approval of a command means with codex (decision 0026).
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { after, before, test } from "node:test";
 import { openCodexBench, type CodexBench } from "@hawser/testkit/codex-bench.ts";
+import type { SessionPlace } from "../driver.ts";
 import { never, startSession } from "../conformance/recording.ts";
 
 let bench: CodexBench;
@@ -12,8 +13,8 @@ before(async () => {
 });
 after(() => bench[Symbol.asyncDispose]());
 
-async function askTo(command: string, more: object = {}) {
-  const recording = await startSession(bench);
+async function askTo(command: string, more: object = {}, place: Partial<SessionPlace> = {}) {
+  const recording = await startSession(bench, place);
   const call = { tool: "exec_command", input: { cmd: command, ...more } };
   await recording.prompt([{ calls: [call] }, { text: "Done." }]);
   const request = await recording.untilType("request");
@@ -23,7 +24,7 @@ async function askTo(command: string, more: object = {}) {
     await recording.untilType("turn_ended");
     assert.equal(recording.of("request").length, 1);
   };
-  return { title: request.asked.permission.title, answer };
+  return { ...request.asked.permission, answer };
 }
 
 test("a command that nobody has allowed is asked about also where the sandbox would hold it", async () => {
@@ -40,4 +41,67 @@ test("what codex wants to run outside the sandbox from the start says so, with i
   assert.equal(title, "Run a command outside the sandbox: I must.");
   await answer("reject");
   assert.ok(!existsSync(outside));
+});
+
+/** A repository with a file that git does not know. */
+function makeUntidy(): { directory: string; file: string } {
+  const directory = bench.makeDirectory();
+  const file = join(directory, "untracked.txt");
+  writeFileSync(file, "mine\n");
+  return { directory, file };
+}
+
+const mayClean = { allowedCommands: ["git clean *"], outsideWorktree: "ask" as const };
+
+test("an allowed command is asked about in another directory, which is shown and in the rule", async () => {
+  const { directory, file } = makeUntidy();
+  const place = { policy: mayClean };
+  const { title, detail, alwaysRules, answer } = await askTo(
+    "git clean -fdx",
+    { workdir: directory },
+    place,
+  );
+  assert.match(title, /^Run a command outside the session's directory,/);
+  assert.equal(detail, `in "${directory}": git clean -fdx`);
+  assert.deepEqual(alwaysRules, [detail]);
+  await answer("reject");
+  assert.ok(existsSync(file));
+});
+
+test("where the policy refuses what lies outside, no command runs there and nobody is asked", async () => {
+  const { directory, file } = makeUntidy();
+  const policy = { ...mayClean, outsideWorktree: "refuse" as const };
+  const recording = await startSession(bench, { policy });
+  const clean = (workdir: string) => ({
+    tool: "exec_command",
+    input: { cmd: "git clean -fdx", workdir },
+  });
+  await recording.play([
+    { calls: [clean(directory)] },
+    { calls: [clean("../" + basename(directory))] },
+    { text: "Done." },
+  ]);
+  assert.deepEqual(recording.of("request"), []);
+  assert.ok(existsSync(file));
+});
+
+test("an allowed command runs unasked in a directory below the session's; another is asked about with it", async () => {
+  const { directory, file } = makeUntidy();
+  mkdirSync(join(directory, "deep"));
+  const kept = join(directory, "deep", "untracked.txt");
+  writeFileSync(kept, "mine\n");
+  const recording = await startSession(bench, { directory, policy: mayClean });
+  const run = (cmd: string) => ({ tool: "exec_command", input: { cmd, workdir: "deep" } });
+  await recording.prompt([
+    { calls: [run("git clean -fdx")] },
+    { calls: [run("touch made.txt")] },
+    { text: "Done." },
+  ]);
+  const { key, asked } = await recording.untilType("request");
+  assert.ok(existsSync(file) && !existsSync(kept));
+  assert.ok("permission" in asked);
+  assert.equal(asked.permission.detail, 'in "deep": touch made.txt');
+  assert.deepEqual(asked.permission.alwaysRules, ['in "deep": touch made.txt']);
+  await recording.session.answer(key, { permission: "reject" }, never);
+  await recording.untilType("turn_ended");
 });
