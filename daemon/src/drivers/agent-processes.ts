@@ -6,7 +6,7 @@ export interface AgentProcess {
   pid: number;
   /** HAWSER_AGENT. */
   startId: string;
-  /** HAWSER_SESSION, where it serves one session only. */
+  /** HAWSER_SESSION, where it is an agent's that serves one session only, or was started by it. */
   sessionId: string | null;
   /** Null when it cannot be read. */
   directory: string | null;

@@ -6,7 +6,15 @@ import { test } from "node:test";
 import type { CommandOutcome } from "@hawser/host-protocol";
 import { until } from "@hawser/testkit/until.ts";
 import { listAgentProcesses } from "../drivers/agent-processes.ts";
-import { makeSessionId, makeSmallHost, policy, script, type OpenHost } from "./small-host.ts";
+import { isStartOf } from "../drivers/start-id.ts";
+import {
+  makeSessionId,
+  makeSmallHost,
+  policy,
+  script,
+  type OpenHost,
+  type SmallHost,
+} from "./small-host.ts";
 
 const refusalOf = (outcome: CommandOutcome | undefined) =>
   outcome && "refusal" in outcome ? outcome.refusal : undefined;
@@ -18,6 +26,10 @@ async function startIn(host: OpenHost, directory: string): Promise<string> {
   return sessionId;
 }
 
+/** Its scripted agent has none. */
+const processesOf = (small: SmallHost) =>
+  listAgentProcesses().filter(({ startId }) => isStartOf(join(small.directory, "state"), startId));
+
 const ended = (host: OpenHost, sessionId: string, shellId: string) =>
   host.until(sessionId, "shell", (update) => update.shellId === shellId);
 
@@ -25,7 +37,7 @@ test("a command runs in the session's directory, and the log has what it gave", 
   using small = makeSmallHost();
   const host = small.open();
   const sessionId = await startIn(host, small.repository);
-  const command = `pwd; cat a.txt; for i in 1 2; do echo "n$i"; done; echo wrong >&2; echo $HAWSER_SESSION; exit 3`;
+  const command = `pwd; cat a.txt; for i in 1 2; do echo "n$i"; done; echo wrong >&2; exit 3`;
   const { shellId } = await host.must("run_shell", { sessionId, command });
   const { directory } = host.journal.driven.get(sessionId)!;
   assert.match(directory, /worktrees/);
@@ -33,7 +45,7 @@ test("a command runs in the session's directory, and the log has what it gave", 
     sessionUpdate: "shell",
     shellId,
     exitCode: 3,
-    output: `${directory}\none\nn1\nn2\nwrong\n${sessionId}\n`,
+    output: `${directory}\none\nn1\nn2\nwrong\n`,
     reason: null,
     agent: null,
   });
@@ -47,7 +59,7 @@ test("the command's text is in no file of the daemon's and in no list of process
   const mark = "planted-7f3a";
   const command = `sleep 30 # ${mark}`;
   const { shellId } = await host.must("run_shell", { sessionId, command });
-  const own = () => listAgentProcesses().filter((each) => each.sessionId === sessionId);
+  const own = () => processesOf(small);
   await until("the command", () => own().length > 0);
   for (const { pid } of own()) {
     const about = ["cmdline", "environ"].map((name) =>
@@ -114,7 +126,7 @@ test("the end of a session ends its commands; what it left in the background end
   const sessionId = await startIn(host, small.repository);
   const first = await host.must("run_shell", { sessionId, command: "sleep 61 & echo left" });
   assert.equal((await ended(host, sessionId, first.shellId)).output, "left\n");
-  const own = () => listAgentProcesses().filter((each) => each.sessionId === sessionId);
+  const own = () => processesOf(small);
   await until("no process of it", () => own().length === 0);
   await host.must("run_shell", { sessionId, command: "sleep 62" });
   await until("the command", () => own().length > 0);
@@ -130,7 +142,7 @@ test("a command that a killed daemon leaves is ended by the next one, which says
   const first = small.open();
   const sessionId = await startIn(first, small.repository);
   const { shellId } = await first.must("run_shell", { sessionId, command: "sleep 63" });
-  const own = () => listAgentProcesses().filter((each) => each.sessionId === sessionId);
+  const own = () => processesOf(small);
   await until("the command", () => own().length > 0);
   // As if it had been killed: nothing more is written, and the process goes on.
   first.journal.close();

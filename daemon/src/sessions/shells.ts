@@ -88,7 +88,8 @@ function run(core: Core, session: DrivenSession, kept: KeptShell, command: strin
     shell: findProgram("bash", process.env["PATH"])?.path ?? "/bin/sh",
     command,
     directory,
-    environment: childEnvironment({ HAWSER_AGENT: startId, HAWSER_SESSION: sessionId }),
+    // Not HAWSER_SESSION: what carries that is ended when an agent's process takes the session up again.
+    environment: childEnvironment({ HAWSER_AGENT: startId }),
     limits,
     onOutput: (text, offset) =>
       core.lane.text(sessionId, null, { itemId: shellId, kind: "output", offset, text }),
