@@ -7,7 +7,7 @@ export interface Cursor {
   turn: string | null;
   /** Its end was told. */
   isOver: boolean;
-  /** Its items that were told to the end, the latest ones. */
+  /** Its own items, not its sub-agents', that were told to the end, the latest ones. */
   told: string[];
   /** Tool calls whose start was told and whose end was not. */
   open: string[];

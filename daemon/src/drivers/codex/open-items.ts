@@ -51,15 +51,18 @@ export function openItems(
   /** Commands that went on after their turn; their end was told with the turn's. */
   const goingOn = new Set<string>();
   const condensing = new Set<string>();
+  /** Items of sub-agents that were told to the end, the latest ones. No transcript is read for them. */
+  let toldBelow: string[] = [];
 
-  const end = (itemId: string) => {
+  const end = (itemId: string, parent: string | null) => {
     open.delete(itemId);
     cursor.open = cursor.open.filter((id) => id !== itemId);
-    cursor.told = [...cursor.told, itemId].slice(-mostTold);
+    if (parent === null) cursor.told = [...cursor.told, itemId].slice(-mostTold);
+    else toldBelow = [...toldBelow, itemId].slice(-mostTold);
   };
 
-  const endCall = (itemId: string, result: ReturnType<typeof resultIn>) => {
-    end(itemId);
+  const endCall = (itemId: string, parent: string | null, result: ReturnType<typeof resultIn>) => {
+    end(itemId, parent);
     const update = { sessionUpdate: "tool_call_update" as const, toolCallId: itemId, ...result };
     tell({ type: "update", update });
   };
@@ -88,21 +91,22 @@ export function openItems(
     },
 
     completed(item, threadId, parent) {
-      if (goingOn.delete(item.id) || cursor.told.includes(item.id)) return;
+      const told = parent === null ? cursor.told : toldBelow;
+      if (goingOn.delete(item.id) || told.includes(item.id)) return;
       const said = saidIn(item);
       if (said) {
-        end(item.id);
+        end(item.id, parent);
         const isSaid = said.text !== "";
         if (isSaid) tell({ type: "update", update: saidUpdate(item.id, said, parent) });
         return;
       }
       if (callIn(item, directory)) {
         if (!left.delete(item.id)) items.started(item, threadId, parent);
-        return endCall(item.id, resultIn(item, directory));
+        return endCall(item.id, parent, resultIn(item, directory));
       }
       // Our own prompt, told back.
       if (item.type === "userMessage") return;
-      end(item.id);
+      end(item.id, parent);
       if (item.type === "contextCompaction") {
         condensing.delete(item.id);
         // What a sub-agent forgets is its own business.
@@ -125,12 +129,15 @@ export function openItems(
     },
 
     stopped(itemId) {
-      if (items.isCall(itemId)) endCall(itemId, { status: "failed", content: text(stopped) });
+      const parent = open.get(itemId)?.parent ?? null;
+      const result = { status: "failed" as const, content: text(stopped) };
+      if (items.isCall(itemId)) endCall(itemId, parent, result);
     },
 
     answered(itemId, answers) {
-      const item = open.get(itemId)?.item;
-      if (item?.type === "userInput") endCall(itemId, resultIn({ ...item, answers }, directory));
+      const { item, parent = null } = open.get(itemId) ?? {};
+      if (item?.type !== "userInput") return;
+      endCall(itemId, parent, resultIn({ ...item, answers }, directory));
     },
 
     close(outcome, threadId) {
@@ -138,7 +145,7 @@ export function openItems(
       for (const [itemId, { item, said, output, parent, ...about }] of open) {
         if (threadId !== undefined && about.threadId !== threadId) continue;
         if (said) {
-          end(itemId);
+          end(itemId, parent);
           if (said.text === "") continue;
           tell({ type: "update", update: saidUpdate(itemId, said, parent) });
         } else if (outcome !== "retry") {
@@ -146,7 +153,7 @@ export function openItems(
             (outcome === "completed" || outcome === "failed") && item.type === "commandExecution";
           if (goesOn) goingOn.add(itemId);
           const words = goesOn ? "It goes on in the background." : stopped;
-          endCall(itemId, {
+          endCall(itemId, parent, {
             status: goesOn ? "completed" : "failed",
             content: text(`${output}${output === "" || output.endsWith("\n") ? "" : "\n"}${words}`),
           });

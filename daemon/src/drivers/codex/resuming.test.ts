@@ -5,6 +5,7 @@ import { after, before, test } from "node:test";
 import { openCodexBench, type CodexBench } from "@hawser/testkit/codex-bench.ts";
 import type { AgentEvent } from "../driver.ts";
 import { assertWhole, startSession } from "../conformance/recording.ts";
+import { mostTold } from "./cursor.ts";
 
 let bench: CodexBench;
 before(async () => {
@@ -46,6 +47,29 @@ test("from any cursor of a turn that was over, exactly the rest is told", async 
   assertWhole(recording);
   const used = recording.of("usage").reduce((sum, { usage }) => sum + usage.inputTokens, 0);
   assert.equal(used, 3_000);
+});
+
+test("what a long sub-agent did repeats nothing of its parent", async () => {
+  const recording = await startSession(bench);
+  const turnId = "turn-with-a-sub-agent";
+  const many = Array.from({ length: 2 * mostTold }, (_, n) => bench.command(`echo ${n}`));
+  await recording.play(
+    [
+      { text: "Before.", calls: [bench.subAgent([{ calls: many }, { text: "Helped." }])] },
+      { text: "After." },
+    ],
+    { turnId },
+  );
+  const { cursor } = recording.events.findLast(({ type }) => type === "update")!;
+  recording.events = [];
+  await bench.reopen();
+  await recording.resume({ cursor: cursor!, turnId });
+  await recording.untilType("turn_ended");
+  assert.deepEqual(
+    lasting(recording.events).map(({ type }) => type),
+    ["turn_ended"],
+    recording.describe(),
+  );
 });
 
 test("a failure that was not written down is told", async () => {
