@@ -17,12 +17,17 @@ export interface Requests {
 const rejected = "The user rejected this. Do not try it in another way; go on without it.";
 const refused = "This host's policy refuses it. Go on without it.";
 
+/** opencode does not wait for it any more. */
+const isGone = (problem: unknown) => problem instanceof ApiError && problem.status === 404;
+
 export function openRequests(
   api: Api,
   { directory, policy }: { directory: string; policy: AgentPolicy },
   tracker: Tracker,
 ): Requests {
   const questionCounts = new Map<string, number>();
+  /** Answered by the policy. One may come twice: by the stream, and in the list that is read meanwhile. */
+  const decided = new Set<string>();
 
   const reply = (key: string, answer: RequestAnswer, message: string) =>
     sendReply(api, { key, directory, answer, message, questions: questionCounts.get(key) ?? 1 });
@@ -32,9 +37,13 @@ export function openRequests(
     else {
       const decision = decide(policy, request);
       if (decision !== "ask") {
+        if (decided.has(request.id)) return;
+        decided.add(request.id);
         const answer = { permission: decision === "allow" ? "once" : "reject" } as const;
-        // When it does not arrive, the request is shown like any other.
-        reply(request.id, answer, refused).catch(() => tracker.asked(request));
+        reply(request.id, answer, refused).catch((problem: unknown) => {
+          // When it does not arrive, the request is shown like any other.
+          if (!isGone(problem)) tracker.asked(request);
+        });
         return;
       }
     }
@@ -60,7 +69,7 @@ export function openRequests(
         await reply(key, answer, rejected);
         return "accepted";
       } catch (problem) {
-        if (problem instanceof ApiError && problem.status === 404) return "gone";
+        if (isGone(problem)) return "gone";
         tracker.reopen(key);
         throw problem;
       }
