@@ -111,6 +111,19 @@ test("an allowed command with more to it than its words is asked about", async (
   assert.equal(existsSync(join(recording.place.directory, "made.txt")), false);
 });
 
+test("an allowed command that is to run elsewhere is asked about, wherever that is", async () => {
+  const mayTouch = { ...policy, allowedCommands: ["touch *"] };
+  const recording = await startSession(bench, { policy: mayTouch });
+  const command = "cd && touch moved.txt";
+  await recording.prompt([{ calls: [bench.command(command)] }, { text: "No." }]);
+  const { key, asked } = await recording.untilType("request");
+  assert.ok("permission" in asked);
+  assert.equal(asked.permission.detail, command);
+  await recording.session.answer(key, { permission: "reject" }, never);
+  await recording.untilType("turn_ended");
+  assert.equal(existsSync(join(bench.home, "moved.txt")), false);
+});
+
 test("without a provider it says so, and counts no public service", async () => {
   const home = join(bench.folder, "bare-home");
   mkdirSync(home);

@@ -5,7 +5,7 @@ import type { AgentPolicy } from "@hawser/contract";
 import { decide, rulesOf } from "./permission-rules.ts";
 
 const policy: AgentPolicy = {
-  allowedCommands: ["git status", "echo *", "make > log"],
+  allowedCommands: ["git status", "echo *", "make > log", "cd deep && git status"],
   outsideWorktree: "ask",
 };
 
@@ -22,8 +22,16 @@ const table: [command: string, parts: string[], decision: string][] = [
   ["echo $(rm x)", ["echo $(rm x)"], "ask"],
   ["echo `rm x`", ["echo `rm x`"], "ask"],
   ["echo a\nrm x", ["echo a"], "ask"],
-  ["make > log", ["make > log"], "allow"],
+  ["make > log", ["make > log", "cd deep && git status"], "allow"],
   ["> file", [], "ask"],
+  ["cd && git status", ["git status"], "ask"],
+  ["git status;cd", ["git status"], "ask"],
+  ["cd - ; git status", ["git status"], "ask"],
+  ["pushd / && git status", ["git status"], "ask"],
+  ["popd|echo hi", ["echo hi"], "ask"],
+  ["cd sub && git status", ["git status"], "ask"],
+  ["cd deep && git status", ["git status"], "allow"],
+  ["echo src/cd/a abcd cd-rom", ["echo src/cd/a abcd cd-rom"], "allow"],
 ];
 
 for (const [command, patterns, decision] of table) {

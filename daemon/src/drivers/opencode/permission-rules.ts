@@ -35,6 +35,9 @@ export function rulesOf({ outsideWorktree }: AgentPolicy): Rule[] {
 /** With these a command does more than its words say. */
 const doesMore = /[`$<>(){}\\\n]/;
 
+/** opencode does not name these among the commands it found, and what comes after them runs elsewhere. */
+const movesAway = /(^|[\s;&|])(cd|chdir|pushd|popd)($|[\s;&|])/;
+
 export function decide(
   { allowedCommands, outsideWorktree }: AgentPolicy,
   { permission, patterns, metadata }: PermissionRequest,
@@ -44,7 +47,7 @@ export function decide(
   if (permission !== "bash" || typeof whole !== "string") return "ask";
   if (allowedCommands.includes(whole)) return "allow";
   // The patterns are the commands that opencode found in the whole.
-  if (doesMore.test(whole) || patterns.length === 0) return "ask";
+  if (doesMore.test(whole) || movesAway.test(whole) || patterns.length === 0) return "ask";
   const isAllowed = (command: string) =>
     allowedCommands.some((allowed) => {
       if (!allowed.endsWith(" *")) return command === allowed;
