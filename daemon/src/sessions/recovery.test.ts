@@ -4,7 +4,16 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { test } from "node:test";
 import { AgentNotReady, type Driver } from "../drivers/driver.ts";
-import { asks, begin, git, makeSessionId, makeSmallHost, policy, script } from "./small-host.ts";
+import {
+  asks,
+  begin,
+  git,
+  makeSessionId,
+  makeSmallHost,
+  policy,
+  script,
+  wanted,
+} from "./small-host.ts";
 import type { OpenHost } from "./small-host.ts";
 
 const outcomesIn = (host: OpenHost, sessionId: string) =>
@@ -16,6 +25,18 @@ const statusesIn = (host: OpenHost, sessionId: string) =>
   host
     .entries(sessionId)
     .flatMap(({ update }) => (update.sessionUpdate === "session_status" ? [update.status] : []));
+
+/** Nothing more can be recorded until what it gives is called. */
+function fill(host: OpenHost): () => void {
+  const filler = makeSessionId();
+  for (const length of [1_000, 0]) {
+    const update = { sessionUpdate: "unknown" as const, raw: "x".repeat(length) };
+    assert.throws(() => {
+      for (;;) host.journal.log.append(filler, update);
+    }, /journal is full/);
+  }
+  return () => host.journal.log.abandon(filler);
+}
 
 test("a turn goes on while one daemon hands over to the next, and its end is told once", async () => {
   using small = makeSmallHost();
@@ -135,17 +156,81 @@ test("what an agent does while the journal is full is recorded when there is roo
     text: script([{ text: "said while it was full", delayMs: 200 }]),
   });
   await host.until(sessionId, "turn_started");
-  const filler = makeSessionId();
-  const fill = { sessionUpdate: "unknown" as const, raw: "x".repeat(1_000) };
-  assert.throws(() => {
-    for (;;) host.journal.log.append(filler, fill);
-  }, /journal is full/);
+  const makeRoom = fill(host);
   await new Promise((resolve) => setTimeout(resolve, 500));
   assert.deepEqual(outcomesIn(host, sessionId), []);
-  host.journal.log.abandon(filler);
+  makeRoom();
   assert.equal((await host.until(sessionId, "turn_finished")).outcome, "completed");
   const { content } = await host.until(sessionId, "agent_message_chunk");
   assert.equal(content.text, "said while it was full");
+  await host.close();
+});
+
+test("a prompt that fails while the journal is full ends its turn when there is room, and the next runs", async () => {
+  using small = makeSmallHost();
+  const failed = Promise.withResolvers<() => void>();
+  const gate = Promise.withResolvers<void>();
+  let given = 0;
+  const host: OpenHost = small.open({
+    journal: { limitBytes: 200_000 },
+    wrapDriver: (driver) => ({
+      ...driver,
+      async start(...place) {
+        const session = await driver.start(...place);
+        return {
+          ...session,
+          async prompt(...prompt) {
+            if (given++ > 0) return session.prompt(...prompt);
+            await gate.promise;
+            failed.resolve(fill(host));
+            throw new Error("The connection was cut.");
+          },
+        };
+      },
+    }),
+  });
+  const asked = wanted(small.repository);
+  const { sessionId } = asked;
+  await host.must("start_session", asked);
+  await host.must("send_prompt", { sessionId, text: "never arrives" });
+  const next = await host.must("send_prompt", { sessionId, text: script([{ text: "Second." }]) });
+  gate.resolve();
+  const makeRoom = await failed.promise;
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  assert.deepEqual(outcomesIn(host, sessionId), []);
+  makeRoom();
+  await host.until(sessionId, "turn_finished", (_, { turnId }) => turnId === next.turnId);
+  assert.deepEqual(outcomesIn(host, sessionId), ["failed", "completed"]);
+  await host.close();
+});
+
+test("a prompt that could not be given because the journal was full is given when there is room", async () => {
+  using small = makeSmallHost();
+  const filled = Promise.withResolvers<() => void>();
+  let isFilled = false;
+  const asked = wanted(small.repository);
+  const { sessionId } = asked;
+  const host: OpenHost = small.open({
+    journal: { limitBytes: 200_000 },
+    wrapDriver: (driver) => ({
+      ...driver,
+      async findProjectConfig(directory) {
+        // The last look before it is given, when it is written down already.
+        if (host.journal.driven.prompts(sessionId).length > 0 && !isFilled) {
+          isFilled = true;
+          filled.resolve(fill(host));
+        }
+        return driver.findProjectConfig(directory);
+      },
+    }),
+  });
+  await host.must("start_session", asked);
+  await host.must("send_prompt", { sessionId, text: script([{ text: "Late." }]) });
+  const makeRoom = await filled.promise;
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  makeRoom();
+  assert.equal((await host.until(sessionId, "turn_finished")).outcome, "completed");
+  assert.deepEqual(outcomesIn(host, sessionId), ["completed"]);
   await host.close();
 });
 
@@ -164,8 +249,8 @@ test("a session that is ended while it begins leaves nothing", async () => {
     }),
   });
   const sessionId = makeSessionId();
-  const wanted = { kind: "opencode" as const, directory: small.repository, title: null, policy };
-  const starting = host.ask("start_session", { sessionId, ...wanted });
+  const asked = { kind: "opencode" as const, directory: small.repository, title: null, policy };
+  const starting = host.ask("start_session", { sessionId, ...asked });
   await begun.promise;
   const place = host.journal.driven.get(sessionId)!.directory;
   await host.must("end_session", { sessionId });

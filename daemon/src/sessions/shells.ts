@@ -6,14 +6,14 @@ import { makeStartId } from "../drivers/start-id.ts";
 import { childEnvironment } from "../environment.ts";
 import { findProgram } from "../find-program.ts";
 import type { DrivenSession, KeptShell } from "../journal/driven-sessions.ts";
-import { describe } from "../log.ts";
-import { pause, within } from "../pause.ts";
+import { within } from "../pause.ts";
 import { openIdle } from "./admission.ts";
 import { chooseForPrompt } from "./choices.ts";
 import { checkProjectConfig, driverOf, mayWork, note, type Core, type Live } from "./core.ts";
 import { makeShellId } from "./ids.ts";
 import { asRefusal } from "./refusals.ts";
 import { startShell, type ShellEnd } from "./shell-process.ts";
+import { untilWritten } from "./until-written.ts";
 
 export interface WantedShell {
   sessionId: string;
@@ -24,7 +24,6 @@ export interface WantedShell {
 const limits = { deadlineMs: 30 * 60_000, longestOutput: 4 * 1024 * 1024 };
 const mostAtOnce = 5;
 const endMs = 5_000;
-const writeAgainMs = 5_000;
 /** What the agent is told of one command's output, and of how many. */
 const longestTold = 8_000;
 const mostTold = 10;
@@ -105,25 +104,11 @@ function run(core: Core, session: DrivenSession, kept: KeptShell, command: strin
   }
 }
 
-/** Tried until it is written: a disk may be full for a while. */
-async function record(
-  core: Core,
-  sessionId: string,
-  kept: KeptShell,
-  end: ShellEnd,
-): Promise<void> {
-  while (!core.closed.aborted) {
-    try {
-      return core.journal.atOnce(() => noteEnd(core, sessionId, kept, end));
-    } catch (error) {
-      core.log.warn("a shell command's end was not recorded", {
-        sessionId,
-        shellId: kept.shellId,
-        error: describe(error),
-      });
-      await pause(writeAgainMs, core.closed);
-    }
-  }
+function record(core: Core, sessionId: string, kept: KeptShell, end: ShellEnd): Promise<void> {
+  const about = { sessionId, shellId: kept.shellId };
+  return untilWritten(core, "a shell command's end was not recorded", about, () =>
+    core.journal.atOnce(() => noteEnd(core, sessionId, kept, end)),
+  );
 }
 
 function noteEnd(core: Core, sessionId: string, kept: KeptShell, end: ShellEnd): void {

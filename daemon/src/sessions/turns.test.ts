@@ -64,6 +64,40 @@ test("queued prompts run one after the other, each as its own turn", async () =>
   await host.close();
 });
 
+test("the next prompt is given however soon a turn ends after its prompt was taken", async () => {
+  using small = makeSmallHost();
+  let gate = Promise.withResolvers<void>();
+  let steps = 0;
+  const { host, sessionId } = await begin(small, {
+    wrapDriver: (driver) => ({
+      ...driver,
+      async start(place, sink, signal) {
+        const session = await driver.start(place, sink, signal);
+        const endSoon = async () => {
+          for (let step = 0; step < steps; step++) await Promise.resolve();
+          sink({ type: "turn_ended", outcome: "completed", reason: null });
+        };
+        return {
+          ...session,
+          async prompt() {
+            await gate.promise;
+            void endSoon();
+          },
+        };
+      },
+    }),
+  });
+  // Every moment between the agent's word and the last look at what waits is among them.
+  for (; steps < 25; steps++) {
+    gate = Promise.withResolvers<void>();
+    await host.must("send_prompt", { sessionId, text: "first" });
+    const { turnId } = await host.must("send_prompt", { sessionId, text: "second" });
+    gate.resolve();
+    await host.until(sessionId, "turn_finished", (_update, entry) => entry.turnId === turnId);
+  }
+  await host.close();
+});
+
 test("an abort does not wait for a prompt that is still on its way", async () => {
   using small = makeSmallHost();
   const { host, sessionId } = await begin(small, {

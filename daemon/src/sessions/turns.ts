@@ -7,7 +7,7 @@ import { CommandRefusal } from "../command-refusal.ts";
 import { AgentNotReady, type AgentSession, type Task } from "../drivers/driver.ts";
 import type { KeptPrompt } from "../journal/driven-sessions.ts";
 import { describe } from "../log.ts";
-import { within } from "../pause.ts";
+import { pause, within } from "../pause.ts";
 import { journalFull, openSession } from "./admission.ts";
 import { attach, letGo } from "./attach.ts";
 import { checkCommand, checkTakesAttachments, chooseForPrompt } from "./choices.ts";
@@ -26,9 +26,11 @@ import { finishTurn } from "./listening.ts";
 import { asRefusal } from "./refusals.ts";
 import { withdrawRequests } from "./requests.ts";
 import { endShells } from "./shells.ts";
+import { untilWritten } from "./until-written.ts";
 
 const longestQueue = 20;
 const giveMs = 30_000;
+const giveAgainMs = 5_000;
 const stopMs = 8_000;
 /** For a prompt that may or may not have arrived. */
 const recallMs = 2_000;
@@ -125,19 +127,26 @@ function checkRoom(core: Core, sessionId: string): void {
 export function pump(core: Core, sessionId: string): void {
   const live = core.live(sessionId);
   live.isWoken = true;
-  live.pumping ??= (async () => {
-    while (live.isWoken && !core.closed.aborted) {
-      live.isWoken = false;
+  live.pumping ??= giveAll(core, sessionId, live).finally(() => {
+    live.pumping = undefined;
+    // Woken after the last look, when this one still seemed to be at work.
+    if (live.isWoken && !core.closed.aborted) pump(core, sessionId);
+  });
+}
+
+async function giveAll(core: Core, sessionId: string, live: Live): Promise<void> {
+  while (live.isWoken && !core.closed.aborted) {
+    live.isWoken = false;
+    try {
       await giveNext(core, sessionId, live);
-    }
-  })()
-    .catch((error: unknown) => {
+    } catch (error) {
       if (core.closed.aborted) return;
       core.log.warn("a prompt was not given", { sessionId, error: describe(error) });
-    })
-    .finally(() => {
-      live.pumping = undefined;
-    });
+      // It still waits, and nobody else would come: a disk may be full for a while.
+      await pause(giveAgainMs, core.closed);
+      live.isWoken = true;
+    }
+  }
 }
 
 async function giveNext(core: Core, sessionId: string, live: Live): Promise<void> {
@@ -224,27 +233,32 @@ async function give(
       recallMs,
       agent.abort(AbortSignal.timeout(recallMs)).catch(() => {}),
     );
-    if (controller.signal.aborted) endTurn(core, sessionId, turnId, "aborted", null);
-    // Gone while it was asked: how far it got nobody knows.
-    else if (error instanceof AgentNotReady) endTurn(core, sessionId, turnId, "interrupted", error);
-    else endTurn(core, sessionId, turnId, "failed", error);
+    if (controller.signal.aborted) await endTurn(core, sessionId, turnId, "aborted", null);
+    else {
+      // Gone while it was asked: how far it got nobody knows.
+      const outcome = error instanceof AgentNotReady ? "interrupted" : "failed";
+      await endTurn(core, sessionId, turnId, outcome, error);
+    }
   } finally {
     live.giving = undefined;
     done.resolve();
   }
 }
 
-function endTurn(
+/** The agent will not tell its end, so it is written here, as soon as it can be. */
+async function endTurn(
   core: Core,
   sessionId: string,
   turnId: string,
   outcome: "aborted" | "failed" | "interrupted",
   error: unknown,
-): void {
-  if (core.closed.aborted || runningTurn(core, sessionId)?.turnId !== turnId) return;
+): Promise<void> {
   const reason = error === null ? null : describe(error);
-  const after = core.journal.atOnce(() => finishTurn(core, sessionId, outcome, reason));
-  for (const each of after) each();
+  await untilWritten(core, "a turn's end was not recorded", { sessionId, turnId }, () => {
+    if (runningTurn(core, sessionId)?.turnId !== turnId) return;
+    const after = core.journal.atOnce(() => finishTurn(core, sessionId, outcome, reason));
+    for (const each of after) each();
+  });
 }
 
 /** Within a commit. Gives how many there were. */
@@ -284,7 +298,7 @@ export async function abortTurn(
     // Whatever it still says of that turn must not be taken for the next one's.
     letGo(core, sessionId);
     const silent = new Error("The agent did not say that it has stopped.");
-    endTurn(core, sessionId, turnId, "aborted", silent);
+    await within(stopMs, endTurn(core, sessionId, turnId, "aborted", silent));
   }
   return { aborted: true, droppedPrompts };
 }
