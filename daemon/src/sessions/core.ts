@@ -32,7 +32,7 @@ export interface Live {
   ending?: Promise<void> | undefined;
   /** What is being done with the files of its worktree. */
   fileWork?: Promise<unknown> | undefined;
-  /** Until it is over, no prompt is given. */
+  /** Until it is over, no prompt is given and no shell command taken. */
   reverting?: Promise<unknown> | undefined;
   /** The last that was taken of them. */
   snapshot?: Snapshot | undefined;

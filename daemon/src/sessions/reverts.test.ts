@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { until } from "@hawser/testkit/until.ts";
 import {
   changeTree,
   filesOf,
@@ -108,6 +109,50 @@ test("it is refused while a turn runs, for unknown messages, and in a user's own
   assert.deepEqual(files, [{ path: "own.txt", added: 1, removed: 0 }]);
   await host.must("end_session", { sessionId });
   assert.equal(await codeAfter(sessionId, first), "session_ended");
+  await host.close();
+});
+
+test("a shell command and going back exclude each other, so that nothing it writes is lost", async () => {
+  using small = makeSmallHost();
+  const asked = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  let isHeld = false;
+  const host = small.open({
+    wrapDriver: (driver) => ({
+      ...driver,
+      async start(...given) {
+        const session = await driver.start(...given);
+        return {
+          ...session,
+          async revert(...message) {
+            asked.resolve();
+            if (isHeld) await gate.promise;
+            return session.revert!(...message);
+          },
+        };
+      },
+    }),
+  });
+  const { sessionId, place } = await start(host, small.repository);
+  const messageId = await turn(host, sessionId, "echo x > one.txt");
+  const shell = { sessionId, command: "echo y > two.txt; sleep 60" };
+  const { shellId } = await host.must("run_shell", shell);
+  await until("what it writes", () => existsSync(join(place, "two.txt")));
+  const refused = await host.ask("revert_session", { sessionId, messageId });
+  assert.equal(codeOf(refused), "turn_running");
+  assert.ok(existsSync(join(place, "one.txt")), "nothing was touched");
+  await host.must("abort_turn", { sessionId });
+  await host.until(sessionId, "shell", (update) => update.shellId === shellId);
+  // What was there is kept by now, so whatever came after it would be lost.
+  isHeld = true;
+  const reverting = host.must("revert_session", { sessionId, messageId });
+  await asked.promise;
+  assert.equal(codeOf(await host.ask("run_shell", shell)), "turn_running");
+  gate.resolve();
+  await reverting;
+  assert.equal(existsSync(join(place, "two.txt")), false);
+  const last = await host.must("run_shell", { sessionId, command: "echo z" });
+  await host.until(sessionId, "shell", (update) => update.shellId === last.shellId);
   await host.close();
 });
 

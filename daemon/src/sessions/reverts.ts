@@ -45,6 +45,10 @@ function check(core: Core, sessionId: string, messageId: string) {
   if (driven.prompts(sessionId).length > 0) {
     throw new CommandRefusal("turn_running", "A turn runs. Stop it, or wait until it is over.");
   }
+  if (session.shells?.length) {
+    const message = "A shell command runs. Wait for its end, or stop it with abort_session.";
+    throw new CommandRefusal("turn_running", message);
+  }
   const all = messages.list(sessionId);
   const from = all.findIndex((message) => message.messageId === messageId);
   const target = all[from];

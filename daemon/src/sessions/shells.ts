@@ -62,6 +62,11 @@ export async function takeShell(
 
 function checkMayRun(core: Core, sessionId: string): DrivenSession {
   const session = openIdle(core, sessionId);
+  // What it wrote meanwhile would be gone, and nothing would have kept it.
+  if (core.live(sessionId).reverting) {
+    const message = "The session is being reverted. Try again when that is over.";
+    throw new CommandRefusal("turn_running", message);
+  }
   if (!core.policy().shell) {
     const message = "The host's policy file does not allow shell commands.";
     throw new CommandRefusal("policy_forbids", message);
