@@ -2,14 +2,12 @@
 // worktree or clone put aside. What cannot be done is said, and the session stays as one that is being
 // ended until it can; a daemon that is killed meanwhile goes on with it when it comes back.
 import { CommandRefusal } from "../command-refusal.ts";
-import type { DrivenSession } from "../journal/driven-sessions.ts";
 import { describe } from "../log.ts";
 import { within } from "../pause.ts";
-import type { Parking } from "../worktrees/worktrees.ts";
 import { attach, letGo } from "./attach.ts";
 import { stopStart } from "./clone-starts.ts";
 import { note, type Core } from "./core.ts";
-import { baseOf, placeToPark } from "./file-work.ts";
+import { parkingOf } from "./file-work.ts";
 import { withdrawRequests } from "./requests.ts";
 import { undoStart } from "./starts.ts";
 import { abortTurn } from "./turns.ts";
@@ -83,25 +81,4 @@ async function park(core: Core, sessionId: string, isTold: boolean): Promise<voi
     }
     throw new CommandRefusal("cleanup_failed", reason);
   }
-}
-
-function parkingOf(core: Core, session: DrivenSession): Parking {
-  const { kind, title, directory, model, options, policy, worktree } = session;
-  const { origin, pushBranch, checkout } = session;
-  return {
-    directory: placeToPark(session),
-    now: core.now(),
-    session: {
-      kind,
-      title,
-      startedIn: session.startedIn ?? worktree?.repository ?? directory,
-      model,
-      options,
-      policy,
-      baseCommit: baseOf(session),
-      ...(origin !== undefined && { origin }),
-      ...(pushBranch !== undefined && { pushBranch }),
-      ...(checkout && { checkout }),
-    },
-  };
 }

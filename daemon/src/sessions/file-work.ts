@@ -6,7 +6,7 @@ import { capabilitiesOf, type Driver } from "../drivers/driver.ts";
 import type { DrivenSession } from "../journal/driven-sessions.ts";
 import { describe } from "../log.ts";
 import type { OwnTree, Snapshot } from "../worktrees/snapshots.ts";
-import type { Author } from "../worktrees/worktrees.ts";
+import type { Author, Parking } from "../worktrees/worktrees.ts";
 import { mayWork, type Core } from "./core.ts";
 
 type Placed = Pick<DrivenSession, "directory" | "worktree" | "checkout">;
@@ -56,6 +56,28 @@ export async function setAuthor(
   if (!author || (await core.worktrees.setAuthor(directory, author, signal))) return;
   const message = "commits are made in the name of the host's user, because the repository is bare";
   core.log.warn(message, { sessionId });
+}
+
+/** What is written down when its tree is put aside. */
+export function parkingOf(core: Core, session: DrivenSession): Parking {
+  const { kind, title, directory, model, options, policy, worktree } = session;
+  const { origin, pushBranch, checkout } = session;
+  return {
+    directory: placeToPark(session),
+    now: core.now(),
+    session: {
+      kind,
+      title,
+      startedIn: session.startedIn ?? worktree?.repository ?? directory,
+      model,
+      options,
+      policy,
+      baseCommit: baseOf(session),
+      ...(origin !== undefined && { origin }),
+      ...(pushBranch !== undefined && { pushBranch }),
+      ...(checkout && { checkout }),
+    },
+  };
 }
 
 export function inOrder<Result>(

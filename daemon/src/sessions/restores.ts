@@ -133,6 +133,9 @@ function placeIn(
 
 /** Takes away what is left where it was put aside. Also after a crash that came before this. */
 export function settleRestored(core: Core, { sessionId, restoredFrom }: DrivenSession): void {
+  if (core.closed.aborted) return;
+  // That it counts may not have got to disk, and then this is the way back.
+  if (core.journal.driven.get(sessionId)?.state === "starting") return;
   const record = restoredFrom ? core.worktrees.parked.find(restoredFrom) : undefined;
   if (!restoredFrom || !record) return;
   core.worktrees.parked.settle(restoredFrom, record, sessionId).catch((error: unknown) => {

@@ -239,10 +239,9 @@ export function openSessions(options: SessionsOptions): Sessions {
     listParked: () => worktrees.parked.list(),
     async cleanParked() {
       const limitBytes = options.policy().parkedLimitBytes;
-      const { dropped, failed } = await worktrees.parked.clean({
-        now: options.now(),
-        limitBytes,
-      });
+      const taken = new Set(driven.list().flatMap(({ restoredFrom }) => restoredFrom ?? []));
+      const now = options.now();
+      const { dropped, failed } = await worktrees.parked.clean({ now, limitBytes, taken });
       for (const [sessionId, error] of failed) {
         log.warn("what was kept of an ended session was not dropped", {
           sessionId,

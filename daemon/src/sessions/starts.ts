@@ -22,7 +22,7 @@ import { letGo, placeOf, standBack } from "./attach.ts";
 import { checkOptions, chooseModel } from "./choices.ts";
 import { makeCheckout, noteCloned, noteNotCloned } from "./clone-starts.ts";
 import { ProjectConfigPresent, driverOf, note, type Core } from "./core.ts";
-import { capabilitiesIn, setAuthor } from "./file-work.ts";
+import { capabilitiesIn, parkingOf, setAuthor } from "./file-work.ts";
 import { openListening } from "./listening.ts";
 import { asRefusal } from "./refusals.ts";
 
@@ -258,7 +258,7 @@ export async function undoStart(core: Core, session: DrivenSession, why?: unknow
   letGo(core, sessionId);
   core.forget(sessionId);
   try {
-    if (restoredFrom) await core.worktrees.unrestore(restoredFrom);
+    if (restoredFrom) await putBackAside(core, session, restoredFrom);
     else if (checkout) core.checkouts.discard(sessionId);
     else if (worktree) await core.worktrees.discard({ ...worktree, sessionId, directory });
     // Unless somebody ended it meanwhile, who then has the last word.
@@ -270,6 +270,12 @@ export async function undoStart(core: Core, session: DrivenSession, why?: unknow
     // Left as it is, and tried again at the next start of the daemon.
     core.log.warn("a start could not be undone", { sessionId, error: describe(error) });
   }
+}
+
+async function putBackAside(core: Core, session: DrivenSession, parkedId: string): Promise<void> {
+  if (await core.worktrees.unrestore(parkedId)) return;
+  // An ended session's work, of which nobody else knows any more.
+  await core.worktrees.park(session.sessionId, session.worktree, parkingOf(core, session));
 }
 
 function gitRefusal(error: GitError): unknown {

@@ -32,6 +32,8 @@ export interface Cleaned {
 interface CleanOptions {
   now: number;
   limitBytes: number;
+  /** Those that a session was made of, or is being made: neither dropped nor counted. */
+  taken?: ReadonlySet<string>;
 }
 
 export interface ParkedTree {
@@ -153,7 +155,7 @@ export function openParked(git: Git, top: string): Parked {
     return record;
   }
 
-  async function clean({ now, limitBytes }: CleanOptions): Promise<Cleaned> {
+  async function clean({ now, limitBytes, taken }: CleanOptions): Promise<Cleaned> {
     const dropped: string[] = [];
     const failed = new Map<string, unknown>();
     /** One that cannot be dropped is tried again the next time, and keeps no other. */
@@ -166,7 +168,8 @@ export function openParked(git: Git, top: string): Parked {
       const sessionId = name.slice(dropping.length);
       await attempt(sessionId, finishDropping(sessionId, readParked(join(top, name))));
     }
-    const trees = (await listAll()).toReversed();
+    const all = (await listAll()).toReversed();
+    const trees = all.filter(({ sessionId }) => !taken?.has(sessionId));
     let total = trees.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     for (const { sessionId, record, sizeBytes } of trees) {
       if (now - record.parkedAt <= parkedForMs && total <= limitBytes) continue;

@@ -68,8 +68,11 @@ export interface Worktrees {
    * never was one.
    */
   park(sessionId: string, kept: KeptWorktree | null, about?: Parking): Promise<void>;
-  /** Takes back that one was put back, however far that had come. Nobody has worked in it. */
-  unrestore(sessionId: string): Promise<void>;
+  /**
+   * Takes back that one was put back, however far that had come. Nobody has worked in it. False when
+   * nothing is known of it any more: then its tree is where it is.
+   */
+  unrestore(sessionId: string): Promise<boolean>;
   /** What HEAD is there; null when there is no repository, or no commit in it. */
   headOf(directory: string, signal: AbortSignal): Promise<string | null>;
   /** What was put aside, and the way back. */
@@ -269,7 +272,7 @@ export function openWorktrees(options: WorktreesOptions): Worktrees {
     async unrestore(sessionId) {
       const parked = join(places[1]!.top, checked(sessionId));
       const record = readParked(parked);
-      if (!record) return;
+      if (!record) return false;
       const { repository, branch, adminDirectory } = record;
       const isWorktree = repository !== null && branch !== null;
       // What is still put aside was never in the way of anybody.
@@ -282,6 +285,7 @@ export function openWorktrees(options: WorktreesOptions): Worktrees {
         session: record.session,
         now: record.parkedAt,
       });
+      return true;
     },
 
     async headOf(place, signal) {
