@@ -136,6 +136,8 @@ export interface DrivenSessions {
   /** Those the agent waits for, in the order they came. */
   openRequests(sessionId: string): KeptRequest[];
   addRequest(request: KeptRequest): void;
+  /** From now on it is for somebody to answer. */
+  openRequest(requestId: string): void;
   noteGiven(requestId: string, given: GivenAnswer): void;
   removeRequest(requestId: string): void;
   remember(sessionId: string, rules: readonly string[]): void;
@@ -229,6 +231,7 @@ export function openDrivenSessions(database: DatabaseSync, now: () => number): D
   const selectOpen = prepare(
     `SELECT * FROM driven_requests WHERE session_id = ? ORDER BY position`,
   );
+  const openRequest = prepare(`UPDATE driven_requests SET state = 'open' WHERE request_id = ?`);
   const noteGiven = prepare(`UPDATE driven_requests SET given = ? WHERE request_id = ?`);
   const removeRequest = prepare(`DELETE FROM driven_requests WHERE request_id = ?`);
   const insertRule = prepare(
@@ -277,6 +280,7 @@ export function openDrivenSessions(database: DatabaseSync, now: () => number): D
       const text = JSON.stringify(asked);
       write(() => insertRequest.run(requestId, sessionId, key, shownHash, state, text));
     },
+    openRequest: (requestId) => write(() => openRequest.run(requestId)),
     noteGiven: (requestId, given) => write(() => noteGiven.run(JSON.stringify(given), requestId)),
     removeRequest: (requestId) => write(() => removeRequest.run(requestId)),
     remember(sessionId, rules) {

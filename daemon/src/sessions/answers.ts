@@ -7,7 +7,7 @@ import type { GivenAnswer, KeptRequest } from "../journal/driven-sessions.ts";
 import { describe } from "../log.ts";
 import { attach } from "./attach.ts";
 import { runningTurn, type Core } from "./core.ts";
-import { settle, withdraw } from "./requests.ts";
+import { agentMovedOn, settle, withdraw } from "./requests.ts";
 
 export interface Answering {
   sessionId: string;
@@ -57,7 +57,7 @@ export async function answerRequest(
       if (!still) return { status: taken === "accepted" ? "answered" : "already_resolved" };
       const turnId = runningTurn(core, sessionId)?.turnId ?? null;
       if (taken === "accepted") settle(core, still, turnId, given, null);
-      else withdraw(core, still, turnId, "The agent no longer waits for it.");
+      else withdraw(core, still, turnId, agentMovedOn);
       return { status: taken === "accepted" ? "answered" : "already_resolved" };
     };
   } catch (error) {

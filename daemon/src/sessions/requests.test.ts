@@ -60,6 +60,45 @@ test("always remembers the exact rules that were shown, and no part of them", as
   await host.close();
 });
 
+test("a remembered permission that does not reach the agent is asked for", async () => {
+  using small = makeSmallHost();
+  let answers = 0;
+  const { host, sessionId } = await begin(small, {
+    wrapDriver: (driver) => ({
+      ...driver,
+      async start(...given) {
+        const session = await driver.start(...given);
+        return {
+          ...session,
+          async answer(...answer) {
+            if (++answers === 2) throw new Error("The connection was reset.");
+            return session.answer(...answer);
+          },
+        };
+      },
+    }),
+  });
+  const steps = [asks(["ls"]), asks(["ls"], "the same again"), { text: "ok" }];
+  await host.must("send_prompt", { sessionId, text: script(steps) });
+  const first = await host.until(sessionId, "request_raised");
+  const answer = async ({ requestId, shownHash }: typeof first, word: "once" | "always") => {
+    const given = { sessionId, requestId, shownHash, answer: word, answers: null };
+    assert.deepEqual(await host.must("answer_request", given), { status: "answered" });
+  };
+  await answer(first, "always");
+  const second = await host.until(
+    sessionId,
+    "request_raised",
+    ({ requestId }) => requestId !== first.requestId,
+  );
+  assert.equal(second.permission?.detail, "the same again");
+  assert.equal((await host.must("describe_session", { sessionId })).status, "waiting");
+  await answer(second, "once");
+  await host.until(sessionId, "turn_finished", ({ outcome }) => outcome === "completed");
+  assert.equal(host.journal.driven.openRequests(sessionId).length, 0);
+  await host.close();
+});
+
 test("questions take labels that were offered, or are dismissed", async () => {
   using small = makeSmallHost();
   const { host, sessionId } = await begin(small);

@@ -1,15 +1,18 @@
 // What agents ask and wait for: raised, granted by a remembered rule, settled or withdrawn. `always`
 // remembers the exact rules that were shown, for this session; what they cover later is allowed once
-// each time, without asking. Answers are given in answers.ts.
+// each time, without asking unless that does not reach the agent. Answers are given in answers.ts.
 import { createHash } from "node:crypto";
 import type { AgentEvent, AgentSession, Asked } from "../drivers/driver.ts";
 import type { GivenAnswer, KeptRequest } from "../journal/driven-sessions.ts";
 import { describe } from "../log.ts";
 import { note, runningTurn, type Core } from "./core.ts";
 import { makeRequestId } from "./ids.ts";
+import { untilWritten } from "./until-written.ts";
 
 type Raised = Extract<AgentEvent, { type: "request" }>;
 type Gone = Extract<AgentEvent, { type: "request_gone" }>;
+
+export const agentMovedOn = "The agent no longer waits for it.";
 
 /** Within the commit of its event. */
 export function raiseRequest(
@@ -23,13 +26,31 @@ export function raiseRequest(
   if (driven.requestByKey(sessionId, key)) return [];
   const requestId = makeRequestId(core.now());
   const shownHash = hashOf(asked);
-  const request = { requestId, sessionId, key, asked, shownHash, given: null };
+  const request: KeptRequest = {
+    requestId,
+    sessionId,
+    key,
+    asked,
+    shownHash,
+    state: "open",
+    given: null,
+  };
   const rules = "permission" in asked ? asked.permission.alwaysRules : [];
   if (driven.isRemembered(sessionId, rules)) {
     driven.addRequest({ ...request, state: "granted" });
     return [() => grant(core, sessionId)];
   }
-  driven.addRequest({ ...request, state: "open" });
+  driven.addRequest(request);
+  noteRaised(core, request, turnId, toolCallId);
+  return [];
+}
+
+function noteRaised(
+  core: Core,
+  { requestId, sessionId, asked, shownHash }: KeptRequest,
+  turnId: string | null,
+  toolCallId: string | null,
+): void {
   note(
     core,
     sessionId,
@@ -44,7 +65,6 @@ export function raiseRequest(
     },
     turnId,
   );
-  return [];
 }
 
 function hashOf(asked: Asked): string {
@@ -72,13 +92,33 @@ async function allow(
   requestId: string,
   key: string,
 ): Promise<void> {
+  const about = { sessionId, requestId };
+  let taken: "accepted" | "gone" | "unknown";
   try {
-    await agent.answer(key, { permission: "once" }, AbortSignal.timeout(10_000));
-    if (!core.closed.aborted) core.journal.driven.removeRequest(requestId);
+    taken = await agent.answer(key, { permission: "once" }, AbortSignal.timeout(10_000));
   } catch (error) {
-    const about = { sessionId, requestId, error: describe(error) };
-    core.log.warn("a remembered permission was not taken", about);
+    core.log.warn("a remembered permission was not taken", { ...about, error: describe(error) });
+    taken = "unknown";
   }
+  await untilWritten(core, "how a permission went was not recorded", about, () =>
+    core.journal.atOnce(() => {
+      const request = core.journal.driven.request(requestId);
+      if (!request) return;
+      const turnId = runningTurn(core, sessionId)?.turnId ?? null;
+      const once = { answer: "once" as const, answers: null };
+      if (taken === "accepted") settle(core, request, turnId, once, null);
+      else if (taken === "gone") withdraw(core, request, turnId, agentMovedOn);
+      // The agent may still wait, and nobody tries again; somebody who is asked can.
+      else if (request.state === "granted") openGranted(core, request, turnId);
+    }),
+  );
+}
+
+/** Within a commit. */
+function openGranted(core: Core, request: KeptRequest, turnId: string | null): void {
+  core.journal.driven.openRequest(request.requestId);
+  // Which of the agent's calls it is for was not kept.
+  noteRaised(core, request, turnId, null);
 }
 
 /** The agent does not wait for it any more. Within the commit of its event. */
