@@ -99,6 +99,34 @@ test("a remembered permission that does not reach the agent is asked for", async
   await host.close();
 });
 
+test("an answer that never arrived is not told in place of the one that the agent took", async () => {
+  using small = makeSmallHost();
+  const { host, sessionId } = await begin(small, {
+    wrapDriver: (driver) => ({
+      ...driver,
+      async start(...given) {
+        const session = await driver.start(...given);
+        return { ...session, answer: () => Promise.reject(new Error("The connection was cut.")) };
+      },
+    }),
+  });
+  await host.must("send_prompt", { sessionId, text: script([asks(["ls"]), { text: "ok" }]) });
+  const { requestId, shownHash } = await host.until(sessionId, "request_raised");
+  const given = { sessionId, requestId, shownHash, answer: "always" as const, answers: null };
+  assert.deepEqual(await host.must("answer_request", given), { status: "undeliverable" });
+  const { key } = host.journal.driven.request(requestId)!;
+  await host.close();
+  // By somebody at the host, while the daemon is away.
+  const [agent] = [...small.agent.sessions.values()];
+  assert.equal(agent!.answer(key, { permission: "reject" }), "accepted");
+  const next = small.open();
+  const settled = await next.until(sessionId, "request_settled");
+  assert.deepEqual([settled.outcome, settled.answer], ["answered", "reject"]);
+  assert.equal(next.journal.driven.isRemembered(sessionId, ["ls"]), false);
+  await next.until(sessionId, "turn_finished");
+  await next.close();
+});
+
 test("questions take labels that were offered, or are dismissed", async () => {
   using small = makeSmallHost();
   const { host, sessionId } = await begin(small);

@@ -131,13 +131,19 @@ export function settleByAgent(
   const request = core.journal.driven.requestByKey(sessionId, key);
   if (!request) return;
   // Ours, when it was on its way and nobody knew whether the agent took it.
-  const given = request.given;
-  if (given) return settle(core, request, turnId, given, null);
+  const { given } = request;
+  if (given && (answer === null || isSame(given, answer))) {
+    return settle(core, request, turnId, given, null);
+  }
   if (answer !== null) {
     return settle(core, request, turnId, { answer, answers: null }, reason);
   }
   withdraw(core, request, turnId, reason);
 }
+
+/** Otherwise ours never arrived, and somebody else's was taken. */
+const isSame = ({ toAgent }: GivenAnswer, taken: string): boolean =>
+  "permission" in toAgent && toAgent.permission === taken;
 
 /** A turn that came to its end has got the answers that were on their way. Within a commit. */
 export function settleGiven(core: Core, sessionId: string, turnId: string): void {
