@@ -4,6 +4,7 @@ import { Refusal } from "@hawser/contract";
 import { Hono } from "hono";
 import type { Caller } from "../dispatch/caller.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import { watchKey } from "./key-watch.ts";
 import { respond } from "./rest.ts";
 
 export interface Feed {
@@ -15,7 +16,6 @@ export interface Feed {
 
 const mostWaiting = 256;
 const keepAliveMs = 15_000;
-const checkKeyMs = 2_500;
 
 export function eventStreamTransport(dispatcher: Dispatcher, feed: Feed): Hono {
   const app = new Hono();
@@ -37,9 +37,8 @@ export function eventStreamTransport(dispatcher: Dispatcher, feed: Feed): Hono {
         ),
       });
     }
-    const stillGood = async () =>
-      (await dispatcher.refusalOfKey(c.req.header("authorization"))) === undefined;
-    return new Response(eventStream(caller, feed, stillGood), {
+    const refusalOfKey = () => dispatcher.refusalOfKey(c.req.header("authorization"));
+    return new Response(eventStream(caller, feed, refusalOfKey), {
       headers: {
         "content-type": "text/event-stream",
         "cache-control": "no-store",
@@ -53,7 +52,7 @@ export function eventStreamTransport(dispatcher: Dispatcher, feed: Feed): Hono {
 function eventStream(
   caller: Caller,
   feed: Feed,
-  stillGood: () => Promise<boolean>,
+  refusalOfKey: () => Promise<Refusal | undefined>,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let stop = () => {};
@@ -78,16 +77,13 @@ function eventStream(
           send(missed ? frame({ type: "resync" }) : ": alive\n\n");
           missed = false;
         }, keepAliveMs);
-        // A revoked key is out within seconds, also where it only listens.
-        const check = setInterval(() => {
-          void endUnless(stillGood, () => {
-            stop();
-            controller.close();
-          });
-        }, checkKeyMs);
+        const unwatch = watchKey(refusalOfKey, () => {
+          stop();
+          controller.close();
+        });
         stop = () => {
           clearInterval(alive);
-          clearInterval(check);
+          unwatch();
           unfollow();
         };
         send("retry: 1000\n\n");
@@ -96,8 +92,4 @@ function eventStream(
     },
     { highWaterMark: mostWaiting },
   );
-}
-
-async function endUnless(stillGood: () => Promise<boolean>, end: () => void): Promise<void> {
-  if (!(await stillGood())) end();
 }

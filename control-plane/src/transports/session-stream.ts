@@ -4,6 +4,7 @@ import { Refusal, notFound } from "@hawser/contract";
 import { Hono, type Context } from "hono";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Caller } from "../dispatch/caller.ts";
+import { watchKey } from "./key-watch.ts";
 import { respond } from "./rest.ts";
 
 /** `text`: JSON of one line. What can be gone on after has an id. */
@@ -25,7 +26,6 @@ export interface SessionViews {
 }
 
 const keepAliveMs = 15_000;
-const checkKeyMs = 2_500;
 
 export function sessionStreamTransport(dispatcher: Dispatcher, views: SessionViews): Hono {
   const app = new Hono();
@@ -40,9 +40,8 @@ export function sessionStreamTransport(dispatcher: Dispatcher, views: SessionVie
     if (after instanceof Refusal) return respond(c, { refusal: after });
     const view = await views.open(admitted.caller, c.req.param("sessionId"), after);
     if (!view) return respond(c, { refusal: notFound("session") });
-    const stillGood = async () =>
-      (await dispatcher.refusalOfKey(authorization, "sessions:view")) === undefined;
-    return new Response(frameStream(view, stillGood), {
+    const refusalOfKey = () => dispatcher.refusalOfKey(authorization, "sessions:view");
+    return new Response(frameStream(view, refusalOfKey), {
       headers: {
         "content-type": "text/event-stream",
         "cache-control": "no-store",
@@ -72,26 +71,24 @@ function readCursor(c: Context): number | Refusal {
 
 function frameStream(
   view: SessionView,
-  stillGood: () => Promise<boolean>,
+  refusalOfKey: () => Promise<Refusal | undefined>,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
-  let timers: NodeJS.Timeout[] = [];
+  let alive: NodeJS.Timeout | undefined;
+  let unwatch = () => {};
   const stop = () => {
-    timers.forEach(clearInterval);
+    clearInterval(alive);
+    unwatch();
     view.close();
   };
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
         controller.enqueue(encoder.encode("retry: 1000\n\n"));
-        timers = [
-          setInterval(() => {
-            if ((controller.desiredSize ?? 0) >= 0)
-              controller.enqueue(encoder.encode(": alive\n\n"));
-          }, keepAliveMs),
-          // A revoked key is out within seconds, also where it only listens.
-          setInterval(() => void endUnless(stillGood, stop), checkKeyMs),
-        ];
+        alive = setInterval(() => {
+          if ((controller.desiredSize ?? 0) >= 0) controller.enqueue(encoder.encode(": alive\n\n"));
+        }, keepAliveMs);
+        unwatch = watchKey(refusalOfKey, stop);
       },
       // Asked for only when the one before is on its way: what waits, waits in the view.
       async pull(controller) {
@@ -111,8 +108,4 @@ function frameStream(
 
 function frameText({ event, id, text }: ViewFrame): string {
   return `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${text}\n\n`;
-}
-
-async function endUnless(stillGood: () => Promise<boolean>, end: () => void): Promise<void> {
-  if (!(await stillGood())) end();
 }

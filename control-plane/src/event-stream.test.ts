@@ -1,0 +1,114 @@
+// The events of an organization while the database hangs: nobody is thrown out for that, and nothing
+// that comes late hurts the node.
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { after, before, test } from "node:test";
+import { parseId } from "@hawser/contract";
+import { holdRow, waitingStatements } from "@hawser/testkit/hold-row.ts";
+import {
+  createTestOrganization,
+  makeKey,
+  type TestOrganization,
+} from "@hawser/testkit/organization.ts";
+import { ownerSql } from "@hawser/testkit/owner-sql.ts";
+import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
+import { until } from "@hawser/testkit/until.ts";
+import type { Hono } from "hono";
+import { openAuthenticator, type Authenticator } from "./access/authenticate.ts";
+import { openReadCounts } from "./audit/read-counts.ts";
+import { createDispatcher } from "./dispatch/dispatcher.ts";
+import { openTokenBuckets } from "./dispatch/token-bucket.ts";
+import { openLog } from "./log.ts";
+import { eventStreamTransport, type Feed } from "./transports/event-stream.ts";
+
+let service: ServiceDatabase;
+let organization: TestOrganization;
+let authenticator: Authenticator;
+let app: Hono;
+const viewers = new Set<Parameters<Feed["follow"]>[1]>();
+
+before(async () => {
+  // Longer than it is between two looks at a key.
+  service = await openServiceDatabase({ patienceMs: 3_000 });
+  const { database } = service;
+  organization = await createTestOrganization(database, "Acme", "ada@acme.example");
+  authenticator = openAuthenticator(database.system);
+  const dispatcher = createDispatcher({
+    actions: {},
+    handlers: {},
+    services: {},
+    database,
+    authenticate: authenticator.authenticate,
+    buckets: openTokenBuckets({ perSecond: 100, burst: 100 }),
+    pepper: randomBytes(32),
+    readCounts: openReadCounts(database.system),
+    log: openLog("silent"),
+    observe: () => {},
+  });
+  app = eventStreamTransport(dispatcher, {
+    mayFollow: () => true,
+    follow(_caller, viewer) {
+      viewers.add(viewer);
+      return () => viewers.delete(viewer);
+    },
+  });
+});
+after(() => service[Symbol.asyncDispose]());
+
+/** A stream, and nothing remembered of its key. */
+async function follow(name: string) {
+  const key = await makeKey(service.database, organization.organizationId, ["instances:view"], {
+    name,
+  });
+  const response = await app.request("/api/events", {
+    headers: { authorization: `Bearer ${key}` },
+  });
+  assert.equal(response.status, 200);
+  authenticator.forget(parseId("organization", organization.organizationId)!);
+  return response.body!.pipeThrough(new TextDecoderStream()).getReader();
+}
+
+const holdKeys = () => holdRow(service.url, "LOCK TABLE api_keys IN ACCESS EXCLUSIVE MODE");
+const revoke = (name: string) =>
+  ownerSql(service.url, "UPDATE api_keys SET revoked_at = now() WHERE name = $1", [name]);
+const waiting = async (count: number) => (await waitingStatements(service.url)) === count;
+
+test("a database that hangs ends no stream, and the key counts again when it is back", async () => {
+  const stream = await follow("hung");
+  let text = "";
+  let isOver = false;
+  const reading = (async () => {
+    for (;;) {
+      const { done, value } = await stream.read();
+      if (done) break;
+      text += value;
+    }
+    isOver = true;
+  })();
+  {
+    await using _held = await holdKeys();
+    await until("a look that hangs", () => waiting(1), 5_000);
+    await until("its giving up", () => waiting(0), 5_000);
+    await until("the next look", () => waiting(1), 5_000);
+    assert.equal(isOver, false);
+  }
+  for (const viewer of viewers) viewer({ type: "changed" });
+  await until("the event", () => text.includes("event: changed"));
+  await revoke("hung");
+  await until("the end", () => isOver, 9_000);
+  await reading;
+  assert.equal(viewers.size, 0);
+});
+
+test("a viewer may leave while its key is being refused", async () => {
+  const stream = await follow("left");
+  await revoke("left");
+  {
+    await using _held = await holdKeys();
+    await until("a look that hangs", () => waiting(1), 5_000);
+    await stream.cancel();
+    await until("its leaving", () => viewers.size === 0);
+  }
+  await until("the look's end", () => waiting(0));
+  await new Promise((resolve) => setTimeout(resolve, 100));
+});

@@ -1,0 +1,63 @@
+// A stream's key is looked at again and again; what cannot be judged is not refused at once.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Refusal } from "@hawser/contract";
+import { until } from "@hawser/testkit/until.ts";
+import { watchKey } from "./key-watch.ts";
+
+const unavailable = new Refusal("unavailable", "The database is away.");
+const unauthenticated = new Refusal("unauthenticated", "The key is not valid.");
+
+test("a key that is refused ends it, once", async () => {
+  const answers = [undefined, unavailable, unauthenticated];
+  const seen: (Refusal | undefined)[] = [];
+  let ends = 0;
+  watchKey(
+    async () => {
+      seen.push(answers[seen.length]);
+      return seen.at(-1);
+    },
+    () => (ends += 1),
+    { everyMs: 5, unjudgedMs: 60_000 },
+  );
+  await until("the end", () => ends > 0);
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  assert.deepEqual([seen, ends], [answers, 1]);
+});
+
+test("a key that could not be judged for long ends it, however good it was", async () => {
+  const startedAt = performance.now();
+  let looks = 0;
+  let endedAt: number | undefined;
+  watchKey(
+    async () => {
+      looks += 1;
+      return unavailable;
+    },
+    () => (endedAt = performance.now()),
+    { everyMs: 5, unjudgedMs: 100 },
+  );
+  await until("the end", () => endedAt !== undefined);
+  assert.ok(endedAt! - startedAt >= 100 && looks > 1, `${looks} looks`);
+});
+
+test("no look begins before the one before is done, and none counts after it was stopped", async () => {
+  const look = Promise.withResolvers<Refusal>();
+  let looks = 0;
+  let ends = 0;
+  const stop = watchKey(
+    () => {
+      looks += 1;
+      return look.promise;
+    },
+    () => (ends += 1),
+    { everyMs: 5, unjudgedMs: 60_000 },
+  );
+  await until("a look", () => looks > 0);
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  assert.equal(looks, 1);
+  stop();
+  look.resolve(unauthenticated);
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  assert.deepEqual([looks, ends], [1, 0]);
+});
