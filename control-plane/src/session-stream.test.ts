@@ -204,6 +204,24 @@ test("a viewer that reads nothing is cut with a mark before much waits for it; a
   );
 });
 
+test("what waits for a viewer, and a page, are limited by their length, however small it lies on the disk", async () => {
+  const sessionId = await bed.addSession();
+  const response = await app.request(path(sessionId), asking());
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const length = 100_000;
+  await fill(sessionId, 200, length);
+  const page = await node.result("list_session_events", { sessionId, limit: 200 });
+  const listed = (page["events"] as unknown[]).length;
+  assert.ok(listed * length < 5 * 1024 * 1024 && page["hasMore"], `${listed} entries listed`);
+  await bed.events.follows.compare();
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  const slow = readStream(response.body!);
+  await until("the slow one's end", () => slow.isOver);
+  const got = slow.of("entry").length;
+  assert.equal(slow.frames.at(-1)!.event, "resync");
+  assert.ok(got >= 10 && got * length < 4 * 1024 * 1024, `${got} entries waited`);
+});
+
 /** Entries as they would have been taken in. */
 async function fill(sessionId: string, count: number, length: number): Promise<void> {
   const id = parseId("session", sessionId);

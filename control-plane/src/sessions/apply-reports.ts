@@ -3,7 +3,7 @@
 // A session's entries are stored in the order of their seq, each once and without a hole, whatever
 // came twice, late or in another order. A host reaches no session but its own.
 import { parseId } from "@hawser/contract";
-import type { LogEntry, Report, ReportReply } from "@hawser/host-protocol";
+import { largestEntry, type LogEntry, type Report, type ReportReply } from "@hawser/host-protocol";
 import type { SessionStatus } from "@hawser/contract";
 import type { SystemTransaction } from "../postgres/database.ts";
 import { applyEffects, effectOf, type Effect } from "./entry-effects.ts";
@@ -152,6 +152,9 @@ function takeIn(session: TakenIn, journalId: string, entries: readonly Entry[]):
     if (entry.seq > session.appliedSeq + 1) return;
     const isOwn = session.journalId === null || session.journalId === journalId;
     if (!isOwn && !entry.isReset) return;
+    // A daemon cuts what is longer; viewers and pages are made for what it leaves.
+    if (Buffer.byteLength(entry.update) > largestEntry)
+      throw new Error(`An entry is larger than ${largestEntry} bytes.`);
     session.added.push(entry);
     session.appliedSeq = entry.seq;
     session.journalId = journalId;

@@ -12,16 +12,25 @@ export const selectFollowed = systemStatement<{ session_id: string; applied_seq:
 );
 
 /**
- * The entries of session $2 after seq $3, at most $4 of them and not much more than $5 bytes, as they
- * lie on the disk. As text: they are handed on as they are.
+ * The entries of session $2 after seq $3, at most $4 of them and not much more than $5 bytes. As text:
+ * they are handed on as they are. One after the other, because what does not fit must not be unpacked:
+ * long texts that repeat themselves lie on the disk in a hundredth of their size.
  */
 export const selectEntries = statement<LogRow>(
-  `SELECT seq, at, turn_id, update::text AS update
-     FROM (SELECT seq, at, turn_id, update,
-                  sum(pg_column_size(update)) OVER (ORDER BY seq) - pg_column_size(update) AS before
-             FROM session_log
-            WHERE organization_id = $1 AND session_id = $2 AND seq > $3
-            ORDER BY seq LIMIT $4) page
-    WHERE before < $5
-    ORDER BY seq`,
+  `WITH RECURSIVE page (seq, at, turn_id, update, place, bytes) AS (
+     (SELECT seq, at, turn_id, update::text, 1, octet_length(update::text)
+        FROM session_log
+       WHERE organization_id = $1 AND session_id = $2 AND seq > $3
+       ORDER BY seq LIMIT 1)
+     UNION ALL
+     SELECT following.seq, following.at, following.turn_id, following.update, place + 1,
+            bytes + octet_length(following.update)
+       FROM page
+      CROSS JOIN LATERAL (
+             SELECT seq, at, turn_id, update::text AS update
+               FROM session_log
+              WHERE organization_id = $1 AND session_id = $2 AND seq > page.seq
+              ORDER BY seq LIMIT 1) following
+      WHERE place < $4 AND bytes < $5)
+   SELECT seq, at, turn_id, update FROM page ORDER BY seq`,
 );

@@ -156,6 +156,7 @@ test("a report that cannot be stored fails alone, and later ones of its host aga
     { sessionUpdate: "x", text: "a\u0000b" },
     { sessionUpdate: "x", text: "\ud800" },
     { sessionUpdate: "x", at: "0000-01-01T00:00:00Z" },
+    { sessionUpdate: "x", text: "y".repeat(128 * 1024) },
   ].entries()) {
     const entry = { ...entryOf(1), update };
     if (update.at) entry.at = update.at;
