@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { request } from "@hawser/testkit/caller.ts";
 import { startJournalHost } from "@hawser/testkit/journal-host.ts";
 import { insertSessions } from "@hawser/testkit/session-rows.ts";
 import { until } from "@hawser/testkit/until.ts";
@@ -13,6 +14,8 @@ useWorld({ nodes: 2, nats: 1 });
 interface Viewer extends AsyncDisposable {
   seqs: number[];
   events: string[];
+  /** Of the records, in their order. */
+  titles: (string | null)[];
 }
 
 async function view(baseUrl: string, key: string, sessionId: string, after = 0): Promise<Viewer> {
@@ -25,6 +28,7 @@ async function view(baseUrl: string, key: string, sessionId: string, after = 0):
   const viewer: Viewer = {
     seqs: [],
     events: [],
+    titles: [],
     async [Symbol.asyncDispose]() {
       ended.abort();
       await reading;
@@ -42,6 +46,8 @@ async function view(baseUrl: string, key: string, sessionId: string, after = 0):
         const event = /^event: (\w+)$/m.exec(frame)?.[1];
         if (id) viewer.seqs.push(Number(id));
         if (event) viewer.events.push(event);
+        const data = /^data: (.*)$/m.exec(frame)?.[1];
+        if (event === "record") viewer.titles.push((JSON.parse(data!) as { title: string }).title);
       }
     }
   })().catch(() => {});
@@ -68,7 +74,9 @@ scenario(
     await until("all entries", () => views.every(({ seqs }) => seqs.length >= 201));
     const all = Array.from({ length: 201 }, (_, index) => index + 1);
     for (const { seqs } of views) assert.deepEqual(seqs, all);
-    await until("the record", () => views.every(({ events }) => events.includes("record")));
+    await until("the record at first and changed", () =>
+      views.every(({ titles }) => titles.length >= 2),
+    );
     await using late = await view(world.nodes[1]!.baseUrl, key, sessionId!, 150);
     await until("the rest", () => late.seqs.length === 51);
     assert.deepEqual(late.seqs, all.slice(150));
@@ -76,5 +84,25 @@ scenario(
     assert.deepEqual([waited.turnOutcome, waited.lastSeq], ["completed", 201]);
     for (const each of views) await each[Symbol.asyncDispose]();
     rmSync(directory, { recursive: true, force: true });
+  },
+);
+
+scenario(
+  "A record that changed while the service had no fabric is shown when it has one again",
+  [],
+  async ({ world, caller }) => {
+    const [organization] = world.organizations;
+    const { instanceId } = (await caller.create_instance({ name: "record" })).instance;
+    const [sessionId] = await insertSessions(world, organization, { instanceId, title: "before" });
+    const [nats] = world.nats!.servers;
+    await using viewer = await view(world.nodes[1]!.baseUrl, organization.keys.viewer, sessionId!);
+    await until("the record at first", () => viewer.titles.length > 0);
+    await nats!.kill();
+    for (const { baseUrl } of world.nodes)
+      await until("the loss", async () => (await request(baseUrl, "/readyz")).status === 503);
+    await caller.rename_session({ sessionId: sessionId!, title: "after" });
+    await nats!.restart();
+    await until("the record", () => viewer.titles.includes("after"));
+    assert.deepEqual(viewer.titles, ["before", "after"]);
   },
 );

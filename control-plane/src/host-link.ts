@@ -153,10 +153,10 @@ export async function openHostLink({
     void work().catch((error: unknown) => log.warn({ err: error }, `${what} failed`));
   };
   const pushSoon = guarded("push of revocations", pushRevocations);
-  const compareFollowed = () =>
-    void follows
-      .compare()
-      .catch((error: unknown) => log.warn({ err: error }, "comparison of followed logs failed"));
+  const warnIfFailed = (comparing: Promise<void>) =>
+    void comparing.catch((error: unknown) =>
+      log.warn({ err: error }, "comparison of followed logs failed"),
+    );
   const timers = [
     setInterval(
       guarded("presence sweep", () => asLeader(() => presence.sweep())),
@@ -172,14 +172,14 @@ export async function openHostLink({
       owedEveryMs,
     ),
     // Also without the fabric, whose notices are all lost then.
-    setInterval(compareFollowed, compareFollowedEveryMs),
+    setInterval(() => warnIfFailed(follows.compare()), compareFollowedEveryMs),
   ];
   fabric.onReconnect(() => {
     // Whatever happened meanwhile was not heard: lost disks must not undo a revocation, either.
     pushSoon();
     guarded("presence comparison", () => presenceFeed.compare())();
     feed.resync();
-    compareFollowed();
+    warnIfFailed(follows.catchUp());
   });
   await pushRevocations();
   await presenceFeed.compare();

@@ -132,6 +132,21 @@ test("a lost notice is made up for by the comparison, and a deleted session ends
   assert.equal(heard.length, 4);
 });
 
+test("after notices were lost everyone looks at the record again", async () => {
+  const sessionId = await bed.addSession();
+  const key = { organizationId: bed.organizationId, sessionId: parseId("session", sessionId)! };
+  const follows = openFollows(bed.service.database.system, bed.notices);
+  const heard: unknown[] = [];
+  const unfollow = follows.follow(key, {
+    applied: (seq) => heard.push(seq),
+    recordChanged: () => heard.push("record"),
+    gone: () => heard.push("gone"),
+  });
+  await follows.catchUp();
+  assert.deepEqual(heard, ["record", 0]);
+  unfollow();
+});
+
 test("without the fabric a log is read all the same", async () => {
   const never = { ...bed.notices, flush: () => new Promise<void>(() => {}) };
   const follows = openFollows(bed.service.database.system, never);

@@ -1,6 +1,7 @@
 // Following a session's log. PostgreSQL is what is read; notices among nodes only say that there is
 // more to read. So entries come in their order, each once, whatever happens to notices: lost, repeated
-// or out of order. A lost one costs at most the time between two comparisons.
+// or out of order. A lost one costs at most the time between two comparisons. Whether the record has
+// changed no comparison tells; so it is looked at again whenever notices may have been lost.
 import { formatId } from "@hawser/contract";
 import { sessionAppliedSubject } from "@hawser/host-protocol";
 import type { Notices } from "../events/organization-feed.ts";
@@ -31,6 +32,8 @@ export interface Follows {
   tell(sessionId: string, notice: Notice): void;
   /** Asks the database how far all followed sessions are, in one query. */
   compare(): Promise<void>;
+  /** After notices may have been lost: compares, and has everyone look at the record again. */
+  catchUp(): Promise<void>;
 }
 
 export interface Notice {
@@ -48,6 +51,26 @@ export function openFollows(
     SessionKey & { followers: Set<Follower>; unsubscribe: () => void }
   >();
   const subject = (sessionId: string) => sessionAppliedSubject(formatId("session", sessionId));
+  const settled = () => withinReason(notices.flush());
+
+  async function compare(): Promise<void> {
+    const asked = [...followed.values()];
+    if (asked.length === 0) return;
+    const rows = await system.rows(
+      selectFollowed,
+      asked.map(({ organizationId }) => organizationId),
+      asked.map(({ sessionId }) => sessionId),
+    );
+    const found = new Map(rows.map((row) => [row.session_id, row.applied_seq]));
+    for (const { sessionId, followers } of asked) {
+      const seq = found.get(sessionId);
+      for (const each of followers) {
+        if (seq === undefined) each.gone();
+        else each.applied(seq);
+      }
+    }
+  }
+
   return {
     follow({ organizationId, sessionId }, follower) {
       let session = followed.get(sessionId);
@@ -72,24 +95,15 @@ export function openFollows(
         unsubscribe();
       };
     },
-    settled: () => withinReason(notices.flush()),
+    settled,
     tell: (sessionId, notice) => notices.publish(subject(sessionId), JSON.stringify(notice)),
-    async compare() {
-      const asked = [...followed.values()];
-      if (asked.length === 0) return;
-      const rows = await system.rows(
-        selectFollowed,
-        asked.map(({ organizationId }) => organizationId),
-        asked.map(({ sessionId }) => sessionId),
-      );
-      const found = new Map(rows.map((row) => [row.session_id, row.applied_seq]));
-      for (const { sessionId, followers } of asked) {
-        const seq = found.get(sessionId);
-        for (const each of followers) {
-          if (seq === undefined) each.gone();
-          else each.applied(seq);
-        }
-      }
+    compare,
+    async catchUp() {
+      // Looked at before notices come again, a record could change unseen in between.
+      await settled();
+      for (const { followers } of followed.values())
+        for (const each of followers) each.recordChanged();
+      await compare();
     },
   };
 }
@@ -127,6 +141,7 @@ interface Following {
   signal: AbortSignal;
   /** Reading goes on when it is done; `isNewest`: nothing is known to come after these. */
   entries: (rows: LogRow[], isNewest: boolean) => Promise<void> | void;
+  /** Also once at the beginning: what was told before, nobody here has heard. */
   recordChanged: () => Promise<void> | void;
 }
 
@@ -134,7 +149,7 @@ interface Following {
 export async function followLog(log: FollowedLog, following: Following): Promise<void> {
   const { signal, entries, recordChanged } = following;
   let at = following.after;
-  const told = { seq: 0, isChanged: false, isGone: false };
+  const told = { seq: 0, isChanged: true, isGone: false };
   let wake = () => {};
   const unfollow = log.follow({
     applied(seq) {

@@ -1,10 +1,10 @@
-// A session as one viewer sees it: its log from a place on, its record when that changes, and the text
-// that is being written. Behind the newest entry the viewer sets the pace; at it, one that does not
-// keep up is cut off with `resync`, before much waits for it.
+// A session as one viewer sees it: its record, at first and when it changes, its log from a place on,
+// and the text that is being written. Behind the newest entry the viewer sets the pace; at it, one that
+// does not keep up is cut off with `resync`, before much waits for it.
 import { formatId, parseId, type SessionRecord } from "@hawser/contract";
 import type { Database } from "../postgres/database.ts";
 import type { SessionViews, ViewFrame } from "../transports/session-stream.ts";
-import { followLog, type Follows, type LogRow } from "./follow.ts";
+import { followLog, type Follower, type Follows, type LogRow } from "./follow.ts";
 import { selectEntries } from "./follow-store.ts";
 import { isOver } from "./lifecycle.ts";
 import type { LiveWatch } from "./live-watch.ts";
@@ -54,9 +54,14 @@ export function openSessionViews({ database, follows, live }: ViewParts): Sessio
       const watched = { instanceId: formatId("instance", row.instance_id), sessionId: shownId };
       let unwatch = () => {};
 
+      let tellOfRecord = () => {};
+      /** It changed while there was no room for it. */
+      let isRecordOwed = false;
       const log = {
-        follow: (follower: Parameters<Follows["follow"]>[1]) =>
-          follows.follow({ organizationId, sessionId }, follower),
+        follow(follower: Follower) {
+          tellOfRecord = () => follower.recordChanged();
+          return follows.follow({ organizationId, sessionId }, follower);
+        },
         settled: () => follows.settled(),
         read: (from: number) => readShared(organizationId, sessionId, from),
         appliedSeq: async () => (await find())?.applied_seq,
@@ -84,9 +89,9 @@ export function openSessionViews({ database, follows, live }: ViewParts): Sessio
         },
         async recordChanged() {
           const record: SessionRecord | undefined = sessionRecord(await find());
-          if (!record) ended.abort();
-          else if (waiting.size() < readAhead)
-            waiting.add({ event: "record", text: JSON.stringify(record) });
+          if (!record) return ended.abort();
+          isRecordOwed = waiting.size() >= readAhead;
+          if (!isRecordOwed) waiting.add({ event: "record", text: JSON.stringify(record) });
         },
       });
       if (isAtNewest) watchLive();
@@ -102,7 +107,15 @@ export function openSessionViews({ database, follows, live }: ViewParts): Sessio
         unwatch();
         waiting.end();
       }
-      return { next: () => waiting.take(mostAtOnce), close: end };
+      async function next(): Promise<ViewFrame[]> {
+        const frames = await waiting.take(mostAtOnce);
+        if (isRecordOwed && waiting.size() < readAhead) {
+          isRecordOwed = false;
+          tellOfRecord();
+        }
+        return frames;
+      }
+      return { next, close: end };
     },
   };
 }
