@@ -3,9 +3,13 @@ import { statement, systemStatement } from "../postgres/statement.ts";
 import type { LogRow } from "./follow.ts";
 
 /** $1 organizations, $2 sessions; nothing for one that is gone. */
-export const selectFollowed = systemStatement<{ session_id: string; applied_seq: number }>(
+export const selectFollowed = systemStatement<{
+  organization_id: string;
+  session_id: string;
+  applied_seq: number;
+}>(
   "compare how far followed sessions' logs are",
-  `SELECT s.session_id, s.applied_seq
+  `SELECT s.organization_id, s.session_id, s.applied_seq
      FROM unnest($1::uuid[], $2::uuid[]) AS followed (organization_id, session_id)
      JOIN sessions s ON s.organization_id = followed.organization_id AND s.session_id = followed.session_id
     WHERE s.deleted_at IS NULL`,

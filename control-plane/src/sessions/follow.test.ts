@@ -132,6 +132,29 @@ test("a lost notice is made up for by the comparison, and a deleted session ends
   assert.equal(heard.length, 4);
 });
 
+test("who follows a session of another organization harms nobody who follows it rightly", async () => {
+  const sessionId = await bed.addSession();
+  const id = parseId("session", sessionId)!;
+  const follows = openFollows(bed.service.database.system, bed.notices);
+  const heard: string[] = [];
+  const followAs = (who: string, organizationId: string) =>
+    follows.follow(
+      { organizationId, sessionId: id },
+      {
+        applied: (seq) => heard.push(`${who} ${seq}`),
+        recordChanged: () => {},
+        gone: () => heard.push(`${who} gone`),
+      },
+    );
+  const unfollow = [followAs("stranger", crypto.randomUUID()), followAs("own", bed.organizationId)];
+  await follows.compare();
+  assert.deepEqual(heard, ["stranger gone", "own 0"]);
+  unfollow[0]!();
+  await bed.report(sessionId, { sessionUpdate: "plan" });
+  assert.deepEqual(heard.slice(2), ["own 1"]);
+  unfollow[1]!();
+});
+
 test("after notices were lost everyone looks at the record again", async () => {
   const sessionId = await bed.addSession();
   const key = { organizationId: bed.organizationId, sessionId: parseId("session", sessionId)! };

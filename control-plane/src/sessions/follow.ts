@@ -46,6 +46,7 @@ export function openFollows(
   system: SystemSql,
   notices: Notices & { flush(): Promise<void> },
 ): Follows {
+  // By the organization too: who follows may only have heard of the id, and must not speak for others.
   const followed = new Map<
     string,
     SessionKey & { followers: Set<Follower>; unsubscribe: () => void }
@@ -61,9 +62,11 @@ export function openFollows(
       asked.map(({ organizationId }) => organizationId),
       asked.map(({ sessionId }) => sessionId),
     );
-    const found = new Map(rows.map((row) => [row.session_id, row.applied_seq]));
-    for (const { sessionId, followers } of asked) {
-      const seq = found.get(sessionId);
+    const found = new Map(
+      rows.map((row) => [keyOf(row.organization_id, row.session_id), row.applied_seq]),
+    );
+    for (const { organizationId, sessionId, followers } of asked) {
+      const seq = found.get(keyOf(organizationId, sessionId));
       for (const each of followers) {
         if (seq === undefined) each.gone();
         else each.applied(seq);
@@ -73,7 +76,8 @@ export function openFollows(
 
   return {
     follow({ organizationId, sessionId }, follower) {
-      let session = followed.get(sessionId);
+      const key = keyOf(organizationId, sessionId);
+      let session = followed.get(key);
       if (!session) {
         const followers = new Set<Follower>();
         const unsubscribe = notices.subscribe(subject(sessionId), {}, ({ data }) => {
@@ -84,14 +88,14 @@ export function openFollows(
           }
         });
         session = { organizationId, sessionId, followers, unsubscribe };
-        followed.set(sessionId, session);
+        followed.set(key, session);
       }
       const { followers, unsubscribe } = session;
       followers.add(follower);
       return () => {
         followers.delete(follower);
-        if (followers.size > 0 || followed.get(sessionId)?.followers !== followers) return;
-        followed.delete(sessionId);
+        if (followers.size > 0 || followed.get(key)?.followers !== followers) return;
+        followed.delete(key);
         unsubscribe();
       };
     },
@@ -107,6 +111,8 @@ export function openFollows(
     },
   };
 }
+
+const keyOf = (organizationId: string, sessionId: string) => `${organizationId} ${sessionId}`;
 
 const longestFlushMs = 250;
 
