@@ -1,6 +1,8 @@
 // Sessions of the real opencode while something dies: the agent, the daemon, a node. What the record
 // and the log say is true within seconds, and nothing runs twice.
 import assert from "node:assert/strict";
+import { readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { agentServerPids } from "@hawser/testkit/agent-pids.ts";
 import { runDaemon, untilStatus, type TestHost } from "@hawser/testkit/host.ts";
 import { scenario, until, useWorld } from "../scenario.ts";
@@ -88,6 +90,48 @@ scenario(
     assert.deepEqual(serversOf(host), before, "the agent was taken over, not started again");
     for (const id of [sessionId, other.sessionId])
       assert.equal(updatesOf(await logOf(caller, id), "turn_started").length, 1);
+  },
+);
+
+scenario(
+  "A host whose journal was lost says so of its sessions: they are in error, and nobody waits for them",
+  [],
+  async ({ world, caller }) => {
+    const host = await world.addHost();
+    const { sessionId } = await startSession(caller, host);
+    const other = await startSession(caller, host);
+    await caller.send_prompt({ sessionId, text: scripted("long", slowly()) });
+    await caller.send_prompt({ sessionId, text: scripted("next", { text: "never" }) });
+    await caller.send_prompt({
+      sessionId: other.sessionId,
+      text: scripted("wait", bash("true"), { text: "allowed" }),
+    });
+    const { requestId } = await untilAsked(caller, other.sessionId);
+    host.process.kill("SIGKILL");
+    await untilStatus(caller, host.instanceId, "offline");
+    for (const name of readdirSync(host.stateDirectory))
+      if (name.startsWith("journal-"))
+        rmSync(join(host.stateDirectory, name), { recursive: true, force: true });
+
+    const waiting = caller.wait_for_session({ sessionId, timeoutSeconds: 20 });
+    await using _again = runDaemon(host.stateDirectory, host.environment);
+    const { timedOut, status, activity } = await waiting;
+    assert.deepEqual([timedOut, status, activity], [false, "error", "idle"]);
+    for (const id of [sessionId, other.sessionId]) {
+      const found = await caller.get_session_summary({ sessionId: id });
+      assert.deepEqual([found.status, found.reachable], ["error", true]);
+      assert.match(found.statusReason!, /lost its journal/);
+    }
+    assert.deepEqual((await caller.list_pending_requests({})).requests, []);
+    assert.deepEqual(await caller.answer_permission({ requestId, answer: "once" }), {
+      status: "already_resolved",
+    });
+
+    assert.equal((await caller.end_session({ sessionId })).status, "ended");
+    const anew = await startSession(caller, host);
+    const events = await runTurn(caller, anew.sessionId, scripted("go", { text: "anew" }));
+    assert.deepEqual([outcomeOf(events), saidIn(events)], ["completed", ["anew"]]);
+    assert.equal(serversOf(host).length, 1, "the former agent was ended");
   },
 );
 

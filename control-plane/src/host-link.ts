@@ -119,6 +119,7 @@ export async function openHostLink({
     database,
     intake,
     changed,
+    events: sessionEvents,
     isBack: (instanceId) => guarded("owed endings", () => owed.hostIsBack(instanceId))(),
     renewToken: (publicKey) => renewToken(identity, publicKey),
   });

@@ -132,17 +132,17 @@ async function hostOf(instanceId: string) {
 async function newSession(instanceId: string, status: string): Promise<string> {
   const rows = await ownerSql<{ session_id: string }>(
     service.url,
-    `INSERT INTO sessions (organization_id, instance_id, agent_kind, status, started_by)
-     VALUES ($1, $2, 'codex', $3, '{}') RETURNING session_id`,
+    `INSERT INTO sessions (organization_id, instance_id, agent_kind, status, started_by, queued_turns)
+     VALUES ($1, $2, 'codex', $3, '{}', '{t2}') RETURNING session_id`,
     [organizationId, instanceId, status],
   );
   return rows[0]!.session_id;
 }
 
 function sessionsOf(instanceId: string) {
-  return ownerSql<{ status: string; status_reason: string | null }>(
+  return ownerSql<{ status: string; status_reason: string | null; queued_turns: string[] }>(
     service.url,
-    `SELECT status, status_reason FROM sessions WHERE instance_id = $1 ORDER BY session_id`,
+    `SELECT status, status_reason, queued_turns FROM sessions WHERE instance_id = $1 ORDER BY session_id`,
     [instanceId],
   );
 }
@@ -222,10 +222,10 @@ test("another machine takes over: the former key is revoked and its open session
     boot_id: null,
   });
   assert.deepEqual(await sessionsOf(instanceId), [
-    { status: "error", status_reason: "host_replaced" },
-    { status: "error", status_reason: "host_replaced" },
-    { status: "ended", status_reason: null },
-    { status: "cleanup_failed", status_reason: null },
+    { status: "error", status_reason: "host_replaced", queued_turns: [] },
+    { status: "error", status_reason: "host_replaced", queued_turns: [] },
+    { status: "ended", status_reason: null, queued_turns: ["t2"] },
+    { status: "cleanup_failed", status_reason: null, queued_turns: ["t2"] },
   ]);
   assert.deepEqual(await renew(former), { forget: true });
   assert.ok("token" in (await renew(key)));
@@ -237,7 +237,9 @@ test("the same machine with a new key loses the former key and keeps its session
   await pair(await newToken(instanceId), makeNkey("user"), "m1");
   assert.ok((await keyRow(former))!.revoked);
   assert.equal(revocations, 1);
-  assert.deepEqual(await sessionsOf(instanceId), [{ status: "active", status_reason: null }]);
+  assert.deepEqual(await sessionsOf(instanceId), [
+    { status: "active", status_reason: null, queued_turns: ["t2"] },
+  ]);
 });
 
 test("the same key may be paired again with its own instance", async () => {

@@ -81,7 +81,7 @@ export const setHost = systemStatement(
 
 export const failOpenSessions = systemStatement(
   "end the sessions in error whose machine was replaced",
-  `UPDATE sessions SET status = 'error', status_reason = 'host_replaced', activity = 'idle'
+  `UPDATE sessions SET status = 'error', status_reason = 'host_replaced', activity = 'idle', queued_turns = '{}'
     WHERE ${openSessions}`,
 );
 

@@ -7,13 +7,15 @@ export interface SpeakingHost {
   instance_id: string;
   host_key: string;
   machine_id: string | null;
+  /** Of its last hello. */
+  journal_id: string | null;
   connections: number;
 }
 
 /** $1 instances. Nothing for one that is gone, or that no host is paired with. */
 export const selectHosts = systemStatement<SpeakingHost>(
   "find the hosts that speak",
-  `SELECT i.organization_id, i.instance_id, i.host_key, i.machine_id,
+  `SELECT i.organization_id, i.instance_id, i.host_key, i.machine_id, i.journal_id,
           (SELECT count(*) FROM host_connections c
             WHERE c.organization_id = i.organization_id AND c.instance_id = i.instance_id) AS connections
      FROM host_keys k

@@ -1,6 +1,6 @@
 // What hosts say by themselves, and what they are told in return. The fabric lets a host speak only
 // under its own id, so the subject proves who speaks.
-import { parseId } from "@hawser/contract";
+import { formatId, parseId } from "@hawser/contract";
 import {
   Bye,
   Heartbeat,
@@ -16,7 +16,8 @@ import {
 import type { Database } from "../postgres/database.ts";
 import { inGroups } from "../postgres/in-groups.ts";
 import type { Intake } from "../sessions/intake.ts";
-import { answerHellos, type SaidHello } from "../sessions/hello.ts";
+import type { SessionEvents } from "../sessions/ask-host.ts";
+import { answerHellos, failLost, type SaidHello } from "../sessions/hello.ts";
 import { lockInstances } from "./presence-store.ts";
 import * as store from "./up-call-store.ts";
 
@@ -31,6 +32,7 @@ interface UpCallParts {
   /** A fresh token for a key that is still good. */
   renewToken: (publicKey: string) => Promise<RenewReply>;
   changed: (organizationId: string, instanceId: string) => void;
+  events: Pick<SessionEvents, "sessionChanged" | "requestChanged">;
   /** Called once a hello is taken, with the stored id. */
   isBack: (instanceId: string) => void;
 }
@@ -42,7 +44,7 @@ const ownEventMs = 1_000;
 const forget = { forget: true } as const;
 
 export function openUpCalls(parts: UpCallParts): UpCalls {
-  const { database, intake, renewToken, changed, isBack } = parts;
+  const { database, intake, renewToken, changed, events, isBack } = parts;
   const { system } = database;
 
   const find = inGroups(async (instanceIds: string[]) => {
@@ -53,7 +55,7 @@ export function openUpCalls(parts: UpCallParts): UpCalls {
 
   const takeHello = inGroups((said: (SaidHello & { hello: Hello })[]) =>
     database.systemTransaction(async (tx) => {
-      const sessions = await answerHellos(tx, said);
+      const { replies, lost } = await answerHellos(tx, said);
       // Of two hellos of one host the later counts.
       const rows = [
         ...new Map(said.map((each) => [each.host.instanceId, helloRow(each)])).values(),
@@ -64,7 +66,16 @@ export function openUpCalls(parts: UpCallParts): UpCalls {
         rows.map((row) => row.instance_id),
       );
       tx.later(store.noteHellos, JSON.stringify(rows));
-      return sessions;
+      const withdrawn = await failLost(tx, lost);
+      return said.map(({ host }, index) => {
+        const sessionIds = lost
+          .filter(({ instanceId }) => instanceId === host.instanceId)
+          .map(({ sessionId }) => sessionId);
+        const requestIds = withdrawn
+          .filter(({ session_id }) => sessionIds.includes(session_id))
+          .map(({ request_id }) => request_id);
+        return { sessions: replies[index]!, lost: { sessionIds, requestIds } };
+      });
     }),
   );
 
@@ -81,8 +92,13 @@ export function openUpCalls(parts: UpCallParts): UpCalls {
         changed(host.organization_id, shownId);
         return { refused: "duplicate_host" };
       }
-      const sessions = await takeHello({ host: tenantHost(host), hello });
+      const said = { host: tenantHost(host), hello, formerJournalId: host.journal_id };
+      const { sessions, lost } = await takeHello(said);
       changed(host.organization_id, shownId);
+      for (const id of lost.sessionIds)
+        events.sessionChanged(host.organization_id, formatId("session", id));
+      for (const id of lost.requestIds)
+        events.requestChanged(host.organization_id, formatId("request", id));
       isBack(host.instance_id);
       return { heartbeatSeconds, reconnectJitterSeconds, sessions };
     },

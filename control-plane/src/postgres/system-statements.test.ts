@@ -22,6 +22,7 @@ test("the statements of hawser_system are these and no others", async () => {
     "find the hosts that speak",
     "find the instance of a host by its key",
     "find the instance that a pairing token is for",
+    "find the open sessions of hosts that are of another journal",
     "find the owner of an API key by its hash",
     "forget hosts' connections, and show who has none left",
     "keep a wrapped secret",
@@ -69,6 +70,7 @@ test("the statements of hawser_system are these and no others", async () => {
     "show instances as moving to another edge or server",
     "show instances offline that moved for too long",
     "show instances online",
+    "show sessions in error whose journal is gone",
     "show starts in error that nobody finished",
     "show that two machines use one host's key",
     "strike out an ending that a host owed",
@@ -76,6 +78,7 @@ test("the statements of hawser_system are these and no others", async () => {
     "take or renew a lease",
     "take the turn to push revocations",
     "withdraw the open requests of a machine that was replaced",
+    "withdraw the open requests of sessions whose journal is gone",
     "write an audit entry",
     "write entries of sessions' logs",
   ]);

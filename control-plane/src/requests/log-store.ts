@@ -59,3 +59,15 @@ export const withdrawRequestsOfInstance = systemStatement(
   `UPDATE requests SET status = 'withdrawn', resolved_at = hawser_now(), delivering_until = NULL
     WHERE organization_id = $1 AND instance_id = $2 AND status IN ('pending', 'undeliverable')`,
 );
+
+/** $1 organizations, $2 sessions. */
+export const withdrawRequestsOfLost = systemStatement<{ session_id: string; request_id: string }>(
+  "withdraw the open requests of sessions whose journal is gone",
+  `UPDATE requests r
+      SET status = 'withdrawn', answer = NULL, answers = NULL, answered_by = NULL,
+          resolved_at = hawser_now(), delivering_until = NULL
+     FROM unnest($1::uuid[], $2::uuid[]) AS lost (organization_id, session_id)
+    WHERE r.organization_id = lost.organization_id AND r.session_id = lost.session_id
+      AND r.status IN ('pending', 'undeliverable')
+   RETURNING r.session_id, r.request_id`,
+);

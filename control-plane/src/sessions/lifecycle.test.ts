@@ -17,6 +17,7 @@ const expected: Record<Trigger, string> = {
   cleaned_up: "ended ended ended . ended",
   cleanup_owed: "cleanup_failed cleanup_failed cleanup_failed . cleanup_failed",
   host_replaced: "error error error . .",
+  journal_lost: "error error error . .",
 };
 
 test("every pair of status and trigger leads where the table says", () => {

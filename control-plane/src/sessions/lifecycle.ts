@@ -26,6 +26,8 @@ export const triggers = [
   "cleanup_owed",
   /** Another machine is the instance's host now. */
   "host_replaced",
+  /** The host has another journal now, which does not know it. */
+  "journal_lost",
 ] as const;
 export type Trigger = (typeof triggers)[number];
 
@@ -57,6 +59,7 @@ const table: Record<Trigger, Moves> = {
     cleanup_failed: "cleanup_failed",
   },
   host_replaced: { active: "error", detached: "error", error: "error" },
+  journal_lost: { active: "error", detached: "error", error: "error" },
 };
 
 /** The status after it; nothing when it changes nothing. */

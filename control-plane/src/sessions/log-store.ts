@@ -2,6 +2,7 @@
 // reports of many hosts; each row it touches is named by organization and instance.
 import type { SessionStatus } from "@hawser/contract";
 import { systemStatement } from "../postgres/statement.ts";
+import { movedBy } from "./lifecycle.ts";
 
 export interface LockedSession {
   /** Which of the sessions asked for it is: 1, 2, 3 … */
@@ -63,4 +64,37 @@ export const setJournals = systemStatement(
                AS listed (organization_id, session_id, journal_id, place)
             ORDER BY session_id, place DESC) said
     WHERE s.organization_id = said.organization_id AND s.session_id = said.session_id`,
+);
+
+/**
+ * What a session notes instead of its journal when that is gone: reports of it that are still under way
+ * are refused, and it is known again should it come back.
+ */
+export const goneJournal = (journalId: string) => `gone ${journalId}`;
+
+/** $1 organizations, $2 instances, $3 the journal that each has now. */
+export const selectOfOtherJournals = systemStatement<{ place: number; session_id: string }>(
+  "find the open sessions of hosts that are of another journal",
+  `SELECT said.place, s.session_id
+     FROM unnest($1::uuid[], $2::uuid[], $3::text[])
+       WITH ORDINALITY AS said (organization_id, instance_id, journal_id, place)
+    CROSS JOIN LATERAL (
+           SELECT session_id FROM sessions
+            WHERE organization_id = said.organization_id AND instance_id = said.instance_id
+              AND deleted_at IS NULL
+              AND status IN (${movedBy("journal_lost")
+                .map((status) => `'${status}'`)
+                .join(", ")})
+              AND journal_id <> said.journal_id AND NOT starts_with(journal_id, '${goneJournal("")}')) s`,
+);
+
+/** $1 organizations, $2 sessions, which are locked, $3 why. */
+export const failOfLostJournals = systemStatement(
+  "show sessions in error whose journal is gone",
+  `UPDATE sessions s
+      SET status = 'error', status_reason = $3, activity = 'idle', queued_turns = '{}',
+          journal_id = '${goneJournal("")}' || s.journal_id
+     FROM unnest($1::uuid[], $2::uuid[]) AS lost (organization_id, session_id)
+    WHERE s.organization_id = lost.organization_id AND s.session_id = lost.session_id
+      AND NOT starts_with(s.journal_id, '${goneJournal("")}')`,
 );
