@@ -2,9 +2,10 @@
 // they happen, and a comparison with what every server lists, for events that got lost.
 import { edgeAdmittedSubject } from "@hawser/host-protocol";
 import { z } from "zod";
-import type { FabricConnection, Listed, Presence } from "../instances/presence.ts";
+import type { FabricConnection, Presence } from "../instances/presence.ts";
 import type { Log } from "../log.ts";
 import type { Fabric } from "./connection.ts";
+import { listConnections } from "./list-connections.ts";
 
 export interface PresenceFeed {
   /** Asks every server for its connections and makes presence equal to them. */
@@ -17,23 +18,8 @@ const ConnectionEvent = z.object({
   reason: z.string().default(""),
 });
 
-const Listing = z.object({
-  server: z.object({ id: z.string() }),
-  data: z.object({
-    total: z.number(),
-    connections: z.array(
-      z.object({
-        cid: z.number(),
-        authorized_user: z.string().default(""),
-        name: z.string().default(""),
-      }),
-    ),
-  }),
-});
-
 const Admitted = z.strictObject({ publicKey: z.string(), edgeId: z.string() });
 
-const pageSize = 1024;
 const queue = "presence";
 
 export function feedPresence(
@@ -80,31 +66,7 @@ export function feedPresence(
     await presence.admitted(publicKey, edgeId);
   });
 
-  async function list(): Promise<Listed> {
-    const listed: FabricConnection[] = [];
-    const servers = new Set<string>();
-    for (let offset = 0, most = 1; offset < most; offset += pageSize) {
-      const question = { acc: account, auth: true, limit: pageSize, offset };
-      const replies = await fabric.system.requestMany(
-        "$SYS.REQ.SERVER.PING.CONNZ",
-        JSON.stringify(question),
-        {
-          timeoutMs: 1_000,
-        },
-      );
-      for (const reply of replies) {
-        const { server, data } = Listing.parse(parse(reply));
-        servers.add(server.id);
-        most = Math.max(most, data.total);
-        for (const { cid, authorized_user, name } of data.connections) {
-          listed.push({ serverId: server.id, clientId: cid, user: authorized_user, name });
-        }
-      }
-    }
-    return { listed, servers };
-  }
-
-  return { compare: () => presence.compare(list) };
+  return { compare: () => presence.compare(() => listConnections(fabric.system, account)) };
 }
 
 function parse(data: Uint8Array): unknown {

@@ -66,7 +66,7 @@ const connection = (clientId: number, serverId = "n1") => ({
   name: "hawserd",
 });
 const compare = (listed: FabricConnection[]) =>
-  presence.compare(() => Promise.resolve({ listed, servers: new Set(["n1"]) }));
+  presence.compare(() => Promise.resolve({ listed, servers: new Set(["n1"]), cut: new Set() }));
 const edge = (id: string) => ({ serverId: "n1", clientId: 1, user: "UNODE", name: `edge.${id}` });
 
 test("a connection shows a host online, once, and its end shows it offline with the reason", async () => {
@@ -138,7 +138,7 @@ test("a comparison heals a connect and a disconnect that nobody heard", async ()
 test("a connection that is noted while the servers are asked is kept", async () => {
   await presence.compare(async () => {
     await presence.connected(connection(14));
-    return { listed: [], servers: new Set(["n1"]) };
+    return { listed: [], servers: new Set(["n1"]), cut: new Set() };
   });
   assert.equal(await shown(), "online");
 });
@@ -206,6 +206,16 @@ async function countOnline(many: (typeof host)[]): Promise<number> {
   );
   return row!.count;
 }
+
+test("what a server did not list to the end is left as it is, and what it listed is taken", async () => {
+  const another = await pairedHost();
+  await presence.connected(connection(21));
+  const cut = new Set(["n1"]);
+  const listed = [{ ...connection(22), user: another.key }];
+  await presence.compare(() => Promise.resolve({ listed, servers: new Set(["n1"]), cut }));
+  assert.equal(await shown(), "online");
+  assert.equal(await countOnline([host, another]), 2);
+});
 
 test("a host that comes and goes at once is shown as the connections are that it has", async () => {
   for (let round = 0; round < 20; round++) {

@@ -24,17 +24,17 @@ export interface FabricConnection {
 
 export interface Listed {
   listed: FabricConnection[];
+  /** Those that answered. */
   servers: ReadonlySet<string>;
+  /** Those of them that did not answer to the end: what is missing in their lists may be there. */
+  cut: ReadonlySet<string>;
 }
 
 export interface Presence {
   connected(connection: FabricConnection): Promise<void>;
   disconnected(connection: FabricConnection, reason: string): Promise<void>;
   admitted(publicKey: string, edgeId: string): Promise<void>;
-  /**
-   * Makes the rows equal to what all living servers list. `list` asks them; `servers` are those that
-   * answered.
-   */
+  /** Makes the rows equal to what all living servers list. `list` asks them. */
   compare(list: () => Promise<Listed>): Promise<void>;
   /** Gives up hosts that have been moving for too long. */
   sweep(): Promise<void>;
@@ -136,7 +136,7 @@ export function openPresence({ database, log, changed, holdMs = 300 }: PresenceP
     async compare(list) {
       // Read before the servers are asked: a connection noted after they were is no lost one.
       const known = await system.rows(store.selectConnections);
-      const { listed, servers } = await list();
+      const { listed, servers, cut } = await list();
       // No server answering says nothing about hosts.
       if (servers.size === 0) return;
       const key = (serverId: string, clientId: number) => `${serverId} ${clientId}`;
@@ -145,7 +145,9 @@ export function openPresence({ database, log, changed, holdMs = 300 }: PresenceP
       const isNew = ({ serverId, clientId }: FabricConnection) =>
         !noted.has(key(serverId, clientId));
       await Promise.all(listed.filter(isNew).map(connected));
-      const gone = known.filter((row) => !there.has(key(row.server_id, row.client_id)));
+      const gone = known.filter(
+        (row) => !there.has(key(row.server_id, row.client_id)) && !cut.has(row.server_id),
+      );
       await Promise.all(
         gone.map(({ server_id: serverId, client_id: clientId }) =>
           lose({ serverId, clientId, reason: "", serverLost: !servers.has(serverId) }),

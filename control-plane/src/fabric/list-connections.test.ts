@@ -1,0 +1,99 @@
+// Reading the lists of real nats-servers in small pages, while connections end between two of them.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startNats, type Nats } from "@hawser/testkit/nats.ts";
+import type { FabricConnection } from "../instances/presence.ts";
+import { openLog } from "../log.ts";
+import { FabricTimeout, connectFabric, type Fabric } from "./connection.ts";
+import { makeFabricKeys } from "./fabric-keys.ts";
+import { listConnections } from "./list-connections.ts";
+
+const log = openLog("silent");
+const { keys } = makeFabricKeys();
+const pageSize = 4;
+let nats: Nats;
+let fabric: Fabric;
+
+before(async () => {
+  nats = await startNats({ keys });
+  fabric = await connectFabric({ keys, urls: nats.urls, name: "node.test", log });
+});
+
+after(async () => {
+  await fabric.close();
+  await nats[Symbol.asyncDispose]();
+});
+
+let groups = 0;
+
+/** Connections in the order of their numbers, with names that no others had. */
+async function connectMany(count: number) {
+  const group = (groups += 1);
+  const names = Array.from({ length: count }, (_, at) => `${group}.${at}`);
+  const all: Fabric[] = [];
+  for (const name of names) all.push(await connectFabric({ keys, urls: nats.urls, name, log }));
+  return {
+    all,
+    names,
+    /** What was listed of them. */
+    ofThese: (listed: FabricConnection[]) =>
+      listed.map(({ name }) => name).filter((name) => names.includes(name)),
+    [Symbol.asyncDispose]: async () => void (await Promise.all(all.map((each) => each.close()))),
+  };
+}
+
+/** Lists while `meanwhile` is done before each page but the first of all. */
+function list(meanwhile: (page: number) => Promise<void> = () => Promise.resolve()) {
+  let page = 1;
+  const { system } = fabric;
+  return listConnections(
+    {
+      requestMany: system.requestMany,
+      async request(...asked) {
+        page += 1;
+        await meanwhile(page);
+        return system.request(...asked);
+      },
+    },
+    keys.accountPublicKey,
+    pageSize,
+  );
+}
+
+test("a list of many pages is read whole, each connection once", async () => {
+  await using many = await connectMany(11);
+  const { listed, servers, cut } = await list();
+  assert.deepEqual(many.ofThese(listed), many.names);
+  assert.deepEqual([servers.size, cut.size], [1, 0]);
+});
+
+test("connections that end between two pages hide none of those that are there", async () => {
+  for (const ended of [1, 2, 5, 9]) {
+    await using many = await connectMany(14);
+    const { listed, cut } = await list(async (page) => {
+      if (page === 3) await Promise.all(many.all.slice(0, ended).map((each) => each.close()));
+    });
+    const found = many.ofThese(listed);
+    const missing = many.names.slice(ended).filter((name) => !found.includes(name));
+    assert.deepEqual(missing, [], `after the end of ${ended}`);
+    assert.equal(new Set(found).size, found.length, "each once");
+    assert.equal(cut.size, 0);
+  }
+});
+
+test("a list that shrinks at every page is read to its end", async () => {
+  await using many = await connectMany(14);
+  const { listed, cut } = await list(async (page) => {
+    await many.all[page - 2]?.close();
+  });
+  assert.ok(many.ofThese(listed).includes(many.names.at(-1)!));
+  assert.equal(cut.size, 0);
+});
+
+test("a server that misses a later page has answered, and not to the end", async () => {
+  await using _many = await connectMany(6);
+  const { servers, cut } = await list(() =>
+    Promise.reject(new FabricTimeout("No answer came in time.")),
+  );
+  assert.deepEqual([servers.size, [...cut]], [1, [...servers]]);
+});
