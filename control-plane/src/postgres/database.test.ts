@@ -5,7 +5,13 @@ import { parseId } from "@hawser/contract";
 import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
 import { createTestOrganization } from "@hawser/testkit/organization.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
-import { DatabaseUnavailable, LockTimeout, openDatabase, type Database } from "./database.ts";
+import {
+  DatabaseUnavailable,
+  LockTimeout,
+  StatementTimeout,
+  openDatabase,
+  type Database,
+} from "./database.ts";
 import { query, statement, systemStatement } from "./statement.ts";
 
 let service: ServiceDatabase;
@@ -179,7 +185,7 @@ test("a savepoint undoes its own part and keeps the rest", async () => {
 test("a statement that takes too long, or waits too long for a lock, is unavailable and not a fault", async () => {
   await assert.rejects(
     database.tenant(acme).rows(statement(`SELECT pg_sleep(3)`)),
-    DatabaseUnavailable,
+    StatementTimeout,
   );
   const lock = statement(`SELECT FROM instances WHERE name = 'acme box' FOR UPDATE`);
   await database.tenantTransaction(acme, async (holder) => {

@@ -200,14 +200,18 @@ export class DatabaseUnavailable extends Error {
 /** A statement gave up waiting for a lock that another transaction holds. */
 export class LockTimeout extends DatabaseUnavailable {}
 
+/** A statement ran for too long: the database is slow, or this one asks too much of it. */
+export class StatementTimeout extends DatabaseUnavailable {}
+
 function asDatabaseError(error: unknown): unknown {
   if (error instanceof NoAnswer) return new DatabaseUnavailable(error);
   const { code = "", message } = error as Error & { code?: string };
   if (code === "55P03") return new LockTimeout(error);
+  if (code === "57014") return new StatementTimeout(error);
   const passing =
-    // 08 connection, 40 rolled back to break a deadlock, 53 resources, 57P shutdown, 57014 and
-    // 25P03 time-outs; E… are the socket's own.
-    /^(08|40|53|57P|57014|25P03|E[A-Z]+)/.test(code) ||
+    // 08 connection, 40 rolled back to break a deadlock, 53 resources, 57P shutdown, 25P03 a
+    // time-out; E… are the socket's own.
+    /^(08|40|53|57P|25P03|E[A-Z]+)/.test(code) ||
     /^(Connection terminated|Client has encountered a connection error)/.test(message);
   return passing ? new DatabaseUnavailable(error) : error;
 }

@@ -12,6 +12,9 @@ export const setStatuses = systemStatement(
     WHERE s.organization_id = told.organization_id AND s.session_id = told.session_id`,
 );
 
+/** Of a session's queue. A host takes 20; whatever it tells, the row does not grow without end. */
+const mostQueued = 100;
+
 /**
  * $1 is a JSON array of rows, one for each session; a null leaves what is there. A turn that runs is
  * waiting as long as a request of the session is open, so requests are written before this.
@@ -32,7 +35,8 @@ export const setStates = systemStatement(
           queued_turns = CASE
             WHEN told.queued IS NULL AND told.unqueued IS NULL THEN s.queued_turns
             ELSE (SELECT coalesce(array_agg(turn), '{}')
-                    FROM unnest(s.queued_turns || coalesce(told.queued, '{}')) AS turn
+                    FROM unnest((s.queued_turns || told.queued)[
+                           greatest(1, cardinality(s.queued_turns || told.queued) - ${mostQueued - 1}):]) AS turn
                    WHERE turn <> ALL (coalesce(told.unqueued, '{}'))) END,
           model = coalesce(told.model, s.model),
           usage = coalesce(told.usage, s.usage),

@@ -101,6 +101,39 @@ test("a status that the log tells follows the machine, with its reason", async (
   assert.equal(count!.active_session_count, count!.active);
 });
 
+test("of prompts that a host tells without end, the newest hundred are kept", async () => {
+  const sessionId = await bed.addSession();
+  const queued = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, at) => ({
+      sessionUpdate: "prompt_queued",
+      turnId: `t${from + at}`,
+      messageId: "m",
+      text: "",
+    }));
+  const dropped = (turnId: string) => ({
+    sessionUpdate: "prompt_dropped",
+    turnId,
+    messageId: "m",
+    reason: "",
+  });
+  const queue = async () => {
+    const [row] = await bed.sql<{ queued_turns: string[] }>(
+      `SELECT queued_turns FROM sessions WHERE session_id = $1`,
+      [parseId("session", sessionId)],
+    );
+    return row!.queued_turns;
+  };
+  const named = (from: number, to: number) => queued(from, to).map(({ turnId }) => turnId);
+  await bed.report(sessionId, ...queued(0, 20));
+  assert.deepEqual(await queue(), named(0, 20));
+  await bed.report(sessionId, ...queued(20, 90), dropped("t0"));
+  assert.deepEqual(await queue(), named(1, 90));
+  await bed.report(sessionId, ...queued(90, 450));
+  assert.deepEqual(await queue(), named(350, 450));
+  await bed.report(sessionId, ...named(352, 450).map(dropped), ...queued(450, 451));
+  assert.deepEqual(await queue(), ["t351", "t450"]);
+});
+
 test("usage and cost are the last told; a title that a caller gave stays", async () => {
   const ours = await bed.addSession({ title: "Mine", title_given: "true" });
   const theirs = await bed.addSession();

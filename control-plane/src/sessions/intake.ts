@@ -5,7 +5,7 @@
 // What one host sends, however unfit to store, neither fails nor delays the reports of the others.
 import type { Report, ReportReply } from "@hawser/host-protocol";
 import type { Log } from "../log.ts";
-import { DatabaseUnavailable, type Database } from "../postgres/database.ts";
+import { DatabaseUnavailable, StatementTimeout, type Database } from "../postgres/database.ts";
 import {
   applyReports,
   readReport,
@@ -68,6 +68,13 @@ interface Waiting extends ReadReport {
   answer: (reply: ReportReply) => void;
 }
 
+/** Statements of one group that ran for too long, one after the other, while it is halved. */
+interface Timeouts {
+  inARow: number;
+  /** So many may be one report's fault; more mean that the database is slow for everyone. */
+  most: number;
+}
+
 function openLane(options: IntakeOptions): Intake {
   const { database, onApplied, log, maxEntries = 500, maxWaitMs = 10 } = options;
   const { enoughEntries = maxEntries / 4 } = options;
@@ -121,13 +128,19 @@ function openLane(options: IntakeOptions): Intake {
     return group;
   }
 
-  async function writeTogether(reports: Waiting[]): Promise<void> {
+  async function writeTogether(
+    reports: Waiting[],
+    timeouts: Timeouts = { inARow: 0, most: Math.ceil(Math.log2(reports.length)) + 1 },
+  ): Promise<void> {
     if (reports.length === 0) return;
+    if (timeouts.inARow > timeouts.most) return giveUp(reports);
     let applied: Applied;
     try {
       applied = await database.systemTransaction((tx) => applyReports(tx, reports));
+      timeouts.inARow = 0;
     } catch (error) {
-      return writeApart(reports, error);
+      if (error instanceof StatementTimeout) timeouts.inARow += 1;
+      return writeApart(reports, error, timeouts);
     }
     for (const report of reports) {
       apart.delete(report.host.instanceId);
@@ -139,10 +152,10 @@ function openLane(options: IntakeOptions): Intake {
   }
 
   /** Halves what failed until the unfit stands alone: it costs the others a few transactions, not one each. */
-  async function writeApart(reports: Waiting[], error: unknown): Promise<void> {
-    if (error instanceof DatabaseUnavailable) {
-      log.warn({ err: error, reports: reports.length }, "reports could not be stored");
-      for (const report of reports) report.answer(failed);
+  async function writeApart(reports: Waiting[], error: unknown, timeouts: Timeouts): Promise<void> {
+    const mayBeUnfit = error instanceof StatementTimeout && timeouts.inARow <= timeouts.most;
+    if (error instanceof DatabaseUnavailable && !mayBeUnfit) {
+      giveUp(reports, error);
     } else if (reports.length === 1) {
       const { host, answer } = reports[0]!;
       log.error({ err: error, ...host }, "a report is unfit to store");
@@ -150,9 +163,14 @@ function openLane(options: IntakeOptions): Intake {
       answer(failed);
     } else {
       const half = reports.length >> 1;
-      await writeTogether(reports.slice(0, half));
-      await writeTogether(reports.slice(half));
+      await writeTogether(reports.slice(0, half), timeouts);
+      await writeTogether(reports.slice(half), timeouts);
     }
+  }
+
+  function giveUp(reports: Waiting[], error?: unknown): void {
+    log.warn({ err: error, reports: reports.length }, "reports could not be stored");
+    for (const report of reports) report.answer(failed);
   }
 
   function notify(
