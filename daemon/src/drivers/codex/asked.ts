@@ -1,9 +1,8 @@
 // What codex asks: whether the policy decides it, how a person is asked, and the answer in codex's words.
 // Codex's own `always` is never used: it would outlive the session.
-import { relative, resolve } from "node:path";
 import type { AgentPolicy } from "@hawser/contract";
 import type { Asked, RequestAnswer } from "../driver.ts";
-import { placeOf, realOf, type PathPlace } from "../place-of.ts";
+import { placeOf, prefixFor } from "../place-of.ts";
 import type {
   CommandApproval,
   FileApproval,
@@ -60,8 +59,10 @@ const decision = (answer: RequestAnswer) => ({
 function aboutCommand(approval: CommandApproval, { directory, policy }: Place): Question {
   const { itemId, kind, networkApprovalContext: network, reason } = approval;
   const command = commandOf(approval.command ?? "");
-  const { place, prefix } = whereOf(directory, approval.cwd);
-  const shown = `${prefix}${command}`;
+  // The model may name any directory.
+  const { cwd } = approval;
+  const place = cwd ? placeOf(directory, cwd) : "outside";
+  const shown = `${cwd ? prefixFor(directory, cwd) : "in an unknown directory: "}${command}`;
   const refused =
     policy.outsideWorktree === "refuse" ? { permission: "reject" as const } : undefined;
   const asked = (title: string, detail: string | null, rule?: string): Asked => ({
@@ -92,21 +93,6 @@ function aboutCommand(approval: CommandApproval, { directory, policy }: Place): 
     decided: isOutside ? refused : allowed,
     reply: decision,
   };
-}
-
-/**
- * Where a command is to run: the model may name any directory. What a command does depends on it, so it
- * is shown and part of the rule unless it is the session's own.
- */
-function whereOf(
-  directory: string,
-  cwd: string | null | undefined,
-): { place: PathPlace; prefix: string } {
-  if (!cwd) return { place: "outside", prefix: "in an unknown directory: " };
-  const place = placeOf(directory, cwd);
-  const real = realOf(resolve(directory, cwd));
-  const name = place === "outside" ? real : relative(realOf(directory), real);
-  return { place, prefix: name === "" ? "" : `in ${JSON.stringify(name)}: ` };
 }
 
 /** The very command; or each of its parts, where a rule that ends in ` *` covers their beginning. */

@@ -1,10 +1,15 @@
 // What opencode asks, in our words. A rule names exactly what was asked and nothing more: opencode's own
 // rule for `always` would cover other commands too.
 import type { Asked } from "../driver.ts";
+import { prefixFor } from "../place-of.ts";
 import type { AgentRequest, PermissionRequest, ToolPart } from "./frames.ts";
 import { subjectOf } from "./tool-words.ts";
 
-export function askedOf(request: AgentRequest, call: ToolPart | undefined): Asked {
+export function askedOf(
+  request: AgentRequest,
+  call: ToolPart | undefined,
+  directory: string,
+): Asked {
   if ("questions" in request) {
     return {
       questions: request.questions.map(({ question, options, multiple, custom }) => ({
@@ -18,7 +23,7 @@ export function askedOf(request: AgentRequest, call: ToolPart | undefined): Aske
       })),
     };
   }
-  const detail = detailOf(request, call);
+  const detail = detailOf(request, call, directory);
   const isExact = detail !== null && request.permission !== "doom_loop";
   return {
     permission: {
@@ -45,13 +50,29 @@ function titleOf({ permission }: PermissionRequest, call: ToolPart | undefined):
   }
 }
 
-function detailOf(request: PermissionRequest, call: ToolPart | undefined): string | null {
+function detailOf(
+  request: PermissionRequest,
+  call: ToolPart | undefined,
+  directory: string,
+): string | null {
   const { permission, metadata, patterns } = request;
   const said = (name: string) => (typeof metadata[name] === "string" ? metadata[name] : undefined);
-  if (permission === "bash") return said("command") ?? null;
+  const where = call ? whereOf(call, directory) : "";
+  if (permission === "bash") {
+    const command = said("command");
+    return command === undefined ? null : `${where}${command}`;
+  }
   if (permission === "webfetch") return said("url") ?? null;
   if (permission === "external_directory" && call) {
-    return `${call.tool} ${subjectOf(call) ?? patterns.join(", ")}`;
+    return `${call.tool} ${where}${subjectOf(call) ?? patterns.join(", ")}`;
   }
   return patterns.length > 0 ? patterns.join(", ") : null;
+}
+
+/** Commands and searches may name a directory beside what they are about. */
+function whereOf(call: ToolPart, directory: string): string {
+  const { workdir, path } = call.state.input;
+  const place = call.tool === "bash" ? workdir : path;
+  const isNamed = typeof place === "string" && place !== "" && place !== subjectOf(call);
+  return isNamed ? prefixFor(directory, place) : "";
 }

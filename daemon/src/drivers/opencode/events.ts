@@ -257,7 +257,8 @@ export function openTracker(
   function requestEvent(request: AgentRequest, call: ToolPart | undefined): AgentEvent {
     open.add(request.id);
     const toolCallId = call?.id ?? null;
-    return { type: "request", key: request.id, asked: askedOf(request, call), toolCallId };
+    const asked = askedOf(request, call, root.directory);
+    return { type: "request", key: request.id, asked, toolCallId };
   }
 
   return {

@@ -9,6 +9,7 @@ import {
   openOpencodeBench,
   type OpencodeBench,
 } from "@hawser/testkit/opencode-bench.ts";
+import { until } from "@hawser/testkit/until.ts";
 import { silentLog } from "../../log.ts";
 import { policy } from "../conformance/bench.ts";
 import { never, startSession } from "../conformance/recording.ts";
@@ -122,6 +123,41 @@ test("an allowed command that is to run elsewhere is asked about, wherever that 
   await recording.session.answer(key, { permission: "reject" }, never);
   await recording.untilType("turn_ended");
   assert.equal(existsSync(join(bench.home, "moved.txt")), false);
+});
+
+test("a directory that a command or a search names is shown, and part of the rule", async () => {
+  const directory = bench.makeDirectory();
+  mkdirSync(join(directory, "deep"));
+  const recording = await startSession(bench, { directory });
+  const bash = (workdir: string) => ({
+    tool: "bash",
+    input: { command: "touch x", description: "x", workdir },
+  });
+  await recording.prompt([
+    { calls: [bash("deep")] },
+    { calls: [bash(bench.folder)] },
+    { calls: [{ tool: "grep", input: { pattern: "secret", path: bench.folder } }] },
+    { text: "No." },
+  ]);
+  const shown: (string | null)[] = [];
+  for (let count = 0; count < 3; count++) {
+    await until("it is asked", () => recording.of("request").length > count, 20_000);
+    const request = recording.of("request")[count]!;
+    assert.ok("permission" in request.asked);
+    const { detail, alwaysRules } = request.asked.permission;
+    shown.push(detail, ...alwaysRules);
+    await recording.session.answer(request.key, { permission: "reject" }, never);
+  }
+  await recording.untilType("turn_ended");
+  const outside = `in "${bench.folder}": `;
+  assert.deepEqual(shown, [
+    'in "deep": touch x',
+    'bash: in "deep": touch x',
+    `bash ${outside}touch x`,
+    `external_directory: bash ${outside}touch x`,
+    `grep ${outside}secret`,
+    `external_directory: grep ${outside}secret`,
+  ]);
 });
 
 test("without a provider it says so, and counts no public service", async () => {
