@@ -186,3 +186,25 @@ function filesWith(directory: string, text: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((path) => readFileSync(path).includes(text));
 }
+
+test("a command whose taking could not be written down is not run", async () => {
+  using small = makeSmallHost();
+  const host = small.open();
+  const sessionId = await startIn(host, small.repository);
+  const made = join(small.directory, "made");
+  const wanted = { sessionId, command: `touch ${made}` };
+  const take = await host.sessions.runShell(wanted, AbortSignal.timeout(10_000));
+  const full = new Error("The disk is full.");
+  const commit = () =>
+    host.journal.atOnce(() => {
+      take();
+      throw full;
+    });
+  assert.throws(commit, full);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  assert.equal(existsSync(made), false);
+  const { shellId } = await host.must("run_shell", wanted);
+  await ended(host, sessionId, shellId);
+  assert.ok(existsSync(made));
+  await host.close();
+});

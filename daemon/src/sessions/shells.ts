@@ -82,7 +82,9 @@ function run(core: Core, session: DrivenSession, kept: KeptShell, command: strin
   const { sessionId, directory } = session;
   const { shellId } = kept;
   const now = core.journal.driven.get(sessionId);
-  if (!now || !mayWork(now)) {
+  // That it is taken may not have got to disk; then whoever asks again has it run.
+  if (!now?.shells?.some((shell) => shell.shellId === shellId)) return;
+  if (!mayWork(now)) {
     const end = { exitCode: null, output: "", reason: "The session was ended." };
     return void record(core, sessionId, kept, end);
   }
