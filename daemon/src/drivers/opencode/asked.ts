@@ -1,8 +1,9 @@
 // What opencode asks, in our words. A rule names exactly what was asked and nothing more: opencode's own
 // rule for `always` would cover other commands too.
 import type { Asked } from "../driver.ts";
-import { prefixFor } from "../place-of.ts";
+import { prefixFor, realOf } from "../place-of.ts";
 import type { AgentRequest, PermissionRequest, ToolPart } from "./frames.ts";
+import { changedBy } from "./permission-rules.ts";
 import { subjectOf } from "./tool-words.ts";
 
 export function askedOf(
@@ -41,6 +42,8 @@ function titleOf({ permission }: PermissionRequest, call: ToolPart | undefined):
       return "Run a command";
     case "webfetch":
       return "Fetch a web page";
+    case "edit":
+      return "Change files outside the session's directory, or git's own";
     case "external_directory":
       return `Use ${tool} outside the session's directory`;
     case "doom_loop":
@@ -63,6 +66,10 @@ function detailOf(
     return command === undefined ? null : `${where}${command}`;
   }
   if (permission === "webfetch") return said("url") ?? null;
+  if (permission === "edit") {
+    const paths = changedBy(request).map((path) => realOf(path));
+    return paths.length > 0 ? paths.join(", ") : patterns.join(", ");
+  }
   if (permission === "external_directory" && call) {
     return `${call.tool} ${where}${subjectOf(call) ?? patterns.join(", ")}`;
   }

@@ -1,6 +1,14 @@
 // What the real opencode is kept from on a host, and what it says when it cannot work.
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { agentProgram } from "@hawser/testkit/agent-programs.ts";
@@ -101,6 +109,84 @@ test("where the policy refuses it, nothing outside is written and nobody is aske
   ]);
   assert.deepEqual(recording.of("request"), []);
   assert.equal(existsSync(outside), false);
+});
+
+test("a change through a link, or of git's own files, is asked about or refused, whoever makes it", async () => {
+  const directory = bench.makeDirectory();
+  const far = join(bench.folder, "far");
+  mkdirSync(far);
+  symlinkSync(far, join(directory, "link"));
+  symlinkSync(join(far, "nowhere.txt"), join(directory, "dangling.txt"));
+  const write = (filePath: string) => ({ tool: "write", input: { filePath, content: "x" } });
+  const hook = join(directory, ".git/hooks/pre-commit");
+  const paths = ["link/x.txt", join(directory, "dangling.txt"), hook];
+  const recording = await startSession(bench, { directory });
+  await recording.prompt([
+    ...paths.map((path) => ({ calls: [write(path)] })),
+    { calls: [bench.subAgent([{ calls: [write("link/y.txt")] }, { text: "No." }])] },
+    { calls: [write("plain.txt")] },
+    { text: "Not written." },
+  ]);
+  const shown: (string | null)[] = [];
+  while (recording.of("turn_ended").length === 0) {
+    const { key, asked } = await recording.until("request or end", (event) => {
+      if (event.type === "turn_ended") return { key: undefined, asked: undefined };
+      return (
+        event.type === "request" && recording.of("request").indexOf(event) === shown.length && event
+      );
+    });
+    if (key === undefined) break;
+    assert.ok("permission" in asked);
+    shown.push(asked.permission.detail);
+    await recording.session.answer(key, { permission: "reject" }, never);
+  }
+  assert.deepEqual(shown, [join(far, "x.txt"), join(far, "nowhere.txt"), hook, join(far, "y.txt")]);
+  assert.deepEqual([readdirSync(far), existsSync(hook)], [[], false]);
+  assert.equal(readFileSync(join(directory, "plain.txt"), "utf8"), "x");
+
+  const strict = await startSession(bench, {
+    directory,
+    policy: { ...policy, outsideWorktree: "refuse" },
+  });
+  await strict.play([{ calls: [write("link/z.txt")] }, { text: "Not written." }]);
+  assert.deepEqual([strict.of("request"), readdirSync(far)], [[], []]);
+});
+
+test("a patch of several files is one change, and asked about when one of them lies elsewhere", async () => {
+  const file = join(bench.home, ".config/opencode/opencode.json");
+  const settings = readFileSync(file, "utf8");
+  // Models of this name are given patches to make instead of files to write.
+  const model = { providerId: "stub", modelId: "gpt-5-stub" };
+  writeFileSync(
+    file,
+    settings.replace('"stub-1": {', '"gpt-5-stub": { "tool_call": true }, "stub-1": {'),
+  );
+  await bench.killAgent();
+  const directory = bench.makeDirectory();
+  const elsewhere = join(bench.folder, "elsewhere");
+  mkdirSync(elsewhere);
+  symlinkSync(elsewhere, join(directory, "link"));
+  const patch = (path: string) => {
+    const lines = [
+      "*** Begin Patch",
+      "*** Add File: plain.txt",
+      "+x",
+      `*** Add File: ${path}`,
+      "+x",
+    ];
+    return { tool: "apply_patch", input: { patchText: [...lines, "*** End Patch"].join("\n") } };
+  };
+  const recording = await startSession(bench, { directory, model });
+  await recording.prompt(
+    [{ calls: [patch("link/x.txt")] }, { calls: [patch("other.txt")] }, { text: "Done." }],
+    { model },
+  );
+  const { key } = await recording.untilType("request");
+  await recording.session.answer(key, { permission: "reject" }, never);
+  await recording.untilType("turn_ended");
+  assert.equal(recording.of("request").length, 1);
+  assert.deepEqual([readdirSync(elsewhere), existsSync(join(directory, "other.txt"))], [[], true]);
+  writeFileSync(file, settings);
 });
 
 test("an allowed command with more to it than its words is asked about", async () => {

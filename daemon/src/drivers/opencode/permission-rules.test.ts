@@ -37,7 +37,7 @@ const table: [command: string, parts: string[], decision: string][] = [
 for (const [command, patterns, decision] of table) {
   test(`${JSON.stringify(command)}: ${decision}`, () => {
     const request = { id: "per_1", sessionID: "ses_1", permission: "bash", patterns };
-    assert.equal(decide(policy, { ...request, metadata: { command } }), decision);
+    assert.equal(decide(policy, { ...request, metadata: { command } }, "/srv"), decision);
   });
 }
 
@@ -49,8 +49,8 @@ test("what lies outside is asked about or refused, as the policy says", () => {
     patterns: ["/etc/*"],
     metadata: {},
   };
-  assert.equal(decide(policy, request), "ask");
-  assert.equal(decide({ ...policy, outsideWorktree: "refuse" }, request), "refuse");
+  assert.equal(decide(policy, request, "/srv"), "ask");
+  assert.equal(decide({ ...policy, outsideWorktree: "refuse" }, request, "/srv"), "refuse");
   const action = (outsideWorktree: "ask" | "refuse") =>
     rulesOf({ ...policy, outsideWorktree }).find(
       ({ permission }) => permission === "external_directory",

@@ -35,7 +35,7 @@ export function openRequests(
   function take(request: AgentRequest): void {
     if ("questions" in request) questionCounts.set(request.id, request.questions.length);
     else {
-      const decision = decide(policy, request);
+      const decision = decide(policy, request, directory);
       if (decision !== "ask") {
         if (decided.has(request.id)) return;
         decided.add(request.id);
