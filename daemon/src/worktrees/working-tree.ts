@@ -49,38 +49,50 @@ export function copyIndex(index: OwnIndex, from: string): void {
 
 /** Takes in what differs on disk, below these paths or everywhere. Paths are bytes, one a character. */
 export async function gather(index: OwnIndex, below: readonly string[] = []): Promise<void> {
-  await assumeNothing(index);
-  const listed = await index.git.runIn(index.directory, "ls-files", {
-    ...within(index),
-    environment: environmentOf(index),
-    options: ["-z", "--modified", "--deleted", "--others", "--exclude-standard"],
-    operands: below,
-    isBytes: true,
-  });
-  const paths = new Set(splitPaths(listed).filter((path) => !path.endsWith("/")));
+  let listed = await list(index, below);
+  const assumed = listed.filter(({ tag }) => /[a-z]/.test(tag));
+  if (assumed.length > 0) {
+    await assumeNothing(index, assumed);
+    listed = await list(index, below);
+  }
+  const differing = listed.filter(({ tag, path }) => /[CR?]/.test(tag) && !path.endsWith("/"));
+  const paths = new Set(differing.map(({ path }) => path));
   // In order, so that a file which became a directory goes before what is in it now is added.
   const read = [...paths].toSorted().filter((path) => !isBeyondFile(index.directory, path, paths));
   checkSize(index, read);
   await putIn(index, read);
 }
 
+interface Listed {
+  /** `C` has changed, `R` is removed, `?` is not known to git; a small letter is to be taken for unchanged. */
+  tag: string;
+  path: string;
+}
+
+/** All that git follows, and what it does not know. */
+async function list(index: OwnIndex, below: readonly string[]): Promise<Listed[]> {
+  const kinds = ["--cached", "--modified", "--deleted", "--others", "--exclude-standard"];
+  const listed = await index.git.runIn(index.directory, "ls-files", {
+    ...within(index),
+    environment: environmentOf(index),
+    options: ["-z", "-v", ...kinds],
+    operands: below,
+    isBytes: true,
+  });
+  return splitPaths(listed).map((line) => ({ tag: line[0]!, path: line.slice(2) }));
+}
+
 /**
  * Some files are marked as to be taken for unchanged, as people do with settings of their own. They would
  * be in no snapshot, and written over all the same.
  */
-async function assumeNothing(index: OwnIndex): Promise<void> {
-  const call = { ...within(index), environment: environmentOf(index), isBytes: true };
-  const listed = await index.git.runIn(index.directory, "ls-files", {
-    ...call,
-    options: ["-z", "-v", "--cached"],
-  });
-  // A small letter before the path is that mark.
-  const marked = splitPaths(listed).filter((line) => /^[a-z] /.test(line));
-  if (marked.length === 0) return;
+async function assumeNothing(index: OwnIndex, marked: readonly Listed[]): Promise<void> {
   await index.git.runIn(index.directory, "update-index", {
-    ...call,
+    ...within(index),
+    environment: environmentOf(index),
+    isBytes: true,
     options: ["--no-assume-unchanged"],
-    input: joinPaths(marked.map((line) => line.slice(2))),
+    input: joinPaths(marked.map(({ path }) => path)),
   });
 }
 
