@@ -1,6 +1,6 @@
 // Where a path lies, seen from a session's directory: what counts is where it really leads.
-import { readlinkSync, realpathSync } from "node:fs";
-import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { relative, resolve, sep } from "node:path";
+import { realOf } from "../real-path.ts";
 
 /** `git` is git's own directory inside: git runs what lies in it. */
 export function placeOf(directory: string, path: string): "inside" | "git" | "outside" {
@@ -18,25 +18,4 @@ export function prefixFor(directory: string, path: string): string {
   const isOutside = placeOf(directory, path) === "outside";
   const name = isOutside ? real : relative(realOf(directory), real);
   return name === "" ? "" : `in ${JSON.stringify(name)}: `;
-}
-
-/** Links followed as far as it exists, and those that lead nowhere too. */
-export function realOf(path: string, steps = 0): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    const parent = dirname(path);
-    if (parent === path || steps > 40) return sep;
-    const target = linkAt(path);
-    if (target === undefined) return join(realOf(parent, steps + 1), basename(path));
-    return realOf(resolve(parent, target), steps + 1);
-  }
-}
-
-function linkAt(path: string): string | undefined {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return undefined;
-  }
 }

@@ -5,9 +5,8 @@ import { CommandRefusal } from "../command-refusal.ts";
 import { GitError } from "../git/git.ts";
 import type { DrivenSession } from "../journal/driven-sessions.ts";
 import type { Compared } from "../worktrees/diffs.ts";
-import { objectToGitOf } from "../worktrees/own-git.ts";
 import type { Core } from "./core.ts";
-import { baseOf, ownTreeOf } from "./file-work.ts";
+import { baseOf, objectToGit } from "./file-work.ts";
 
 export interface PatchPage {
   patch: string;
@@ -69,8 +68,7 @@ function endOfPage(bytes: Buffer, offset: number): number {
 }
 
 function comparedOf(session: DrivenSession, signal: AbortSignal): Compared {
-  const tree = ownTreeOf(session);
-  const objection = tree && objectToGitOf(tree);
+  const objection = objectToGit(session);
   if (objection !== undefined) throw new GitError("unsafe_repository", objection);
   const baseCommit = baseOf(session);
   if (baseCommit !== null) return { directory: session.directory, baseCommit, signal };

@@ -5,6 +5,7 @@ import type { Capability } from "@hawser/contract";
 import { capabilitiesOf, type Driver } from "../drivers/driver.ts";
 import type { DrivenSession } from "../journal/driven-sessions.ts";
 import { describe } from "../log.ts";
+import { objectToGitOf } from "../worktrees/own-git.ts";
 import type { OwnTree, Snapshot } from "../worktrees/snapshots.ts";
 import type { Author, Parking } from "../worktrees/worktrees.ts";
 import { mayWork, type Core } from "./core.ts";
@@ -29,6 +30,12 @@ export function ownTreeOf(session: Placed): OwnTree | undefined {
   if (!worktree || worktree.adminDirectory === null) return undefined;
   const { repository, branch, adminDirectory } = worktree;
   return { directory, repository, branch, adminDirectory };
+}
+
+/** Says what is wrong with the git directory of its own tree, if anything is. */
+export function objectToGit(session: Placed): string | undefined {
+  const tree = ownTreeOf(session);
+  return tree && objectToGitOf(tree);
 }
 
 /** What a session can do: what its kind can, but for what its place does not allow. */

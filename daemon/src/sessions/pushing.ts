@@ -4,10 +4,9 @@ import { CommandRefusal } from "../command-refusal.ts";
 import { makeBranchName } from "../git/branch-name.ts";
 import type { DrivenSession } from "../journal/driven-sessions.ts";
 import type { Pushed } from "../worktrees/push.ts";
-import { objectToGitOf } from "../worktrees/own-git.ts";
 import { shortId } from "../worktrees/short-id.ts";
 import { mayWork, type Core } from "./core.ts";
-import { ownTreeOf } from "./file-work.ts";
+import { objectToGit } from "./file-work.ts";
 
 export interface AskedPush {
   sessionId: string;
@@ -37,8 +36,7 @@ export async function pushSession(
       "The repository had no remote called origin when the session began. Add one, and start another session.";
     throw new CommandRefusal("push_failed", message);
   }
-  const tree = ownTreeOf(session);
-  const objection = tree && objectToGitOf(tree);
+  const objection = objectToGit(session);
   if (objection !== undefined) throw new CommandRefusal("unsafe_repository", objection);
   const branch = branchOf(core, session);
   const viaClient = checkout?.viaClient ?? false;

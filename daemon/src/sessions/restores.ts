@@ -6,13 +6,12 @@ import { AgentNotReady } from "../drivers/driver.ts";
 import { GitError } from "../git/git.ts";
 import { beginning, type DrivenSession } from "../journal/driven-sessions.ts";
 import { describe } from "../log.ts";
-import { objectToGitOf } from "../worktrees/own-git.ts";
 import { CannotRestore } from "../worktrees/parked.ts";
 import type { ParkedRecord, ParkedSession } from "../worktrees/parked-record.ts";
 import type { Author } from "../worktrees/worktrees.ts";
 import { chooseModel } from "./choices.ts";
 import { ProjectConfigPresent, driverOf, type Core } from "./core.ts";
-import { ownTreeOf, setAuthor } from "./file-work.ts";
+import { objectToGit, setAuthor } from "./file-work.ts";
 import { asRefusal } from "./refusals.ts";
 import { checkStarting, conclude, startAgent, undoStart, type StartedSession } from "./starts.ts";
 import { journalFull } from "./admission.ts";
@@ -93,8 +92,7 @@ async function begin(
   try {
     const paths = await driver.findProjectConfig(directory);
     if (paths.length > 0) throw new ProjectConfigPresent(paths);
-    const tree = ownTreeOf(session);
-    const objection = tree && objectToGitOf(tree);
+    const objection = objectToGit(session);
     if (objection !== undefined) throw new GitError("unsafe_repository", objection);
     await setAuthor(core, session, author, signal);
     const agent = await startAgent(core, driver, session, signal);

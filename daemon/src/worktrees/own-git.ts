@@ -2,7 +2,7 @@
 // who may change it without being asked: a link, or a word in a file, would have git work in another
 // repository of the host's, whose branches we would move and whose commits we would push.
 import { lstatSync, realpathSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { readSmallFile } from "../directories/handle.ts";
 import { isDirectory } from "./park.ts";
 import type { OwnTree } from "./snapshots.ts";
@@ -56,17 +56,4 @@ export function adminDirectoryOf(worktree: string): string {
     throw new Error(`The worktree ${worktree} does not name its repository.`);
   }
   return found;
-}
-
-/** What all checkouts of a repository share, by any one of them; the place itself when it has no such thing. */
-export function commonDirectoryOf(checkout: string): string {
-  try {
-    const own = isDirectory(join(checkout, ".git"))
-      ? join(checkout, ".git")
-      : resolve(checkout, adminDirectoryOf(checkout));
-    const shared = readSmallFile(join(own, "commondir"), longestPointer)?.trim() ?? ".";
-    return realpathSync(resolve(own, shared));
-  } catch {
-    return checkout;
-  }
 }

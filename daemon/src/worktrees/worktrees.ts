@@ -4,6 +4,7 @@
 // for both. A user's own directory is never touched.
 import { existsSync, mkdirSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { findRepository } from "../git/find-repository.ts";
 import { GitError, type Git } from "../git/git.ts";
 import { makeBranchName } from "../git/branch-name.ts";
 import { openDiffs, type Diffs } from "./diffs.ts";
@@ -13,7 +14,7 @@ import { dropRefs, refsOf } from "./refs.ts";
 import { openStillness, type Stillness } from "./stillness.ts";
 import { goBack, keepPresent, takeSnapshot, type OwnTree, type Snapshot } from "./snapshots.ts";
 import { listLeftOut } from "./left-out.ts";
-import { adminDirectoryOf, commonDirectoryOf, objectToGitOf } from "./own-git.ts";
+import { adminDirectoryOf, objectToGitOf } from "./own-git.ts";
 import { parkTree, type KeptWorktree } from "./park.ts";
 import { shortId } from "./short-id.ts";
 
@@ -139,7 +140,7 @@ export function openWorktrees(options: WorktreesOptions): Worktrees {
    * fails on a worktree that is half made.
    */
   function inTurn<Result>(repository: string, work: () => Promise<Result>): Promise<Result> {
-    const common = commonDirectoryOf(repository);
+    const common = findRepository(repository)?.common ?? repository;
     const result = (working.get(common) ?? Promise.resolve()).then(work);
     const settled = result
       .catch(() => {})

@@ -2,7 +2,7 @@
 // trust the repository, so that it is named and not refused.
 import { existsSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { findRepository } from "./repository.ts";
+import { findRepository } from "../../git/find-repository.ts";
 
 const names = ["config.toml", "hooks.json", "hooks", "rules", "agents"];
 

@@ -8,7 +8,7 @@ import { git } from "@hawser/testkit/git-repository.ts";
 import { never, startSession, type Recording } from "../conformance/recording.ts";
 import { openCodexBench, type CodexBench } from "@hawser/testkit/codex-bench.ts";
 import { findIgnoredConfig } from "./project-config.ts";
-import { findRepository } from "./repository.ts";
+import { findRepository } from "../../git/find-repository.ts";
 
 let bench: CodexBench;
 before(async () => {

@@ -2,10 +2,10 @@
 // with each call, never into the user's config.toml, which codex itself edits.
 import { tmpdir } from "node:os";
 import { dirname, join, sep } from "node:path";
-import { realOf } from "../place-of.ts";
+import { realOf } from "../../real-path.ts";
 import { readProjectNotes } from "../project-notes.ts";
 import type { SandboxPolicy, ThreadSettings } from "./protocol.ts";
-import { findRepository, type Repository } from "./repository.ts";
+import { findRepository, type Repository } from "../../git/find-repository.ts";
 
 /** For the whole process. */
 export function processSettings(startId: string): string[] {

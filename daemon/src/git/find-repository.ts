@@ -2,7 +2,7 @@
 // a place that nobody has looked at.
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { realOf } from "../place-of.ts";
+import { realOf } from "../real-path.ts";
 
 export interface Repository {
   /** The top of the checkout. */
