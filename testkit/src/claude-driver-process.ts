@@ -2,12 +2,12 @@
 // one prompt and prints each event as a line. The first line is the session's handle.
 import { silentLog } from "@hawser/daemon/log.ts";
 import { openClaudeDriver } from "@hawser/daemon/drivers/claude-code/driver.ts";
-import type { SessionPlace } from "@hawser/daemon/drivers/driver.ts";
+import type { SessionSettings } from "@hawser/daemon/drivers/driver.ts";
 
 export interface Errand {
   program: string;
   home: string;
-  place: SessionPlace;
+  place: SessionSettings;
   text: string;
 }
 

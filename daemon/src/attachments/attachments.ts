@@ -6,15 +6,15 @@ import { dirname, join } from "node:path";
 import type { SentAttachment } from "@hawser/host-protocol";
 import { BlobRefused, type BlobLane } from "../blobs/lane.ts";
 import { CommandRefusal } from "../command-refusal.ts";
-import type { Attachment } from "../drivers/driver.ts";
+import type { PromptAttachment } from "../drivers/driver.ts";
 import { describe } from "../log.ts";
 import { UrlRefused, fetchUrl } from "./fetch-url.ts";
 
 export interface Attachments {
   /** Brings them here. Throws a refusal that names the one to blame. */
-  bring(sent: readonly SentAttachment[], signal: AbortSignal): Promise<Attachment[]>;
+  bring(sent: readonly SentAttachment[], signal: AbortSignal): Promise<PromptAttachment[]>;
   /** Removes what belongs to no prompt any more. */
-  tidy(needed: readonly Attachment[]): void;
+  tidy(needed: readonly PromptAttachment[]): void;
 }
 
 interface AttachmentsOptions {
@@ -39,7 +39,7 @@ export function openAttachments(options: AttachmentsOptions): Attachments {
     { from, mime, filename }: SentAttachment,
     path: string,
     signal: AbortSignal,
-  ): Promise<Attachment & { size: number }> {
+  ): Promise<PromptAttachment & { size: number }> {
     const { size } =
       "url" in from
         ? { size: await fetch({ url: from.url, path, longest: largest, signal }) }
@@ -55,7 +55,7 @@ export function openAttachments(options: AttachmentsOptions): Attachments {
       const own = join(directory, randomUUID());
       mkdirSync(own, { recursive: true, mode: 0o700 });
       const deadline = AbortSignal.any([signal, AbortSignal.timeout(bringMs)]);
-      const brought: (Attachment & { size: number })[] = [];
+      const brought: (PromptAttachment & { size: number })[] = [];
       try {
         // One after the other: together they would be larger than allowed before anybody counts.
         for (const [place, each] of sent.entries()) {

@@ -30,5 +30,5 @@ async function look(kind: AgentKind, context: CommandContext): Promise<AgentKind
     const capabilities = driver ? capabilitiesOf(driver) : [];
     return { kind, installed, version, authenticated: false, problems, capabilities, options: [] };
   }
-  return { kind, ...(await driver.look(signal)) };
+  return { kind, ...(await driver.readState(signal)) };
 }

@@ -27,7 +27,7 @@ export interface Driver {
   /** What it can do, beyond taking prompts. Its capabilities are what is here. */
   abilities: Abilities;
   /** Whether it could work now, and what it offers. Never throws: what is wrong is a problem. */
-  look(signal: AbortSignal): Promise<AgentState>;
+  readState(signal: AbortSignal): Promise<AgentState>;
   /** Throws AgentNotReady. */
   listModels(signal: AbortSignal): Promise<Omit<ModelListing, "agentKind">>;
   /** The modes and sub-agents that a prompt in this directory may name. Throws AgentNotReady. */
@@ -42,13 +42,13 @@ export interface Driver {
   /** What a worktree is checked out without, as patterns of git's sparse checkout; none for most kinds. */
   sparsePatterns: readonly string[];
   /** Makes the agent's own session. Throws AgentNotReady. */
-  start(session: SessionPlace, sink: Sink, signal: AbortSignal): Promise<AgentSession>;
+  start(session: SessionSettings, sink: Sink, signal: AbortSignal): Promise<AgentSession>;
   /**
    * Takes up a session that an earlier daemon, or an earlier process of the agent, had. A turn that is
    * still running goes on, and what was missed is told first; otherwise `turn_ended` tells that it is not.
    * Throws AgentNotReady, and SessionGone when the agent knows nothing of it.
    */
-  resume(session: KeptSession, sink: Sink, signal: AbortSignal): Promise<AgentSession>;
+  resume(session: ResumableSession, sink: Sink, signal: AbortSignal): Promise<AgentSession>;
   /** Ends every process of this kind. Each session it served is told `lost`. */
   restart(signal: AbortSignal): Promise<void>;
   /** The daemon stops: lets go of what goes on without it, ends what cannot. No event comes after it. */
@@ -86,7 +86,7 @@ export function capabilitiesOf({ abilities }: Pick<Driver, "abilities">): Capabi
 
 export type AgentState = Omit<AgentKindRecord, "kind">;
 
-export interface SessionPlace {
+export interface SessionSettings {
   sessionId: string;
   /** Where the agent works: the worktree, or the user's directory. */
   directory: string;
@@ -97,7 +97,7 @@ export interface SessionPlace {
   policy: AgentPolicy;
 }
 
-export interface KeptSession extends SessionPlace {
+export interface ResumableSession extends SessionSettings {
   /** `AgentSession.handle` as it was. */
   handle: string;
   /** Of the last event that was recorded. */
@@ -138,7 +138,7 @@ export interface Prompt {
   text: string;
   /** What happened since the last prompt that the agent should know, before the text. */
   context: readonly string[];
-  attachments: readonly Attachment[];
+  attachments: readonly PromptAttachment[];
   /** What holds for this prompt; the driver sends all of it every time. */
   model: ModelChoice | null;
   options: Record<string, string>;
@@ -149,7 +149,7 @@ export interface Prompt {
 export type Task = { type: "prompt" } | { type: "command"; name: string } | { type: "summarize" };
 
 /** A file that goes with a prompt; it is there until the turn has ended. */
-export interface Attachment {
+export interface PromptAttachment {
   /** As the caller says; nobody has looked. */
   mime: string;
   filename: string | null;
@@ -186,7 +186,7 @@ export type AgentEvent = {
   /** The agent's process is gone, and with it the turn and its requests. Nothing comes after it. */
   | { type: "lost"; reason: string }
   /** Nothing to record but the cursor. */
-  | { type: "passed" }
+  | { type: "cursor_moved" }
 );
 
 export type Asked = { permission: AskedPermission } | { questions: AskedQuestion[] };

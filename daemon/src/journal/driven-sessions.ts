@@ -3,7 +3,7 @@
 // journal's file, so that what an event causes here and in the log is one commit.
 import type { DatabaseSync } from "node:sqlite";
 import type { AgentKind, AgentPolicy, ModelChoice, Usage } from "@hawser/contract";
-import type { Asked, Attachment, RequestAnswer, Task } from "../drivers/driver.ts";
+import type { Asked, PromptAttachment, RequestAnswer, Task } from "../drivers/driver.ts";
 import { transact } from "./database.ts";
 
 /**
@@ -92,7 +92,7 @@ export interface KeptPrompt {
   agent: string | null;
   /** A plain prompt, when left out. */
   task?: Task;
-  attachments?: readonly Attachment[];
+  attachments?: readonly PromptAttachment[];
   /** `sent` before the agent is asked, so that it is never asked twice. */
   state: "queued" | "sent";
 }

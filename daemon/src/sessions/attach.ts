@@ -1,5 +1,5 @@
 // Having a session's agent at hand: the one that serves it now, or the one that takes it up again.
-import { AgentNotReady, type AgentSession, type SessionPlace } from "../drivers/driver.ts";
+import { AgentNotReady, type AgentSession, type SessionSettings } from "../drivers/driver.ts";
 import { describe } from "../log.ts";
 import { checkProjectConfig, driverOf, mayWork, setStatus, type Core } from "./core.ts";
 import { loseNow, openListening } from "./listening.ts";
@@ -42,7 +42,7 @@ async function resume(core: Core, sessionId: string): Promise<AgentSession> {
   });
   const [first] = driven.prompts(sessionId);
   const kept = {
-    ...placeOf(session),
+    ...settingsOf(session),
     handle: session.handle,
     // As it is now: it may have moved while the directory was looked at.
     cursor: driven.get(sessionId)!.cursor,
@@ -69,7 +69,7 @@ async function resume(core: Core, sessionId: string): Promise<AgentSession> {
   return agent;
 }
 
-export function placeOf(session: SessionPlace): SessionPlace {
+export function settingsOf(session: SessionSettings): SessionSettings {
   const { sessionId, directory, title, model, options, policy } = session;
   return { sessionId, directory, title, model, options, policy };
 }

@@ -48,7 +48,7 @@ export async function chooseForPrompt(
 ): Promise<void> {
   if (model) checkModel(await driver.listModels(signal), model, "model", "model");
   if (options && Object.keys(options).length > 0) {
-    checkOptions((await driver.look(signal)).options, options);
+    checkOptions((await driver.readState(signal)).options, options);
   }
   if (agent === undefined) return;
   const modes = await driver.listModes(directory, signal);

@@ -112,7 +112,7 @@ function cause(core: Core, session: DrivenSession, event: Recorded): (() => void
       return finishTurn(core, sessionId, event.outcome, event.reason);
     case "lost":
       return lose(core, sessionId, event.reason);
-    case "passed":
+    case "cursor_moved":
       break;
   }
   return [];

@@ -63,7 +63,7 @@ async function begin(
   }
   const { kind, title, origin, pushBranch } = about;
   const driver = driverOf(core, kind);
-  const [problem] = (await driver.look(signal)).problems;
+  const [problem] = (await driver.readState(signal)).problems;
   if (problem) throw new AgentNotReady(problem.message);
   const { directory } = place;
   const session: DrivenSession = {

@@ -18,7 +18,7 @@ import { within } from "../pause.ts";
 import type { CheckoutPlan } from "../worktrees/checkouts.ts";
 import type { Author, WorktreePlan } from "../worktrees/worktrees.ts";
 import { journalFull } from "./admission.ts";
-import { letGo, placeOf, standBack } from "./attach.ts";
+import { letGo, settingsOf, standBack } from "./attach.ts";
 import { checkOptions, chooseModel } from "./choices.ts";
 import { makeCheckout, noteCloned, noteNotCloned } from "./clone-starts.ts";
 import { ProjectConfigPresent, driverOf, note, type Core } from "./core.ts";
@@ -80,7 +80,7 @@ async function begin(
   const driver = driverOf(core, kind);
   // Before anything looks into the directory that might run what is there.
   if (!place.useWorktree && !cloning) await refuseProjectConfig(driver, place.realPath);
-  const state = await driver.look(signal);
+  const state = await driver.readState(signal);
   const [problem] = state.problems;
   if (problem) throw new AgentNotReady(problem.message);
   const model = await chooseModel(driver, wanted, signal);
@@ -237,7 +237,7 @@ export async function startAgent(
     onStuck: (error) => standBack(core, sessionId, error),
   });
   await core.restarting.get(session.kind)?.catch(() => {});
-  const agent = await driver.start(placeOf(session), listening.tell, signal);
+  const agent = await driver.start(settingsOf(session), listening.tell, signal);
   const live = core.live(sessionId);
   live.agent = agent;
   live.listening = listening;

@@ -11,7 +11,7 @@ import {
   SessionGone,
   type AgentState,
   type Driver,
-  type SessionPlace,
+  type SessionSettings,
   type Sink,
 } from "../driver.ts";
 import { choose, offerOf, optionsOf, type Offer } from "./offer.ts";
@@ -94,7 +94,7 @@ export function openClaudeDriver(settings: ClaudeSettings): Driver {
     }
   }
 
-  function hold(place: SessionPlace, handle: string, sink: Sink): ClaudeSession {
+  function hold(place: SessionSettings, handle: string, sink: Sink): ClaudeSession {
     const session = openClaudeSession({
       place,
       handle,
@@ -129,7 +129,7 @@ export function openClaudeDriver(settings: ClaudeSettings): Driver {
     abilities,
     sparsePatterns: [],
 
-    async look(signal): Promise<AgentState> {
+    async readState(signal): Promise<AgentState> {
       const found = settings.program();
       const state = {
         version: found?.version ?? null,

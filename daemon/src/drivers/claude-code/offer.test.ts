@@ -39,7 +39,7 @@ test("one that is not installed, does not start or has no login says so, and sta
   ];
   for (const { code, installed, settings } of states) {
     const driver = host.openDriver(settings);
-    const found = await driver.look(never);
+    const found = await driver.readState(never);
     assert.deepEqual([found.installed, found.authenticated], [installed, false]);
     assert.deepEqual(
       found.problems.map((problem) => problem.code),

@@ -1,7 +1,7 @@
 // What an agent must ask about, decided before Claude's own rules: those let many commands pass unasked,
 // and ask about files in the session's own directory.
 import type { AgentPolicy } from "@hawser/contract";
-import { placeOf } from "../place-of.ts";
+import { locatePath } from "../path-location.ts";
 import type { Decision, HookInput } from "./sdk.ts";
 
 const writing: Record<string, string> = {
@@ -26,7 +26,7 @@ export function decide(
   if (tool === "Read" && given.some((file) => file === input["file_path"])) return "allow";
   const path = input[writing[tool] ?? ""];
   if (typeof path !== "string") return undefined;
-  const place = placeOf(directory, path);
+  const place = locatePath(directory, path);
   if (place === "outside" && outsideWorktree === "refuse") return "deny";
   // Git runs what lies in its own directory. While planning, nothing is to be written at all.
   return place === "inside" && mode !== "plan" ? "allow" : "ask";

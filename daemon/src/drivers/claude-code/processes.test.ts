@@ -13,7 +13,7 @@ import { openClaudeHost, type ClaudeHost } from "@hawser/testkit/claude-host.ts"
 import { until } from "@hawser/testkit/until.ts";
 import { listAgentProcesses } from "../agent-processes.ts";
 import { policy, promptOf } from "../conformance/bench.ts";
-import type { AgentEvent, Driver, SessionPlace } from "../driver.ts";
+import type { AgentEvent, Driver, SessionSettings } from "../driver.ts";
 import type { Step } from "../scripted/script.ts";
 
 let host: ClaudeHost;
@@ -25,7 +25,7 @@ before(async () => {
 });
 after(() => host[Symbol.asyncDispose]());
 
-const placeOf = (sessionId: string): SessionPlace => ({
+const settingsOf = (sessionId: string): SessionSettings => ({
   sessionId: `${sessionId}-${process.pid}`,
   directory,
   title: null,
@@ -33,12 +33,12 @@ const placeOf = (sessionId: string): SessionPlace => ({
   options: {},
   policy: { ...policy, allowedCommands: ["echo *", "sleep *", "env"] },
 });
-const of = ({ sessionId }: SessionPlace) =>
+const of = ({ sessionId }: SessionSettings) =>
   listAgentProcesses().filter((found) => found.sessionId === sessionId);
 const bash = (command: string) => ({ tool: "Bash", input: { command, description: "x" } });
 const textOf = (steps: Step[]) => `Do it. @@${JSON.stringify(steps)}`;
 
-async function startRecorded(driver: Driver, place: SessionPlace) {
+async function startRecorded(driver: Driver, place: SessionSettings) {
   const events: AgentEvent[] = [];
   const session = await driver.start(place, (event) => events.push(event), never);
   const ends = () => events.filter(({ type }) => type === "turn_ended").length;
@@ -55,7 +55,7 @@ async function startRecorded(driver: Driver, place: SessionPlace) {
 
 test("an idle process is closed without a word, and the next prompt has the history", async () => {
   const driver = host.openDriver({ idleMs: 500 });
-  const place = placeOf("idle");
+  const place = settingsOf("idle");
   const { events, play } = await startRecorded(driver, place);
   await play(textOf([{ text: "The first answer." }]));
   await until("it is closed", () => of(place).length === 0);
@@ -70,7 +70,7 @@ test("an idle process is closed without a word, and the next prompt has the hist
 
 test("a prompt that looks like a command of Claude Code's own is a prompt", async () => {
   const driver = host.openDriver();
-  const { events, play } = await startRecorded(driver, placeOf("slash"));
+  const { events, play } = await startRecorded(driver, settingsOf("slash"));
   await play(`/clear ${textOf([{ text: "Not cleared." }])}`);
   assert.match(JSON.stringify(events), /Not cleared\./);
   await driver.close();
@@ -78,7 +78,7 @@ test("a prompt that looks like a command of Claude Code's own is a prompt", asyn
 
 test("a command that runs in the background is not left behind, and starts no turn", async () => {
   const driver = host.openDriver();
-  const place = placeOf("background");
+  const place = settingsOf("background");
   const { events, play } = await startRecorded(driver, place);
   const call = { tool: "Bash", input: { command: "sleep 1", run_in_background: true } };
   await play(textOf([{ calls: [call] }, { text: "Started." }]));
@@ -92,7 +92,7 @@ test("a command that runs in the background is not left behind, and starts no tu
 test("an agent sees no more of the daemon's environment than it needs", async () => {
   process.env["HAWSER_TEST_SECRET"] = "hidden";
   const driver = host.openDriver();
-  const { events, play } = await startRecorded(driver, placeOf("environment"));
+  const { events, play } = await startRecorded(driver, settingsOf("environment"));
   await play(textOf([{ calls: [bash("env")] }, { text: "Seen." }]));
   const told = JSON.stringify(events);
   assert.match(told, /HAWSER_AGENT=/);
@@ -103,7 +103,7 @@ test("an agent sees no more of the daemon's environment than it needs", async ()
 
 test("a change of a file is shown as a patch; outside the directory it is asked about", async () => {
   const driver = host.openDriver();
-  const place = placeOf("patch");
+  const place = settingsOf("patch");
   const { events, session, play } = await startRecorded(driver, place);
   const path = join(directory, "boat.txt");
   await play(
@@ -149,7 +149,7 @@ test("a change of a file is shown as a patch; outside the directory it is asked 
 });
 
 /** A daemon's process with one session and one prompt; resolves with its lines as they come. */
-function startDaemon(place: SessionPlace, steps: Step[]) {
+function startDaemon(place: SessionSettings, steps: Step[]) {
   const { program, home } = host;
   const errand: Errand = { program, home, place, text: textOf(steps) };
   const file = fileURLToPath(import.meta.resolve("@hawser/testkit/claude-driver-process.ts"));
@@ -165,7 +165,7 @@ function startDaemon(place: SessionPlace, steps: Step[]) {
 }
 
 test("after kill -9 of the daemon the turn is interrupted, nothing is left, and the history stays", async () => {
-  const place = placeOf("killed");
+  const place = settingsOf("killed");
   const { child, events, has } = startDaemon(place, [
     { text: "Begun.", calls: [bash("echo done")] },
     { text: "Waiting.", calls: [bash("sleep 300")] },
@@ -213,7 +213,7 @@ test("after kill -9 of the daemon the turn is interrupted, nothing is left, and 
 });
 
 test("what an agent did after the daemon was killed is told by the next one, once", async () => {
-  const place = placeOf("orphaned");
+  const place = settingsOf("orphaned");
   const { child, events } = startDaemon(place, [
     { text: "One.", calls: [bash("sleep 1")] },
     { text: "Two.", calls: [bash("echo two")] },

@@ -8,7 +8,7 @@ import {
   type AgentSession,
   type Prompt,
   type RequestAnswer,
-  type SessionPlace,
+  type SessionSettings,
   type Sink,
 } from "../driver.ts";
 import { readProjectNotes } from "../project-notes.ts";
@@ -25,8 +25,8 @@ import { findTranscript, goBackTo, readAround, readBefore, youngCursor } from ".
 import { openMeter } from "./usage.ts";
 import { userMessageOf, uuidFor } from "./user-message.ts";
 
-export interface SessionSettings {
-  place: SessionPlace;
+export interface ClaudeSessionOptions {
+  place: SessionSettings;
   handle: string;
   sink: Sink;
   /** Throws AgentNotReady when none is installed. */
@@ -65,7 +65,7 @@ interface Served {
 const stopDeadlineMs = 5_000;
 const gone = () => new AgentNotReady("The session was lost. Resume it.");
 
-export function openClaudeSession(settings: SessionSettings): ClaudeSession {
+export function openClaudeSession(settings: ClaudeSessionOptions): ClaudeSession {
   const { place, handle, config } = settings;
   let isHeld = true;
   let served: Served | undefined;
@@ -184,7 +184,7 @@ export function openClaudeSession(settings: SessionSettings): ClaudeSession {
     if (!turn) isOwnTurn = true;
     if (!turn || turn.hasBegun) return;
     turn.take();
-    tell({ type: "passed", cursor: cursorOf(turn.message.uuid) });
+    tell({ type: "cursor_moved", cursor: cursorOf(turn.message.uuid) });
   }
 
   function takeResult(result: Result): void {
@@ -300,7 +300,7 @@ export function openClaudeSession(settings: SessionSettings): ClaudeSession {
       const before = readBefore(config, handle, uuidFor(messageId));
       if (!before) return "unknown";
       isYoung = before.isEmpty;
-      if (isYoung) tell({ type: "passed", cursor: youngCursor("") });
+      if (isYoung) tell({ type: "cursor_moved", cursor: youngCursor("") });
       goBackTo(before);
       return "reverted";
     },

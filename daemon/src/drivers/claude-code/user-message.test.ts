@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { promptOf } from "../conformance/bench.ts";
-import type { Attachment, Prompt } from "../driver.ts";
+import type { PromptAttachment, Prompt } from "../driver.ts";
 import { userMessageOf, uuidFor } from "./user-message.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "hawser-message-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 let made = 0;
-function attach(bytes: Buffer | string, more: Partial<Attachment> = {}): Attachment {
+function attach(bytes: Buffer | string, more: Partial<PromptAttachment> = {}): PromptAttachment {
   const path = join(folder, String(made++));
   writeFileSync(path, bytes);
   return { mime: "application/octet-stream", filename: null, path, ...more };

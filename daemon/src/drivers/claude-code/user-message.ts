@@ -1,7 +1,7 @@
 // What Claude Code is given to begin a turn: a prompt with its files, or one of its slash commands.
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import type { Attachment, Prompt } from "../driver.ts";
+import type { PromptAttachment, Prompt } from "../driver.ts";
 import type { UserBlock, UserMessage } from "./messages.ts";
 
 const KiB = 1024;
@@ -51,7 +51,7 @@ function quoteMentions(text: string): string {
   return text.replace(/(^|[\s\u3002\u3001\uFF1F\uFF01])(@(?!@)(?:"[^"]+"|\S+))/g, "$1`$2`");
 }
 
-async function fileBlocks(attachments: readonly Attachment[]): Promise<UserBlock[]> {
+async function fileBlocks(attachments: readonly PromptAttachment[]): Promise<UserBlock[]> {
   let together = 0;
   const blocks: UserBlock[] = [];
   for (const attachment of attachments) {
@@ -64,7 +64,7 @@ async function fileBlocks(attachments: readonly Attachment[]): Promise<UserBlock
 }
 
 /** By what it holds, not by what it is called: the model refuses an image of another type than said. */
-function blockOf({ filename }: Attachment, bytes: Buffer): UserBlock | undefined {
+function blockOf({ filename }: PromptAttachment, bytes: Buffer): UserBlock | undefined {
   if (bytes.length > mostEmbedded) return undefined;
   const title = filename === null ? {} : { title: filename };
   const data = () => bytes.toString("base64");
@@ -102,7 +102,7 @@ function textIn(bytes: Buffer): string | undefined {
 }
 
 /** The rest it may look at with its own tools. */
-function pathNote({ filename, mime, path }: Attachment): string {
+function pathNote({ filename, mime, path }: PromptAttachment): string {
   const name = filename === null ? "a file" : `the file ${JSON.stringify(filename)}`;
   return `<attached-file>\nThe user attached ${name} (${mime}). It is at ${path} while you work on this.\n</attached-file>`;
 }

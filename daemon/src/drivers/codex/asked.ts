@@ -2,7 +2,7 @@
 // Codex's own `always` is never used: it would outlive the session.
 import type { AgentPolicy } from "@hawser/contract";
 import type { Asked, RequestAnswer } from "../driver.ts";
-import { placeOf, prefixFor } from "../place-of.ts";
+import { locatePath, prefixFor } from "../path-location.ts";
 import type {
   CommandApproval,
   FileApproval,
@@ -61,7 +61,7 @@ function aboutCommand(approval: CommandApproval, { directory, policy }: Place): 
   const command = commandOf(approval.command ?? "");
   // The model may name any directory.
   const { cwd } = approval;
-  const place = cwd ? placeOf(directory, cwd) : "outside";
+  const place = cwd ? locatePath(directory, cwd) : "outside";
   const shown = `${cwd ? prefixFor(directory, cwd) : "in an unknown directory: "}${command}`;
   const refused =
     policy.outsideWorktree === "refuse" ? { permission: "reject" as const } : undefined;
@@ -118,7 +118,7 @@ function aboutFiles(
     kind.move_path ? [path, kind.move_path] : [path],
   );
   // An allowed change is made without the sandbox.
-  const isInside = paths.every((path) => placeOf(directory, path) === "inside");
+  const isInside = paths.every((path) => locatePath(directory, path) === "inside");
   const isPlain = paths.length > 0 && isInside && !grantRoot;
   const refused =
     policy.outsideWorktree === "refuse" ? { permission: "reject" as const } : undefined;

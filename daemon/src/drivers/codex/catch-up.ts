@@ -31,7 +31,7 @@ export function catchUp(last: Turn | undefined, hadTurn: boolean, told: Told): v
   cursor.isOver = true;
   if (!hadTurn) {
     // Codex went back, and that was not written down: what it did before must not be told as news.
-    if (isElsewhere) tell({ type: "passed" });
+    if (isElsewhere) tell({ type: "cursor_moved" });
     return;
   }
   if (own?.status === "completed") {

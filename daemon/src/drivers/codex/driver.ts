@@ -42,7 +42,7 @@ export function openCodexDriver(settings: CodexSettings): Driver {
     findProjectConfig: async () => [],
     findIgnoredConfig: async (directory) => findIgnoredConfig(directory),
 
-    async look(signal) {
+    async readState(signal) {
       const program = settings.program();
       const state = {
         installed: program !== undefined,

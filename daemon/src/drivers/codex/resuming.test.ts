@@ -16,7 +16,7 @@ after(() => bench[Symbol.asyncDispose]());
 /** What is told of a turn beside its usage, which codex tells with the next one. */
 const lasting = (events: AgentEvent[]) =>
   events
-    .filter(({ type }) => !["text", "usage", "passed"].includes(type))
+    .filter(({ type }) => !["text", "usage", "cursor_moved"].includes(type))
     .map(({ cursor: _cursor, ...rest }) => rest);
 
 test("from any cursor of a turn that was over, exactly the rest is told", async () => {

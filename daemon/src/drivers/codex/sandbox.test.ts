@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { after, before, test } from "node:test";
 import { openCodexBench, type CodexBench } from "@hawser/testkit/codex-bench.ts";
-import type { SessionPlace } from "../driver.ts";
+import type { SessionSettings } from "../driver.ts";
 import { never, startSession } from "../conformance/recording.ts";
 
 let bench: CodexBench;
@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => bench[Symbol.asyncDispose]());
 
-async function askTo(command: string, more: object = {}, place: Partial<SessionPlace> = {}) {
+async function askTo(command: string, more: object = {}, place: Partial<SessionSettings> = {}) {
   const recording = await startSession(bench, place);
   const call = { tool: "exec_command", input: { cmd: command, ...more } };
   await recording.prompt([{ calls: [call] }, { text: "Done." }]);

@@ -1,5 +1,5 @@
 // A session of ours as a thread of codex: what is wanted of it, in codex's calls.
-import { SessionGone, type AgentSession, type Prompt, type SessionPlace } from "../driver.ts";
+import { SessionGone, type AgentSession, type Prompt, type SessionSettings } from "../driver.ts";
 import { compact, skillInput } from "./commands.ts";
 import { CallRefused } from "./connection.ts";
 import { choose, type Offer } from "./offer.ts";
@@ -17,7 +17,7 @@ export function openCodexSession(
   now: Live,
   threadId: string,
   thread: Thread,
-  { directory }: SessionPlace,
+  { directory }: SessionSettings,
 ): AgentSession {
   const { server, threads } = now;
   /** What holds for its turns, as it was last told; to be told it again costs codex 10 ms. */

@@ -110,7 +110,7 @@ export function openThread(server: AppServer, place: ThreadPlace): Thread {
     isLoaded = true;
     if (!turn.begin(id).isNew) return;
     Object.assign(cursor, { turn: id, isOver: false, told: [], open: [] });
-    tell({ type: "passed" });
+    tell({ type: "cursor_moved" });
   };
 
   const beginBy = async (messageId: string, call: () => Promise<BegunBy>) => {
@@ -122,7 +122,7 @@ export function openThread(server: AppServer, place: ThreadPlace): Thread {
     if (server.hasEnded()) throw new Error("Its process ended.");
     const own: [string, string] = [messageId, await begun];
     cursor.condensed = [...cursor.condensed, own].slice(-mostCondensed);
-    tell({ type: "passed" });
+    tell({ type: "cursor_moved" });
   };
 
   const countTokens = (total: TokenCount, last: TokenCount, from: string) => {
@@ -267,7 +267,7 @@ export function openThread(server: AppServer, place: ThreadPlace): Thread {
     wentBackTo(turnId) {
       const used = turnId === null ? unused : null;
       Object.assign(cursor, { turn: turnId, isOver: true, told: [], open: [], used });
-      tell({ type: "passed" });
+      tell({ type: "cursor_moved" });
     },
 
     lose(reason) {

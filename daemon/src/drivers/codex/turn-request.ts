@@ -1,7 +1,7 @@
 // What codex is given with a turn: what happened meanwhile, the prompt, and its files. Codex itself takes
 // text and images; of its other inputs, a mention of a file changes nothing for the model.
 import { readFile } from "node:fs/promises";
-import type { Attachment, Prompt } from "../driver.ts";
+import type { PromptAttachment, Prompt } from "../driver.ts";
 import type { Input } from "./protocol.ts";
 
 /** What models take; codex turns any other into a note that it could not be read. */
@@ -21,7 +21,10 @@ export async function inputOf({ context, text, attachments }: Prompt): Promise<I
 
 const said = (text: string): Input => ({ type: "text", text, text_elements: [] });
 
-async function fileInputs(attachments: readonly Attachment[], room: number): Promise<Input[]> {
+async function fileInputs(
+  attachments: readonly PromptAttachment[],
+  room: number,
+): Promise<Input[]> {
   const inputs: Input[] = [];
   let left = room;
   for (const file of attachments) {
@@ -48,11 +51,11 @@ function textIn(bytes: Buffer): string | undefined {
 }
 
 /** As text in a line of ours: a caller chose the name. */
-const nameOf = ({ filename, mime }: Attachment) =>
+const nameOf = ({ filename, mime }: PromptAttachment) =>
   `${JSON.stringify(filename ?? "a file without a name")} (${mime})`;
 
-const shown = (file: Attachment, content: string) =>
+const shown = (file: PromptAttachment, content: string) =>
   `<attached-file>\nThe user attached ${nameOf(file)}. It holds:\n${content}\n</attached-file>`;
 
-const named = (file: Attachment) =>
+const named = (file: PromptAttachment) =>
   `<attached-file>\nThe user attached ${nameOf(file)}. It lies at ${file.path} until this turn ends.\n</attached-file>`;

@@ -1,7 +1,7 @@
 // What the suite needs to know of a kind: how it is opened and killed, and which calls of a script make it
 // ask, plan or hand work to a sub-agent.
 import type { AgentPolicy, ModelChoice } from "@hawser/contract";
-import type { Driver, Prompt, SessionPlace } from "../driver.ts";
+import type { Driver, Prompt, SessionSettings } from "../driver.ts";
 import type { Call, Step } from "../scripted/script.ts";
 
 export interface Bench extends AsyncDisposable {
@@ -58,7 +58,7 @@ export const policy: AgentPolicy = { allowedCommands: ["echo *"], outsideWorktre
 
 let made = 0;
 
-export function placeIn(directory: string, more: Partial<SessionPlace> = {}): SessionPlace {
+export function placeIn(directory: string, more: Partial<SessionSettings> = {}): SessionSettings {
   // Two files that run at once are not to end each other's processes.
   const sessionId = `session-${process.pid}-${++made}`;
   return { sessionId, directory, title: "A session", model: null, options: {}, policy, ...more };

@@ -1,7 +1,13 @@
 // Stands where the session layer stands: takes a session's events, keeps the last cursor, and knows what
 // must hold whatever happens.
 import assert from "node:assert/strict";
-import type { AgentEvent, AgentSession, KeptSession, Prompt, SessionPlace } from "../driver.ts";
+import type {
+  AgentEvent,
+  AgentSession,
+  ResumableSession,
+  Prompt,
+  SessionSettings,
+} from "../driver.ts";
 import type { Step } from "../scripted/script.ts";
 import { placeIn, promptOf, type Bench } from "./bench.ts";
 
@@ -14,11 +20,11 @@ export class Recording {
   cursor: string | null = null;
   turnId: string | null = null;
   session!: AgentSession;
-  place: SessionPlace;
+  place: SessionSettings;
   #bench: Bench;
   #waiting = new Set<() => void>();
 
-  constructor(bench: Bench, place: SessionPlace) {
+  constructor(bench: Bench, place: SessionSettings) {
     this.#bench = bench;
     this.place = place;
   }
@@ -105,7 +111,7 @@ export class Recording {
     );
   }
 
-  kept(more: Partial<KeptSession> = {}): KeptSession {
+  kept(more: Partial<ResumableSession> = {}): ResumableSession {
     const open = new Set(this.of("request").map(({ key }) => key));
     for (const { key } of this.of("request_gone")) open.delete(key);
     return {
@@ -119,7 +125,7 @@ export class Recording {
   }
 
   /** Taken up again by the driver that is open now. */
-  async resume(more: Partial<KeptSession> = {}): Promise<void> {
+  async resume(more: Partial<ResumableSession> = {}): Promise<void> {
     this.session = await this.#bench.driver().resume(this.kept(more), this.sink, never);
   }
 
@@ -130,7 +136,7 @@ export class Recording {
 
 export async function startSession(
   bench: Bench,
-  more: Partial<SessionPlace> = {},
+  more: Partial<SessionSettings> = {},
 ): Promise<Recording> {
   const recording = new Recording(bench, placeIn(bench.directory, more));
   recording.session = await bench.driver().start(recording.place, recording.sink, never);

@@ -7,7 +7,7 @@ import { assertWhole, never, startSession, type Recording } from "./recording.ts
 
 export function turnCases(bench: () => Bench): void {
   test("it says that it is ready, and what it offers", async () => {
-    const found = await bench().driver().look(never);
+    const found = await bench().driver().readState(never);
     assert.equal(found.installed, true);
     assert.equal(found.authenticated, true);
     assert.deepEqual(found.problems, []);

@@ -1,7 +1,7 @@
 // What opencode asks, in our words. A rule names exactly what was asked and nothing more: opencode's own
 // rule for `always` would cover other commands too.
 import type { Asked } from "../driver.ts";
-import { prefixFor } from "../place-of.ts";
+import { prefixFor } from "../path-location.ts";
 import { realOf } from "../../real-path.ts";
 import type { AgentRequest, PermissionRequest, ToolPart } from "./frames.ts";
 import { changedBy } from "./permission-rules.ts";

@@ -9,7 +9,7 @@ import {
   type Abilities,
   type AgentState,
   type Driver,
-  type SessionPlace,
+  type SessionSettings,
   type Sink,
 } from "../driver.ts";
 import { ApiError } from "./api.ts";
@@ -143,7 +143,7 @@ export function openOpencodeDriver(settings: OpencodeSettings): Driver {
   function hold(
     { api, offers }: Server,
     id: string,
-    of: SessionPlace,
+    of: SessionSettings,
     sink: Sink,
   ): OpencodeSession {
     const session = openOpencodeSession({
@@ -161,7 +161,7 @@ export function openOpencodeDriver(settings: OpencodeSettings): Driver {
     return session;
   }
 
-  async function look(signal: AbortSignal): Promise<AgentState> {
+  async function readState(signal: AbortSignal): Promise<AgentState> {
     const program = settings.program();
     const found: AgentState = {
       installed: program !== undefined,
@@ -192,7 +192,7 @@ export function openOpencodeDriver(settings: OpencodeSettings): Driver {
     endsWithDaemon: false,
     abilities,
     sparsePatterns,
-    look,
+    readState,
     findProjectConfig: async (directory) => findProjectConfig(directory),
     listModels: (signal) =>
       asReady(async () => (await (await connect(signal)).offers.read(signal)).models),

@@ -256,7 +256,7 @@ test("without a provider it says so, and counts no public service", async () => 
     log: silentLog,
   });
   try {
-    const found = await driver.look(never);
+    const found = await driver.readState(never);
     assert.equal(found.installed, true);
     assert.equal(found.authenticated, false);
     assert.deepEqual(
@@ -278,14 +278,14 @@ test("without a program, or with one that does not start, it says so", async () 
     });
   const none = open(undefined);
   assert.deepEqual(
-    (await none.look(never)).problems.map(({ code }) => code),
+    (await none.readState(never)).problems.map(({ code }) => code),
     ["not_installed"],
   );
   await assert.rejects(none.listModels(never), AgentNotReady);
   await none.close();
   const broken = open({ path: "/bin/false", version: "0.0.0" });
   assert.deepEqual(
-    (await broken.look(never)).problems.map(({ code }) => code),
+    (await broken.readState(never)).problems.map(({ code }) => code),
     ["does_not_start"],
   );
   await assert.rejects(broken.listModels(never), AgentNotReady);

@@ -4,7 +4,7 @@
 // sub-agents inherit only some of them.
 import { isAbsolute, relative, sep } from "node:path";
 import type { AgentPolicy } from "@hawser/contract";
-import { placeOf } from "../place-of.ts";
+import { locatePath } from "../path-location.ts";
 import type { PermissionRequest } from "./frames.ts";
 
 /** For the whole server, in its configuration. */
@@ -82,5 +82,5 @@ const whole = (paths: unknown[]): string[] =>
 /** opencode goes by the words of a path, so it has asked already about one that says it leads outside. */
 function changeIn(directory: string, path: string): "inside" | "git" | "outside" {
   const says = relative(directory, path);
-  return says === ".." || says.startsWith(`..${sep}`) ? "inside" : placeOf(directory, path);
+  return says === ".." || says.startsWith(`..${sep}`) ? "inside" : locatePath(directory, path);
 }

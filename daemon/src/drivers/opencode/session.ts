@@ -4,9 +4,9 @@
 import {
   AgentNotReady,
   type AgentSession,
-  type KeptSession,
+  type ResumableSession,
   type Prompt,
-  type SessionPlace,
+  type SessionSettings,
   type Sink,
 } from "../driver.ts";
 import { ApiError, type Api } from "./api.ts";
@@ -45,7 +45,7 @@ interface Wiring {
   api: Api;
   offers: Offers;
   id: string;
-  place: SessionPlace | KeptSession;
+  place: SessionSettings | ResumableSession;
   sink: Sink;
   limits: Limits;
   /** It is no longer served. */

@@ -1,6 +1,6 @@
 // What opencode is asked to begin a turn: a prompt, one of its slash commands, or a summary.
 import { readFile } from "node:fs/promises";
-import type { Attachment, Prompt } from "../driver.ts";
+import type { PromptAttachment, Prompt } from "../driver.ts";
 import type { Api } from "./api.ts";
 import type { Choice } from "./offer.ts";
 
@@ -39,7 +39,7 @@ export async function bodyOf(prompt: Prompt, details: Details): Promise<object> 
 }
 
 /** With its bytes in it: opencode would read an address itself, whenever it likes. */
-async function filePart({ mime, filename, path }: Attachment): Promise<object> {
+async function filePart({ mime, filename, path }: PromptAttachment): Promise<object> {
   const bytes = await readFile(path, "base64");
   const url = `data:${mime};base64,${bytes}`;
   return { type: "file", mime, url, ...(filename === null ? {} : { filename }) };

@@ -77,7 +77,7 @@ export function openScriptedDriver(
     endsWithDaemon: false,
     abilities,
     sparsePatterns,
-    async look() {
+    async readState() {
       return {
         installed: true,
         version: "1.0.0",

@@ -1,6 +1,6 @@
 // What the scripted agent offers: models, modes, options and prices, and the check of what a prompt names.
 import type { ModelListing, Usage } from "@hawser/contract";
-import { NotOffered, type SessionPlace } from "../driver.ts";
+import { NotOffered, type SessionSettings } from "../driver.ts";
 
 export const models: Omit<ModelListing, "agentKind"> = {
   providers: [
@@ -23,7 +23,7 @@ export const options = [{ id: "variant", name: "Variant", values: ["low", "high"
 export const commands: Record<string, string> = { greet: "Greet them: $ARGUMENTS" };
 
 export function checkOffered(
-  asked: Pick<SessionPlace, "model" | "options"> & { agent?: string | null },
+  asked: Pick<SessionSettings, "model" | "options"> & { agent?: string | null },
 ): void {
   const { model, agent } = asked;
   const provider = models.providers.find((one) => one.providerId === model?.providerId);

@@ -25,7 +25,7 @@ async function lookWith(program: string | undefined, home: string) {
     log: silentLog,
   });
   try {
-    const found = await driver.look(AbortSignal.timeout(20_000));
+    const found = await driver.readState(AbortSignal.timeout(20_000));
     return { ...found, problems: found.problems.map(({ code }) => code), driver };
   } finally {
     await driver.close();

@@ -3,7 +3,7 @@ import { relative, resolve, sep } from "node:path";
 import { realOf } from "../real-path.ts";
 
 /** `git` is git's own directory inside: git runs what lies in it. */
-export function placeOf(directory: string, path: string): "inside" | "git" | "outside" {
+export function locatePath(directory: string, path: string): "inside" | "git" | "outside" {
   const steps = relative(realOf(directory), realOf(resolve(directory, path))).split(sep);
   if (steps[0] === "..") return "outside";
   return steps.some((step) => step.toLowerCase() === ".git") ? "git" : "inside";
@@ -15,7 +15,7 @@ export function placeOf(directory: string, path: string): "inside" | "git" | "ou
  */
 export function prefixFor(directory: string, path: string): string {
   const real = realOf(resolve(directory, path));
-  const isOutside = placeOf(directory, path) === "outside";
+  const isOutside = locatePath(directory, path) === "outside";
   const name = isOutside ? real : relative(realOf(directory), real);
   return name === "" ? "" : `in ${JSON.stringify(name)}: `;
 }
