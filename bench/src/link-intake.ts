@@ -3,10 +3,10 @@
 // the move of each session's row, the checks, and the answers.
 import { formatId, parseId } from "@hawser/contract";
 import { openLog } from "@hawser/control-plane/log.ts";
-import type { ReportingHost } from "@hawser/control-plane/sessions/apply-reports.ts";
-import { ensureLogPartitions } from "@hawser/control-plane/sessions/log-partitions.ts";
-import { openIntake } from "@hawser/control-plane/sessions/intake.ts";
-import { insertEntries } from "@hawser/control-plane/sessions/log-store.ts";
+import type { ReportingHost } from "@hawser/control-plane/session-log/apply-reports.ts";
+import { ensureLogPartitions } from "@hawser/control-plane/session-log/log-partitions.ts";
+import { openIntake } from "@hawser/control-plane/session-log/intake.ts";
+import { insertEntries } from "@hawser/control-plane/session-log/log-store.ts";
 import { createTestOrganization } from "@hawser/testkit/organization.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";

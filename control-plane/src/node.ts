@@ -24,7 +24,7 @@ import { systemStatement } from "./postgres/statement.ts";
 import { codeApi, handlers, type Services } from "./product.ts";
 import { readMasterKey } from "./secrets/master-key.ts";
 import { randomSecret } from "./secrets/secrets.ts";
-import { ensureLogPartitions } from "./sessions/log-partitions.ts";
+import { ensureLogPartitions } from "./session-log/log-partitions.ts";
 import { agentPackageDoor } from "./transports/agent-packages.ts";
 import { eventStreamTransport, type Feed } from "./transports/event-stream.ts";
 import { fileDoors, filesPath } from "./transports/file-doors.ts";

@@ -7,8 +7,8 @@ import { makeKey } from "@hawser/testkit/organization.ts";
 import { openSessionBed, type SessionBed } from "@hawser/testkit/session-bed.ts";
 import { until } from "@hawser/testkit/until.ts";
 import type { Hono } from "hono";
-import { openLiveWatch } from "./sessions/live-watch.ts";
-import { openSessionViews } from "./sessions/view.ts";
+import { openLiveWatch } from "./session-log/live-watch.ts";
+import { openSessionViews } from "./session-log/view.ts";
 import { sessionStreamTransport } from "./transports/session-stream.ts";
 
 let bed: SessionBed;

@@ -15,9 +15,9 @@ import {
 } from "@hawser/host-protocol";
 import type { Database } from "../postgres/database.ts";
 import { inGroups } from "../postgres/in-groups.ts";
-import type { Intake } from "../sessions/intake.ts";
+import type { Intake } from "../session-log/intake.ts";
 import type { SessionEvents } from "../sessions/ask-host.ts";
-import { answerHellos, failLost, type SaidHello } from "../sessions/hello.ts";
+import { answerHellos, failLost, type SaidHello } from "../session-log/hello.ts";
 import { lockInstances } from "./presence-store.ts";
 import * as store from "./up-call-store.ts";
 

@@ -6,7 +6,7 @@ import type { AskContext } from "../dispatch/handler.ts";
 import type { HostAsker } from "../fabric/host-asker.ts";
 import type { Files } from "../files/files.ts";
 import type { TenantSql } from "../postgres/statement.ts";
-import type { Follows } from "./follow.ts";
+import type { Follows } from "../session-log/follow.ts";
 import { isOver } from "./lifecycle.ts";
 import { selectSession, type SessionRow } from "./store.ts";
 

@@ -2,9 +2,9 @@
 // followers of the session. Told after the commit; a notice may be lost.
 import { formatId, parseId } from "@hawser/contract";
 import type { OrganizationFeed } from "../events/organization-feed.ts";
-import type { Changed } from "./apply-reports.ts";
+import type { Changed } from "../session-log/apply-reports.ts";
 import type { SessionEvents } from "./ask-host.ts";
-import type { Follows } from "./follow.ts";
+import type { Follows } from "../session-log/follow.ts";
 
 interface IntakeEvents {
   /** What the intake has taken in, by stored ids. */

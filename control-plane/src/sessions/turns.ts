@@ -11,11 +11,11 @@ import {
   type SessionPlace,
   type SessionServices,
 } from "./ask-host.ts";
-import { selectEntries } from "./follow-store.ts";
+import { selectEntries } from "../session-log/follow-store.ts";
 import { isOver } from "./lifecycle.ts";
 import { runCommand, runShell, sendPrompt, summarizeSession } from "./prompting.ts";
 import * as store from "./store.ts";
-import { waitForSession } from "./wait.ts";
+import { waitForSession } from "../session-log/wait.ts";
 
 const largestListing = 4 * 1024 * 1024;
 

@@ -8,7 +8,7 @@ import { lockInstances } from "../instances/presence-store.ts";
 import type { SystemTransaction } from "../postgres/database.ts";
 import { raiseRequests, settleRequests } from "../requests/log-store.ts";
 import { setStates, setStatuses } from "./effect-store.ts";
-import { statusAfter } from "./lifecycle.ts";
+import { statusAfter } from "../sessions/lifecycle.ts";
 
 const words = [
   "session_status",

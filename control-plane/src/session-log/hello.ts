@@ -14,7 +14,7 @@ import type { Hello } from "@hawser/host-protocol";
 import type { SystemTransaction } from "../postgres/database.ts";
 import { withdrawRequestsOfLost } from "../requests/log-store.ts";
 import type { ReportingHost } from "./apply-reports.ts";
-import { statusAfter } from "./lifecycle.ts";
+import { statusAfter } from "../sessions/lifecycle.ts";
 import {
   failOfLostJournals,
   goneJournal,

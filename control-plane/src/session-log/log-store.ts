@@ -2,7 +2,7 @@
 // reports of many hosts; each row it touches is named by organization and instance.
 import type { SessionStatus } from "@hawser/contract";
 import { systemStatement } from "../postgres/statement.ts";
-import { movedBy } from "./lifecycle.ts";
+import { movedBy } from "../sessions/lifecycle.ts";
 
 export interface LockedSession {
   /** Which of the sessions asked for it is: 1, 2, 3 … */

@@ -6,10 +6,10 @@ import type { Database } from "../postgres/database.ts";
 import type { SessionViews, ViewFrame } from "../transports/session-stream.ts";
 import { followLog, type Follower, type Follows, type LogRow } from "./follow.ts";
 import { selectEntries } from "./follow-store.ts";
-import { isOver } from "./lifecycle.ts";
+import { isOver } from "../sessions/lifecycle.ts";
 import type { LiveWatch } from "./live-watch.ts";
-import { sessionRecord } from "./record.ts";
-import { selectSession } from "./store.ts";
+import { sessionRecord } from "../sessions/record.ts";
+import { selectSession } from "../sessions/store.ts";
 
 interface ViewParts {
   database: Pick<Database, "tenant">;

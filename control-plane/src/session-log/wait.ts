@@ -6,9 +6,9 @@ import { lastId } from "../cursor.ts";
 import { query } from "../postgres/statement.ts";
 import { requestRecord } from "../requests/listing.ts";
 import { selectNewest } from "../requests/store.ts";
-import type { SessionServices } from "./ask-host.ts";
-import { isOver } from "./lifecycle.ts";
-import { selectSession } from "./store.ts";
+import type { SessionServices } from "../sessions/ask-host.ts";
+import { isOver } from "../sessions/lifecycle.ts";
+import { selectSession } from "../sessions/store.ts";
 
 type Wait = (typeof sessionTurnActions)["wait_for_session"];
 
