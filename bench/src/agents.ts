@@ -41,7 +41,7 @@ const goalsOf = (kind: AgentKind, count: number) =>
 
 /** The first session pays for what all share: the agent's start, our code being compiled. */
 async function* measureMemory(kind: AgentKind, quick: boolean): AsyncGenerator<[Figure, Goal]> {
-  const count = quick ? 3 : 11;
+  const count = quick ? 2 : 11;
   const goals = goalsOf(kind, count - 1);
   await using world = await startWorld({ hosts: 1, agents: [kind] });
   const host = world.hosts[0]!;

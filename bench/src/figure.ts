@@ -61,18 +61,26 @@ function rounded(value: number): number {
 
 const widths = [24, 14, 14, 8, 14, 0];
 
+/** A line of JSON. A quick figure says so and has no `met`, because it is no measurement. */
+export function jsonLine({ met, ...figure }: Figure, quick: boolean): string {
+  return JSON.stringify(quick ? { ...figure, quick } : { ...figure, met });
+}
+
 export const tableHead = row("figure", "ours", "bare", "ratio", "goal", "");
 
-export function tableRow(figure: Figure, { unit, direction, held, meaning }: Goal): string {
-  const { name, ours, bare, ratio, goal, met } = figure;
-  const verdict = held === "difference" ? `${figure.held} ${unit} more: ` : "";
+/** A quick figure shows no verdict, because it is no measurement. */
+export function tableRow(figure: Figure, shown: Goal, quick: boolean): string {
+  const { name, ours, bare, ratio, goal } = figure;
+  const { unit, direction, held, meaning } = shown;
+  const difference = held === "difference" ? `${figure.held} ${unit} more: ` : "";
+  const verdict = quick ? "not measured" : `${difference}${figure.met ? "met" : "MISSED"}`;
   return `${row(
     name,
     `${ours} ${unit}`,
     `${bare} ${unit}`,
     ratio.toFixed(2),
     `${direction} ${goal}${held ? ` ${unit}` : ""}`,
-    `${verdict}${met ? "met" : "MISSED"}`,
+    verdict,
   )}\n    ${meaning}`;
 }
 

@@ -53,11 +53,11 @@ export async function* measureFirstText(
   };
   say(name);
   const rounds = await inTurns(
-    quick ? 3 : 60,
+    quick ? 1 : 60,
     ours,
     () => bare.ask(answered),
     millisecondsRound,
-    3,
+    quick ? 0 : 3,
   );
   yield [figureOf(goal, rounds), goal];
 }

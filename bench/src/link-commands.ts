@@ -28,10 +28,9 @@ const goals = {
   },
 } satisfies Record<string, Goal>;
 
-const hostCount = 64;
-
 export async function* measureLinkCommands(quick: boolean): AsyncGenerator<[Figure, Goal]> {
   const pace = paceOf(quick);
+  const hostCount = quick ? 8 : 64;
   await using world = await openLinkWorld(0);
   const { pid } = world.nodes[0]!;
   // A light host: the daemon's link, journal and commands, without the look at the machine that a full

@@ -54,8 +54,8 @@ const collectGarbage = new URL("./collect-garbage.ts", import.meta.url).href;
 const longestReturnMs = 180_000;
 
 export async function* measureLinkHosts(quick: boolean): AsyncGenerator<[Figure, Goal]> {
-  const count = quick ? 200 : 2_000;
-  const rounds = quick ? 2 : 9;
+  const count = quick ? 40 : 2_000;
+  const rounds = quick ? 1 : 9;
   // Memory is counted from here on: what a process takes for its first connections it takes once.
   const firstCount = count / 10;
   await using world = await openLinkWorld(0, { NODE_OPTIONS: `--import ${collectGarbage}` });
@@ -64,19 +64,20 @@ export async function* measureLinkHosts(quick: boolean): AsyncGenerator<[Figure,
   say(`${goals.memory.name}: ${count} hosts`);
   await using first = await addLightHosts(world, firstCount);
   const collect = () => void process.kill(pid, "SIGUSR2");
-  const oursBefore = await settledMemory(pid, collect);
+  const looks = quick ? 1 : 5;
+  const oursBefore = await settledMemory(pid, looks, collect);
   const startedAt = performance.now();
   await using others = await addLightHosts(world, count - firstCount);
   say(`  hosts paired and online in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
   const arrived = residentMemory(pid);
-  const oursAfter = await settledMemory(pid, collect);
+  const oursAfter = await settledMemory(pid, looks, collect);
   const instanceIds = [...first.instanceIds, ...others.instanceIds];
 
   await using bare = await startBareLink(world, instanceIds[0]!);
   await using bareFirst = await bare.addHosts(first.instanceIds);
-  const bareBefore = await settledMemory(bare.nats.pid);
+  const bareBefore = await settledMemory(bare.nats.pid, looks);
   await using bareOthers = await bare.addHosts(others.instanceIds);
-  const bareAfter = await settledMemory(bare.nats.pid);
+  const bareAfter = await settledMemory(bare.nats.pid, looks);
   say(
     `  node ${oursBefore} to ${oursAfter} KiB (${arrived} before its garbage was collected), ` +
       `nats-server ${bareBefore} to ${bareAfter} KiB`,
@@ -92,7 +93,7 @@ export async function* measureLinkHosts(quick: boolean): AsyncGenerator<[Figure,
   await using load = startLoadGenerator();
   say(goals.p99.name);
   const job = commandJob(world, instanceIds, inFlight);
-  const seconds = quick ? 1 : 3;
+  const seconds = quick ? 0.5 : 3;
   const p99s = await inTurns(
     rounds,
     async () => (await load.run({ ...job, seconds })).p99Ms,
@@ -105,20 +106,14 @@ export async function* measureLinkHosts(quick: boolean): AsyncGenerator<[Figure,
   yield [figureOf(goals.p99, p99s), goals.p99];
 
   say(goals.back.name);
+  const online = async () => (await countOnline(first)) + (await countOnline(others));
+  const bareOnline = async () => (await bareFirst.online()) + (await bareOthers.online());
+  // Back-off grows with losses that follow each other quickly; a link counts as good after 5 s.
+  const pauseMs = quick ? 0 : 6_000;
   const returns = await inTurns(
     quick ? 1 : 5,
-    () =>
-      timeReturn(
-        world.nats!.servers[0]!,
-        count,
-        async () => (await countOnline(first)) + (await countOnline(others)),
-      ),
-    () =>
-      timeReturn(
-        bare.nats,
-        count,
-        async () => (await bareFirst.online()) + (await bareOthers.online()),
-      ),
+    () => timeReturn(world.nats!.servers[0]!, count, online, pauseMs),
+    () => timeReturn(bare.nats, count, bareOnline, pauseMs),
     millisecondsRound,
     0,
   );
@@ -130,6 +125,7 @@ async function timeReturn(
   server: NatsServer,
   count: number,
   online: () => Promise<number>,
+  pauseMs: number,
 ): Promise<number> {
   const startedAt = performance.now();
   await server.kill();
@@ -137,16 +133,15 @@ async function timeReturn(
   await server.restart();
   await until("all are back", async () => (await online()) === count, longestReturnMs);
   const took = performance.now() - startedAt;
-  // Back-off grows with losses that follow each other quickly; a link is a good one after 5 s.
-  await sleep(6_000);
+  await sleep(pauseMs);
   return took;
 }
 
-/** Resident memory in KiB when nothing is asked of the process, its garbage collected before each look. */
-async function settledMemory(pid: number, collect = () => {}): Promise<number> {
-  await sleep(2_000);
+/** Resident memory in KiB of an idle process: median of some looks, garbage collected before each. */
+async function settledMemory(pid: number, looks: number, collect = () => {}): Promise<number> {
+  if (looks > 1) await sleep(2_000);
   const seen: number[] = [];
-  for (let i = 0; i < 5; i++) {
+  for (let i = 0; i < looks; i++) {
     collect();
     await sleep(500);
     seen.push(residentMemory(pid));

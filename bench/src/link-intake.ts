@@ -44,9 +44,11 @@ export async function* measureLinkIntake(quick: boolean): AsyncGenerator<[Figure
   await using ours = openOurs(service, sessions);
   await using bare = await openBare(service, sessions);
   const seconds = quick ? 0.5 : 2;
+  const warmUps = quick ? 0 : 2;
+  const counted = quick ? 1 : 15;
   say(goal.name);
   const rounds: Round[] = [];
-  for (let number = -1; number <= (quick ? 3 : 15); number++) {
+  for (let number = 1 - warmUps; number <= counted; number++) {
     const round = { ours: await ours.run(seconds), bare: await bare.run(seconds) };
     // The first ones are not counted: code is compiled, and connections are made.
     if (number > 0) rounds.push(round);

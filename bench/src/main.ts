@@ -1,7 +1,8 @@
-// `npm run bench -- <what> [--json] [--quick]`: measures, and prints a figure as soon as it has it.
-// Also the two tools that explain a figure: `plans` and `profile`.
+// `npm run bench -- <what> [--json] [--quick]`: measures, and prints each figure as soon as it is
+// known. Two more commands explain a figure: `plans` and `profile`.
 import { parseArgs } from "node:util";
-import { tableHead, tableRow, type Figure, type Goal } from "./figure.ts";
+import { AgentKind } from "@hawser/contract";
+import { jsonLine, tableHead, tableRow, type Figure, type Goal } from "./figure.ts";
 import { measureAgents } from "./agents.ts";
 import { measureLink } from "./link.ts";
 import { showPlans } from "./plans.ts";
@@ -9,11 +10,42 @@ import { profileReads } from "./profile.ts";
 import { measureRead } from "./read.ts";
 import { measureSession } from "./session.ts";
 
-const groups: Record<string, (quick: boolean) => AsyncGenerator<[Figure, Goal]>> = {
-  read: measureRead,
-  link: measureLink,
-  session: measureSession,
-  agents: measureAgents,
+interface Group {
+  measure: (quick: boolean) => AsyncGenerator<[Figure, Goal]>;
+  /** Names of its figures in order. A run that does not produce exactly these fails. */
+  figures: string[];
+}
+
+const groups: Record<string, Group> = {
+  read: { measure: measureRead, figures: ["list_sessions", "get_instance", "list_latency_growth"] },
+  link: {
+    measure: measureLink,
+    figures: [
+      "link_command_latency",
+      "link_command_throughput",
+      "link_hosts_memory",
+      "link_hosts_command_p99",
+      "link_hosts_back",
+      "link_intake",
+    ],
+  },
+  session: {
+    measure: measureSession,
+    figures: [
+      "session_first_text",
+      "session_fan_out",
+      "session_log_first_page",
+      "session_log_all",
+      "session_event_p99",
+      "session_node_memory",
+    ],
+  },
+  agents: {
+    measure: measureAgents,
+    figures: AgentKind.options.flatMap((kind) =>
+      ["first_text", "daemon", "memory"].map((figure) => `agents_${figure}_${kind}`),
+    ),
+  },
 };
 const tools: Record<string, (quick: boolean) => Promise<void>> = {
   plans: showPlans,
@@ -31,7 +63,7 @@ const usage = `usage: npm run bench -- <what> [--json] [--quick]
   profile   where a node spends its time under the loads of \`read\`
 
   --json    a line of JSON per figure instead of the table
-  --quick   small tables and short rounds, to try it out; the figures mean nothing
+  --quick   each figure once, with small counts: shows that the bench runs; the figures are no measurements
 `;
 
 const { values, positionals } = parseArgs({
@@ -42,18 +74,35 @@ const { values, positionals } = parseArgs({
   },
 });
 
+const quickNotice =
+  "QUICK RUN: every figure was taken once, with small counts. These figures are no measurements, " +
+  "and no goal is checked. Leave --quick out to measure.";
+
 const what = positionals[0] ?? "";
 const chosen = what === "all" ? Object.values(groups) : groups[what] ? [groups[what]] : [];
 if (positionals.length === 1 && tools[what]) {
   await tools[what](values.quick);
 } else if (positionals.length === 1 && chosen.length > 0) {
+  if (values.quick) process.stderr.write(`${quickNotice}\n`);
   if (!values.json) console.log(tableHead);
-  for (const group of chosen) {
-    for await (const [figure, goal] of group(values.quick)) {
-      console.log(values.json ? JSON.stringify(figure) : tableRow(figure, goal));
-    }
-  }
+  for (const group of chosen) await print(group, values.quick, values.json);
+  if (values.quick) process.stderr.write(`${quickNotice}\n`);
 } else {
   process.stderr.write(usage);
   process.exitCode = 2;
+}
+
+/** Prints a group's figures. Throws if one is missing or is not a number. */
+async function print({ measure, figures }: Group, quick: boolean, json: boolean): Promise<void> {
+  const produced: string[] = [];
+  for await (const [figure, goal] of measure(quick)) {
+    if (![figure.ours, figure.bare, figure.held].every(Number.isFinite)) {
+      throw new Error(`${figure.name} is not a number: ${JSON.stringify(figure)}.`);
+    }
+    produced.push(figure.name);
+    console.log(json ? jsonLine(figure, quick) : tableRow(figure, goal, quick));
+  }
+  if (produced.join() !== figures.join()) {
+    throw new Error(`Expected the figures ${figures.join(", ")}, but got ${produced.join(", ")}.`);
+  }
 }

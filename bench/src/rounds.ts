@@ -20,7 +20,7 @@ export interface Pace {
 
 /** Many short rounds: what others do on the machine comes in bursts, and then fills whole rounds. */
 export function paceOf(quick: boolean): Pace {
-  return quick ? { rounds: 3, seconds: 1, calls: 200 } : { rounds: 15, seconds: 1.5, calls: 500 };
+  return quick ? { rounds: 1, seconds: 0.5, calls: 50 } : { rounds: 15, seconds: 1.5, calls: 500 };
 }
 
 /** Requests per second of both sides, round by round, after some that are not counted. */
@@ -82,13 +82,13 @@ export function millisecondsRound(ours: number, bare: number): { round: Round; t
   };
 }
 
-/** Measures two sides alternately, after some rounds that are not counted. */
+/** Measures two sides alternately. Unless only one round is asked for, some uncounted rounds precede. */
 export async function inTurns<Ours, Bare>(
   rounds: number,
   measureOurs: () => Promise<Ours>,
   measureBare: () => Promise<Bare>,
   judge: (ours: Ours, bare: Bare) => { round: Round; told: string },
-  warmUps = 2,
+  warmUps = rounds === 1 ? 0 : 2,
 ): Promise<Round[]> {
   // Not counted: a process is several times slower until its code is compiled.
   for (let i = 0; i < warmUps; i++) {

@@ -1,7 +1,7 @@
 // Fills a world's database the way months of use would: organizations, hosts of which some are
 // busier than others, and sessions born one after the other in all organizations, the latest of
 // them still at work. Written as the owner of the tables, without triggers, in chunks.
-import { parseId } from "@hawser/contract";
+import { parseId, type InstanceRecord } from "@hawser/contract";
 import type { World } from "@hawser/testkit/world.ts";
 import pg from "pg";
 
@@ -24,7 +24,7 @@ export async function seed(world: World, sizes: Sizes, say: (line: string) => vo
     await client.query(insertOrganizations, [sizes.organizations - world.organizations.length]);
     await client.query(makeSlots);
     await client.query(fillSlots, [callersOrganization(world), sizes.instances]);
-    await client.query(insertInstances);
+    await client.query(insertInstances, [JSON.stringify(agents)]);
     for (let from = 0; from < sizes.sessions; from += chunk) {
       const to = Math.min(from + chunk, sizes.sessions) - 1;
       await client.query(insertSessions, [
@@ -72,6 +72,15 @@ const fillSlots = `
             FROM organizations) o,
          generate_series(0, $2::int - 1) k`;
 
+const notInstalled = { code: "not_installed", message: "codex is not installed on this host." };
+
+/** Typed by the contract, so that a new field fails the type check and not the next bench run. */
+const agents: InstanceRecord["agents"] = [
+  { kind: "opencode", installed: true, version: "1.2.15", ready: true, problems: [] },
+  { kind: "claude_code", installed: true, version: "2.1.50", ready: true, problems: [] },
+  { kind: "codex", installed: false, version: null, ready: false, problems: [notInstalled] },
+];
+
 const insertInstances = `
   INSERT INTO instances (organization_id, instance_id, name, status, status_reason, host,
     daemon_version, agents, roots, code_hosting_cli, last_seen_at, fallback_chain, created_at)
@@ -81,9 +90,7 @@ const insertInstances = `
          CASE WHEN place % 5 = 0 THEN 'link_lost' END,
          jsonb_build_object('hostname', 'host-' || place || '.example', 'os', 'linux', 'arch', 'x64'),
          '1.4.2',
-         '[{"kind": "opencode", "installed": true, "version": "1.2.15", "ready": true},
-           {"kind": "claude_code", "installed": true, "version": "2.1.50", "ready": true},
-           {"kind": "codex", "installed": false, "version": null, "ready": false}]',
+         $1::jsonb,
          '[{"path": "/srv/dev/work", "type": "folder", "isGitRepository": false, "branch": null, "remote": null},
            {"path": "/srv/shop", "type": "repository", "isGitRepository": true, "branch": "main",
             "remote": "https://git.example/acme/shop.git"}]',

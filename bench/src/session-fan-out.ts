@@ -24,11 +24,11 @@ const goal: Goal = {
     "bare node:http server that passes the same NATS messages on as server-sent events.",
 };
 
-const viewerCount = 200;
 /** Published at once, as a fast agent's text is within a second. */
 const burst = 20;
 
 export async function* measureFanOut(quick: boolean): AsyncGenerator<[Figure, Goal]> {
+  const viewerCount = quick ? 20 : 200;
   await using world = await openLinkWorld(0);
   await using hosts = await addLightHosts(world, 1);
   const instanceId = hosts.instanceIds[0]!;
@@ -53,7 +53,7 @@ export async function* measureFanOut(quick: boolean): AsyncGenerator<[Figure, Go
   let offset = 0;
   const deliver = async (subject: string, viewers: Viewers) => {
     const startedAt = performance.now();
-    const bursts = quick ? 3 : 10;
+    const bursts = quick ? 2 : 10;
     for (let i = 0; i < bursts; i++) {
       for (let piece = 0; piece < burst; piece++) {
         const text = "Some words of an answer that is being written. ";
@@ -68,7 +68,7 @@ export async function* measureFanOut(quick: boolean): AsyncGenerator<[Figure, Go
   };
   say(goal.name);
   const rounds = await inTurns(
-    quick ? 2 : 9,
+    quick ? 1 : 9,
     () => deliver(liveSubject(instanceId, sessionId!), ours),
     () => deliver(bareSubject, bare),
     (a, b) => ({
