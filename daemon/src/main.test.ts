@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import type { Hello } from "@hawser/host-protocol";
 import { stopProcess } from "@hawser/testkit/stop-process.ts";
-import { startSmallControlPlane } from "./link/small-control-plane.ts";
-import { until } from "./link/small-edge.ts";
+import { startSmallControlPlane } from "@hawser/testkit/small-control-plane.ts";
+import { until } from "@hawser/testkit/small-edge.ts";
 import { openState } from "./state/state.ts";
 
 const main = join(import.meta.dirname, "main.ts");

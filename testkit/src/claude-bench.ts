@@ -3,7 +3,7 @@ import { openClaudeHost } from "./claude-host.ts";
 import { writeClaudeCommand } from "./claude-home.ts";
 import { until } from "./until.ts";
 import { listAgentProcesses } from "@hawser/daemon/drivers/agent-processes.ts";
-import type { Bench } from "@hawser/daemon/drivers/conformance/bench.ts";
+import type { Bench } from "./conformance/bench.ts";
 
 export async function openClaudeBench(): Promise<Bench> {
   const host = await openClaudeHost();

@@ -9,7 +9,7 @@ import { startScriptedModel, type ScriptedModel } from "./scripted-model/scripte
 import { until } from "./until.ts";
 import { silentLog } from "@hawser/daemon/log.ts";
 import { listAgentProcesses } from "@hawser/daemon/drivers/agent-processes.ts";
-import type { Bench } from "@hawser/daemon/drivers/conformance/bench.ts";
+import type { Bench } from "./conformance/bench.ts";
 import { openCodexDriver } from "@hawser/daemon/drivers/codex/driver.ts";
 import type { CodexSettings } from "@hawser/daemon/drivers/codex/shared-server.ts";
 

@@ -16,8 +16,8 @@ import { test, type TestContext } from "node:test";
 import { stopProcess } from "@hawser/testkit/stop-process.ts";
 import { openJournal } from "../journal/journal.ts";
 import { pairHost } from "../link/doors.ts";
-import { startSmallControlPlane } from "../link/small-control-plane.ts";
-import { until } from "../link/small-edge.ts";
+import { startSmallControlPlane } from "@hawser/testkit/small-control-plane.ts";
+import { until } from "@hawser/testkit/small-edge.ts";
 import { logPathOf, openLogFile } from "../log-file.ts";
 import { openState } from "../state/state.ts";
 

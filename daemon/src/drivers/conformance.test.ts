@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRepository } from "@hawser/testkit/git-repository.ts";
-import { describeConformance } from "./conformance.ts";
+import { describeConformance } from "@hawser/testkit/conformance.ts";
 import { openScriptedAgent } from "./scripted/agent.ts";
 import { openScriptedDriver } from "./scripted/driver.ts";
 

@@ -1,5 +1,5 @@
 // What an agent kind is to the daemon. Each kind fills this interface with its real program; above it
-// nobody knows which kind is at work. One suite (conformance.ts) runs against every driver.
+// nobody knows which kind is at work. One suite (conformance.ts in testkit) runs against every driver.
 //
 // The session layer above owns the queue, the turns, the log and everything on disk. A driver keeps
 // nothing that must survive the daemon: what it needs to take up where it was it gives with each event

@@ -9,8 +9,11 @@ import { startHost, type Host, type HostOptions } from "../host.ts";
 import { openLog } from "../log.ts";
 import { openState } from "../state/state.ts";
 import { systemClock } from "./server-clock.ts";
-import { startSmallControlPlane, type SmallControlPlane } from "./small-control-plane.ts";
-import { until } from "./small-edge.ts";
+import {
+  startSmallControlPlane,
+  type SmallControlPlane,
+} from "@hawser/testkit/small-control-plane.ts";
+import { until } from "@hawser/testkit/small-edge.ts";
 
 const text = (content: string) => ({ sessionUpdate: "agent_message_chunk", content });
 

@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { openClaudeHost, type ClaudeHost } from "@hawser/testkit/claude-host.ts";
 import { until } from "@hawser/testkit/until.ts";
 import { makeStartId } from "../drivers/start-id.ts";
-import { makeSessionId, makeSmallHost, policy, script } from "./small-host.ts";
+import { makeSessionId, makeSmallHost, policy, script } from "@hawser/testkit/small-host.ts";
 
 let claude: ClaudeHost;
 before(async () => {

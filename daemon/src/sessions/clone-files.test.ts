@@ -18,9 +18,9 @@ import {
   stateOf,
   write,
   type Random,
-} from "../worktrees/generated-trees.ts";
-import { isEmpty, makeCloneHost, wantedClone } from "./clone-host.ts";
-import { makeSessionId, policy, script, type OpenHost } from "./small-host.ts";
+} from "@hawser/testkit/generated-trees.ts";
+import { isEmpty, makeCloneHost, wantedClone } from "@hawser/testkit/clone-host.ts";
+import { makeSessionId, policy, script, type OpenHost } from "@hawser/testkit/small-host.ts";
 
 const token = "gho_cloneFiles";
 const author = { name: "Grace Hopper", email: "grace@example.com" };

@@ -11,8 +11,8 @@ import { startGithub, type Github } from "@hawser/testkit/github.ts";
 import { makeSmallDisk } from "@hawser/testkit/small-disk.ts";
 import { until } from "@hawser/testkit/until.ts";
 import type { ParkedRecord } from "../worktrees/parked-record.ts";
-import { isEmpty, makeCloneHost, wantedClone as wanted } from "./clone-host.ts";
-import { policy, script, type OpenHost } from "./small-host.ts";
+import { isEmpty, makeCloneHost, wantedClone as wanted } from "@hawser/testkit/clone-host.ts";
+import { policy, script, type OpenHost } from "@hawser/testkit/small-host.ts";
 
 const token = "gho_cloneSessions";
 const place = mkdtempSync(join(tmpdir(), "hawser-clone-sessions-"));

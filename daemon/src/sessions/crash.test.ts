@@ -16,7 +16,7 @@ import {
   type Entry,
   type OpenHost,
   type SmallHost,
-} from "./small-host.ts";
+} from "@hawser/testkit/small-host.ts";
 
 class Killed extends Error {}
 

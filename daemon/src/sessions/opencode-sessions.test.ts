@@ -10,8 +10,8 @@ import { listAgentProcesses } from "../drivers/agent-processes.ts";
 import { openOpencodeDriver } from "../drivers/opencode/driver.ts";
 import { isStartOf } from "../drivers/start-id.ts";
 import { silentLog } from "../log.ts";
-import { git, makeSessionId, makeSmallHost, policy, script } from "./small-host.ts";
-import type { OpenHost, SmallHost } from "./small-host.ts";
+import { git, makeSessionId, makeSmallHost, policy, script } from "@hawser/testkit/small-host.ts";
+import type { OpenHost, SmallHost } from "@hawser/testkit/small-host.ts";
 
 const path = await agentProgram("opencode");
 const model = await startScriptedModel();

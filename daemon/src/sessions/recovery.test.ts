@@ -13,8 +13,8 @@ import {
   policy,
   script,
   wanted,
-} from "./small-host.ts";
-import type { OpenHost } from "./small-host.ts";
+} from "@hawser/testkit/small-host.ts";
+import type { OpenHost } from "@hawser/testkit/small-host.ts";
 
 const outcomesIn = (host: OpenHost, sessionId: string) =>
   host

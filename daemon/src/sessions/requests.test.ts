@@ -1,7 +1,7 @@
 // What an agent asks, and the answers that count.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { asks, begin, codeOf, makeSmallHost, script } from "./small-host.ts";
+import { asks, begin, codeOf, makeSmallHost, script } from "@hawser/testkit/small-host.ts";
 
 test("an answer is bound to what was shown, and one of several wins", async () => {
   using small = makeSmallHost();

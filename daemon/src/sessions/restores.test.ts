@@ -4,7 +4,7 @@ import { appendFileSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { until } from "@hawser/testkit/until.ts";
-import { write } from "../worktrees/generated-trees.ts";
+import { write } from "@hawser/testkit/generated-trees.ts";
 import {
   begin,
   git,
@@ -13,7 +13,7 @@ import {
   policy,
   type OpenHost,
   type SmallHost,
-} from "./small-host.ts";
+} from "@hawser/testkit/small-host.ts";
 
 /** A session was put aside and its tree is back, for one that does not count yet. */
 async function restoreHalf(small: SmallHost) {

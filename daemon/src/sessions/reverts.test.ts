@@ -13,7 +13,7 @@ import {
   openRandom,
   stateOf,
   write,
-} from "../worktrees/generated-trees.ts";
+} from "@hawser/testkit/generated-trees.ts";
 import {
   codeOf,
   makeSessionId,
@@ -21,7 +21,7 @@ import {
   policy,
   script,
   type OpenHost,
-} from "./small-host.ts";
+} from "@hawser/testkit/small-host.ts";
 
 const author = { name: "Grace Hopper", email: "grace@example.com" };
 const isLong = process.env["HAWSER_LONG"] === "1";

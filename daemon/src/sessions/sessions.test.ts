@@ -13,7 +13,7 @@ import {
   names,
   script,
   wanted,
-} from "./small-host.ts";
+} from "@hawser/testkit/small-host.ts";
 
 test("a session in a repository works in a worktree of its own, on a branch of its own", async () => {
   using small = makeSmallHost();

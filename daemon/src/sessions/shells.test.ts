@@ -14,7 +14,7 @@ import {
   script,
   type OpenHost,
   type SmallHost,
-} from "./small-host.ts";
+} from "@hawser/testkit/small-host.ts";
 
 const refusalOf = (outcome: CommandOutcome | undefined) =>
   outcome && "refusal" in outcome ? outcome.refusal : undefined;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test } from "node:test";
-import { asks, begin, codeOf, makeSmallHost, names, script } from "./small-host.ts";
+import { asks, begin, codeOf, makeSmallHost, names, script } from "@hawser/testkit/small-host.ts";
 
 test("prompts wait in order, at most twenty, and an abort drops them and says so", async () => {
   using small = makeSmallHost();

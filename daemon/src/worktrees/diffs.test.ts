@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { openGit } from "../git/git.ts";
 import { openDiffs } from "./diffs.ts";
-import { createRepository, filesOf, git, write } from "./generated-trees.ts";
+import { createRepository, filesOf, git, write } from "@hawser/testkit/generated-trees.ts";
 
 const top = realpathSync(mkdtempSync(join(tmpdir(), "hawser-diffs-")));
 after(() => rmSync(top, { recursive: true, force: true }));

@@ -21,7 +21,14 @@ import { after, test } from "node:test";
 import type { AgentPolicy } from "@hawser/contract";
 import { makeSmallDisk } from "@hawser/testkit/small-disk.ts";
 import { GitError, openGit, type Git } from "../git/git.ts";
-import { createRepository, disturb, filesOf, git, knownOf, write } from "./generated-trees.ts";
+import {
+  createRepository,
+  disturb,
+  filesOf,
+  git,
+  knownOf,
+  write,
+} from "@hawser/testkit/generated-trees.ts";
 import { CannotRestore, parkedForMs } from "./parked.ts";
 import type { ParkedSession } from "./parked-record.ts";
 import { moveAdmin, type KeptWorktree } from "./park.ts";

@@ -8,7 +8,7 @@ import { writeClaudeCommand } from "@hawser/testkit/claude-home.ts";
 import { openClaudeHost, type ClaudeHost } from "@hawser/testkit/claude-host.ts";
 import { until } from "@hawser/testkit/until.ts";
 import { listAgentProcesses } from "../agent-processes.ts";
-import { placeIn, promptOf } from "../conformance/bench.ts";
+import { placeIn, promptOf } from "@hawser/testkit/conformance/bench.ts";
 import type { AgentEvent, Driver, Prompt } from "../driver.ts";
 import type { Step } from "../scripted/script.ts";
 import type { ClaudeSettings } from "./driver.ts";

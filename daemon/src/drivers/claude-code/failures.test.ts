@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
 import { openClaudeHost, type ClaudeHost } from "@hawser/testkit/claude-host.ts";
 import { writeClaudeHome } from "@hawser/testkit/claude-home.ts";
-import { policy, promptOf } from "../conformance/bench.ts";
+import { policy, promptOf } from "@hawser/testkit/conformance/bench.ts";
 import type { AgentEvent, Driver } from "../driver.ts";
 import type { Step } from "../scripted/script.ts";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { openClaudeHost, type ClaudeHost } from "@hawser/testkit/claude-host.ts";
 import { until } from "@hawser/testkit/until.ts";
-import { policy, promptOf } from "../conformance/bench.ts";
+import { policy, promptOf } from "@hawser/testkit/conformance/bench.ts";
 import { AgentNotReady, type AgentEvent, type Prompt } from "../driver.ts";
 
 let host: ClaudeHost;

@@ -12,7 +12,7 @@ import type { Errand } from "@hawser/testkit/claude-driver-process.ts";
 import { openClaudeHost, type ClaudeHost } from "@hawser/testkit/claude-host.ts";
 import { until } from "@hawser/testkit/until.ts";
 import { listAgentProcesses } from "../agent-processes.ts";
-import { policy, promptOf } from "../conformance/bench.ts";
+import { policy, promptOf } from "@hawser/testkit/conformance/bench.ts";
 import type { AgentEvent, Driver, SessionSettings } from "../driver.ts";
 import type { Step } from "../scripted/script.ts";
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { openClaudeHost, type ClaudeHost } from "@hawser/testkit/claude-host.ts";
 import { git } from "@hawser/testkit/git-repository.ts";
-import { policy, promptOf } from "../conformance/bench.ts";
+import { policy, promptOf } from "@hawser/testkit/conformance/bench.ts";
 import type { AgentEvent, Driver } from "../driver.ts";
 import type { Step } from "../scripted/script.ts";
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { promptOf } from "../conformance/bench.ts";
+import { promptOf } from "@hawser/testkit/conformance/bench.ts";
 import type { PromptAttachment, Prompt } from "../driver.ts";
 import { userMessageOf, uuidFor } from "./user-message.ts";
 

@@ -1,5 +1,5 @@
 // The driver against the real codex, with a scripted model.
-import { describeConformance } from "../conformance.ts";
+import { describeConformance } from "@hawser/testkit/conformance.ts";
 import { openCodexBench } from "@hawser/testkit/codex-bench.ts";
 
 describeConformance("codex", () => openCodexBench());

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { openCodexBench, type CodexBench } from "@hawser/testkit/codex-bench.ts";
 import { writeSkill } from "@hawser/testkit/codex-home.ts";
-import { never, startSession } from "../conformance/recording.ts";
+import { never, startSession } from "@hawser/testkit/conformance/recording.ts";
 
 let bench: CodexBench;
 before(async () => {

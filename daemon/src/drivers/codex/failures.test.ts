@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { writeCodexHome } from "@hawser/testkit/codex-home.ts";
 import { freePort } from "@hawser/testkit/free-port.ts";
-import { startSession } from "../conformance/recording.ts";
+import { startSession } from "@hawser/testkit/conformance/recording.ts";
 import { openCodexBench, type CodexBench } from "@hawser/testkit/codex-bench.ts";
 import { explainFailure } from "./failures.ts";
 

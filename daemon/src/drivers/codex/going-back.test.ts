@@ -5,7 +5,12 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { openCodexBench, type CodexBench } from "@hawser/testkit/codex-bench.ts";
-import { assertWhole, never, startSession, type Recording } from "../conformance/recording.ts";
+import {
+  assertWhole,
+  never,
+  startSession,
+  type Recording,
+} from "@hawser/testkit/conformance/recording.ts";
 
 let bench: CodexBench;
 before(async () => {

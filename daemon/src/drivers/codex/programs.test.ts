@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openCodexBench, type CodexBench } from "@hawser/testkit/codex-bench.ts";
-import { assertWhole, never, startSession } from "../conformance/recording.ts";
+import { assertWhole, never, startSession } from "@hawser/testkit/conformance/recording.ts";
 
 let bench: CodexBench;
 before(async () => {

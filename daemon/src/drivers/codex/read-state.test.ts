@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { agentProgram } from "@hawser/testkit/agent-programs.ts";
 import { silentLog } from "../../log.ts";
-import { never } from "../conformance/recording.ts";
+import { never } from "@hawser/testkit/conformance/recording.ts";
 import { AgentNotReady, type Driver } from "../driver.ts";
 import { openCodexBench, type CodexBench } from "@hawser/testkit/codex-bench.ts";
 import { openCodexDriver } from "./driver.ts";

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { after, before, test } from "node:test";
 import { git } from "@hawser/testkit/git-repository.ts";
-import { never, startSession, type Recording } from "../conformance/recording.ts";
+import { never, startSession, type Recording } from "@hawser/testkit/conformance/recording.ts";
 import { openCodexBench, type CodexBench } from "@hawser/testkit/codex-bench.ts";
 import { findIgnoredConfig } from "./project-config.ts";
 import { findRepository } from "../../git/find-repository.ts";

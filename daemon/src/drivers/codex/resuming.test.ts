@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openCodexBench, type CodexBench } from "@hawser/testkit/codex-bench.ts";
 import type { AgentEvent } from "../driver.ts";
-import { assertWhole, startSession } from "../conformance/recording.ts";
+import { assertWhole, startSession } from "@hawser/testkit/conformance/recording.ts";
 import { mostTold } from "./cursor.ts";
 
 let bench: CodexBench;

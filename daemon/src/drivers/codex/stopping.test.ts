@@ -10,8 +10,13 @@ import { openCodexBench, type CodexBench } from "@hawser/testkit/codex-bench.ts"
 import type { CodexErrand, CodexSaid } from "@hawser/testkit/codex-driver-process.ts";
 import { until } from "@hawser/testkit/until.ts";
 import { listAgentProcesses } from "../agent-processes.ts";
-import { placeIn } from "../conformance/bench.ts";
-import { assertWhole, never, Recording, startSession } from "../conformance/recording.ts";
+import { placeIn } from "@hawser/testkit/conformance/bench.ts";
+import {
+  assertWhole,
+  never,
+  Recording,
+  startSession,
+} from "@hawser/testkit/conformance/recording.ts";
 import type { AgentSession } from "../driver.ts";
 
 let bench: CodexBench;

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { promptOf } from "../conformance/bench.ts";
+import { promptOf } from "@hawser/testkit/conformance/bench.ts";
 import { inputOf } from "./turn-request.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "hawser-codex-input-"));

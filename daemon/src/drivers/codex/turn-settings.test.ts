@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { openCodexBench, type CodexBench } from "@hawser/testkit/codex-bench.ts";
 import { git } from "@hawser/testkit/git-repository.ts";
 import type { Prompt } from "../driver.ts";
-import { never, startSession, type Recording } from "../conformance/recording.ts";
+import { never, startSession, type Recording } from "@hawser/testkit/conformance/recording.ts";
 
 let bench: CodexBench;
 before(async () => {

@@ -7,7 +7,7 @@ import { freePort } from "@hawser/testkit/free-port.ts";
 import { openOpencodeBench, type OpencodeBench } from "@hawser/testkit/opencode-bench.ts";
 import { writeOpencodeHome } from "@hawser/testkit/opencode-home.ts";
 import { until } from "@hawser/testkit/until.ts";
-import { never, startSession } from "../conformance/recording.ts";
+import { never, startSession } from "@hawser/testkit/conformance/recording.ts";
 import type { Step } from "../scripted/script.ts";
 import { explainFailure, explainRetries } from "./failures.ts";
 

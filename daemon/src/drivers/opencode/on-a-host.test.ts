@@ -19,8 +19,8 @@ import {
 } from "@hawser/testkit/opencode-bench.ts";
 import { until } from "@hawser/testkit/until.ts";
 import { silentLog } from "../../log.ts";
-import { policy } from "../conformance/bench.ts";
-import { never, startSession } from "../conformance/recording.ts";
+import { policy } from "@hawser/testkit/conformance/bench.ts";
+import { never, startSession } from "@hawser/testkit/conformance/recording.ts";
 import { AgentNotReady } from "../driver.ts";
 import { openOpencodeDriver } from "./driver.ts";
 

@@ -1,7 +1,7 @@
 // What a turn tells: text, thoughts, calls, plans, sub-agents, usage; and how it fails.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { NotOffered, capabilitiesOf } from "../driver.ts";
+import { NotOffered, capabilitiesOf } from "@hawser/daemon/drivers/driver.ts";
 import type { Bench } from "./bench.ts";
 import { assertWhole, never, startSession, type Recording } from "./recording.ts";
 

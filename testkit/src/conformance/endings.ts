@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "node:test";
-import { AgentNotReady, SessionGone } from "../driver.ts";
+import { AgentNotReady, SessionGone } from "@hawser/daemon/drivers/driver.ts";
 import { promptOf, type Bench } from "./bench.ts";
 import { assertWhole, never, startSession } from "./recording.ts";
 

@@ -16,25 +16,25 @@ import {
   type LogEntry,
   type PayloadOf,
 } from "@hawser/host-protocol";
-import { openAttachments } from "../attachments/attachments.ts";
-import type { BlobLane } from "../blobs/lane.ts";
-import { openCodeHosting } from "../code-hosting/code-hosting.ts";
-import { openCommands } from "../commands/answer-command.ts";
-import { openDirectories } from "../directories/directories.ts";
-import type { Driver } from "../drivers/driver.ts";
-import { openScriptedAgent, type ScriptedAgent } from "../drivers/scripted/agent.ts";
-import { openScriptedDriver, type ScriptedDriver } from "../drivers/scripted/driver.ts";
-import type { Step } from "../drivers/scripted/script.ts";
-import { openFacts } from "../facts.ts";
-import { openGit } from "../git/git.ts";
-import { openJournal, type Journal, type JournalOptions } from "../journal/journal.ts";
-import { silentLog } from "../log.ts";
-import { openOperations } from "../operations.ts";
-import { openPolicy } from "../policy/policy.ts";
-import { openCheckouts } from "../worktrees/checkouts.ts";
-import { openPushes } from "../worktrees/push.ts";
-import { openWorktrees } from "../worktrees/worktrees.ts";
-import { openSessions, type Sessions } from "./sessions.ts";
+import { openAttachments } from "@hawser/daemon/attachments/attachments.ts";
+import type { BlobLane } from "@hawser/daemon/blobs/lane.ts";
+import { openCodeHosting } from "@hawser/daemon/code-hosting/code-hosting.ts";
+import { openCommands } from "@hawser/daemon/commands/answer-command.ts";
+import { openDirectories } from "@hawser/daemon/directories/directories.ts";
+import type { Driver } from "@hawser/daemon/drivers/driver.ts";
+import { openScriptedAgent, type ScriptedAgent } from "@hawser/daemon/drivers/scripted/agent.ts";
+import { openScriptedDriver, type ScriptedDriver } from "@hawser/daemon/drivers/scripted/driver.ts";
+import type { Step } from "@hawser/daemon/drivers/scripted/script.ts";
+import { openFacts } from "@hawser/daemon/facts.ts";
+import { openGit } from "@hawser/daemon/git/git.ts";
+import { openJournal, type Journal, type JournalOptions } from "@hawser/daemon/journal/journal.ts";
+import { silentLog } from "@hawser/daemon/log.ts";
+import { openOperations } from "@hawser/daemon/operations.ts";
+import { openPolicy } from "@hawser/daemon/policy/policy.ts";
+import { openCheckouts } from "@hawser/daemon/worktrees/checkouts.ts";
+import { openPushes } from "@hawser/daemon/worktrees/push.ts";
+import { openWorktrees } from "@hawser/daemon/worktrees/worktrees.ts";
+import { openSessions, type Sessions } from "@hawser/daemon/sessions/sessions.ts";
 
 const key = makeSigningKey();
 const instanceId = "ins_small";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "node:test";
-import { SessionGone } from "../driver.ts";
+import { SessionGone } from "@hawser/daemon/drivers/driver.ts";
 import { placeIn, type Bench } from "./bench.ts";
 import { assertWhole, never, startSession } from "./recording.ts";
 

@@ -7,8 +7,8 @@ import type {
   ResumableSession,
   Prompt,
   SessionSettings,
-} from "../driver.ts";
-import type { Step } from "../scripted/script.ts";
+} from "@hawser/daemon/drivers/driver.ts";
+import type { Step } from "@hawser/daemon/drivers/scripted/script.ts";
 import { placeIn, promptOf, type Bench } from "./bench.ts";
 
 export type Told<Type extends AgentEvent["type"]> = Extract<AgentEvent, { type: Type }>;

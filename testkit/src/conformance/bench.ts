@@ -1,8 +1,8 @@
 // What the suite needs to know of a kind: how it is opened and killed, and which calls of a script make it
 // ask, plan or hand work to a sub-agent.
 import type { AgentPolicy, ModelChoice } from "@hawser/contract";
-import type { Driver, Prompt, SessionSettings } from "../driver.ts";
-import type { Call, Step } from "../scripted/script.ts";
+import type { Driver, Prompt, SessionSettings } from "@hawser/daemon/drivers/driver.ts";
+import type { Call, Step } from "@hawser/daemon/drivers/scripted/script.ts";
 
 export interface Bench extends AsyncDisposable {
   /** The one that is open now. */

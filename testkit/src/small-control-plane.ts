@@ -35,12 +35,12 @@ import {
   type UpCall,
 } from "@hawser/host-protocol";
 import { wsconnect, type NatsConnection } from "@nats-io/nats-core";
-import type { State } from "../state/state.ts";
+import type { State } from "@hawser/daemon/state/state.ts";
 import { canConnect, end, freePort, openLinks, until } from "./small-edge.ts";
 
 type Told = { call: UpCall; instanceId: string; body: unknown };
 
-const natsServer = resolve(import.meta.dirname, "../../../.tools/nats-server");
+const natsServer = resolve(import.meta.dirname, "../../.tools/nats-server");
 
 export async function startSmallControlPlane() {
   const directory = mkdtempSync(join(tmpdir(), "hawser-link-"));

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import type { Abilities, Prompt } from "../driver.ts";
-import type { Step } from "../scripted/script.ts";
+import type { Abilities, Prompt } from "@hawser/daemon/drivers/driver.ts";
+import type { Step } from "@hawser/daemon/drivers/scripted/script.ts";
 import type { Bench } from "./bench.ts";
 import { assertWhole, never, startSession, type Recording } from "./recording.ts";
 
