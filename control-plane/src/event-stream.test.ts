@@ -1,5 +1,5 @@
-// The events of an organization while the database hangs: nobody is thrown out for that, and nothing
-// that comes late hurts the node.
+// The events of an organization: while the database hangs no stream ends and nothing that arrives late
+// hurts the node; a viewer that falls behind reads a resync and the newest events.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
@@ -68,6 +68,9 @@ async function follow(name: string) {
   return response.body!.pipeThrough(new TextDecoderStream()).getReader();
 }
 
+const changed = (i: number) => ({ type: "changed", record: "instance", id: `ins_${i}` });
+const frame = (event: { type: string }) => `event: ${event.type}\ndata: ${JSON.stringify(event)}`;
+
 const holdKeys = () => holdRow(service.url, "LOCK TABLE api_keys IN ACCESS EXCLUSIVE MODE");
 const revoke = (name: string) =>
   ownerSql(service.url, "UPDATE api_keys SET revoked_at = now() WHERE name = $1", [name]);
@@ -98,6 +101,27 @@ test("a database that hangs ends no stream, and the key counts again when it is 
   await until("the end", () => isOver, 9_000);
   await reading;
   assert.equal(viewers.size, 0);
+});
+
+test("a viewer that falls behind reads a resync, and then the newest events at once", async () => {
+  const stream = await follow("behind");
+  let text = (await stream.read()).value!;
+  assert.equal(text, "retry: 1000\n\n");
+  for (let i = 0; i < 1_000; i++) {
+    for (const viewer of viewers) viewer(changed(i));
+  }
+  while (!text.includes(frame(changed(999)))) text += (await stream.read()).value!;
+  const frames = text.split("\n\n").slice(1, -1);
+  const resync = frames.indexOf('event: resync\ndata: {"type":"resync"}');
+  assert.equal(frames.lastIndexOf(frames[resync]!), resync, "one resync");
+  const newest = Array.from({ length: 256 }, (_, i) => frame(changed(744 + i)));
+  assert.deepEqual(frames.slice(resync + 1), newest);
+  assert.deepEqual(
+    frames.slice(0, resync),
+    frames.slice(0, resync).map((_, i) => frame(changed(i))),
+  );
+  await stream.cancel();
+  await until("its leaving", () => viewers.size === 0);
 });
 
 test("a viewer may leave while its key is being refused", async () => {

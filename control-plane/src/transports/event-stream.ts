@@ -1,5 +1,5 @@
-// GET /api/events: server-sent events of one organization. Lossy by design: a viewer that reads too
-// slowly gets one `resync` in place of what it missed.
+// GET /api/events: server-sent events of one organization. Lossy by design: if more events wait for a
+// viewer than the limit, the oldest are dropped, and the viewer reads `resync` before the newest.
 import { Refusal } from "@hawser/contract";
 import { Hono } from "hono";
 import type { Caller } from "../dispatch/caller.ts";
@@ -14,6 +14,7 @@ export interface Feed {
   follow(caller: Caller, viewer: (event: { type: string }) => void): () => void;
 }
 
+/** How many events may wait for one viewer. */
 const mostWaiting = 256;
 const keepAliveMs = 15_000;
 
@@ -56,26 +57,32 @@ function eventStream(
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let stop = () => {};
+  let sendWaiting = () => {};
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        let missed = false;
+        const waiting: { type: string }[] = [];
+        let hasDropped = false;
+        const hasRoom = () => (controller.desiredSize ?? 0) > 0;
         const send = (text: string) => controller.enqueue(encoder.encode(text));
         const frame = (event: { type: string }) =>
           `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+        sendWaiting = () => {
+          if (waiting.length === 0 || !hasRoom()) return;
+          if (hasDropped) waiting.unshift({ type: "resync" });
+          hasDropped = false;
+          send(waiting.splice(0).map(frame).join(""));
+        };
         const unfollow = feed.follow(caller, (event) => {
-          if ((controller.desiredSize ?? 0) <= 0) {
-            missed = true;
-            return;
+          waiting.push(event);
+          if (waiting.length > mostWaiting) {
+            waiting.shift();
+            hasDropped = true;
           }
-          if (missed) send(frame({ type: "resync" }));
-          missed = false;
-          send(frame(event));
+          sendWaiting();
         });
         const alive = setInterval(() => {
-          if ((controller.desiredSize ?? 0) <= 0) return;
-          send(missed ? frame({ type: "resync" }) : ": alive\n\n");
-          missed = false;
+          if (hasRoom()) send(": alive\n\n");
         }, keepAliveMs);
         const unwatch = watchKey(refusalOfKey, () => {
           stop();
@@ -88,8 +95,10 @@ function eventStream(
         };
         send("retry: 1000\n\n");
       },
+      // The viewer has read what it was sent.
+      pull: () => sendWaiting(),
       cancel: () => stop(),
     },
-    { highWaterMark: mostWaiting },
+    { highWaterMark: 1 },
   );
 }
