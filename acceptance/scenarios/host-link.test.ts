@@ -23,7 +23,7 @@ function untilLinked({ log }: TestHost): Promise<boolean> {
 }
 
 const countRuns = (log: Record<string, unknown>[]) =>
-  log.filter(({ event }) => event === "a command came").length;
+  log.filter(({ event }) => event === "received a command").length;
 
 scenario(
   "A connected instance tells about its machine, its daemon and its agents",

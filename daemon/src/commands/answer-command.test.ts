@@ -25,7 +25,8 @@ import { openPushes } from "../worktrees/push.ts";
 import { openWorktrees } from "../worktrees/worktrees.ts";
 import { openCommands } from "./answer-command.ts";
 import { catalogue } from "./catalogue.ts";
-import { refreshHostFacts } from "./refresh-host-facts.ts";
+
+const { refresh_host_facts: refreshHostFacts } = catalogue;
 
 const directory = mkdtempSync(join(tmpdir(), "hawser-commands-"));
 after(() => rmSync(directory, { recursive: true, force: true }));

@@ -1,5 +1,5 @@
-// Answering a command: it must be genuine, for this host and in time. It is written to the journal
-// before it is acted on, and its outcome before it is told; the same id gets the same outcome.
+// Answers a command, which must be genuine, for this host and in time. The journal records the command
+// before it runs and its outcome before the reply; the same id gets the same outcome.
 import {
   CommandBody,
   SignedCommand,
@@ -14,7 +14,7 @@ import { JournalFull } from "../journal/journal.ts";
 import { describe, type Log } from "../log.ts";
 import { catalogue } from "./catalogue.ts";
 import { CommandRefusal } from "../command-refusal.ts";
-import type { Command, CommandContext, Ended } from "./command.ts";
+import type { ChangingCommand, CommandContext, Ended } from "./command.ts";
 
 export interface Answer {
   reply: CommandReply;
@@ -29,63 +29,68 @@ export interface CommandOptions extends Omit<CommandContext, "signal"> {
   log: Log;
 }
 
-/** Nothing when there is nobody to answer, or no answer may be given: then the same id is asked again. */
+/** undefined if there is nobody to reply to, or no reply may be sent: the control plane then asks again under the same id. */
 export type AnswerCommand = (data: Uint8Array) => Promise<Answer | undefined>;
 
 export function openCommands(options: CommandOptions, commands = catalogue): AnswerCommand {
   const { journal, log } = options;
   const running = new Map<string, Promise<Answer>>();
-  /** Ended, but the journal could not be written: told only once it is. */
+  /** Outcomes that the journal could not record yet. A reply is sent only once it is recorded. */
   const unwritten = new Map<string, () => CommandOutcome>();
 
   async function carryOut(commandId: string, body: CommandBody): Promise<Answer> {
     const name = knownName(body.command);
     const settled = unwritten.get(commandId);
     if (settled) return finish(commandId, name, settled);
-    if (name && effectOf(name) === "reads") return look(commandId, name, body);
+    if (name && effectOf(name) === "reads") return read(commandId, name, body);
     const begun = journal.commands.begin(commandId, body.command);
     if (begun.state === "done") return answer(commandId, name, begun.outcome);
     const remainingMs = Date.parse(body.deadlineAt) - options.now();
-    const objection = object(body, name, remainingMs, begun.state === "unfinished");
-    if (objection) return finish(commandId, name, () => objection);
+    const refusal = refusalBefore(body, name, remainingMs, begun.state === "unfinished");
+    if (refusal) return finish(commandId, name, () => refusal);
     return finish(commandId, name, await run(name!, body.payload, remainingMs));
   }
 
-  /** What only reads leaves no trace: asked again, the host looks again. */
-  async function look(commandId: string, name: HostCommand, body: CommandBody): Promise<Answer> {
+  /** Runs a command that only reads. The journal does not record it: the same id reads again. */
+  async function read(commandId: string, name: HostCommand, body: CommandBody): Promise<Answer> {
     const remainingMs = Date.parse(body.deadlineAt) - options.now();
-    const objection = object(body, name, remainingMs, false);
-    if (objection) return answer(commandId, name, objection);
+    const refusal = refusalBefore(body, name, remainingMs, false);
+    if (refusal) return answer(commandId, name, refusal);
     const outcome = await run(name, body.payload, remainingMs);
     return answer(commandId, name, outcome());
   }
 
-  /** Why a command that is genuine and not done yet must not be carried out. */
-  function object(
+  /** Refusal of a genuine, unfinished command; undefined if it may run. */
+  function refusalBefore(
     body: CommandBody,
     name: HostCommand | undefined,
     remainingMs: number,
-    wasCut: boolean,
+    wasInterrupted: boolean,
   ): CommandOutcome | undefined {
     if (!name || !hostCommands[name].payload.safeParse(body.payload).success) {
       const message = `This host's daemon does not understand "${body.command}". Update it.`;
       return refuse("daemon_outdated", message);
     }
-    // Also true of a date that cannot be read.
+    // A deadline that is no date counts as passed.
     const isLate = !(remainingMs > 0);
-    if (wasCut && (isLate || !commands[name].repeatable)) {
+    if (wasInterrupted && (isLate || !commandOf(name).repeatable)) {
       const message = "The daemon was stopped while it did this. How far it got is not known.";
       return refuse("interrupted", message);
     }
     return isLate ? refuse("deadline_passed", "The command reached the host too late.") : undefined;
   }
 
+  /** A command that only reads has neither of the two flags, and needs neither. */
+  const commandOf = (name: HostCommand) =>
+    commands[name] as Partial<ChangingCommand<HostCommand>> &
+      Pick<ChangingCommand<HostCommand>, "run">;
+
   function answer(
     commandId: string,
     name: HostCommand | undefined,
     outcome: CommandOutcome,
   ): Answer {
-    const endsHost = "result" in outcome && name !== undefined && commands[name].endsHost;
+    const endsHost = "result" in outcome && name !== undefined && commandOf(name).endsHost === true;
     return { reply: { commandId, outcome }, endsHost };
   }
 
@@ -96,8 +101,7 @@ export function openCommands(options: CommandOptions, commands = catalogue): Ans
   ): Promise<() => CommandOutcome> {
     const signal = AbortSignal.timeout(remainingMs);
     try {
-      const command = commands[name] as Command<HostCommand>;
-      const ended = await command.run(payload as never, { ...options, signal });
+      const ended = await commandOf(name).run(payload as never, { ...options, signal });
       return () => conclude(ended);
     } catch (error) {
       if (error instanceof CommandRefusal) return () => refusalOf(error);
@@ -123,22 +127,22 @@ export function openCommands(options: CommandOptions, commands = catalogue): Ans
   }
 
   return async (data) => {
-    const command = read(data);
+    const command = parseCommand(data);
     if (!command) {
-      log.warn("a message that is no command was dropped");
+      log.warn("dropped a message that is no command");
       return undefined;
     }
     const { commandId } = command;
-    // Not written down: whoever forges an id must not be able to settle it.
+    // The journal does not record it: a forger must not be able to settle an id.
     if (!isGenuine(options.commandKey, options.instanceId, command)) {
-      log.warn("a command was refused", { commandId, reason: "not_genuine" });
+      log.warn("refused a command", { commandId, reason: "not_genuine" });
       const message = "The command is not signed by this host's control plane for this host.";
       return answer(commandId, undefined, refuse("not_genuine", message));
     }
-    const body = readBody(command.body);
+    const body = parseBody(command.body);
     let work = running.get(commandId);
     if (!work) {
-      log.info("a command came", {
+      log.info("received a command", {
         commandId,
         command: body.command,
         actor: `${body.actor.type} ${body.actor.id}`,
@@ -150,7 +154,7 @@ export function openCommands(options: CommandOptions, commands = catalogue): Ans
       return await work;
     } catch (error) {
       log.warn("the journal could not be written", { commandId, error: describe(error) });
-      // Before it was begun nothing has happened, and that may be said.
+      // The command had not begun, so nothing has happened and a refusal is true.
       if (error instanceof JournalFull && !unwritten.has(commandId)) {
         return answer(commandId, undefined, refuse("journal_full", error.message));
       }
@@ -159,7 +163,7 @@ export function openCommands(options: CommandOptions, commands = catalogue): Ans
   };
 }
 
-/** A look at the journal in the last moment may still refuse; then nothing was written. */
+/** A result that is a function may still refuse; then it has written nothing. */
 function conclude(ended: Ended<HostCommand>): CommandOutcome {
   try {
     return { result: typeof ended === "function" ? ended() : ended };
@@ -181,7 +185,7 @@ function knownName(text: string): HostCommand | undefined {
   return Object.hasOwn(hostCommands, text) ? (text as HostCommand) : undefined;
 }
 
-function read(data: Uint8Array): SignedCommand | undefined {
+function parseCommand(data: Uint8Array): SignedCommand | undefined {
   try {
     return SignedCommand.safeParse(JSON.parse(Buffer.from(data).toString())).data;
   } catch {
@@ -189,8 +193,8 @@ function read(data: Uint8Array): SignedCommand | undefined {
   }
 }
 
-/** A genuine body that cannot be read comes from a newer control plane. */
-function readBody(text: string): CommandBody {
+/** A newer control plane may sign a body that this daemon cannot parse: its command is "unknown". */
+function parseBody(text: string): CommandBody {
   const unknown = {
     command: "unknown",
     deadlineAt: "",

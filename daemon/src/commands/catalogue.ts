@@ -1,68 +1,172 @@
-// Every command there is, under the name it has on the wire.
+// Every command that the control plane can send to this host, under its name on the wire. An entry
+// says how the command is carried out; work that is longer than a few lines has a file beside this one.
+import { AgentKind } from "@hawser/contract";
 import type { HostCommand } from "@hawser/host-protocol";
-import { abortTurn } from "./abort-turn.ts";
-import { answerRequest } from "./answer-request.ts";
-import { browseDirectory } from "./browse-directory.ts";
-import { cloneRepository } from "./clone-repository.ts";
+import { GhError } from "../code-hosting/gh.ts";
+import { CommandRefusal } from "../command-refusal.ts";
+import { asRefusal } from "../sessions/refusals.ts";
 import type { Command } from "./command.ts";
-import { describeSession } from "./describe-session.ts";
-import { diffSessionFile } from "./diff-session-file.ts";
-import { diffSession } from "./diff-session.ts";
-import { endSession } from "./end-session.ts";
-import { forgetHost } from "./forget-host.ts";
-import { installAgent } from "./install-agent.ts";
-import { listAgentKinds } from "./list-agent-kinds.ts";
-import { listAgents } from "./list-agents.ts";
-import { listDirectories } from "./list-directories.ts";
-import { listGithubRepos } from "./list-github-repos.ts";
-import { listModels } from "./list-models.ts";
-import { listParkedSessions } from "./list-parked-sessions.ts";
-import { pushSession } from "./push-session.ts";
-import { refreshHostFacts } from "./refresh-host-facts.ts";
-import { renameSession } from "./rename-session.ts";
-import { restartAgent } from "./restart-agent.ts";
-import { restoreSession } from "./restore-session.ts";
-import { revertSession } from "./revert-session.ts";
-import { runCommand } from "./run-command.ts";
-import { runShell } from "./run-shell.ts";
-import { sendPrompt } from "./send-prompt.ts";
-import { startSessionInClone } from "./start-session-in-clone.ts";
-import { startSession } from "./start-session.ts";
-import { summarizeSession } from "./summarize-session.ts";
-import { updateDaemon } from "./update-daemon.ts";
-import { watchSession } from "./watch-session.ts";
+import { describeAgentKind } from "./describe-agent-kind.ts";
+import { orderInstall } from "./order-install.ts";
+import { orderUpdate } from "./order-update.ts";
+import { showParkedSessions } from "./show-parked-sessions.ts";
 
 export type Catalogue = { [Name in HostCommand]: Command<Name> };
 
 export const catalogue: Catalogue = {
-  abort_turn: abortTurn,
-  answer_request: answerRequest,
-  browse_directory: browseDirectory,
-  clone_repository: cloneRepository,
-  describe_session: describeSession,
-  diff_session_file: diffSessionFile,
-  diff_session: diffSession,
-  end_session: endSession,
-  forget_host: forgetHost,
-  install_agent: installAgent,
-  list_agent_kinds: listAgentKinds,
-  list_agents: listAgents,
-  list_directories: listDirectories,
-  list_github_repos: listGithubRepos,
-  list_models: listModels,
-  list_parked_sessions: listParkedSessions,
-  push_session: pushSession,
-  refresh_host_facts: refreshHostFacts,
-  rename_session: renameSession,
-  restart_agent: restartAgent,
-  restore_session: restoreSession,
-  revert_session: revertSession,
-  run_command: runCommand,
-  run_shell: runShell,
-  send_prompt: sendPrompt,
-  start_session: startSession,
-  start_session_in_clone: startSessionInClone,
-  summarize_session: summarizeSession,
-  update_daemon: updateDaemon,
-  watch_session: watchSession,
+  // The host itself.
+  refresh_host_facts: {
+    repeatable: true,
+    async run(_payload, { bootId, journal, refreshFacts }) {
+      const facts = await refreshFacts();
+      return () => ({ runs: journal.count("refresh_host_facts"), facts, bootId });
+    },
+  },
+  update_daemon: { repeatable: true, run: (_payload, context) => orderUpdate(context) },
+  forget_host: {
+    repeatable: true,
+    endsHost: true,
+    run(_payload, { forgetCredentials }) {
+      forgetCredentials();
+      return {};
+    },
+  },
+
+  // Directories and repositories.
+  list_directories: {
+    run: async (_payload, { directories }) => ({ roots: await directories.list() }),
+  },
+  browse_directory: {
+    async run({ path }, { directories }) {
+      const contents = await directories.browse(path);
+      if (contents) return contents;
+      // The same words for a directory that is missing and for one that callers may not see.
+      throw new CommandRefusal("not_found", "There is no such directory below the host's roots.");
+    },
+  },
+  list_github_repos: {
+    async run(wanted, { codeHosting, signal }) {
+      try {
+        return await codeHosting.list(wanted, signal);
+      } catch (error) {
+        throw error instanceof GhError ? new CommandRefusal(error.problem, error.message) : error;
+      }
+    },
+  },
+  clone_repository: {
+    // A crash may have come just after the clone got its name; only a person can tell.
+    repeatable: false,
+    run: (wanted, { clones, signal }) => clones.clone(wanted, signal),
+  },
+
+  // Agents.
+  list_agents: {
+    async run(_payload, { installs, refreshFacts }) {
+      const { agents } = installs?.look() ?? (await refreshFacts());
+      return { agents };
+    },
+  },
+  list_agent_kinds: {
+    async run(_payload, context) {
+      const kinds = AgentKind.options.map((kind) => describeAgentKind(kind, context));
+      return { agentKinds: await Promise.all(kinds) };
+    },
+  },
+  list_models: {
+    async run({ kind }, { sessions, signal }) {
+      try {
+        return { agentKind: kind, ...(await sessions.readyDriver(kind).listModels(signal)) };
+      } catch (error) {
+        throw asRefusal(error);
+      }
+    },
+  },
+  install_agent: { repeatable: true, run: orderInstall },
+  restart_agent: {
+    repeatable: true,
+    async run({ kind }, { sessions, signal }) {
+      return { detachedSessionIds: await sessions.restartAgent(kind, signal) };
+    },
+  },
+
+  // Starting, restoring and ending a session. The daemon undoes a start that a crash interrupted.
+  start_session: {
+    repeatable: false,
+    run: (wanted, { sessions, signal }) => sessions.start(wanted, signal),
+  },
+  start_session_in_clone: {
+    repeatable: false,
+    run: (wanted, { sessions, signal }) => sessions.start(wanted, signal),
+  },
+  list_parked_sessions: { run: (_payload, { sessions }) => showParkedSessions(sessions) },
+  restore_session: {
+    repeatable: false,
+    run: (wanted, { sessions, signal }) => sessions.restore(wanted, signal),
+  },
+  end_session: {
+    repeatable: true,
+    async run({ sessionId }, { sessions }) {
+      await sessions.end(sessionId);
+      return {};
+    },
+  },
+
+  // Work in a session. A prompt, a slash command, a summary and a shell command are accepted in the
+  // transaction that records the outcome, so one that a crash interrupted was not accepted.
+  send_prompt: {
+    repeatable: true,
+    run: (wanted, { sessions, signal }) => sessions.prompt(wanted, signal),
+  },
+  run_command: {
+    repeatable: true,
+    run: ({ sessionId, command, arguments: text, agent }, { sessions, signal }) =>
+      sessions.prompt({ sessionId, text, agent, task: { type: "command", name: command } }, signal),
+  },
+  summarize_session: {
+    repeatable: true,
+    run: ({ sessionId }, { sessions }) => sessions.summarize(sessionId),
+  },
+  run_shell: {
+    repeatable: true,
+    run: (wanted, { sessions, signal }) => sessions.runShell(wanted, signal),
+  },
+  answer_request: {
+    // An agent accepts one answer, and reports when it has one already.
+    repeatable: true,
+    run: (wanted, { sessions, signal }) => sessions.answer(wanted, signal),
+  },
+  abort_turn: {
+    repeatable: true,
+    run: ({ sessionId }, { sessions }) => sessions.abort(sessionId),
+  },
+  revert_session: {
+    repeatable: false,
+    async run({ sessionId, messageId }, { sessions, signal }) {
+      await sessions.revert(sessionId, messageId, signal);
+      return {};
+    },
+  },
+
+  // Reading, naming and publishing a session.
+  describe_session: { run: ({ sessionId }, { sessions }) => sessions.describe(sessionId) },
+  watch_session: { run: ({ sessionId }, { sessions }) => ({ open: sessions.watch(sessionId) }) },
+  diff_session: {
+    run: ({ sessionId }, { sessions, signal }) => sessions.diff(sessionId, signal),
+  },
+  diff_session_file: {
+    run: ({ sessionId, ...page }, { sessions, signal }) =>
+      sessions.diffFile(sessionId, page, signal),
+  },
+  rename_session: {
+    repeatable: true,
+    async run({ sessionId, title }, { sessions, signal }) {
+      await sessions.rename(sessionId, title, signal);
+      return {};
+    },
+  },
+  push_session: {
+    // A second run pushes no commit twice, and finds the pull request that is open.
+    repeatable: true,
+    run: (wanted, { sessions, signal }) => sessions.push(wanted, signal),
+  },
 };

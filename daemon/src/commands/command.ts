@@ -1,6 +1,12 @@
-// What a command of the control plane is on the host's side: how it is carried out, and whether it
-// may be carried out again when a crash cut it.
-import type { CommandResultOf, HostCommand, HostFacts, PayloadOf } from "@hawser/host-protocol";
+// What a command is on the host: how it is carried out, and whether it may be carried out again after
+// a crash interrupted it.
+import type {
+  CommandResultOf,
+  HostCommand,
+  HostFacts,
+  PayloadOf,
+  hostCommands,
+} from "@hawser/host-protocol";
 import type { CodeHosting } from "../code-hosting/code-hosting.ts";
 import type { Clones } from "../directories/clone.ts";
 import type { Directories } from "../directories/directories.ts";
@@ -11,40 +17,48 @@ import type { Policy } from "../policy/policy.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { Updates } from "../updates/updates.ts";
 
-/** What commands work with. */
+/** The parts of the host that commands use. */
 export interface CommandContext {
-  /** Of this start of the daemon. */
+  /** Identifies this start of the daemon. */
   bootId: string;
   journal: Journal;
-  /** What the host's owner allows, as the file says now. */
+  /** Reads the owner's policy file, as it is now. */
   policy: () => Policy;
   operations: Operations;
-  /** What of the host's directories may be seen. */
   directories: Directories;
   codeHosting: CodeHosting;
   clones: Clones;
   sessions: Sessions;
-  /** Nothing on a host that installs no agents. */
+  /** undefined if this host installs no agents. */
   installs: Installs | undefined;
-  /** Looks at the machine again, and remembers what it saw for the next heartbeat. */
+  /** Reads the facts about the machine again; the next heartbeat reports them too. */
   refreshFacts: () => Promise<HostFacts>;
-  /** Replacing this daemon by another version; nothing when it has no supervisor. */
+  /** Replaces this daemon with another version; undefined if it has no supervisor. */
   updates: Pick<Updates, "order"> | undefined;
   forgetCredentials: () => void;
-  /** Given at the command's deadline. */
+  /** Aborted at the command's deadline. */
   signal: AbortSignal;
 }
 
 /**
- * How a command ended. As a function it is called in the transaction that keeps the outcome, so that
- * what it writes to the journal costs no commit of its own; a caller waits for each.
+ * The result of a command. A function is called in the transaction that records the outcome, so that
+ * what it writes to the journal needs no commit of its own; a caller waits for every commit.
  */
 export type Ended<Name extends HostCommand> = CommandResultOf<Name> | (() => CommandResultOf<Name>);
 
-export interface Command<Name extends HostCommand> {
-  /** Doing it twice is the same as doing it once. What only reads is. */
-  repeatable: boolean;
-  /** The daemon stops after the answer. */
-  endsHost: boolean;
+interface ReadingCommand<Name extends HostCommand> {
   run: (payload: PayloadOf<Name>, context: CommandContext) => Ended<Name> | Promise<Ended<Name>>;
 }
+
+export interface ChangingCommand<Name extends HostCommand> extends ReadingCommand<Name> {
+  /** Whether running it twice has the same effect as running it once. */
+  repeatable: boolean;
+  /** Whether the daemon stops after its reply. */
+  endsHost?: boolean;
+}
+
+/** A command of which host-protocol says that it only reads can always run again. */
+export type Command<Name extends HostCommand> =
+  (typeof hostCommands)[Name]["effect"] extends "reads"
+    ? ReadingCommand<Name>
+    : ChangingCommand<Name>;

@@ -1,19 +1,12 @@
-// list_agent_kinds: what each kind of agent can do here, and what stands in its way.
-import { AgentKind, type AgentKindRecord } from "@hawser/contract";
+// Describes what one kind of agent can do on this host, and what keeps it from working.
+import type { AgentKind, AgentKindRecord } from "@hawser/contract";
 import { capabilitiesOf } from "../drivers/driver.ts";
-import type { Command, CommandContext } from "./command.ts";
+import type { CommandContext } from "./command.ts";
 
-export const listAgentKinds: Command<"list_agent_kinds"> = {
-  repeatable: true,
-  endsHost: false,
-  async run(_payload, context) {
-    const agentKinds = await Promise.all(AgentKind.options.map((kind) => look(kind, context)));
-    return { agentKinds };
-  },
-};
-
-async function look(kind: AgentKind, context: CommandContext): Promise<AgentKindRecord> {
-  const { sessions, installs, policy, signal } = context;
+export async function describeAgentKind(
+  kind: AgentKind,
+  { sessions, installs, policy, signal }: CommandContext,
+): Promise<AgentKindRecord> {
   const driver = sessions.driver(kind);
   const found = installs?.look().agents.find((agent) => agent.kind === kind);
   const problems = [...(found?.problems ?? [])];
@@ -24,7 +17,7 @@ async function look(kind: AgentKind, context: CommandContext): Promise<AgentKind
     add("policy_forbids", `The host's policy file does not name ${kind} among its agents.`);
   }
   if (!driver) add("no_driver", `This daemon has no driver for ${kind}. Update it.`);
-  // What stands in the way before the agent could be asked; it would only say less about it.
+  // These problems are known without asking the agent, which would say less about them.
   if (!driver || problems.length > 0) {
     const { installed = false, version = null } = found ?? {};
     const capabilities = driver ? capabilitiesOf(driver) : [];

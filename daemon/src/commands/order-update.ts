@@ -1,0 +1,26 @@
+// Replaces the daemon with the version that the service publishes, if the host's owner allows it.
+// Replies when the update has begun.
+import type { CommandResultOf } from "@hawser/host-protocol";
+import { CommandRefusal } from "../command-refusal.ts";
+import { describe } from "../log.ts";
+import type { CommandContext } from "./command.ts";
+
+export async function orderUpdate({
+  policy,
+  updates,
+}: CommandContext): Promise<CommandResultOf<"update_daemon">> {
+  if (!policy().installs) {
+    const message = "The policy of this host does not allow the service to update its daemon.";
+    throw new CommandRefusal("not_allowed", message);
+  }
+  if (!updates) {
+    const message = "This daemon was not started by hawserd run, so it cannot be replaced.";
+    throw new CommandRefusal("not_supervised", message);
+  }
+  try {
+    return await updates.order();
+  } catch (error) {
+    const message = `The daemon keeps its version, because the update failed: ${describe(error)}`;
+    throw new CommandRefusal("update_failed", message);
+  }
+}
