@@ -211,11 +211,12 @@ export class AgentNotReady extends Error {}
 /** The agent has no such session any more. */
 export class SessionGone extends Error {}
 
-/** The prompt or the start names a model, a mode or an option that the agent does not have. */
+/** The start or the prompt names something that the agent does not offer, such as an unknown model. */
 export class NotOffered extends Error {
-  field: "model" | "agent" | "options";
+  /** Field of the caller's input that names it. */
+  field: string;
 
-  constructor(field: NotOffered["field"], message: string) {
+  constructor(field: string, message: string) {
     super(message);
     this.field = field;
   }

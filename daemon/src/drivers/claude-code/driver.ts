@@ -14,7 +14,7 @@ import {
   type SessionSettings,
   type Sink,
 } from "../driver.ts";
-import { choose, offerOf, optionsOf, type Offer } from "./offer.ts";
+import { chooseSettings, offerOf, type ClaudeOffer } from "./offer.ts";
 import { startProcess } from "./process.ts";
 import { findIgnoredConfig } from "./project-config.ts";
 import { openClaudeSession, type ClaudeSession } from "./session.ts";
@@ -43,7 +43,7 @@ export function openClaudeDriver(settings: ClaudeSettings): Driver {
   const sessions = new Set<ClaudeSession>();
   const probes = new Set<string>();
   const ended = new Set<string>();
-  let known: { stamp: string; at: number; offer: Promise<Offer> } | undefined;
+  let known: { stamp: string; at: number; offer: Promise<ClaudeOffer> } | undefined;
 
   function program(): string {
     const found = settings.program();
@@ -52,7 +52,7 @@ export function openClaudeDriver(settings: ClaudeSettings): Driver {
   }
 
   /** Asked of a process of its own; kept while program, settings and login stay as they are. */
-  async function readOffer(signal: AbortSignal): Promise<Offer> {
+  async function readOffer(signal: AbortSignal): Promise<ClaudeOffer> {
     const path = program();
     const own = ["settings.json", ".credentials.json", "commands", "skills"];
     const files = [path, ...own.map((name) => `${config}/${name}`)];
@@ -68,7 +68,7 @@ export function openClaudeDriver(settings: ClaudeSettings): Driver {
     return known.offer;
   }
 
-  async function probe(path: string, signal: AbortSignal): Promise<Offer> {
+  async function probe(path: string, signal: AbortSignal): Promise<ClaudeOffer> {
     const startId = newStartId();
     probes.add(startId);
     try {
@@ -155,7 +155,7 @@ export function openClaudeDriver(settings: ClaudeSettings): Driver {
           installed: true,
           authenticated: true,
           problems: [],
-          options: optionsOf(offer),
+          options: offer.options,
         };
       } catch (error) {
         log.warn("claude_code_does_not_start", { problem: describe(error) });
@@ -182,7 +182,7 @@ export function openClaudeDriver(settings: ClaudeSettings): Driver {
         if (!offer.isLoggedIn) {
           throw new AgentNotReady("Claude Code is not logged in on this host.");
         }
-        choose(offer, place);
+        chooseSettings(offer, place);
         return session;
       } catch (error) {
         await session.close();

@@ -1,13 +1,10 @@
-// What the Claude Code on this host offers to whoever is logged in, as it says itself; and the check of
-// what a prompt names, because it takes any name and fails later.
-import type { AgentKindRecord, ModelChoice, ModelListing } from "@hawser/contract";
-import { NotOffered } from "../driver.ts";
+// What Claude Code reports that it offers to the logged-in user of this host, and the settings of a prompt
+// that are chosen from it.
+import type { AgentKindRecord } from "@hawser/contract";
+import { choose, type Offer, type Wanted } from "../offer.ts";
 import type { Initialized, PermissionMode, Query } from "./sdk.ts";
 
-export interface Offer {
-  models: Omit<ModelListing, "agentKind">;
-  modes: string[];
-  efforts: string[];
+export interface ClaudeOffer extends Offer {
   commands: string[];
   isLoggedIn: boolean;
 }
@@ -24,7 +21,7 @@ const ownUse = new Set(["statusline-setup"]);
  */
 const withheld = new Set(["clear", "config", "heapdump", "insights", "team-onboarding"]);
 
-export function offerOf({ models, agents, commands, account }: Initialized): Offer {
+export function offerOf({ models, agents, commands, account }: Initialized): ClaudeOffer {
   const listed = models.map(({ value, supportedEffortLevels = [] }) => ({
     modelId: value,
     variants: supportedEffortLevels,
@@ -37,14 +34,15 @@ export function offerOf({ models, agents, commands, account }: Initialized): Off
       defaultModel: first ? { providerId, modelId: first.modelId } : null,
     },
     modes: [...permissionModes, ...names],
-    efforts: [...new Set(listed.flatMap(({ variants }) => variants))],
+    defaultMode: "default",
+    options: optionsOf([...new Set(listed.flatMap(({ variants }) => variants))]),
+    variantOption: "effort",
     commands: commands.map(({ name }) => name).filter((name) => !withheld.has(name)),
     isLoggedIn: hasLogin(account),
   };
 }
 
-/** What a caller may set. */
-export function optionsOf({ efforts }: Offer): AgentKindRecord["options"] {
+function optionsOf(efforts: string[]): AgentKindRecord["options"] {
   const effort = { id: "effort", name: "Effort", values: efforts, default: null };
   const thinking = { id: "thinking", name: "Thinking", values: thinkingValues, default: "on" };
   return efforts.length > 0 ? [effort, thinking] : [thinking];
@@ -64,47 +62,14 @@ export interface Choice {
   agent: string | null;
 }
 
-/** Everything a prompt must say, from what it names and what holds otherwise. Throws NotOffered. */
-export function choose(
-  { models, modes }: Offer,
-  asked: { model: ModelChoice | null; agent?: string | null; options: Record<string, string> },
-): Choice {
-  const model = asked.model ?? models.defaultModel;
-  if (!model) throw new NotOffered("model", "Claude Code lists no models. Log in on the host.");
-  const found = models.providers
-    .find((provider) => provider.providerId === model.providerId)
-    ?.models.find(({ modelId }) => modelId === model.modelId);
-  if (!found) {
-    const name = `${model.providerId}/${model.modelId}`;
-    throw new NotOffered("model", `Claude Code has no model ${name}. list_models names them.`);
-  }
-  const { effort, thinking = "on", ...others } = asked.options;
-  const [unknown] = Object.keys(others);
-  if (unknown !== undefined) {
-    throw new NotOffered(
-      "options",
-      `Claude Code has no option ${unknown}. It has effort and thinking.`,
-    );
-  }
-  if (effort !== undefined && !found.variants.includes(effort)) {
-    const offered = found.variants.join(", ") || "none";
-    throw new NotOffered(
-      "options",
-      `${model.modelId} has no effort ${effort}. It has: ${offered}.`,
-    );
-  }
-  if (!thinkingValues.includes(thinking)) {
-    throw new NotOffered("options", `Thinking is on or off, not ${thinking}.`);
-  }
-  const named = asked.agent ?? "default";
-  if (!modes.includes(named)) {
-    throw new NotOffered("agent", `Claude Code has no mode ${named}. It has ${modes.join(", ")}.`);
-  }
+/** All settings of a prompt: those it names, and defaults for the others. Throws NotOffered. */
+export function chooseSettings(offer: ClaudeOffer, wanted: Wanted): Choice {
+  const { model, mode: named, options } = choose(offer, wanted);
   const mode = permissionModes.find((one) => one === named);
   return {
-    model: found.modelId,
-    effort: effort ?? null,
-    thinks: thinking === "on",
+    model: model.modelId,
+    effort: options["effort"] ?? null,
+    thinks: options["thinking"] !== "off",
     mode: mode ?? "default",
     agent: mode ? null : named,
   };

@@ -16,7 +16,7 @@ import { openTelling } from "./events.ts";
 import { reasonToStop, silenceReason } from "./failures.ts";
 import { endProcesses } from "./leftovers.ts";
 import type { Message, RateLimit, Result } from "./messages.ts";
-import { apply, choose, offerOf, type Choice, type Offer } from "./offer.ts";
+import { apply, chooseSettings, offerOf, type Choice, type ClaudeOffer } from "./offer.ts";
 import { decide } from "./policy.ts";
 import { startProcess, type ClaudeProcess } from "./process.ts";
 import { openRequests } from "./requests.ts";
@@ -45,7 +45,7 @@ export interface ClaudeSessionOptions {
 
 export interface ClaudeSession extends AgentSession {
   /** Starts its process now. Throws AgentNotReady. */
-  open(signal: AbortSignal): Promise<Offer>;
+  open(signal: AbortSignal): Promise<ClaudeOffer>;
   /** What was done after the cursor, by a process that had lost its daemon. */
   catchUp(cursor: string | null): Promise<void>;
   liveStart(): string | undefined;
@@ -57,7 +57,7 @@ export interface ClaudeSession extends AgentSession {
 
 interface Served {
   process: ClaudeProcess;
-  offer: Offer;
+  offer: ClaudeOffer;
   /** What was set last; nothing in a process that is new. */
   choice: Choice | undefined;
 }
@@ -261,7 +261,7 @@ export function openClaudeSession(settings: ClaudeSessionOptions): ClaudeSession
       const current = await serveFor(prompt, signal);
       clearTimeout(idleTimer);
       try {
-        const choice = choose(current.offer, prompt);
+        const choice = chooseSettings(current.offer, prompt);
         await apply(current.process.query, current.choice, choice);
         current.choice = choice;
       } finally {

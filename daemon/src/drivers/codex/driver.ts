@@ -9,7 +9,7 @@ import { accessSync, constants, mkdirSync } from "node:fs";
 import type { AgentProblem } from "@hawser/contract";
 import { capabilitiesOf, type Abilities, type Driver } from "../driver.ts";
 import { listCommands } from "./commands.ts";
-import { choose } from "./offer.ts";
+import { chooseSettings } from "./offer.ts";
 import { findIgnoredConfig } from "./project-config.ts";
 import { loadThread, openCodexSession } from "./session.ts";
 import { threadSettings } from "./settings.ts";
@@ -79,7 +79,7 @@ export function openCodexDriver(settings: CodexSettings): Driver {
     start: (place, sink, signal) =>
       shared.use(signal, async (now) => {
         const { server, threads } = now;
-        const { model } = choose(now.offer, { ...place, agent: null });
+        const { model } = chooseSettings(now.offer, place);
         const asked = { ...threadSettings(place.directory), model };
         const { thread: made } = await server.call("thread/start", asked, callMs).catch(fail);
         const threadId = made.id;

@@ -1,18 +1,14 @@
-// What codex offers on this host: its models, how hard each can think, and its modes; and the check of what
-// a prompt names, because codex takes unknown names and fails later, or ignores them.
-import type { AgentKindRecord, ModelChoice, ModelListing } from "@hawser/contract";
-import { NotOffered } from "../driver.ts";
+// What codex offers on this host (models, their reasoning efforts, modes), and the settings of a turn that
+// are chosen from it.
+import { choose, type Offer, type Wanted } from "../offer.ts";
 import type { Config, Mode, Model } from "./protocol.ts";
 
-export interface Offer {
-  models: Omit<ModelListing, "agentKind">;
-  options: AgentKindRecord["options"];
-  modes: string[];
-  /** How hard each model thinks unless told otherwise. */
+export interface CodexOffer extends Offer {
+  /** Default reasoning effort of each model. */
   efforts: Map<string, string | null>;
 }
 
-export function offerOf(config: Config, listed: Model[], modes: string[]): Offer {
+export function offerOf(config: Config, listed: Model[], modes: string[]): CodexOffer {
   const providerId = config.model_provider ?? "openai";
   const models = listed
     .filter(({ hidden }) => !hidden)
@@ -23,7 +19,7 @@ export function offerOf(config: Config, listed: Model[], modes: string[]): Offer
   const efforts = new Map<string, string | null>(
     listed.map(({ model, defaultReasoningEffort }) => [model, defaultReasoningEffort]),
   );
-  // One that only the host's own provider has; codex's list is its maker's.
+  // Codex lists only its maker's models; the host's configuration may name one of another provider.
   const own = config.model;
   if (own && !models.some(({ modelId }) => modelId === own)) {
     models.unshift({ modelId: own, variants: [] });
@@ -47,6 +43,8 @@ export function offerOf(config: Config, listed: Model[], modes: string[]): Offer
       },
     ],
     modes,
+    defaultMode: "default",
+    variantOption: "effort",
     efforts,
   };
 }
@@ -57,32 +55,12 @@ export interface Choice {
   mode: Mode;
 }
 
-/** Everything a turn must say, because codex keeps what it was told for the next one. Throws NotOffered. */
-export function choose(
-  { models, modes, efforts }: Offer,
-  asked: { model: ModelChoice | null; agent: string | null; options: Record<string, string> },
-): Choice {
-  const choice = asked.model ?? models.defaultModel;
-  if (!choice) throw new NotOffered("model", "Codex has no model on this host.");
-  const { providerId, modelId } = choice;
-  const provider = models.providers.find((one) => one.providerId === providerId);
-  const model = provider?.models.find((one) => one.modelId === modelId);
-  if (!model) {
-    const message = `Codex has no model ${providerId}/${modelId} on this host. list_models names them.`;
-    throw new NotOffered("model", message);
-  }
-  const mode = asked.agent ?? "default";
-  if (!modes.includes(mode)) {
-    throw new NotOffered("agent", `Codex has no mode ${mode}. It has ${modes.join(", ")}.`);
-  }
-  const { effort, ...others } = asked.options;
-  const [unknown] = Object.keys(others);
-  if (unknown !== undefined) {
-    throw new NotOffered("options", `Codex has no option ${unknown}. It has effort.`);
-  }
-  if (effort !== undefined && !model.variants.includes(effort)) {
-    const offered = model.variants.length > 0 ? model.variants.join(", ") : "none";
-    throw new NotOffered("options", `${modelId} has no effort ${effort}. It has: ${offered}.`);
-  }
-  return { model: modelId, effort: effort ?? efforts.get(modelId) ?? null, mode: mode as Mode };
+/**
+ * All settings of a turn, because codex keeps the previous turn's value for any that is left out.
+ * Throws NotOffered.
+ */
+export function chooseSettings(offer: CodexOffer, wanted: Wanted): Choice {
+  const { model, mode, options } = choose(offer, wanted);
+  const effort = options["effort"] ?? offer.efforts.get(model.modelId) ?? null;
+  return { model: model.modelId, effort, mode: mode as Mode };
 }

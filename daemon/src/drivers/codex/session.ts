@@ -2,7 +2,7 @@
 import { SessionGone, type AgentSession, type Prompt, type SessionSettings } from "../driver.ts";
 import { compact, skillInput } from "./commands.ts";
 import { CallRefused } from "./connection.ts";
-import { choose, type Offer } from "./offer.ts";
+import { chooseSettings, type CodexOffer } from "./offer.ts";
 import type { Input, TurnSettings } from "./protocol.ts";
 import { sandboxPolicy, threadSettings } from "./settings.ts";
 import { callMs, fail, notReady, unless, type Live, type SharedServer } from "./shared-server.ts";
@@ -36,9 +36,9 @@ export function openCodexSession(
   };
 
   /** The call that begins the turn of a prompt. Throws NotOffered. */
-  const callFor = async (prompt: Prompt, offer: Offer) => {
+  const callFor = async (prompt: Prompt, offer: CodexOffer) => {
     const { messageId, task, text } = prompt;
-    const { model, effort, mode } = choose(offer, prompt);
+    const { model, effort, mode } = chooseSettings(offer, prompt);
     if (task.type === "command" && task.name === compact) {
       if (text !== "") throw new Error(`Codex's ${compact} takes no arguments.`);
       return () => server.call("thread/compact/start", { threadId }, callMs);

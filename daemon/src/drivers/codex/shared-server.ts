@@ -7,7 +7,7 @@ import type { Log } from "../../log.ts";
 import { AgentNotReady } from "../driver.ts";
 import { startAppServer, type AppServer } from "./app-server.ts";
 import type { RequestId } from "./connection.ts";
-import { offerOf, type Offer } from "./offer.ts";
+import { offerOf, type CodexOffer } from "./offer.ts";
 import type { Answers, Model } from "./protocol.ts";
 import type { Thread } from "./thread.ts";
 
@@ -30,7 +30,7 @@ export interface CodexSettings {
 export interface Live {
   server: AppServer;
   threads: Map<string, Thread>;
-  offer: Offer;
+  offer: CodexOffer;
   problems: AgentProblem[];
 }
 

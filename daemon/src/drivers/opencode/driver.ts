@@ -12,9 +12,9 @@ import {
   type SessionSettings,
   type Sink,
 } from "../driver.ts";
+import { choose } from "../offer.ts";
 import { ApiError } from "./api.ts";
 import { followEvents } from "./event-stream.ts";
-import { choose } from "./offer.ts";
 import { usualLimits, type Limits } from "./patience.ts";
 import { rulesOf } from "./permission-rules.ts";
 import { findProjectConfig, sparsePatterns } from "./project-config.ts";
@@ -176,8 +176,7 @@ export function openOpencodeDriver(settings: OpencodeSettings): Driver {
       return { ...found, problems: [{ code: "not_installed", message }] };
     }
     try {
-      const { models, variants } = await (await connect(signal)).offers.read(signal);
-      const options = [{ id: "variant", name: "Variant", values: variants, default: null }];
+      const { models, options } = await (await connect(signal)).offers.read(signal);
       if (models.providers.length > 0) return { ...found, authenticated: true, options };
       const message =
         "opencode has no provider of models. Run `opencode auth login` on the host, as its user.";
@@ -202,7 +201,7 @@ export function openOpencodeDriver(settings: OpencodeSettings): Driver {
     start: (session, sink, signal) =>
       asReady(async () => {
         const found = await connect(signal);
-        choose(await found.offers.recent(signal), { ...session, agent: null });
+        choose(await found.offers.recent(signal), session);
         const { id } = (await found.api.request("POST", "/session", {
           directory: session.directory,
           signal,

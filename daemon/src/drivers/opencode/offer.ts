@@ -1,16 +1,8 @@
-// What the opencode on this host offers: models, their variants and modes; and the check of what a prompt
-// names, because opencode takes a prompt with an unknown name and fails later, or ignores the name.
-// Keys of providers, which opencode shows here, go no further.
+// Reads what opencode offers on this host: models, their variants, and modes. opencode's answer contains the
+// providers' keys; they are read here and never passed on.
 import type { ModelChoice, ModelListing } from "@hawser/contract";
-import { NotOffered } from "../driver.ts";
+import { findModel, type Offer } from "../offer.ts";
 import type { Api } from "./api.ts";
-
-export interface Offer {
-  models: Omit<ModelListing, "agentKind">;
-  modes: string[];
-  defaultMode: string;
-  variants: string[];
-}
 
 interface Providers {
   providers: {
@@ -71,7 +63,8 @@ async function readOffer(api: Api, signal: AbortSignal): Promise<Offer> {
     models: { providers, defaultModel: defaultOf(config.model, providers, listing.default) },
     modes: [...new Set(modes)],
     defaultMode: primary.find((name) => name === config.default_agent) ?? primary[0] ?? "build",
-    variants: [...new Set(variants)],
+    options: [{ id: "variant", name: "Variant", values: [...new Set(variants)], default: null }],
+    variantOption: "variant",
   };
 }
 
@@ -90,53 +83,10 @@ function defaultOf(
     configured && at > 0
       ? { providerId: configured.slice(0, at), modelId: configured.slice(at + 1) }
       : undefined;
-  if (wanted && hasModel(providers, wanted)) return wanted;
+  if (wanted && findModel({ providers }, wanted)) return wanted;
   for (const { providerId } of providers) {
     const modelId = firstPicks[providerId];
     if (modelId !== undefined) return { providerId, modelId };
   }
   return null;
-}
-
-function findModel(providers: ModelListing["providers"], { providerId, modelId }: ModelChoice) {
-  return providers
-    .find((provider) => provider.providerId === providerId)
-    ?.models.find((model) => model.modelId === modelId);
-}
-
-const hasModel = (providers: ModelListing["providers"], choice: ModelChoice) =>
-  findModel(providers, choice) !== undefined;
-
-export interface Choice {
-  model: ModelChoice;
-  agent: string;
-  variant: string | undefined;
-}
-
-/** Everything a prompt must say, from what it names and what holds otherwise. Throws NotOffered. */
-export function choose(
-  { models, modes, defaultMode }: Offer,
-  asked: { model: ModelChoice | null; agent: string | null; options: Record<string, string> },
-): Choice {
-  const model = asked.model ?? models.defaultModel;
-  if (!model)
-    throw new NotOffered("model", "opencode has no model. Set up a provider on the host.");
-  const name = `${model.providerId}/${model.modelId}`;
-  const found = findModel(models.providers, model);
-  if (!found) throw new NotOffered("model", `opencode has no model ${name} on this host.`);
-  const agent = asked.agent ?? defaultMode;
-  if (!modes.includes(agent)) {
-    const offered = modes.join(", ");
-    throw new NotOffered("agent", `opencode has no mode ${agent}. It has ${offered}.`);
-  }
-  const { variant, ...others } = asked.options;
-  const [unknown] = Object.keys(others);
-  if (unknown !== undefined) {
-    throw new NotOffered("options", `opencode has no option ${unknown}. It has variant.`);
-  }
-  if (variant !== undefined && !found.variants.includes(variant)) {
-    const offered = found.variants.length > 0 ? found.variants.join(", ") : "none";
-    throw new NotOffered("options", `${name} has no variant ${variant}. It has: ${offered}.`);
-  }
-  return { model, agent, variant };
 }

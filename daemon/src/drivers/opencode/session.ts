@@ -9,6 +9,7 @@ import {
   type SessionSettings,
   type Sink,
 } from "../driver.ts";
+import { choose } from "../offer.ts";
 import { ApiError, type Api } from "./api.ts";
 import { readCursor } from "./cursor.ts";
 import { openTracker, type Turn } from "./events.ts";
@@ -21,7 +22,7 @@ import type {
 } from "./frames.ts";
 import { readNews } from "./history.ts";
 import { messageIdFor } from "./message-id.ts";
-import { choose, type Offers } from "./offer.ts";
+import type { Offers } from "./offer.ts";
 import { readProjectNotes } from "../project-notes.ts";
 import { openPatience, type Limits } from "./patience.ts";
 import { openRequests } from "./requests.ts";
@@ -228,11 +229,11 @@ export function openOpencodeSession(wiring: Wiring): OpencodeSession {
   }
 
   async function send(prompt: Prompt, signal: AbortSignal): Promise<void> {
-    const choice = choose(await offers.recent(signal), prompt);
+    const chosen = choose(await offers.recent(signal), prompt);
     const messageID = messageIdFor(prompt.messageId);
     const body = await bodyOf(prompt, {
       messageID,
-      ...choice,
+      ...chosen,
       system: readProjectNotes(directory),
     });
     await aborting;

@@ -1,10 +1,10 @@
 // What opencode is asked to begin a turn: a prompt, one of its slash commands, or a summary.
 import { readFile } from "node:fs/promises";
 import type { PromptAttachment, Prompt } from "../driver.ts";
+import type { Chosen } from "../offer.ts";
 import type { Api } from "./api.ts";
-import type { Choice } from "./offer.ts";
 
-interface Details extends Choice {
+interface Details extends Chosen {
   messageID: string;
   system: string | undefined;
 }
@@ -14,15 +14,16 @@ const paths = { prompt: "prompt_async", command: "command", summarize: "summariz
 export const pathOf = ({ task }: Prompt): string => paths[task.type];
 
 export async function bodyOf(prompt: Prompt, details: Details): Promise<object> {
-  const { messageID, model, agent, variant, system } = details;
+  const { messageID, model, mode, options, system } = details;
   const { task, text } = prompt;
+  const variant = options["variant"];
   const more = variant === undefined ? {} : { variant };
   if (task.type === "summarize") {
     return { providerID: model.providerId, modelID: model.modelId, auto: false };
   }
   if (task.type === "command") {
     const named = `${model.providerId}/${model.modelId}`;
-    return { messageID, command: task.name, arguments: text, agent, model: named, ...more };
+    return { messageID, command: task.name, arguments: text, agent: mode, model: named, ...more };
   }
   return {
     messageID,
@@ -32,7 +33,7 @@ export async function bodyOf(prompt: Prompt, details: Details): Promise<object> 
       ...(await Promise.all(prompt.attachments.map(filePart))),
     ],
     model: { providerID: model.providerId, modelID: model.modelId },
-    agent,
+    agent: mode,
     ...more,
     ...(system === undefined ? {} : { system }),
   };

@@ -10,9 +10,10 @@ import {
   type Driver,
   type RequestAnswer,
 } from "../driver.ts";
+import { choose } from "../offer.ts";
 import { findProjectConfig, sparsePatterns } from "../opencode/project-config.ts";
 import type { ScriptedAgent, ScriptedSession } from "./agent.ts";
-import { checkOffered, commands, models, modes, options } from "./offer.ts";
+import { commands, offer } from "./offer.ts";
 
 export interface ScriptedDriver extends Driver {
   /** The agent's process dies; it is there again at once, as one started on demand would be. */
@@ -44,7 +45,7 @@ export function openScriptedDriver(
     return {
       handle: session.handle,
       async prompt(prompt) {
-        checkOffered(prompt);
+        choose(offer, prompt);
         if (!held.has(session)) throw new AgentNotReady("The session was lost. Resume it.");
         session.prompt(prompt);
       },
@@ -84,14 +85,14 @@ export function openScriptedDriver(
         authenticated: true,
         problems: [],
         capabilities: capabilitiesOf({ abilities }),
-        options,
+        options: offer.options,
       };
     },
-    listModels: async () => models,
-    listModes: async () => modes,
+    listModels: async () => offer.models,
+    listModes: async () => offer.modes,
     findProjectConfig: async (directory) => findProjectConfig(directory),
     async start(place, sink) {
-      checkOffered(place);
+      choose(offer, place);
       const session = agent.create(place.directory, place.title);
       session.listen(0, sink);
       return hold(session);
