@@ -16,6 +16,7 @@ import type { Blobs } from "./blobs/blobs.ts";
 import { ConfigError, type Config } from "./config.ts";
 import { openEdge } from "./edge/edge.ts";
 import { openOrganizationFeed, type OrganizationFeed } from "./events/organization-feed.ts";
+import { createViewers, type Viewers } from "./events/viewers.ts";
 import { FabricDown, connectFabric } from "./fabric/connection.ts";
 import { readFabricKeys } from "./fabric/fabric-keys.ts";
 import { openHostAsker } from "./fabric/host-asker.ts";
@@ -32,10 +33,8 @@ import type { Log } from "./log.ts";
 import type { Database } from "./postgres/database.ts";
 import { randomSecret } from "./secrets/secrets.ts";
 import type { SystemSql } from "./postgres/statement.ts";
-import type { SessionEvents } from "./sessions/ask-host.ts";
-import { openSessionEvents } from "./sessions/events.ts";
-import { openFollows } from "./session-log/follow.ts";
-import { openIntake } from "./session-log/intake.ts";
+import { openFollows, type Follows } from "./session-log/follow.ts";
+import { notifyOfApplied, openIntake } from "./session-log/intake.ts";
 import { openLiveWatch } from "./session-log/live-watch.ts";
 import { openOwedEndings } from "./sessions/owed-endings.ts";
 import { openSessionViews } from "./session-log/view.ts";
@@ -46,7 +45,8 @@ import type { SessionViews } from "./transports/session-stream.ts";
 export interface HostLink {
   hosts: InstanceServices["hosts"];
   feed: OrganizationFeed;
-  sessionEvents: SessionEvents;
+  viewers: Viewers;
+  follows: Follows;
   views: SessionViews;
   /** The doors a host uses before it has a link, and for what the link cannot carry. */
   doors: Hono[];
@@ -100,14 +100,17 @@ export async function openHostLink({
   const tokens = openHostTokens(keys, config.hostTokenSeconds);
   const revocations = openRevocations({ database, fabric, keys });
   const feed = openOrganizationFeed(fabric);
-  const changed = (organizationId: string, instanceId: string) =>
-    feed.changed(organizationId, "instance", instanceId);
-  const presence = openPresence({ database, log, changed });
+  const viewers = createViewers(feed, fabric);
+  const presence = openPresence({
+    database,
+    log,
+    changed: (organizationId, instanceId) =>
+      viewers.notify(organizationId, { instances: [instanceId] }),
+  });
   const follows = openFollows(database.system, fabric);
-  const sessionEvents = openSessionEvents(feed, follows);
-  const intake = openIntake({ database, log, onApplied: sessionEvents.applied });
+  const intake = openIntake({ database, log, onApplied: notifyOfApplied(viewers) });
   const hosts = openHostAsker(fabric, keys.commandKey.privateKey);
-  const owed = openOwedEndings({ database, hosts, events: sessionEvents, log });
+  const owed = openOwedEndings({ database, hosts, viewers, log });
   const identity = {
     database,
     tokens,
@@ -118,8 +121,7 @@ export async function openHostLink({
   const upCalls = openUpCalls({
     database,
     intake,
-    changed,
-    events: sessionEvents,
+    viewers,
     isBack: (instanceId) => guarded("owed endings", () => owed.hostIsBack(instanceId))(),
     renewToken: (publicKey) => renewToken(identity, publicKey),
   });
@@ -190,10 +192,10 @@ export async function openHostLink({
       ...hosts,
       // What cannot be pushed now is owed, and pushed when the fabric is back.
       pushRevocations: () => pushRevocations().catch(unlessDown),
-      instanceChanged: changed,
     },
     feed,
-    sessionEvents,
+    viewers,
+    follows,
     views: openSessionViews({ database, follows, live: openLiveWatch({ notices: fabric, hosts }) }),
     doors: [
       hostDoors({
@@ -238,15 +240,12 @@ export const noHosts: InstanceServices["hosts"] = {
   ask: () => Promise.reject(noFabric()),
   look: () => Promise.reject(noFabric()),
   pushRevocations: () => Promise.resolve(),
-  instanceChanged: () => {},
 };
 
-/** Nobody to tell; who waits looks at the database by the clock. */
-export function noSessionEvents(system: SystemSql): SessionEvents {
+export const noViewers: Viewers = { notify: () => {} };
+
+/** Without notices, a call that waits for a session reads it again only when its time is up. */
+export function followsWithoutNotices(system: SystemSql): Follows {
   const quiet = { publish: () => {}, subscribe: () => () => {}, flush: () => Promise.resolve() };
-  return {
-    sessionChanged: () => {},
-    requestChanged: () => {},
-    follows: openFollows(system, quiet),
-  };
+  return openFollows(system, quiet);
 }

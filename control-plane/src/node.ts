@@ -14,7 +14,7 @@ import { openTokenBuckets } from "./dispatch/token-bucket.ts";
 import type { OrganizationFeed } from "./events/organization-feed.ts";
 import { openFiles } from "./files/files.ts";
 import { deleteUnusedBlobs, deleteUnusedFiles } from "./files/store.ts";
-import { noHosts, noSessionEvents, openHostLink } from "./host-link.ts";
+import { followsWithoutNotices, noHosts, noViewers, openHostLink } from "./host-link.ts";
 import { openLog } from "./log.ts";
 import { openMetrics } from "./metrics.ts";
 import { joinNodes } from "./nodes.ts";
@@ -67,7 +67,8 @@ export async function startNode(config: Config): Promise<RunningNode> {
     authenticator,
     baseUrl: config.baseUrl,
     hosts: link?.hosts ?? noHosts,
-    sessionEvents: link?.sessionEvents ?? noSessionEvents(database.system),
+    viewers: link?.viewers ?? noViewers,
+    follows: link?.follows ?? followsWithoutNotices(database.system),
     files,
   };
   const dispatcher = createDispatcher({

@@ -12,7 +12,7 @@ import { openAuthenticator } from "./access/authenticate.ts";
 import { openReadCounts } from "./audit/read-counts.ts";
 import { createDispatcher, type Dispatcher } from "./dispatch/dispatcher.ts";
 import { openTokenBuckets } from "./dispatch/token-bucket.ts";
-import { noHosts, noSessionEvents } from "./host-link.ts";
+import { followsWithoutNotices, noHosts, noViewers } from "./host-link.ts";
 import { openLog } from "./log.ts";
 import { notYet } from "./not-yet.ts";
 import type { Database } from "./postgres/database.ts";
@@ -41,7 +41,8 @@ before(async () => {
       authenticator,
       baseUrl: "https://hawser.example",
       hosts: noHosts,
-      sessionEvents: noSessionEvents(service.database.system),
+      viewers: noViewers,
+      follows: followsWithoutNotices(service.database.system),
     },
     database,
     authenticate: authenticator.authenticate,

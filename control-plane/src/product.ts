@@ -10,9 +10,14 @@ import type { SessionServices } from "./sessions/ask-host.ts";
 import { sessionFileHandlers } from "./sessions/files.ts";
 import { sessionHandlers } from "./sessions/handlers.ts";
 import { sessionTurnHandlers } from "./sessions/turns.ts";
+import type { SessionLogServices } from "./session-log/wait.ts";
 import type { Product } from "./transports/serve.ts";
 
-export type Services = AccessServices & AgentServices & InstanceServices & SessionServices;
+export type Services = AccessServices &
+  AgentServices &
+  InstanceServices &
+  SessionServices &
+  SessionLogServices;
 
 export const handlers: HandlersFor<typeof registry, Services, NotYet> = {
   ...accessHandlers,

@@ -18,10 +18,10 @@ let app: Hono;
 before(async () => {
   bed = await openSessionBed();
   node = bed.addNode();
-  const { service, events, notices, hosts } = bed;
+  const { service, follows, notices, hosts } = bed;
   const live = openLiveWatch({ notices, hosts });
   const { database } = service;
-  const views = openSessionViews({ database, follows: events.follows, live });
+  const views = openSessionViews({ database, follows, live });
   app = sessionStreamTransport(node.dispatcher, views);
 });
 after(() => bed[Symbol.asyncDispose]());
@@ -236,7 +236,7 @@ test("what waits for a viewer, and a page, are limited by their length, however 
   const page = await node.result("list_session_events", { sessionId, limit: 200 });
   const listed = (page["events"] as unknown[]).length;
   assert.ok(listed * length < 5 * 1024 * 1024 && page["hasMore"], `${listed} entries listed`);
-  await bed.events.follows.compare();
+  await bed.follows.compare();
   await new Promise((resolve) => setTimeout(resolve, 500));
   const slow = readStream(response.body!);
   await until("the slow one's end", () => slow.isOver);

@@ -10,15 +10,15 @@ import {
   openOrganizationFeed,
   type Notices,
 } from "@hawser/control-plane/events/organization-feed.ts";
+import { createViewers, type Viewers } from "@hawser/control-plane/events/viewers.ts";
 import { openFiles } from "@hawser/control-plane/files/files.ts";
 import type { HostAsker } from "@hawser/control-plane/fabric/host-asker.ts";
 import { noHosts } from "@hawser/control-plane/host-link.ts";
 import { openBlobs } from "@hawser/control-plane/blobs/blobs.ts";
 import { openLog } from "@hawser/control-plane/log.ts";
 import { codeApi, handlers } from "@hawser/control-plane/product.ts";
-import { openSessionEvents } from "@hawser/control-plane/sessions/events.ts";
-import { openFollows } from "@hawser/control-plane/session-log/follow.ts";
-import { openIntake } from "@hawser/control-plane/session-log/intake.ts";
+import { openFollows, type Follows } from "@hawser/control-plane/session-log/follow.ts";
+import { notifyOfApplied, openIntake } from "@hawser/control-plane/session-log/intake.ts";
 import type { HostCommand, ReportReply } from "@hawser/host-protocol";
 import { createTestOrganization, type TestOrganization } from "./organization.ts";
 import { ownerSql } from "./owner-sql.ts";
@@ -52,7 +52,8 @@ export interface SessionBed extends AsyncDisposable {
   host: Partial<Record<HostCommand, Answer>>;
   hosts: HostAsker;
   notices: LocalNotices;
-  events: ReturnType<typeof openSessionEvents>;
+  viewers: Viewers;
+  follows: Follows;
   /** Another node on the same database. */
   addNode(options?: { deadlineMs?: number }): {
     dispatcher: Dispatcher;
@@ -116,9 +117,9 @@ export async function openSessionBed(): Promise<SessionBed> {
   const notices = localNotices();
   const feed = openOrganizationFeed(notices);
   const follows = openFollows(database.system, notices);
-  const events = openSessionEvents(feed, follows);
+  const viewers = createViewers(feed, notices);
   const log = openLog("silent");
-  const intake = openIntake({ database, log, onApplied: events.applied });
+  const intake = openIntake({ database, log, onApplied: notifyOfApplied(viewers) });
   const authenticator = openAuthenticator(database.system);
   const pepper = randomBytes(32);
   const seqs = new Map<string, number>();
@@ -132,7 +133,8 @@ export async function openSessionBed(): Promise<SessionBed> {
     host,
     hosts,
     notices,
-    events,
+    viewers,
+    follows,
     sql,
     addNode({ deadlineMs = 5_000 } = {}) {
       const dispatcher = createDispatcher({
@@ -142,7 +144,8 @@ export async function openSessionBed(): Promise<SessionBed> {
           authenticator,
           baseUrl: "https://hawser.example",
           hosts: { ...noHosts, ...hosts },
-          sessionEvents: events,
+          viewers,
+          follows,
           files: openFiles(database, openBlobs(database)),
         },
         database,

@@ -14,6 +14,7 @@ import { listAgentKinds } from "../agents/listing.ts";
 import { firstId, lastId, page, readCursor } from "../cursor.ts";
 import { actorOf } from "../dispatch/caller.ts";
 import { OutcomeUnknown, type HandlersFor } from "../dispatch/handler.ts";
+import { notifyAfterCommit, type Viewers } from "../events/viewers.ts";
 import { hostOffline, type HostAsker } from "../fabric/host-asker.ts";
 import type { NotYet } from "../not-yet.ts";
 import { query, type Query } from "../postgres/statement.ts";
@@ -35,11 +36,8 @@ import { factValues } from "./up-calls.ts";
 export interface InstanceServices {
   /** The address callers and hosts use. */
   baseUrl: string;
-  hosts: HostAsker & {
-    pushRevocations: () => Promise<void>;
-    /** Tells those who watch the organization. */
-    instanceChanged: (organizationId: string, instanceId: string) => void;
-  };
+  hosts: HostAsker & { pushRevocations: () => Promise<void> };
+  viewers: Viewers;
 }
 
 const mostListed = 1000;
@@ -87,11 +85,12 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
     return hosts.look(instanceId, "list_models", { kind }, looking);
   },
 
-  async create_instance({ sql, baseUrl, hosts }, { name }) {
+  async create_instance(context, { name }) {
+    const { sql, baseUrl } = context;
     const row = (await sql.first(store.insertInstance, sql.organizationId, name))!;
     const pairing = await issuePairingToken(sql, baseUrl, row.instance_id);
     const instance = instanceRecord(row);
-    sql.afterCommit(() => hosts.instanceChanged(sql.organizationId, instance.instanceId));
+    notifyAfterCommit(context, { instances: [instance.instanceId] });
     return { instance, ...pairing };
   },
 
@@ -102,19 +101,21 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
     return { instanceId, ...(await issuePairingToken(sql, baseUrl, id)) };
   },
 
-  async update_instance({ sql, hosts }, { instanceId, name }) {
+  async update_instance(context, { instanceId, name }) {
+    const { sql } = context;
     const id = parseId("instance", instanceId);
     const row = id && (await sql.first(store.renameInstance, sql.organizationId, id, name));
     if (!row) throw notFound("instance");
-    sql.afterCommit(() => hosts.instanceChanged(sql.organizationId, instanceId));
+    notifyAfterCommit(context, { instances: [instanceId] });
     return instanceRecord(row);
   },
 
   delete_instance: {
-    async prepare({ sql, hosts }, { instanceId }) {
+    async prepare(context, { instanceId }) {
+      const { sql } = context;
       const id = parseId("instance", instanceId);
       if (!id) throw notFound("instance");
-      sql.afterCommit(() => hosts.instanceChanged(sql.organizationId, instanceId));
+      notifyAfterCommit(context, { instances: [instanceId] });
       // Sessions before their instance, as everyone locks them who changes both.
       sql.later(deleteSessionsOfInstance, sql.organizationId, id);
       sql.later(deleteRequestsOfInstance, sql.organizationId, id);
@@ -176,15 +177,15 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
           ...(intent as { isOnline: boolean }),
         },
       ),
-    async conclude({ sql, hosts }, { instanceId }, _intent, answer) {
+    async conclude(context, { instanceId }, _intent, answer) {
+      const { sql } = context;
       const id = parseId("instance", instanceId)!;
       const { facts, bootId = null } = answer as CommandResultOf<"refresh_host_facts">;
       const [noted, ...read] = await sql.together(
         query(noteFacts, sql.organizationId, id, ...factValues(facts), bootId),
         ...detailQueries(sql.organizationId, id),
       );
-      if (noted.length > 0)
-        sql.afterCommit(() => hosts.instanceChanged(sql.organizationId, instanceId));
+      if (noted.length > 0) notifyAfterCommit(context, { instances: [instanceId] });
       return instanceDetail(...read);
     },
   },

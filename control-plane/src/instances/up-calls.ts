@@ -13,10 +13,10 @@ import {
   type ReportReply,
   type UpCall,
 } from "@hawser/host-protocol";
+import type { Viewers } from "../events/viewers.ts";
 import type { Database } from "../postgres/database.ts";
 import { inGroups } from "../postgres/in-groups.ts";
 import type { Intake } from "../session-log/intake.ts";
-import type { SessionEvents } from "../sessions/ask-host.ts";
 import { answerHellos, failLost, type SaidHello } from "../session-log/hello.ts";
 import { lockInstances } from "./presence-store.ts";
 import * as store from "./up-call-store.ts";
@@ -31,8 +31,7 @@ interface UpCallParts {
   intake: Intake;
   /** A fresh token for a key that is still good. */
   renewToken: (publicKey: string) => Promise<RenewReply>;
-  changed: (organizationId: string, instanceId: string) => void;
-  events: Pick<SessionEvents, "sessionChanged" | "requestChanged">;
+  viewers: Viewers;
   /** Called once a hello is taken, with the stored id. */
   isBack: (instanceId: string) => void;
 }
@@ -44,7 +43,7 @@ const ownEventMs = 1_000;
 const forget = { forget: true } as const;
 
 export function openUpCalls(parts: UpCallParts): UpCalls {
-  const { database, intake, renewToken, changed, events, isBack } = parts;
+  const { database, intake, renewToken, viewers, isBack } = parts;
   const { system } = database;
 
   const find = inGroups(async (instanceIds: string[]) => {
@@ -89,16 +88,16 @@ export function openUpCalls(parts: UpCallParts): UpCalls {
       const isOtherMachine = host.machine_id !== null && host.machine_id !== hello.machineId;
       if (isOtherMachine && (await hasOtherConnection(host))) {
         await system.rows(store.noteDuplicate, host.organization_id, host.instance_id);
-        changed(host.organization_id, shownId);
+        viewers.notify(host.organization_id, { instances: [shownId] });
         return { refused: "duplicate_host" };
       }
       const said = { host: tenantHost(host), hello, formerJournalId: host.journal_id };
       const { sessions, lost } = await takeHello(said);
-      changed(host.organization_id, shownId);
-      for (const id of lost.sessionIds)
-        events.sessionChanged(host.organization_id, formatId("session", id));
-      for (const id of lost.requestIds)
-        events.requestChanged(host.organization_id, formatId("request", id));
+      viewers.notify(host.organization_id, {
+        instances: [shownId],
+        sessions: lost.sessionIds.map((id) => formatId("session", id)),
+        requests: lost.requestIds.map((id) => formatId("request", id)),
+      });
       isBack(host.instance_id);
       return { heartbeatSeconds, reconnectJitterSeconds, sessions };
     },
@@ -108,7 +107,7 @@ export function openUpCalls(parts: UpCallParts): UpCalls {
       await system.rows(store.noteSeen, ...self);
       if (facts) {
         await system.rows(store.noteFacts, ...self, ...factValues(facts), bootId);
-        changed(host.organization_id, shownId);
+        viewers.notify(host.organization_id, { instances: [shownId] });
       }
       return { nextSeconds: heartbeatSeconds };
     },

@@ -262,8 +262,8 @@ function unknown(): never {
 }
 
 async function hostIsBack(): Promise<void> {
-  const { service, hosts, events } = bed;
+  const { service, hosts, viewers } = bed;
   const log = openLog("silent");
-  const owed = openOwedEndings({ database: service.database, hosts, events, log });
+  const owed = openOwedEndings({ database: service.database, hosts, viewers, log });
   await owed.hostIsBack(parseId("instance", bed.instanceId)!);
 }

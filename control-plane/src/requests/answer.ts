@@ -13,6 +13,7 @@ import {
 import { objectToAnswers, type PayloadOf } from "@hawser/host-protocol";
 import { callerReference } from "../access/caller-reference.ts";
 import { OutcomeUnknown, type AskContext, type ChangeContext } from "../dispatch/handler.ts";
+import { notifyAfterCommit } from "../events/viewers.ts";
 import { askHost, type SessionPlace, type SessionServices } from "../sessions/ask-host.ts";
 import { isOver } from "../sessions/lifecycle.ts";
 import * as store from "./store.ts";
@@ -29,9 +30,10 @@ export type AnswerIntent =
   { settled: AnswerOutcome["status"] } | (SessionPlace & { payload: PayloadOf<"answer_request"> });
 
 export async function prepareAnswer(
-  { sql, caller, sessionEvents }: ChangeContext & SessionServices,
+  context: ChangeContext & SessionServices,
   given: GivenAnswer,
 ): Promise<AnswerIntent> {
+  const { sql, caller } = context;
   const { requestId, answer, answers } = given;
   const id = parseId("request", requestId);
   const row = id && (await sql.first(store.selectRequest, sql.organizationId, id));
@@ -42,7 +44,7 @@ export async function prepareAnswer(
   if (isOver(row.session_status)) {
     if (row.status === "answered") return { settled: "already_resolved" };
     await sql.rows(store.recordLateAnswer, ...key, ...kept);
-    sql.afterCommit(() => sessionEvents.requestChanged(sql.organizationId, requestId));
+    notifyAfterCommit(context, { requests: [requestId] });
     return { settled: "undeliverable" };
   }
   if (!(await sql.first(store.claimRequest, ...key, ...kept)))
@@ -97,14 +99,15 @@ export async function askWithAnswer(
 }
 
 export async function concludeAnswer(
-  { sql, caller, sessionEvents }: ChangeContext & SessionServices,
+  context: ChangeContext & SessionServices,
   { requestId, answer, answers }: GivenAnswer,
   intent: AnswerIntent,
   { status }: AnswerOutcome,
 ): Promise<AnswerOutcome> {
+  const { sql, caller } = context;
   if ("settled" in intent) return { status };
   const key = [sql.organizationId, parseId("request", requestId)!];
-  sql.afterCommit(() => sessionEvents.requestChanged(sql.organizationId, requestId));
+  notifyAfterCommit(context, { requests: [requestId] });
   switch (status) {
     case "answered": {
       const by = await callerReference(sql, caller);

@@ -122,7 +122,7 @@ test("a lost notice is made up for by the comparison, and a deleted session ends
   bed.notices.isDeaf = false;
   assert.deepEqual(heard, [1]);
   await follows.compare();
-  bed.events.sessionChanged(bed.organizationId, sessionId);
+  bed.viewers.notify(bed.organizationId, { sessions: [sessionId] });
   assert.deepEqual(heard, [1, 2, "record"]);
   await bed.sql(`UPDATE sessions SET deleted_at = now() WHERE session_id = $1`, [id]);
   await follows.compare();

@@ -5,6 +5,7 @@
 import { formatId } from "@hawser/contract";
 import { sessionAppliedSubject } from "@hawser/host-protocol";
 import type { Notices } from "../events/organization-feed.ts";
+import type { SessionNotice } from "../events/viewers.ts";
 import type { SystemSql } from "../postgres/statement.ts";
 import { selectFollowed } from "./follow-store.ts";
 
@@ -28,17 +29,10 @@ export interface Follows {
   follow(session: SessionKey, follower: Follower): () => void;
   /** Resolves once whoever follows now misses no notice any more, or soon if the fabric is away. */
   settled(): Promise<void>;
-  /** Tells the followers on every node. */
-  tell(sessionId: string, notice: Notice): void;
   /** Asks the database how far all followed sessions are, in one query. */
   compare(): Promise<void>;
   /** After notices may have been lost: compares, and has everyone look at the record again. */
   catchUp(): Promise<void>;
-}
-
-export interface Notice {
-  seq?: number;
-  record?: true;
 }
 
 /** One subscription per session that is followed on this node, by however many. */
@@ -51,7 +45,6 @@ export function openFollows(
     string,
     SessionKey & { followers: Set<Follower>; unsubscribe: () => void }
   >();
-  const subject = (sessionId: string) => sessionAppliedSubject(formatId("session", sessionId));
   const settled = () => withinReason(notices.flush());
 
   async function compare(): Promise<void> {
@@ -80,8 +73,9 @@ export function openFollows(
       let session = followed.get(key);
       if (!session) {
         const followers = new Set<Follower>();
-        const unsubscribe = notices.subscribe(subject(sessionId), {}, ({ data }) => {
-          const { seq, record } = JSON.parse(Buffer.from(data).toString()) as Notice;
+        const subject = sessionAppliedSubject(formatId("session", sessionId));
+        const unsubscribe = notices.subscribe(subject, {}, ({ data }) => {
+          const { seq, record } = JSON.parse(Buffer.from(data).toString()) as SessionNotice;
           for (const each of followers) {
             if (seq !== undefined) each.applied(seq);
             if (record) each.recordChanged();
@@ -100,7 +94,6 @@ export function openFollows(
       };
     },
     settled,
-    tell: (sessionId, notice) => notices.publish(subject(sessionId), JSON.stringify(notice)),
     compare,
     async catchUp() {
       // Looked at before notices come again, a record could change unseen in between.

@@ -3,7 +3,9 @@
 //
 // A host is answered when its report is committed, or is known not to be; then it says it again.
 // What one host sends, however unfit to store, neither fails nor delays the reports of the others.
+import { formatId } from "@hawser/contract";
 import type { Report, ReportReply } from "@hawser/host-protocol";
+import type { Viewers } from "../events/viewers.ts";
 import type { Log } from "../log.ts";
 import { DatabaseUnavailable, StatementTimeout, type Database } from "../postgres/database.ts";
 import {
@@ -37,6 +39,18 @@ export interface IntakeOptions {
   /** A group is written when it has so many entries, or has waited so long. */
   enoughEntries?: number;
   maxWaitMs?: number;
+}
+
+/** Notifies viewers of the entries that were stored and of the records they changed. */
+export function notifyOfApplied(viewers: Viewers): IntakeOptions["onApplied"] {
+  return (storedId, organizationId, seq, { record, requestIds }) => {
+    const sessionId = formatId("session", storedId);
+    viewers.notify(organizationId, {
+      sessionLogs: [{ sessionId, seq }],
+      sessions: record ? [sessionId] : [],
+      requests: requestIds,
+    });
+  };
 }
 
 /**

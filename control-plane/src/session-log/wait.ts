@@ -6,22 +6,25 @@ import { lastId } from "../cursor.ts";
 import { query } from "../postgres/statement.ts";
 import { requestRecord } from "../requests/listing.ts";
 import { selectNewest } from "../requests/store.ts";
-import type { SessionServices } from "../sessions/ask-host.ts";
 import { isOver } from "../sessions/lifecycle.ts";
 import { selectSession } from "../sessions/store.ts";
+import type { Follows } from "./follow.ts";
 
 type Wait = (typeof sessionTurnActions)["wait_for_session"];
+
+export interface SessionLogServices {
+  follows: Follows;
+}
 
 const mostRequests = 50;
 
 export async function waitForSession(
-  { sql, sessionEvents }: ReadContext & SessionServices,
+  { sql, follows }: ReadContext & SessionLogServices,
   { sessionId, timeoutSeconds = 20, afterSeq = -1 }: InputOf<Wait>,
 ): Promise<ResultOf<Wait>> {
   const id = parseId("session", sessionId);
   if (!id) throw notFound("session");
   const timeout = AbortSignal.timeout(timeoutSeconds * 1000);
-  const { follows } = sessionEvents;
   let isTold = false;
   let wake = () => {};
   const tell = () => {

@@ -3,24 +3,17 @@ import { Refusal, formatId, notFound, parseId } from "@hawser/contract";
 import type { CommandResultOf, HostCommand, PayloadOf } from "@hawser/host-protocol";
 import { actorOf } from "../dispatch/caller.ts";
 import type { AskContext } from "../dispatch/handler.ts";
+import type { Viewers } from "../events/viewers.ts";
 import type { HostAsker } from "../fabric/host-asker.ts";
 import type { Files } from "../files/files.ts";
 import type { TenantSql } from "../postgres/statement.ts";
-import type { Follows } from "../session-log/follow.ts";
 import { isOver } from "./lifecycle.ts";
 import { selectSession, type SessionRow } from "./store.ts";
 
 export interface SessionServices {
   hosts: HostAsker;
-  sessionEvents: SessionEvents;
+  viewers: Viewers;
   files: Pick<Files, "add">;
-}
-
-/** Tells those who watch, on every node. Ids as callers see them. */
-export interface SessionEvents {
-  sessionChanged(organizationId: string, sessionId: string): void;
-  requestChanged(organizationId: string, requestId: string): void;
-  follows: Follows;
 }
 
 /** What is kept of a session while its host is asked. */

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { Refusal, formatId, notFound, parseId, type sessionActions } from "@hawser/contract";
 import type { AskContext, ChangeContext, HostHandler } from "../dispatch/handler.ts";
 import { OutcomeUnknown } from "../dispatch/handler.ts";
+import { notifyAfterCommit } from "../events/viewers.ts";
 import { deleteRequestsOf, withdrawRequestsOf } from "../requests/store.ts";
 import { askHost, placeOf, type SessionPlace, type SessionServices } from "./ask-host.ts";
 import { oweEndings, settleEndings } from "./owed-store.ts";
@@ -95,7 +96,8 @@ export const deleteSession: HostHandler<
     if (refused.length === found.length) throw nothingDeleted(input, [...failed, ...refused]);
     return endings;
   },
-  conclude({ sql, sessionEvents }, _input, { failed }, endings) {
+  conclude(context, _input, { failed }, endings) {
+    const { sql } = context;
     const kept = endings.flatMap(asFailure);
     const keptIds = new Set(kept.map(({ sessionId }) => sessionId));
     const gone = endings.filter(({ sessionId }) => !keptIds.has(sessionId));
@@ -109,29 +111,26 @@ export const deleteSession: HostHandler<
     sql.later(store.deleteSessions, sql.organizationId, idsOf(gone));
     const cleanedUp = gone.filter(({ ending }) => ending.took === "ended");
     sql.later(settleEndings, sql.organizationId, idsOf(cleanedUp));
-    sql.afterCommit(() => {
-      for (const { sessionId } of endings)
-        sessionEvents.sessionChanged(sql.organizationId, sessionId);
-    });
+    notifyAfterCommit(context, { sessions: endings.map(({ sessionId }) => sessionId) });
     const deleted = gone.map(({ sessionId }) => sessionId);
     return Promise.resolve({ deleted, failed: [...failed, ...kept] });
   },
   /** Every host refused: the sessions are over all the same, and their clean-up is owed. */
-  async undo({ sql, sessionEvents }, _input, { found }) {
+  async undo(context, _input, { found }) {
+    const { sql } = context;
     const open = found.filter(({ isEnded }) => !isEnded).map(({ sessionId }) => sessionId);
     const ids = open.map((sessionId) => parseId("session", sessionId)!);
     await sql.rows(store.setEnding, sql.organizationId, ids, "cleanup_failed", "host_refused");
-    sql.afterCommit(() => {
-      for (const sessionId of open) sessionEvents.sessionChanged(sql.organizationId, sessionId);
-    });
+    notifyAfterCommit(context, { sessions: open });
   },
 };
 
 /** Nobody can answer its requests any more, and its host owes its ending. */
 async function beginEnding(
-  { sql, sessionEvents }: ChangeContext & SessionServices,
+  context: ChangeContext & SessionServices,
   rows: store.SessionRow[],
 ): Promise<void> {
+  const { sql } = context;
   const ids = rows.map(({ session_id }) => session_id);
   sql.later(
     oweEndings,
@@ -140,9 +139,8 @@ async function beginEnding(
     rows.map(({ instance_id }) => instance_id),
   );
   const withdrawn = await sql.rows(withdrawRequestsOf, sql.organizationId, ids);
-  sql.afterCommit(() => {
-    for (const { request_id } of withdrawn)
-      sessionEvents.requestChanged(sql.organizationId, formatId("request", request_id));
+  notifyAfterCommit(context, {
+    requests: withdrawn.map(({ request_id }) => formatId("request", request_id)),
   });
 }
 

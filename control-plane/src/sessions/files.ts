@@ -13,6 +13,7 @@ import type { CommandResultOf, PayloadOf } from "@hawser/host-protocol";
 import { callerReference } from "../access/caller-reference.ts";
 import { actorOf } from "../dispatch/caller.ts";
 import type { HandlersFor, HostHandler, ReadContext } from "../dispatch/handler.ts";
+import { notifyAfterCommit } from "../events/viewers.ts";
 import { hostOffline } from "../fabric/host-asker.ts";
 import { findHost } from "../instances/directories.ts";
 import {
@@ -97,7 +98,8 @@ const restoreSession: HostHandler<
   RestoreIntent,
   CommandResultOf<"restore_session">
 > = {
-  async prepare({ sql, caller, sessionEvents }, { sessionId: parkedId }) {
+  async prepare(context, { sessionId: parkedId }) {
+    const { sql, caller } = context;
     const id = parseId("session", parkedId);
     const former = id && (await sql.first(files.selectFormer, sql.organizationId, id));
     if (!former) throw notFound("session");
@@ -115,7 +117,7 @@ const restoreSession: HostHandler<
       await callerReference(sql, caller),
     );
     const sessionId = formatId("session", made!.session_id);
-    sql.afterCommit(() => sessionEvents.sessionChanged(sql.organizationId, sessionId));
+    notifyAfterCommit(context, { sessions: [sessionId] });
     const author = await authorFor(sql, caller);
     return {
       instanceId: formatId("instance", former.instance_id),

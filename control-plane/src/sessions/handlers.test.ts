@@ -243,7 +243,7 @@ test("an ending is owed while the host is away or refuses, and worked off when i
   const endings = openOwedEndings({
     database: bed.service.database,
     hosts: bed.hosts,
-    events: { sessionChanged: (_, id) => events.push(id), requestChanged: () => {} },
+    viewers: { notify: (_, { sessions = [] }) => void events.push(...sessions) },
     log: openLog("silent"),
   });
   const instance = parseId("instance", bed.instanceId)!;
@@ -270,7 +270,7 @@ test("an ending whose node died is worked off by the sweep, and so is a start", 
   const endings = openOwedEndings({
     database: bed.service.database,
     hosts: bed.hosts,
-    events: bed.events,
+    viewers: bed.viewers,
     log: openLog("silent"),
   });
   const ending = await bed.addSession();
@@ -336,7 +336,7 @@ test("F15: a deleted session never comes back, and its host still cleans up", as
   const endings = openOwedEndings({
     database: bed.service.database,
     hosts: bed.hosts,
-    events: bed.events,
+    viewers: bed.viewers,
     log: openLog("silent"),
   });
   await endings.hostIsBack(parseId("instance", bed.instanceId)!);

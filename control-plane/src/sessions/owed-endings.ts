@@ -2,13 +2,13 @@
 // answer could not be brought; and starts that a dead node never finished.
 import { randomUUID } from "node:crypto";
 import { formatId } from "@hawser/contract";
+import type { Viewers } from "../events/viewers.ts";
 import type { HostAsker } from "../fabric/host-asker.ts";
 import type { Log } from "../log.ts";
 import type { Database } from "../postgres/database.ts";
 import { inGroups } from "../postgres/in-groups.ts";
 import { query } from "../postgres/statement.ts";
 import { offerAgain } from "../requests/log-store.ts";
-import type { SessionEvents } from "./ask-host.ts";
 import * as store from "./owed-store.ts";
 
 export interface OwedEndings {
@@ -21,14 +21,14 @@ export interface OwedEndings {
 interface OwedParts {
   database: Pick<Database, "system" | "systemTransaction">;
   hosts: Pick<HostAsker, "ask">;
-  events: Pick<SessionEvents, "sessionChanged" | "requestChanged">;
+  viewers: Viewers;
   log: Log;
 }
 
 const actor = { type: "service", id: "owed_endings" };
 const patienceMs = 30_000;
 
-export function openOwedEndings({ database, hosts, events, log }: OwedParts): OwedEndings {
+export function openOwedEndings({ database, hosts, viewers, log }: OwedParts): OwedEndings {
   const { system } = database;
 
   /** Hosts come back by the thousand, and hardly any owes anything. */
@@ -38,7 +38,7 @@ export function openOwedEndings({ database, hosts, events, log }: OwedParts): Ow
       query(offerAgain, instanceIds),
     );
     for (const { organization_id, request_id } of offered)
-      events.requestChanged(organization_id, formatId("request", request_id));
+      viewers.notify(organization_id, { requests: [formatId("request", request_id)] });
     const byInstance = Map.groupBy(owed, ({ instance_id }) => instance_id);
     return instanceIds.map((id) => byInstance.get(id) ?? []);
   });
@@ -63,7 +63,7 @@ export function openOwedEndings({ database, hosts, events, log }: OwedParts): Ow
       tx.later(store.settleEnding, ...key);
       return rows;
     });
-    if (ended.length > 0) events.sessionChanged(organization_id, sessionId);
+    if (ended.length > 0) viewers.notify(organization_id, { sessions: [sessionId] });
   }
 
   return {
@@ -76,7 +76,7 @@ export function openOwedEndings({ database, hosts, events, log }: OwedParts): Ow
         query(store.selectOwedForLong),
       );
       for (const { organization_id, session_id } of lost)
-        events.sessionChanged(organization_id, formatId("session", session_id));
+        viewers.notify(organization_id, { sessions: [formatId("session", session_id)] });
       await Promise.all(owed.map(workOff));
     },
   };

@@ -3,6 +3,7 @@
 import { Refusal, parseId, type Capability, type sessionTurnActions } from "@hawser/contract";
 import type { CommandResultOf, SentAttachment } from "@hawser/host-protocol";
 import type { ChangeContext, HostHandler } from "../dispatch/handler.ts";
+import { notifyAfterCommit } from "../events/viewers.ts";
 import { useFiles } from "../files/files.ts";
 import { decodeDataUrl } from "../files/data-url.ts";
 import type { TenantSql } from "../postgres/statement.ts";
@@ -134,16 +135,17 @@ async function prepareWith(
 }
 
 function noteTurn(
-  { sql, sessionEvents }: ChangeContext & SessionServices,
+  context: ChangeContext & SessionServices,
   sessionId: string,
   turn: { turnId: string; appliedSeq: number; model: object | null; queued: boolean },
 ): void {
+  const { sql } = context;
   const key = [sql.organizationId, parseId("session", sessionId)!];
   // Locked first, so that the next statement sees what the log has told until then.
   sql.later(store.lockSession, ...key);
   const { turnId, appliedSeq, model, queued } = turn;
   sql.later(store.noteTurnTaken, ...key, turnId, appliedSeq, model, queued);
-  sql.afterCommit(() => sessionEvents.sessionChanged(sql.organizationId, sessionId));
+  notifyAfterCommit(context, { sessions: [sessionId] });
 }
 
 interface Attached {

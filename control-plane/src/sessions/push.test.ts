@@ -77,7 +77,7 @@ test("a session whose clone outlasts its caller is starting, until its log tells
   const owed = openOwedEndings({
     database: bed.service.database,
     hosts: bed.hosts,
-    events: bed.events,
+    viewers: bed.viewers,
     log: openLog("silent"),
   });
   bed.host.start_session_in_clone = () => {

@@ -13,6 +13,7 @@ import type { CommandResultOf, PayloadOf } from "@hawser/host-protocol";
 import { callerReference } from "../access/caller-reference.ts";
 import { defaultKind } from "../agents/default-kind.ts";
 import type { ChangeContext, HostHandler } from "../dispatch/handler.ts";
+import { notifyAfterCommit } from "../events/viewers.ts";
 import { hostOffline } from "../fabric/host-asker.ts";
 import { askHost, withShortWait, type SessionPlace, type SessionServices } from "./ask-host.ts";
 import { authorFor } from "./author.ts";
@@ -31,7 +32,8 @@ export const startSession: HostHandler<
   Intent,
   CommandResultOf<"start_session">
 > = {
-  async prepare({ sql, caller, sessionEvents }, input) {
+  async prepare(context, input) {
+    const { sql, caller } = context;
     const { instanceId, directory } = input;
     const id = parseId("instance", instanceId);
     const place = id && (await sql.first(store.selectPlace, sql.organizationId, id));
@@ -51,7 +53,7 @@ export const startSession: HostHandler<
       await callerReference(sql, caller),
     );
     const sessionId = formatId("session", made!.session_id);
-    sql.afterCommit(() => sessionEvents.sessionChanged(sql.organizationId, sessionId));
+    notifyAfterCommit(context, { sessions: [sessionId] });
     const { useWorktree, options, clone } = input;
     const payload = {
       sessionId,
@@ -96,18 +98,17 @@ export function noteBegun(
 }
 
 /** The host refused: there is no such session. */
-export async function takeBack({ sql, sessionEvents }: Changing, sessionId: string): Promise<void> {
+export async function takeBack(context: Changing, sessionId: string): Promise<void> {
+  const { sql } = context;
   await sql.rows(store.takeBackSession, sql.organizationId, parseId("session", sessionId)!);
-  sql.afterCommit(() => sessionEvents.sessionChanged(sql.organizationId, sessionId));
+  notifyAfterCommit(context, { sessions: [sessionId] });
 }
 
 /** Nobody knows whether the host has begun it; its log will tell. */
-export async function noteUnknown(
-  { sql, sessionEvents }: Changing,
-  sessionId: string,
-): Promise<void> {
+export async function noteUnknown(context: Changing, sessionId: string): Promise<void> {
+  const { sql } = context;
   await sql.rows(store.noteStartUnknown, sql.organizationId, parseId("session", sessionId)!);
-  sql.afterCommit(() => sessionEvents.sessionChanged(sql.organizationId, sessionId));
+  notifyAfterCommit(context, { sessions: [sessionId] });
 }
 
 /** What was asked for, else the host's default with the model its chain names. */
@@ -128,16 +129,14 @@ function wantedAgent(
 }
 
 /** The record as it is at the end of the transaction, of which everyone is told. */
-export async function told(
-  { sql, sessionEvents }: Changing,
-  sessionId: string,
-): Promise<SessionRecord> {
+export async function told(context: Changing, sessionId: string): Promise<SessionRecord> {
+  const { sql } = context;
   const row = await sql.first(
     store.selectSession,
     sql.organizationId,
     parseId("session", sessionId)!,
   );
   if (!row) throw notFound("session");
-  sql.afterCommit(() => sessionEvents.sessionChanged(sql.organizationId, sessionId));
+  notifyAfterCommit(context, { sessions: [sessionId] });
   return sessionRecord(row);
 }
