@@ -21,7 +21,7 @@ export interface Facts {
 }
 
 /** `known` is what need not be looked for: it is told from the first moment. */
-export function openFacts(
+export function createFacts(
   looks: readonly Look[],
   operations: Operations,
   log: Log,

@@ -11,34 +11,34 @@ import {
   type LogEntry,
 } from "@hawser/host-protocol";
 import type { AgentKind } from "@hawser/contract";
-import { openAttachments } from "./attachments/attachments.ts";
-import { openBlobLane } from "./blobs/lane.ts";
+import { createAttachments } from "./attachments/attachments.ts";
+import { createBlobLane } from "./blobs/lane.ts";
 import { startUploads } from "./blobs/upload-blobs.ts";
-import { openCodeHosting, type CodeHosting } from "./code-hosting/code-hosting.ts";
-import { openCommands } from "./commands/answer-command.ts";
-import { openClones } from "./directories/clone.ts";
-import { openDirectories } from "./directories/directories.ts";
-import { openHalfDone } from "./directories/half-done.ts";
+import { createCodeHosting, type CodeHosting } from "./code-hosting/code-hosting.ts";
+import { createCommands } from "./commands/answer-command.ts";
+import { createClones } from "./directories/clone.ts";
+import { createDirectories } from "./directories/directories.ts";
+import { createHalfDone } from "./directories/half-done.ts";
 import type { Driver } from "./drivers/driver.ts";
-import { openFacts, type Look } from "./facts.ts";
-import { openGit } from "./git/git.ts";
+import { createFacts, type Look } from "./facts.ts";
+import { createGit } from "./git/git.ts";
 import { isWhole, programOf, readCurrent } from "./installs/current.ts";
-import { openInstalls, type InstallsOptions } from "./installs/installs.ts";
+import { createInstalls, type InstallsOptions } from "./installs/installs.ts";
 import { openJournal, type Journal, type JournalOptions } from "./journal/journal.ts";
 import type { Connection } from "./link/dial.ts";
 import { dialAhead, startLink, type LinkStatus } from "./link/link.ts";
-import { openServerClock, type OwnClock, type ServerClock } from "./link/server-clock.ts";
+import { createServerClock, type OwnClock, type ServerClock } from "./link/server-clock.ts";
 import type { LinkTiming } from "./link/timing.ts";
 import { describe, silentLog, type Log } from "./log.ts";
-import { openOperations } from "./operations.ts";
-import { openPolicy } from "./policy/policy.ts";
+import { createOperations } from "./operations.ts";
+import { createPolicy } from "./policy/policy.ts";
 import { startReports } from "./reports/send-reports.ts";
 import { openSessions } from "./sessions/sessions.ts";
 import { NotPaired, type State } from "./state/state.ts";
-import { openUpdates, type UpdateOptions } from "./updates/updates.ts";
-import { openCheckouts } from "./worktrees/checkouts.ts";
-import { openPushes } from "./worktrees/push.ts";
-import { openWorktrees } from "./worktrees/worktrees.ts";
+import { createUpdates, type UpdateOptions } from "./updates/updates.ts";
+import { createCheckouts } from "./worktrees/checkouts.ts";
+import { createPushes } from "./worktrees/push.ts";
+import { createWorktrees } from "./worktrees/worktrees.ts";
 
 export interface HostOptions {
   /** Paired already. */
@@ -86,7 +86,7 @@ export interface Ahead {
 export async function connectAhead(state: State, signal: AbortSignal): Promise<Ahead> {
   const credentials = state.readCredentials();
   if (!credentials) throw new NotPaired();
-  const clock = openServerClock();
+  const clock = createServerClock();
   const key = nkeyFromSeed(credentials.seed);
   return { clock, dialled: await dialAhead({ ...credentials, key, clock }, signal) };
 }
@@ -117,17 +117,17 @@ export function startHost(options: HostOptions): Host {
   if (!credentials) throw new NotPaired();
   const { instanceId, serverUrl, commandKey } = credentials;
   const bootId = randomUUID();
-  const clock = options.ahead?.clock ?? openServerClock(options.clock);
+  const clock = options.ahead?.clock ?? createServerClock(options.clock);
   const journal = openJournal(state.journalPath(instanceId), {
     ...options.journal,
     now: () => Math.round(clock.now()),
   });
-  const policy = openPolicy(state.policyPath);
-  const operations = openOperations(() => link.factsChanged(), clock.now);
+  const policy = createPolicy(state.policyPath);
+  const operations = createOperations(() => link.factsChanged(), clock.now);
   const refresh = () => facts.refresh().then(() => link.factsChanged());
   const updates =
     options.supervisor &&
-    openUpdates({
+    createUpdates({
       ...options.supervisor,
       directory: state.directory,
       serverUrl,
@@ -136,12 +136,12 @@ export function startHost(options: HostOptions): Host {
       log,
       refresh,
     });
-  const codeHosting = options.codeHosting ?? openCodeHosting({});
+  const codeHosting = options.codeHosting ?? createCodeHosting({});
   const refreshFacts = () => void refresh();
   const drivers = options.drivers?.({ stateDirectory: state.directory, findAgent, log }) ?? [];
   const installs =
     options.installs &&
-    openInstalls({
+    createInstalls({
       ...options.installs,
       serverUrl,
       directory: state.agentsDirectory,
@@ -153,39 +153,39 @@ export function startHost(options: HostOptions): Host {
     });
   const more = [codeHosting.look, updates?.look, installs && (async () => installs.look())];
   const looks = [...(options.looks ?? []), ...more.filter((look) => look !== undefined)];
-  const facts = openFacts(looks, operations, log, installs?.look());
+  const facts = createFacts(looks, operations, log, installs?.look());
 
-  const directories = openDirectories(policy.read);
-  const git = openGit();
-  const clones = openClones({
+  const directories = createDirectories(policy.read);
+  const git = createGit();
+  const clones = createClones({
     git,
     codeHosting,
     operations,
-    halfDone: openHalfDone(state.clonesDirectory, log),
+    halfDone: createHalfDone(state.clonesDirectory, log),
     directories,
   });
 
   const key = nkeyFromSeed(credentials.seed);
   let { token } = credentials;
-  const lane = openBlobLane({ serverUrl, key, token: () => token, clock });
+  const lane = createBlobLane({ serverUrl, key, token: () => token, clock });
   const sessions = openSessions({
     journal,
     stateDirectory: state.directory,
     drivers,
-    attachments: openAttachments({ directory: join(state.directory, "attachments"), lane }),
-    worktrees: openWorktrees({
+    attachments: createAttachments({ directory: join(state.directory, "attachments"), lane }),
+    worktrees: createWorktrees({
       git,
       directory: state.worktreesDirectory,
       parkedDirectory: state.parkedDirectory,
       scratchDirectory: state.scratchDirectory,
     }),
-    checkouts: openCheckouts({
+    checkouts: createCheckouts({
       git,
       codeHosting,
       operations,
       directory: state.checkoutsDirectory,
     }),
-    pushes: openPushes({ git, codeHosting }),
+    pushes: createPushes({ git, codeHosting }),
     policy: policy.read,
     directories,
     publishLive: (sessionId, text) => link.publish(liveSubject(instanceId, sessionId), text),
@@ -193,7 +193,7 @@ export function startHost(options: HostOptions): Host {
     log,
   });
 
-  const answer = openCommands({
+  const answer = createCommands({
     instanceId,
     bootId,
     commandKey,

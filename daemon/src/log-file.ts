@@ -10,7 +10,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { openLog, type Log } from "./log.ts";
+import { createLog, type Log } from "./log.ts";
 import type { State } from "./state/state.ts";
 
 export const logPathOf = (state: State) => join(state.directory, "log/hawserd.log");
@@ -25,7 +25,7 @@ export function openDaemonLog(state: State, quiet: boolean): Log {
   const toFile = openLogFile(logPathOf(state));
   // Whoever reads it may be gone, or its disk full.
   process.stderr.on("error", () => {});
-  return openLog((line) => {
+  return createLog((line) => {
     toFile(line);
     if (!quiet) process.stderr.write(line);
   });

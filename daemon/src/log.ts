@@ -8,7 +8,7 @@ export interface Log {
   warn(event: string, fields?: Fields): void;
 }
 
-export function openLog(write: (line: string) => void): Log {
+export function createLog(write: (line: string) => void): Log {
   const say = (level: string) => (event: string, fields?: Fields) => {
     const line = JSON.stringify({ at: new Date().toISOString(), level, event, ...fields });
     write(`${line.replace(secrets, "REDACTED")}\n`);

@@ -16,7 +16,7 @@ export type Work<T> = (step: (step: string, percent?: number) => void) => Promis
 
 const keptMs = 10 * 60_000;
 
-export function openOperations(onChange: () => void, now: () => number = Date.now): Operations {
+export function createOperations(onChange: () => void, now: () => number = Date.now): Operations {
   const operations = new Map<string, { operation: HostOperation; endedAt?: number }>();
 
   function clean(): void {

@@ -4,15 +4,15 @@ import { EventEmitter, once } from "node:events";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { openCodeHosting } from "./code-hosting/code-hosting.ts";
-import { openDirectories } from "./directories/directories.ts";
+import { createCodeHosting } from "./code-hosting/code-hosting.ts";
+import { createDirectories } from "./directories/directories.ts";
 import { openDirectoriesLook } from "./directories/look.ts";
 import { openClaudeDriver } from "./drivers/claude-code/driver.ts";
 import { openCodexDriver } from "./drivers/codex/driver.ts";
 import type { Driver } from "./drivers/driver.ts";
 import { openOpencodeDriver } from "./drivers/opencode/driver.ts";
 import { makeStartId } from "./drivers/start-id.ts";
-import { openGit } from "./git/git.ts";
+import { createGit } from "./git/git.ts";
 import {
   connectAhead,
   startHost,
@@ -23,7 +23,7 @@ import {
 } from "./host.ts";
 import { JournalFull, JournalInUse } from "./journal/journal.ts";
 import { describe, type Log } from "./log.ts";
-import { openPolicy } from "./policy/policy.ts";
+import { createPolicy } from "./policy/policy.ts";
 import { daemonVersion, trustedKeys } from "./release.ts";
 import { StateError, type State } from "./state/state.ts";
 import { removeUnfinished } from "./supervisor/versions.ts";
@@ -56,7 +56,7 @@ export interface Channel {
 }
 
 /** The channel to the process that started this one, which must be a supervisor. */
-export function openChannel(): Channel {
+export function createChannel(): Channel {
   if (!process.send) throw new StateError("hawserd serve is started by hawserd run.");
   const orders: Channel["orders"] = new EventEmitter();
   process.on("message", (message) => {
@@ -104,7 +104,7 @@ export async function serve({ state, channel, log, standby, signal }: ServeOptio
   }
 
   if (standby) {
-    openPolicy(state.policyPath).read();
+    createPolicy(state.policyPath).read();
     ahead = await connectAhead(state, signal);
     const taken = hear("take");
     tell({ say: "ready" });
@@ -151,12 +151,12 @@ export async function serve({ state, channel, log, standby, signal }: ServeOptio
 
   function start(): Host {
     let isOver = false;
-    const policy = openPolicy(state.policyPath).read;
+    const policy = createPolicy(state.policyPath).read;
     const host = startHost({
       state,
       log,
-      looks: [openDirectoriesLook(policy, openDirectories(policy), openGit())],
-      codeHosting: openCodeHosting(),
+      looks: [openDirectoriesLook(policy, createDirectories(policy), createGit())],
+      codeHosting: createCodeHosting(),
       onForget: () => forgotten.resolve("forgotten"),
       supervisor: { startVersion, failed },
       ahead,

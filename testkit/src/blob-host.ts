@@ -1,8 +1,8 @@
 // A paired host as the doors of blobs see it: the daemon's own lane, and requests made by hand that a
 // daemon would not make.
 import { request as requestHttp, type IncomingMessage } from "node:http";
-import { openBlobLane, type BlobLane } from "@hawser/daemon/blobs/lane.ts";
-import { openServerClock } from "@hawser/daemon/link/server-clock.ts";
+import { createBlobLane, type BlobLane } from "@hawser/daemon/blobs/lane.ts";
+import { createServerClock } from "@hawser/daemon/link/server-clock.ts";
 import { blobsPath, makeBlobProof, makeNkey, proofHeader } from "@hawser/host-protocol";
 import type { PairReply } from "@hawser/host-protocol";
 import type { Caller, Reply } from "./caller.ts";
@@ -36,11 +36,11 @@ export async function pairBlobHost(caller: Caller, baseUrl: string): Promise<Blo
     makeBlobProof(key, { method, host, path: blobsPath + sha256 }, at);
   return {
     instanceId,
-    lane: openBlobLane({
+    lane: createBlobLane({
       serverUrl: baseUrl,
       key,
       token: () => token,
-      clock: openServerClock(),
+      clock: createServerClock(),
     }),
     prove,
     ask(method, sha256, options = {}) {

@@ -2,14 +2,14 @@
 // agents; what a session did is told to it over IPC by journal-host.ts. Paired at its first start.
 import { startHost } from "@hawser/daemon/host.ts";
 import { pairHost } from "@hawser/daemon/link/doors.ts";
-import { openLog } from "@hawser/daemon/log.ts";
+import { createLog } from "@hawser/daemon/log.ts";
 import { openState } from "@hawser/daemon/state/state.ts";
 import type { JournalOrder } from "./journal-host.ts";
 
 const [directory, serverUrl, token] = process.argv.slice(2) as [string, string?, string?];
 const state = openState(directory);
 if (serverUrl && token) await pairHost(state, serverUrl, token);
-const host = startHost({ state, log: openLog((line) => process.stderr.write(line)) });
+const host = startHost({ state, log: createLog((line) => process.stderr.write(line)) });
 
 const orders = {
   append: ({ sessionId, updates }: JournalOrder["append"]) =>

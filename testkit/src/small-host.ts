@@ -16,24 +16,24 @@ import {
   type LogEntry,
   type PayloadOf,
 } from "@hawser/host-protocol";
-import { openAttachments } from "@hawser/daemon/attachments/attachments.ts";
+import { createAttachments } from "@hawser/daemon/attachments/attachments.ts";
 import type { BlobLane } from "@hawser/daemon/blobs/lane.ts";
-import { openCodeHosting } from "@hawser/daemon/code-hosting/code-hosting.ts";
-import { openCommands } from "@hawser/daemon/commands/answer-command.ts";
-import { openDirectories } from "@hawser/daemon/directories/directories.ts";
+import { createCodeHosting } from "@hawser/daemon/code-hosting/code-hosting.ts";
+import { createCommands } from "@hawser/daemon/commands/answer-command.ts";
+import { createDirectories } from "@hawser/daemon/directories/directories.ts";
 import type { Driver } from "@hawser/daemon/drivers/driver.ts";
 import { openScriptedAgent, type ScriptedAgent } from "@hawser/daemon/drivers/scripted/agent.ts";
 import { openScriptedDriver, type ScriptedDriver } from "@hawser/daemon/drivers/scripted/driver.ts";
 import type { Step } from "@hawser/daemon/drivers/scripted/script.ts";
-import { openFacts } from "@hawser/daemon/facts.ts";
-import { openGit } from "@hawser/daemon/git/git.ts";
+import { createFacts } from "@hawser/daemon/facts.ts";
+import { createGit } from "@hawser/daemon/git/git.ts";
 import { openJournal, type Journal, type JournalOptions } from "@hawser/daemon/journal/journal.ts";
 import { silentLog } from "@hawser/daemon/log.ts";
-import { openOperations } from "@hawser/daemon/operations.ts";
-import { openPolicy } from "@hawser/daemon/policy/policy.ts";
-import { openCheckouts } from "@hawser/daemon/worktrees/checkouts.ts";
-import { openPushes } from "@hawser/daemon/worktrees/push.ts";
-import { openWorktrees } from "@hawser/daemon/worktrees/worktrees.ts";
+import { createOperations } from "@hawser/daemon/operations.ts";
+import { createPolicy } from "@hawser/daemon/policy/policy.ts";
+import { createCheckouts } from "@hawser/daemon/worktrees/checkouts.ts";
+import { createPushes } from "@hawser/daemon/worktrees/push.ts";
+import { createWorktrees } from "@hawser/daemon/worktrees/worktrees.ts";
 import { openSessions, type Sessions } from "@hawser/daemon/sessions/sessions.ts";
 
 const key = makeSigningKey();
@@ -167,40 +167,40 @@ function openHost({ directory, stateDirectory, agent }: Parts, options: OpenOpti
   });
   const journal = options.wrapJournal?.(real) ?? real;
   const driver = openScriptedDriver(agent);
-  const read = openPolicy(join(directory, "policy")).read;
-  const directories = openDirectories(read);
-  const operations = openOperations(() => {});
+  const read = createPolicy(join(directory, "policy")).read;
+  const directories = createDirectories(read);
+  const operations = createOperations(() => {});
   const published: LiveText[] = [];
-  const git = openGit(options.environment);
-  const codeHosting = openCodeHosting(options.environment ?? {});
+  const git = createGit(options.environment);
+  const codeHosting = createCodeHosting(options.environment ?? {});
   const sessions = openSessions({
     journal,
     stateDirectory,
-    attachments: openAttachments({
+    attachments: createAttachments({
       directory: join(stateDirectory, "attachments"),
       lane: { get: options.getBlob ?? (() => Promise.reject(new Error("None here."))) },
     }),
     drivers: [options.wrapDriver?.(driver) ?? driver],
-    worktrees: openWorktrees({
+    worktrees: createWorktrees({
       git,
       directory: join(stateDirectory, "worktrees"),
       parkedDirectory: join(stateDirectory, "parked"),
       scratchDirectory: join(stateDirectory, "scratch"),
     }),
-    checkouts: openCheckouts({
+    checkouts: createCheckouts({
       git,
       codeHosting,
       operations,
       directory: join(stateDirectory, "checkouts"),
     }),
-    pushes: openPushes({ git, codeHosting }),
+    pushes: createPushes({ git, codeHosting }),
     policy: read,
     directories,
     publishLive: (_sessionId, text) => published.push(text),
     now: Date.now,
     log: silentLog,
   });
-  const answer = openCommands({
+  const answer = createCommands({
     instanceId,
     bootId: randomUUID(),
     commandKey: key.publicKey,
@@ -214,7 +214,7 @@ function openHost({ directory, stateDirectory, agent }: Parts, options: OpenOpti
     directories,
     sessions,
     installs: undefined,
-    refreshFacts: openFacts([], operations, silentLog).refresh,
+    refreshFacts: createFacts([], operations, silentLog).refresh,
     updates: undefined,
     forgetCredentials() {},
   });

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { BlobRefused } from "../blobs/lane.ts";
 import { CommandRefusal } from "../command-refusal.ts";
-import { openAttachments } from "./attachments.ts";
+import { createAttachments } from "./attachments.ts";
 import { UrlRefused } from "./fetch-url.ts";
 
 const MiB = 1024 * 1024;
@@ -14,7 +14,7 @@ const never = new AbortController().signal;
 
 function open(now = Date.now) {
   const folder = mkdtempSync(join(tmpdir(), "hawser-attachments-"));
-  const attachments = openAttachments({
+  const attachments = createAttachments({
     directory: join(folder, "attachments"),
     now,
     lane: {

@@ -32,7 +32,7 @@ const bringMs = 20_000;
 /** Between being brought and being a prompt's. */
 const youngMs = 10 * 60_000;
 
-export function openAttachments(options: AttachmentsOptions): Attachments {
+export function createAttachments(options: AttachmentsOptions): Attachments {
   const { directory, lane, fetch = fetchUrl, now = Date.now } = options;
 
   async function bringOne(

@@ -57,7 +57,7 @@ const longestTryMs = 600_000;
 /** A proxy may swallow the question whether to send; then it is sent unasked. */
 const continuePatienceMs = 2_000;
 
-export function openBlobLane({ serverUrl, key, token, clock }: LaneOptions): BlobLane {
+export function createBlobLane({ serverUrl, key, token, clock }: LaneOptions): BlobLane {
   const origin = new URL(serverUrl);
   const open = origin.protocol === "https:" ? requestHttps : requestHttp;
 

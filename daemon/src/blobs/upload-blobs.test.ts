@@ -10,9 +10,9 @@ import { join } from "node:path";
 import { after, before, beforeEach, test } from "node:test";
 import { blobsPath, makeNkey, wholeUpdate } from "@hawser/host-protocol";
 import { openJournal, type Journal } from "../journal/journal.ts";
-import { openServerClock } from "../link/server-clock.ts";
+import { createServerClock } from "../link/server-clock.ts";
 import { silentLog } from "../log.ts";
-import { BlobRefused, openBlobLane, type BlobLane } from "./lane.ts";
+import { BlobRefused, createBlobLane, type BlobLane } from "./lane.ts";
 import { startUploads } from "./upload-blobs.ts";
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
@@ -34,11 +34,11 @@ before(async () => {
   server.on("checkContinue", take);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  lane = openBlobLane({
+  lane = createBlobLane({
     serverUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     key: makeNkey("user"),
     token: () => "t",
-    clock: openServerClock(),
+    clock: createServerClock(),
   });
 });
 beforeEach(() => void (tries = 0));

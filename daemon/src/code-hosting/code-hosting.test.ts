@@ -6,7 +6,7 @@ import { delimiter, join } from "node:path";
 import { after, before, test } from "node:test";
 import { enterpriseHost, startGithub, type Github } from "@hawser/testkit/github.ts";
 import { findProgram } from "../find-program.ts";
-import { openCodeHosting } from "./code-hosting.ts";
+import { createCodeHosting } from "./code-hosting.ts";
 
 const token = "gho_ofAdaAndNobodyElse";
 const place = mkdtempSync(join(tmpdir(), "hawser-hosting-"));
@@ -57,7 +57,7 @@ test("no client, and none that can be run, is told without an error", async () =
   const { environment } = makeHome("absent");
   const bin = join(place, "no-programs");
   mkdirSync(join(bin, "gh"), { recursive: true });
-  const hosting = openCodeHosting({ ...environment, PATH: bin });
+  const hosting = createCodeHosting({ ...environment, PATH: bin });
   assert.deepEqual(await hosting.look(), {
     codeHostingCli: { installed: false, loggedIn: false, account: null },
   });
@@ -69,7 +69,7 @@ test("no client, and none that can be run, is told without an error", async () =
 
 test("a login is noticed, and the client is not run again while nothing changed", async () => {
   const home = makeHome("login");
-  const hosting = openCodeHosting(home.environment);
+  const hosting = createCodeHosting(home.environment);
   const loggedOut = { installed: true, loggedIn: false, account: null };
   assert.deepEqual(await hosting.look(), { codeHostingCli: loggedOut });
   const before = home.runs();
@@ -92,7 +92,7 @@ test("a login that ended at the server is noticed when a listing fails", async (
   const home = makeHome("revoked");
   home.logIn("github.com", "gho_forAWhile");
   github.tokens.add("gho_forAWhile");
-  const hosting = openCodeHosting(home.environment);
+  const hosting = createCodeHosting(home.environment);
   assert.equal((await hosting.look()).codeHostingCli?.loggedIn, true);
   github.tokens.delete("gho_forAWhile");
   assert.equal((await hosting.list(everything, soon())).reason, "not_logged_in");
@@ -103,7 +103,7 @@ test("an enterprise's server is asked when the client is set to it", async () =>
   const home = makeHome("enterprise");
   home.logIn(enterpriseHost);
   const from = github.requests.length;
-  const hosting = openCodeHosting(home.environment);
+  const hosting = createCodeHosting(home.environment);
   assert.equal((await hosting.look()).codeHostingCli?.account, "ada");
   assert.equal((await hosting.list(everything, soon())).repositories.length, 4);
   const asked = github.requests.slice(from);
@@ -111,7 +111,7 @@ test("an enterprise's server is asked when the client is set to it", async () =>
 });
 
 test("own, organization's and shared repositories are listed, with what is known of each", async () => {
-  const hosting = openCodeHosting(makeHome("list", { GH_TOKEN: token }).environment);
+  const hosting = createCodeHosting(makeHome("list", { GH_TOKEN: token }).environment);
   assert.deepEqual(await hosting.list(everything, soon()), {
     reason: null,
     repositories: [
@@ -131,7 +131,7 @@ test("own, organization's and shared repositories are listed, with what is known
 
 test("what goes wrong is told by its kind, without the server's words or the token", async () => {
   const home = makeHome("failing", { GH_TOKEN: token });
-  const hosting = openCodeHosting(home.environment);
+  const hosting = createCodeHosting(home.environment);
   github.fail(502);
   try {
     const error = await hosting.list(everything, soon()).catch((thrown: unknown) => thrown);
@@ -149,7 +149,7 @@ test("what goes wrong is told by its kind, without the server's words or the tok
 });
 
 test("a listing that takes too long ends at its deadline", async () => {
-  const hosting = openCodeHosting(makeHome("late", { GH_TOKEN: token }).environment);
+  const hosting = createCodeHosting(makeHome("late", { GH_TOKEN: token }).environment);
   await assert.rejects(hosting.list(everything, AbortSignal.timeout(20)), /no answer in time/);
   await assert.rejects(hosting.list(everything, AbortSignal.abort()), /no answer in time/);
 });
@@ -157,7 +157,7 @@ test("a listing that takes too long ends at its deadline", async () => {
 test("a repository's address is the one the client prefers, with the client's own credentials", async () => {
   const home = makeHome("access");
   home.logIn();
-  const hosting = openCodeHosting(home.environment);
+  const hosting = createCodeHosting(home.environment);
   const access = await hosting.accessTo("acme/API", soon());
   assert.equal(access.url, "https://github.com/acme/API.git");
   assert.deepEqual(access.settings[0], ["credential.https://github.com.helper", ""]);

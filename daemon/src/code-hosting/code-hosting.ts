@@ -1,10 +1,10 @@
 // The host's code-hosting client, as the rest of the daemon uses it.
 import type { HostedRepositoryRecord } from "@hawser/contract";
-import { GhError, openGh } from "./gh.ts";
+import { GhError, createGh } from "./gh.ts";
 import { clientAccess, findHostedPlace, type HostedPlace } from "./hosted-place.ts";
 import { providePullRequest, type PullRequest, type WantedPullRequest } from "./pull-requests.ts";
 import { accessTo, listRepositories, type Access, type Wanted } from "./repositories.ts";
-import { openCodeHostingStatus, type CodeHostingStatus } from "./status.ts";
+import { createCodeHostingStatus, type CodeHostingStatus } from "./status.ts";
 
 export interface CodeHosting {
   look: CodeHostingStatus["look"];
@@ -29,9 +29,9 @@ export interface Listing {
   reason: "cli_not_installed" | "not_logged_in" | null;
 }
 
-export function openCodeHosting(own?: NodeJS.ProcessEnv): CodeHosting {
-  const gh = openGh(own);
-  const status = openCodeHostingStatus(gh);
+export function createCodeHosting(own?: NodeJS.ProcessEnv): CodeHosting {
+  const gh = createGh(own);
+  const status = createCodeHostingStatus(gh);
   return {
     look: status.look,
     accessTo: (repo, signal) => accessTo(gh, repo, signal),

@@ -77,7 +77,7 @@ const quiet = {
 
 const longestOutput = 4 * 1024 * 1024;
 
-export function openGh(own: NodeJS.ProcessEnv = process.env): Gh {
+export function createGh(own: NodeJS.ProcessEnv = process.env): Gh {
   const forGit = { ...pick(own, ghInherited), ...quiet };
   const environment = childEnvironment(forGit, own);
   const program = () => findProgram("gh", environment["PATH"]);

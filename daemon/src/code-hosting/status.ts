@@ -16,7 +16,7 @@ export interface CodeHostingStatus {
   doubt: () => void;
 }
 
-export function openCodeHostingStatus(gh: Gh, now: () => number = Date.now): CodeHostingStatus {
+export function createCodeHostingStatus(gh: Gh, now: () => number = Date.now): CodeHostingStatus {
   let known: { stamp: string; at: number; status: Status } | undefined;
   return {
     doubt: () => void (known = undefined),

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, statSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { fabricPath } from "@hawser/host-protocol";
 import { childEnvironment } from "../environment.ts";
-import { openPolicy } from "../policy/policy.ts";
+import { createPolicy } from "../policy/policy.ts";
 import { daemonVersion, trustedKeys } from "../release.ts";
 import { programOf } from "../service/program.ts";
 import { hasLinger, hasUserManager, isEnabled, unitOf } from "../service/systemd.ts";
@@ -80,7 +80,7 @@ function disk({ directory }: State): Finding[] {
 }
 
 function policy({ policyPath }: State): Finding[] {
-  const { roots, problems } = openPolicy(policyPath).read();
+  const { roots, problems } = createPolicy(policyPath).read();
   const add = "Add one: hawserd roots add DIR";
   if (problems.length > 0) {
     return problems.map(({ message }) => ({ what: message, cure: `Edit ${policyPath}` }));

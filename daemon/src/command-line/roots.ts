@@ -2,7 +2,7 @@
 import { accessSync, constants, existsSync, readdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { addRoot, removeRoot } from "../policy/edit-roots.ts";
-import { openPolicy } from "../policy/policy.ts";
+import { createPolicy } from "../policy/policy.ts";
 import { CommandFailed, UsageError, type CommandLine } from "./command.ts";
 
 export const roots: CommandLine = {
@@ -15,7 +15,7 @@ export const roots: CommandLine = {
       throw new UsageError(`"roots" is followed by nothing, or by add or remove and a directory.`);
     }
     const place = resolve(directory);
-    const { problems } = openPolicy(policyPath).read();
+    const { problems } = createPolicy(policyPath).read();
     if (problems[0]) throw new CommandFailed(problems[0].message);
     if (verb === "add") {
       const problem = problemOf(place);
@@ -33,7 +33,7 @@ export const roots: CommandLine = {
 };
 
 function list(policyPath: string): void {
-  const { roots: found, problems } = openPolicy(policyPath).read();
+  const { roots: found, problems } = createPolicy(policyPath).read();
   for (const { message } of problems) throw new CommandFailed(message);
   if (found.length === 0) console.log("There are no roots. Add one with: hawserd roots add DIR");
   for (const root of found) console.log(describeRoot(root));

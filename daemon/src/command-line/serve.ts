@@ -1,7 +1,7 @@
 // `hawserd serve`: the daemon proper. Its supervisor starts it; nobody else does.
 import { openDaemonLog } from "../log-file.ts";
 import { daemonVersion } from "../release.ts";
-import { openChannel, serve as serveHost } from "../serve.ts";
+import { createChannel, serve as serveHost } from "../serve.ts";
 import type { CommandLine } from "./command.ts";
 
 export const serve: CommandLine = {
@@ -10,7 +10,7 @@ export const serve: CommandLine = {
   async run({ state, options }) {
     const standby = options["standby"] === true;
     const log = openDaemonLog(state, options["quiet"] === true);
-    const channel = openChannel();
+    const channel = createChannel();
     const stopped = new AbortController();
     const stop = (why: string) => {
       if (!stopped.signal.aborted) log.info("the daemon stops", { why });

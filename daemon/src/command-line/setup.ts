@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { DoorError, pairHost } from "../link/doors.ts";
 import { describe } from "../log.ts";
 import { addRoot } from "../policy/edit-roots.ts";
-import { openPolicy } from "../policy/policy.ts";
+import { createPolicy } from "../policy/policy.ts";
 import { programOf } from "../service/program.ts";
 import { startService, stopService } from "../service/service.ts";
 import type { State } from "../state/state.ts";
@@ -43,7 +43,8 @@ export const setup: CommandLine = {
     if (problem) throw problem;
     await untilOnline(state);
     say("Roots, the directories the service may work in:");
-    for (const found of openPolicy(state.policyPath).read().roots) say(`  ${describeRoot(found)}`);
+    for (const found of createPolicy(state.policyPath).read().roots)
+      say(`  ${describeRoot(found)}`);
     say(`What it may do is in ${state.policyPath}, yours to edit.`);
     say(`See how it is with ${programOf(state)} status; also doctor, roots, logs, uninstall.`);
   },
@@ -61,7 +62,7 @@ function writePolicy(state: State, asked: readonly string[]): void {
     }
     roots.push(own);
   }
-  const { problems } = openPolicy(state.policyPath).read();
+  const { problems } = createPolicy(state.policyPath).read();
   if (problems[0]) throw new CommandFailed(problems[0].message);
   for (const root of roots) {
     const problem = problemOf(root);

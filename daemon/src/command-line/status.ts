@@ -1,6 +1,6 @@
 // `hawserd status`: how the daemon stands, from what it last wrote down. Asks nobody. The exit code is
 // 0 when the host is online.
-import { openPolicy } from "../policy/policy.ts";
+import { createPolicy } from "../policy/policy.ts";
 import { daemonVersion } from "../release.ts";
 import { runningDaemon } from "../state/running.ts";
 import type { State } from "../state/state.ts";
@@ -14,7 +14,7 @@ export const status: CommandLine = {
     const link = lookAtLink(state);
     console.log(link.sentence);
     console.log(`Version: ${daemonVersion}`);
-    const { roots, problems } = openPolicy(state.policyPath).read();
+    const { roots, problems } = createPolicy(state.policyPath).read();
     console.log(
       `Roots:   ${roots.join("\n         ") || "none; add one with: hawserd roots add DIR"}`,
     );

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { openJournal } from "../journal/journal.ts";
 import { silentLog } from "../log.ts";
-import { openPolicy } from "../policy/policy.ts";
+import { createPolicy } from "../policy/policy.ts";
 import { removeIfEmpty } from "../remove-if-empty.ts";
 import { stopService } from "../service/service.ts";
 import { removeUnit, unitOf } from "../service/systemd.ts";
@@ -31,7 +31,7 @@ export const uninstall: CommandLine = {
   async run({ state, options: { yes } }) {
     const credentials = state.readCredentials();
     if (!yes) await confirm(state);
-    const { roots } = openPolicy(state.policyPath).read();
+    const { roots } = createPolicy(state.policyPath).read();
     // Stopped on purpose, the daemon says good-bye, and the host is shown as stopped, not as lost.
     if (await stopService(state)) say("Stopped the daemon.");
     // Agents go on without their daemon; without one that ever comes back they must not.

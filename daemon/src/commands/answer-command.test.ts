@@ -11,19 +11,19 @@ import {
   type CommandOutcome,
   type SignedCommand,
 } from "@hawser/host-protocol";
-import { openCodeHosting } from "../code-hosting/code-hosting.ts";
-import { openDirectories } from "../directories/directories.ts";
-import { openGit } from "../git/git.ts";
-import { openFacts } from "../facts.ts";
+import { createCodeHosting } from "../code-hosting/code-hosting.ts";
+import { createDirectories } from "../directories/directories.ts";
+import { createGit } from "../git/git.ts";
+import { createFacts } from "../facts.ts";
 import { openJournal } from "../journal/journal.ts";
 import { silentLog } from "../log.ts";
-import { openOperations } from "../operations.ts";
-import { openPolicy } from "../policy/policy.ts";
+import { createOperations } from "../operations.ts";
+import { createPolicy } from "../policy/policy.ts";
 import { openSessions } from "../sessions/sessions.ts";
-import { openCheckouts } from "../worktrees/checkouts.ts";
-import { openPushes } from "../worktrees/push.ts";
-import { openWorktrees } from "../worktrees/worktrees.ts";
-import { openCommands } from "./answer-command.ts";
+import { createCheckouts } from "../worktrees/checkouts.ts";
+import { createPushes } from "../worktrees/push.ts";
+import { createWorktrees } from "../worktrees/worktrees.ts";
+import { createCommands } from "./answer-command.ts";
 import { catalogue } from "./catalogue.ts";
 
 const { refresh_host_facts: refreshHostFacts } = catalogue;
@@ -39,11 +39,11 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
   const clock = { time: start };
   const journal = openJournal(path);
   const forgotten = { count: 0 };
-  const operations = openOperations(() => {});
-  const policy = openPolicy(join(directory, "policy")).read;
-  const directories = openDirectories(policy);
-  const git = openGit();
-  const codeHosting = openCodeHosting({});
+  const operations = createOperations(() => {});
+  const policy = createPolicy(join(directory, "policy")).read;
+  const directories = createDirectories(policy);
+  const git = createGit();
+  const codeHosting = createCodeHosting({});
   const options = {
     instanceId,
     bootId: "boot 1",
@@ -60,15 +60,15 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
       journal,
       stateDirectory: directory,
       drivers: [],
-      checkouts: openCheckouts({
+      checkouts: createCheckouts({
         git,
         codeHosting,
         operations,
         directory: join(directory, "checkouts"),
       }),
-      pushes: openPushes({ git, codeHosting }),
+      pushes: createPushes({ git, codeHosting }),
       attachments: { bring: () => Promise.resolve([]), tidy() {} },
-      worktrees: openWorktrees({
+      worktrees: createWorktrees({
         git,
         directory: join(directory, "worktrees"),
         parkedDirectory: join(directory, "parked"),
@@ -81,11 +81,11 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
       log: silentLog,
     }),
     installs: undefined,
-    refreshFacts: openFacts([], operations, silentLog).refresh,
+    refreshFacts: createFacts([], operations, silentLog).refresh,
     updates: undefined,
     forgetCredentials: () => void forgotten.count++,
   };
-  return { path, clock, journal, forgotten, options, answer: openCommands(options) };
+  return { path, clock, journal, forgotten, options, answer: createCommands(options) };
 }
 
 interface Changes {
@@ -133,7 +133,7 @@ test("a repeated id gets the same outcome and runs once, also after a restart", 
 test("an id that comes again while it runs waits for the same run", async () => {
   const world = openWorld();
   const gate = Promise.withResolvers<void>();
-  const answer = openCommands(world.options, {
+  const answer = createCommands(world.options, {
     ...catalogue,
     refresh_host_facts: {
       ...refreshHostFacts,
@@ -218,7 +218,7 @@ test("a command that a crash cut is repeated if that is harmless, else refused a
       // What a daemon leaves that is killed after it began.
       world.journal.commands.begin(command.commandId, "refresh_host_facts");
       world.clock.time += lateMs;
-      const answer = openCommands(world.options, {
+      const answer = createCommands(world.options, {
         ...catalogue,
         refresh_host_facts: { ...cutOnce, repeatable },
       });
@@ -233,7 +233,7 @@ test("a command that a crash cut is repeated if that is harmless, else refused a
 test("a command that throws is refused with what went wrong, once and for all", async () => {
   const world = openWorld();
   let runs = 0;
-  const answer = openCommands(world.options, {
+  const answer = createCommands(world.options, {
     ...catalogue,
     refresh_host_facts: {
       ...refreshHostFacts,
@@ -268,7 +268,7 @@ test("an outcome that could not be written is not told, and not done again", asy
       },
     },
   };
-  const answer = openCommands({ ...world.options, journal });
+  const answer = createCommands({ ...world.options, journal });
   const command = bytes(make());
   assert.equal(await answer(command), undefined);
   broken = false;

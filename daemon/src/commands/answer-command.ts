@@ -32,7 +32,7 @@ export interface CommandOptions extends Omit<CommandContext, "signal"> {
 /** undefined if there is nobody to reply to, or no reply may be sent: the control plane then asks again under the same id. */
 export type AnswerCommand = (data: Uint8Array) => Promise<Answer | undefined>;
 
-export function openCommands(options: CommandOptions, commands = catalogue): AnswerCommand {
+export function createCommands(options: CommandOptions, commands = catalogue): AnswerCommand {
   const { journal, log } = options;
   const running = new Map<string, Promise<Answer>>();
   /** Outcomes that the journal could not record yet. A reply is sent only once it is recorded. */

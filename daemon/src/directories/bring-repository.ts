@@ -36,7 +36,7 @@ export type BringRepository = (
 /** The command's own signal comes first; git wants a number as well. */
 const longestMs = 60 * 60_000;
 
-export function openBringRepository(git: Git, codeHosting: CodeHosting): BringRepository {
+export function createBringRepository(git: Git, codeHosting: CodeHosting): BringRepository {
   return async ({ repo, url }, { path, options = [] }, step, signal) => {
     const access =
       repo === undefined

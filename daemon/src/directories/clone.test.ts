@@ -17,15 +17,15 @@ import { createRepository } from "@hawser/testkit/git-repository.ts";
 import { startGithub, type Github } from "@hawser/testkit/github.ts";
 import { startSshServer, type SshServer } from "@hawser/testkit/ssh-server.ts";
 import { until } from "@hawser/testkit/until.ts";
-import { openCodeHosting } from "../code-hosting/code-hosting.ts";
+import { createCodeHosting } from "../code-hosting/code-hosting.ts";
 import { CommandRefusal } from "../command-refusal.ts";
-import { openGit } from "../git/git.ts";
+import { createGit } from "../git/git.ts";
 import { silentLog } from "../log.ts";
-import { openOperations } from "../operations.ts";
+import { createOperations } from "../operations.ts";
 import { allowAll } from "../policy/policy.ts";
-import { openClones } from "./clone.ts";
-import { openDirectories } from "./directories.ts";
-import { openHalfDone } from "./half-done.ts";
+import { createClones } from "./clone.ts";
+import { createDirectories } from "./directories.ts";
+import { createHalfDone } from "./half-done.ts";
 
 const token = "gho_ofAdaAndNobodyElse";
 const place = mkdtempSync(join(tmpdir(), "hawser-clones-"));
@@ -68,13 +68,13 @@ function openHost(own: Record<string, string> = {}, client = ssh.clientDirectory
     ...own,
   };
   const notes = join(home, "notes");
-  const operations = openOperations(() => {});
-  const clones = openClones({
-    git: openGit(environment),
-    codeHosting: openCodeHosting(environment),
+  const operations = createOperations(() => {});
+  const clones = createClones({
+    git: createGit(environment),
+    codeHosting: createCodeHosting(environment),
     operations,
-    halfDone: openHalfDone(notes, silentLog),
-    directories: openDirectories(() => ({ ...allowAll, roots: [root, repository] })),
+    halfDone: createHalfDone(notes, silentLog),
+    directories: createDirectories(() => ({ ...allowAll, roots: [root, repository] })),
   });
   return {
     home,

@@ -9,7 +9,7 @@ import type { CodeHosting } from "../code-hosting/code-hosting.ts";
 import { CommandRefusal } from "../command-refusal.ts";
 import type { Git } from "../git/git.ts";
 import type { Operations } from "../operations.ts";
-import { checkSource, openBringRepository, showSource, type Step } from "./bring-repository.ts";
+import { checkSource, createBringRepository, showSource, type Step } from "./bring-repository.ts";
 import type { Directories } from "./directories.ts";
 import type { HalfDone } from "./half-done.ts";
 
@@ -28,9 +28,9 @@ export interface Clones {
   stop: () => Promise<void>;
 }
 
-export function openClones(options: ClonesOptions): Clones {
+export function createClones(options: ClonesOptions): Clones {
   const { git, codeHosting, operations, halfDone, directories } = options;
-  const bring = openBringRepository(git, codeHosting);
+  const bring = createBringRepository(git, codeHosting);
   const running = new Map<string, Promise<unknown>>();
   const stopping = new AbortController();
 

@@ -9,7 +9,7 @@ import { after, test } from "node:test";
 import { Worker } from "node:worker_threads";
 import { createRepository, git } from "@hawser/testkit/git-repository.ts";
 import { allowAll } from "../policy/policy.ts";
-import { openDirectories } from "./directories.ts";
+import { createDirectories } from "./directories.ts";
 
 const place = realpathSync(mkdtempSync(join(tmpdir(), "hawser-directories-")));
 after(() => rmSync(place, { recursive: true, force: true }));
@@ -22,7 +22,7 @@ function createRoot(): string {
 }
 
 const open = (roots: string[], limitBytes?: number) =>
-  openDirectories(() => ({ ...allowAll, roots }), limitBytes);
+  createDirectories(() => ({ ...allowAll, roots }), limitBytes);
 
 const plain = { isGitRepository: false, branch: null, remote: null };
 

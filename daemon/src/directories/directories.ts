@@ -12,7 +12,7 @@ import {
   type PlaceBelowRoot,
   type Root,
 } from "./below-roots.ts";
-import { openGitFacts } from "./git-facts.ts";
+import { createGitFacts } from "./git-facts.ts";
 import { cutToFit, sizeOf } from "./reply-size.ts";
 
 export interface Directories {
@@ -38,8 +38,11 @@ const mostNames = 100_000;
 /** After this the daemon's other work has its turn. */
 const sliceMs = 10;
 
-export function openDirectories(policy: () => Policy, limitBytes = largestReplyBytes): Directories {
-  const gitFacts = openGitFacts();
+export function createDirectories(
+  policy: () => Policy,
+  limitBytes = largestReplyBytes,
+): Directories {
+  const gitFacts = createGitFacts();
   const rootsNow = () => findRoots(policy().roots);
   const mayRead = (roots: readonly Root[]) => (realPath: string) =>
     rootOf(roots, realPath) !== undefined;
@@ -61,7 +64,7 @@ export function openDirectories(policy: () => Policy, limitBytes = largestReplyB
   ): Promise<Contents> {
     const { names, isCut } = await readNames(place, isShown);
     const directories: DirectoryRecord[] = [];
-    const rest = openSlices();
+    const rest = createSlices();
     let bytes = 0;
     for (const name of names.sort()) {
       await rest();
@@ -134,7 +137,7 @@ async function readNames(
   isShown: (name: string) => boolean,
 ): Promise<{ names: string[]; isCut: boolean }> {
   const names: string[] = [];
-  const rest = openSlices();
+  const rest = createSlices();
   const entries = opendirSync(place.handle.inside("."), { bufferSize: 1024 });
   try {
     for (let seen = 0; seen < mostNames; seen++) {
@@ -150,7 +153,7 @@ async function readNames(
 }
 
 /** Work goes on without waiting, which is fast, but not for longer than a slice. */
-function openSlices(): () => Promise<void> | undefined {
+function createSlices(): () => Promise<void> | undefined {
   let started = performance.now();
   return () => {
     if (performance.now() - started < sliceMs) return undefined;

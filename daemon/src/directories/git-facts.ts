@@ -28,7 +28,7 @@ const mostKept = 20_000;
 /** A file may change twice within one tick of its clock; what is younger is not kept. */
 const settledMs = 50;
 
-export function openGitFacts(): GitFactsReader {
+export function createGitFacts(): GitFactsReader {
   const known = new Map<string, { stamp: number[]; facts: GitFacts }>();
 
   /** `way` leads to the directory; nothing is believed of it but what a handle has confirmed. */

@@ -17,7 +17,7 @@ const prefix = ".hawser-clone-";
 const id = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** `notes` is a directory of the daemon's own. Leftovers of an earlier daemon are removed at once. */
-export function openHalfDone(notes: string, log: Log): HalfDone {
+export function createHalfDone(notes: string, log: Log): HalfDone {
   mkdirSync(notes, { recursive: true, mode: 0o700 });
   const noteOf = (place: string) => join(notes, basename(place).slice(prefix.length));
   const end = (place: string) => {

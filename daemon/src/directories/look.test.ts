@@ -12,9 +12,9 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { openGit } from "../git/git.ts";
-import { openPolicy } from "../policy/policy.ts";
-import { openDirectories } from "./directories.ts";
+import { createGit } from "../git/git.ts";
+import { createPolicy } from "../policy/policy.ts";
+import { createDirectories } from "./directories.ts";
 import { openDirectoriesLook } from "./look.ts";
 
 const place = realpathSync(mkdtempSync(join(tmpdir(), "hawser-look-")));
@@ -31,8 +31,8 @@ function openLook(version: string | undefined) {
     writeFileSync(join(bin, "git"), text);
     chmodSync(join(bin, "git"), 0o755);
   }
-  const policy = openPolicy(file).read;
-  return openDirectoriesLook(policy, openDirectories(policy), openGit({ PATH: `${bin}:/bin` }));
+  const policy = createPolicy(file).read;
+  return openDirectoriesLook(policy, createDirectories(policy), createGit({ PATH: `${bin}:/bin` }));
 }
 
 test("a good host has its roots and no warning, and looking again starts nothing", async () => {
@@ -62,9 +62,9 @@ for (const [version, codes] of [
 
 test("a policy file that is no use, a root that is gone and a git that is missing are warnings", async () => {
   writeFileSync(file, "root = /nowhere/at/all\n");
-  const policy = openPolicy(file).read;
-  const git = openGit({ PATH: join(place, "nothing") });
-  const look = openDirectoriesLook(policy, openDirectories(policy), git);
+  const policy = createPolicy(file).read;
+  const git = createGit({ PATH: join(place, "nothing") });
+  const look = openDirectoriesLook(policy, createDirectories(policy), git);
   const codesNow = async () => (await look()).warnings!.map(({ code }) => code);
   assert.deepEqual(await codesNow(), ["root_missing", "git_missing"]);
   writeFileSync(file, "rots = /\n");

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
-import { GitError, openGit } from "./git.ts";
+import { GitError, createGit } from "./git.ts";
 
 const place = mkdtempSync(join(tmpdir(), "hawser-git-"));
 after(() => rmSync(place, { recursive: true, force: true }));
@@ -46,7 +46,7 @@ const failure = (work: Promise<unknown>): Promise<GitError> =>
   );
 
 test("operands and revisions are never read as options", async () => {
-  const git = openGit(own);
+  const git = createGit(own);
   const directory = createRepository("operands");
   const evil = `--output=${join(place, "written")}`;
   for (const call of [{ revisions: [evil] }, { operands: [evil] }]) {
@@ -59,7 +59,7 @@ test("operands and revisions are never read as options", async () => {
 
 test("the environment is an allow-list", async () => {
   const environment = withProgram("environment", `env > ${join(place, "seen")}`);
-  const git = openGit({
+  const git = createGit({
     ...environment,
     HAWSER_SECRET: "x",
     GIT_DIR: "/x",
@@ -88,7 +88,7 @@ test("the environment is an allow-list", async () => {
 
 test("a git that hangs is ended at its deadline, with what it started", async () => {
   const pids = join(place, "pids");
-  const git = openGit(withProgram("hangs", `sleep 60 & echo $$ $! > ${pids}; wait`));
+  const git = createGit(withProgram("hangs", `sleep 60 & echo $$ $! > ${pids}; wait`));
   const error = await failure(git.run("clone", { deadlineMs: 300 }));
   assert.equal(error.reason, "out_of_time");
   for (const pid of readFileSync(pids, "utf8").trim().split(" ").map(Number)) {
@@ -106,7 +106,7 @@ function isAlive(pid: number): boolean {
 }
 
 test("a caller that gives up ends it too", async () => {
-  const git = openGit(withProgram("aborted", "exec sleep 60"));
+  const git = createGit(withProgram("aborted", "exec sleep 60"));
   const signal = AbortSignal.timeout(100);
   assert.equal(
     (await failure(git.run("clone", { deadlineMs: 60_000, signal }))).reason,
@@ -119,13 +119,13 @@ test("a caller that gives up ends it too", async () => {
 });
 
 test("a git that prints without end is ended at its limit", async () => {
-  const git = openGit(withProgram("prints", "exec yes"));
+  const git = createGit(withProgram("prints", "exec yes"));
   const call = { deadlineMs: 10_000, outputLimitBytes: 100_000 };
   assert.equal((await failure(git.run("clone", call))).reason, "too_much_output");
 });
 
 test("a host without git says so", async () => {
-  const git = openGit({ PATH: join(place, "nowhere") });
+  const git = createGit({ PATH: join(place, "nowhere") });
   assert.equal(await git.version(), undefined);
   assert.equal((await failure(git.run("clone", { deadlineMs: 1_000 }))).reason, "git_missing");
   const error = await failure(git.runIn(place, "status", { deadlineMs: 1_000 }));
@@ -135,7 +135,7 @@ test("a host without git says so", async () => {
 test("the version is asked for once, and again when the program has changed", async () => {
   const count = join(place, "asked");
   const environment = withProgram("version", `echo x >> ${count}; echo git version 2.30.9`);
-  const git = openGit(environment);
+  const git = createGit(environment);
   assert.equal((await git.version())!.text, "2.30.9");
   await git.version();
   assert.equal(readFileSync(count, "utf8"), "x\n");
@@ -150,13 +150,13 @@ test("a directory inside a repository is not taken for it", async () => {
   const directory = createRepository("outer");
   mkdirSync(join(directory, "inner"));
   const error = await failure(
-    openGit(own).runIn(join(directory, "inner"), "status", { deadlineMs: 5_000 }),
+    createGit(own).runIn(join(directory, "inner"), "status", { deadlineMs: 5_000 }),
   );
   assert.match(error.message, /not a git repository/);
 });
 
 test("what git says of an address with a secret in it is told without the secret", async () => {
-  const git = openGit(own);
+  const git = createGit(own);
   const address = "https://ada:hunter2@127.0.0.1:9/x.git";
   const clone = git.run("clone", { operands: [address, join(place, "clone")], deadlineMs: 5_000 });
   const { message } = await failure(clone);
@@ -164,7 +164,7 @@ test("what git says of an address with a secret in it is told without the secret
 });
 
 test("only https and ssh are spoken", async () => {
-  const git = openGit(own);
+  const git = createGit(own);
   const repository = createRepository("far");
   for (const address of [repository, `file://${repository}`, "http://127.0.0.1:9/x", "ext::true"]) {
     const operands = [address, join(place, "clone")];
@@ -199,7 +199,7 @@ test("a repository's helpers are not asked for credentials, and the user's are",
   assert.match(readFileSync(seen, "utf8"), /theirs/, "plain git asks the repository's helper");
   rmSync(seen);
   await failure(
-    openGit(environment).runIn(directory, "fetch", { operands: ["origin"], deadlineMs: 5_000 }),
+    createGit(environment).runIn(directory, "fetch", { operands: ["origin"], deadlineMs: 5_000 }),
   );
   // Asked for them, and told that they were wrong.
   assert.equal(readFileSync(seen, "utf8"), "users\nusers\n");

@@ -17,7 +17,7 @@ import {
 } from "./commands.ts";
 import { redactCredentials } from "./redact.ts";
 import { judgeConfig, parseConfigList } from "./repository-config.ts";
-import { openVersionCache, type GitVersion } from "./version.ts";
+import { createVersionCache, type GitVersion } from "./version.ts";
 
 export interface GitCall {
   /** Each begins with a hyphen and holds its own value: `--depth=1`. */
@@ -81,9 +81,9 @@ const errorLimitBytes = 64 * 1024;
 /** The first git that takes settings by GIT_CONFIG_COUNT, which a name with `=` in it needs. */
 const oldestSafe = [2, 31] as const;
 
-export function openGit(own: NodeJS.ProcessEnv = process.env): Git {
+export function createGit(own: NodeJS.ProcessEnv = process.env): Git {
   const environment = gitEnvironment(own);
-  const version = openVersionCache(environment["PATH"] ?? "", async () =>
+  const version = createVersionCache(environment["PATH"] ?? "", async () =>
     run({ args: ["version"], cwd: "/", environment, deadlineMs: 5_000 }),
   );
 

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { gitCommands, type GitCommand } from "./commands.ts";
-import { openGit, type GitCall, type GitError } from "./git.ts";
+import { createGit, type GitCall, type GitError } from "./git.ts";
 
 const place = mkdtempSync(join(tmpdir(), "hawser-hostile-"));
 after(() => rmSync(place, { recursive: true, force: true }));
@@ -24,7 +24,7 @@ program(evil, `echo "$0 $*" >> ${marker}`);
 program(join(bin, "ssh"), `for last; do :; done\nexec sh -c "$last"`);
 writeFileSync(join(home, ".gitconfig"), "[user]\nname = Ada\nemail = ada@acme.example\n");
 const environment = { HOME: home, PATH: `${bin}:${process.env["PATH"]}` };
-const git = openGit(environment);
+const git = createGit(environment);
 
 function program(path: string, text: string): void {
   writeFileSync(path, `#!/bin/sh\n${text}\n`);

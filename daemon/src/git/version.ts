@@ -7,7 +7,7 @@ export interface GitVersion {
   compare: (other: readonly number[]) => number;
 }
 
-export function openVersionCache(
+export function createVersionCache(
   path: string,
   ask: () => Promise<string>,
 ): () => Promise<GitVersion | undefined> {

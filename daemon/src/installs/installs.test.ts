@@ -18,10 +18,10 @@ import {
 import { startPackageServer, type Fault } from "@hawser/testkit/package-server.ts";
 import { makeProgramTarball, makeTarball, packageOf } from "@hawser/testkit/tarball.ts";
 import { silentLog } from "../log.ts";
-import { openOperations } from "../operations.ts";
+import { createOperations } from "../operations.ts";
 import { allowAll } from "../policy/policy.ts";
 import { programOf, readCurrent } from "./current.ts";
-import { openInstalls } from "./installs.ts";
+import { createInstalls } from "./installs.ts";
 import { InstallRefused } from "./refused.ts";
 
 const key = makeSigningKey();
@@ -66,10 +66,10 @@ async function openWorld() {
   await new Promise<void>((resolve) => service.listen(0, "127.0.0.1", resolve));
   const state = mkdtempSync(join(tmpdir(), "hawser-installs-"));
   const directory = join(state, "agents");
-  const operations = openOperations(() => {});
+  const operations = createOperations(() => {});
   const clock = { now };
   const policy = { ...allowAll };
-  const installs = openInstalls({
+  const installs = createInstalls({
     serverUrl: `http://127.0.0.1:${(service.address() as AddressInfo).port}`,
     directory,
     trustedKeys: [makeSigningKey().publicKey, key.publicKey],

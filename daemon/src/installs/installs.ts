@@ -47,7 +47,7 @@ const longestInstallMs = 3600_000;
 /** A link that comes and goes must not make a host download again and again. */
 const provideEveryMs = 3600_000;
 
-export function openInstalls(options: InstallsOptions): Installs {
+export function createInstalls(options: InstallsOptions): Installs {
   const { directory, policy, operations, log, onChange } = options;
   const orders = new Map<AgentKind, Promise<Order>>();
   const failures = new Map<AgentKind, string>();
@@ -115,7 +115,7 @@ export function openInstalls(options: InstallsOptions): Installs {
     const own = join(directory, kind);
     mkdirSync(own, { recursive: true });
     // Every byte is read twice: when it comes, and when it is unpacked.
-    const progress = openProgress(2 * sum(packages.map(({ size }) => size)), step);
+    const progress = createProgress(2 * sum(packages.map(({ size }) => size)), step);
     const names = packages.map(
       ({ sha512 }) => `${Buffer.from(sha512, "base64").toString("hex")}.tgz`,
     );
@@ -217,7 +217,7 @@ function makeDirectory(parent: string, version: string): string {
   }
 }
 
-function openProgress(total: number, step: (step: string, percent?: number) => void) {
+function createProgress(total: number, step: (step: string, percent?: number) => void) {
   let passed = 0;
   let told = "";
   return (what: string) => (count: number) => {

@@ -19,7 +19,7 @@ export interface CommandRecord {
   dropFinished(before: number): void;
 }
 
-export function openCommandRecord(database: DatabaseSync, now: () => number): CommandRecord {
+export function createCommandRecord(database: DatabaseSync, now: () => number): CommandRecord {
   const insert = database.prepare(
     `INSERT INTO commands (id, command, begun_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
   );

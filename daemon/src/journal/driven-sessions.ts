@@ -188,7 +188,7 @@ const schema = `
   ) WITHOUT ROWID;
 `;
 
-export function openDrivenSessions(database: DatabaseSync, now: () => number): DrivenSessions {
+export function createDrivenSessions(database: DatabaseSync, now: () => number): DrivenSessions {
   transact(database, () => database.exec(schema));
   const prepare = (sql: string) => database.prepare(sql);
   const insert = prepare(

@@ -4,12 +4,12 @@
 import { randomUUID } from "node:crypto";
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
-import { openCommandRecord, type CommandRecord } from "./command-record.ts";
+import { createCommandRecord, type CommandRecord } from "./command-record.ts";
 import { openDatabase, transact } from "./database.ts";
-import { openDrivenSessions, type DrivenSessions } from "./driven-sessions.ts";
-import { openKeptBlobs, type KeptBlobs } from "./kept-blobs.ts";
-import { openKeptMessages, type KeptMessages } from "./kept-messages.ts";
-import { openSessionLog, readFact, writeFact, type SessionLog } from "./session-log.ts";
+import { createDrivenSessions, type DrivenSessions } from "./driven-sessions.ts";
+import { createKeptBlobs, type KeptBlobs } from "./kept-blobs.ts";
+import { createKeptMessages, type KeptMessages } from "./kept-messages.ts";
+import { createSessionLog, readFact, writeFact, type SessionLog } from "./session-log.ts";
 
 export { JournalFull, JournalInUse } from "./database.ts";
 
@@ -56,12 +56,12 @@ export function openJournal(path: string, options: JournalOptions = {}): Journal
     writeFact(database, "journal_id", made);
     return made;
   });
-  const commands = openCommandRecord(database, now);
+  const commands = createCommandRecord(database, now);
   const limitBytes = options.limitBytes ?? defaultLimit(path);
-  const blobs = openKeptBlobs(database, `${path.replace(/\.sqlite$/, "")}.blobs`);
-  const log = openSessionLog(database, { now, limitBytes, journalId: id, blobs });
-  const driven = openDrivenSessions(database, now);
-  const messages = openKeptMessages(database);
+  const blobs = createKeptBlobs(database, `${path.replace(/\.sqlite$/, "")}.blobs`);
+  const log = createSessionLog(database, { now, limitBytes, journalId: id, blobs });
+  const driven = createDrivenSessions(database, now);
+  const messages = createKeptMessages(database);
   const counter = database.prepare(
     `INSERT INTO counters (name, value) VALUES (?, 1)
      ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value`,

@@ -24,7 +24,7 @@ export interface KeptBlobs {
   omit(sha256: string, reason: string): void;
 }
 
-export function openKeptBlobs(database: DatabaseSync, directory: string): KeptBlobs {
+export function createKeptBlobs(database: DatabaseSync, directory: string): KeptBlobs {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const fileOf = (sha256: string) => join(directory, sha256);
   const insert = database.prepare(

@@ -36,7 +36,7 @@ const schema = `
 `;
 
 /** After the sessions themselves. */
-export function openKeptMessages(database: DatabaseSync): KeptMessages {
+export function createKeptMessages(database: DatabaseSync): KeptMessages {
   transact(database, () => database.exec(schema));
   const insert = database.prepare(
     `INSERT INTO driven_messages (session_id, message_id) VALUES (?, ?)`,

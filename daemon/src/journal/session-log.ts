@@ -59,7 +59,7 @@ export interface SessionLog {
 const rowOverhead = 100;
 const mostPositions = 5_000;
 
-export function openSessionLog(
+export function createSessionLog(
   database: DatabaseSync,
   options: { now: () => number; limitBytes: number; journalId: string; blobs: KeptBlobs },
 ): SessionLog {

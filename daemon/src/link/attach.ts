@@ -12,7 +12,7 @@ import { pause, within } from "../pause.ts";
 import { backOff } from "./back-off.ts";
 import { close, dial, type Connection, type Dialling } from "./dial.ts";
 import { Forgotten } from "./forgotten.ts";
-import { openUpCalls, type Ask } from "./up-call.ts";
+import { createUpCalls, type Ask } from "./up-call.ts";
 
 export type Welcome = Exclude<HelloReply, { forget: true } | { refused: string }>;
 
@@ -45,7 +45,7 @@ export async function attach(attaching: Attaching, signal: AbortSignal): Promise
   const given = () => connection.cut();
   signal.addEventListener("abort", given);
   try {
-    const ask = openUpCalls(connection, instanceId, callMs);
+    const ask = createUpCalls(connection, instanceId, callMs);
     const said = await sayHello(attaching, connection, ask, signal);
     const answering = new Set<Promise<void>>();
     const keep = (work: Promise<void>) => {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import type { Hello, Report } from "@hawser/host-protocol";
 import { startHost, type Host, type HostOptions } from "../host.ts";
-import { openLog } from "../log.ts";
+import { createLog } from "../log.ts";
 import { openState } from "../state/state.ts";
 import { systemClock } from "./server-clock.ts";
 import {
@@ -36,7 +36,7 @@ async function open(t: TestContext, options: Partial<HostOptions> = {}) {
   const start = (more: Partial<HostOptions> = {}) => {
     const host = startHost({
       state,
-      log: openLog((line) => log.push(line)),
+      log: createLog((line) => log.push(line)),
       onForget: forgotten.resolve,
       ...options,
       ...more,

@@ -1,14 +1,14 @@
 // The server's time, as a host knows it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openServerClock } from "./server-clock.ts";
+import { createServerClock } from "./server-clock.ts";
 
 const day = 24 * 3600_000;
 const noon = Date.parse("2026-03-01T12:00:00Z");
 
 function open(wall: number) {
   const own = { wall, steady: 5_000 };
-  const clock = openServerClock({ wall: () => own.wall, steady: () => own.steady });
+  const clock = createServerClock({ wall: () => own.wall, steady: () => own.steady });
   /** Real time passes, whatever the wall clock says. */
   const pass = (ms: number) => {
     own.wall += ms;

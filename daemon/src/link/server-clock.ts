@@ -23,7 +23,7 @@ export const systemClock: OwnClock = { wall: Date.now, steady: () => uptime() * 
 /** A Date header is cut to the second. */
 const headerMs = 1_000;
 
-export function openServerClock({ wall, steady }: OwnClock = systemClock): ServerClock {
+export function createServerClock({ wall, steady }: OwnClock = systemClock): ServerClock {
   let known: { time: number; at: number } | undefined;
   const now = () => (known ? known.time + steady() - known.at : wall());
   return {

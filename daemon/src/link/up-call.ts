@@ -15,7 +15,7 @@ export type Ask = <Value extends object>(
 ) => Promise<Exclude<Value, { forget: true }>>;
 
 /** Throws when nobody answers in time, and Forgotten when the answer is that this host is unknown. */
-export function openUpCalls(
+export function createUpCalls(
   connection: Connection,
   instanceId: string,
   defaultTimeoutMs: number,

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { allowAll, openPolicy, parsePolicy, policyText } from "./policy.ts";
+import { allowAll, createPolicy, parsePolicy, policyText } from "./policy.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "hawser-policy-"));
 after(() => rmSync(directory, { recursive: true, force: true }));
@@ -51,7 +51,7 @@ for (const [text, why] of [
 
 test("a file that is not understood allows nothing and says why, until it is put right", () => {
   const path = join(directory, "policy");
-  const { read } = openPolicy(path);
+  const { read } = createPolicy(path);
   assert.deepEqual(read(), allowAll);
   writeFileSync(path, "shell = maybe\n");
   const { shell, installs, agents, parkedLimitBytes, problems } = read();

@@ -83,7 +83,7 @@ parked-gib = 20
 }
 
 /** Reads the file, again only when it has changed. A missing file allows everything but has no roots. */
-export function openPolicy(path: string): { read: () => Policy } {
+export function createPolicy(path: string): { read: () => Policy } {
   let known: { stamp: string; policy: Policy } | undefined;
   return {
     read() {

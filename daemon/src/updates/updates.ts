@@ -35,7 +35,7 @@ export interface Updates {
   look: Look;
 }
 
-export function openUpdates(options: UpdateOptions): Updates {
+export function createUpdates(options: UpdateOptions): Updates {
   const { directory, serverUrl, operations, log } = options;
   let running: string | undefined;
   let failed = options.failed;

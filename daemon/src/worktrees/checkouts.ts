@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { CodeHosting } from "../code-hosting/code-hosting.ts";
 import {
   checkSource,
-  openBringRepository,
+  createBringRepository,
   showSource,
   type RepositorySource,
 } from "../directories/bring-repository.ts";
@@ -43,9 +43,9 @@ export interface Checkouts {
 const checkoutMs = 5 * 60_000;
 const quickMs = 10_000;
 
-export function openCheckouts(options: CheckoutsOptions): Checkouts {
+export function createCheckouts(options: CheckoutsOptions): Checkouts {
   const { git, operations } = options;
-  const bring = openBringRepository(git, options.codeHosting);
+  const bring = createBringRepository(git, options.codeHosting);
   mkdirSync(options.directory, { recursive: true, mode: 0o700 });
   const top = realpathSync(options.directory);
   const placeOf = (sessionId: string) => join(top, checked(sessionId));

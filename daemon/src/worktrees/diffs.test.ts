@@ -4,14 +4,14 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { openGit } from "../git/git.ts";
-import { openDiffs } from "./diffs.ts";
+import { createGit } from "../git/git.ts";
+import { createDiffs } from "./diffs.ts";
 import { createRepository, filesOf, git, write } from "@hawser/testkit/generated-trees.ts";
 
 const top = realpathSync(mkdtempSync(join(tmpdir(), "hawser-diffs-")));
 after(() => rmSync(top, { recursive: true, force: true }));
 mkdirSync(join(top, "scratch"));
-const diffs = openDiffs(openGit(), join(top, "scratch"));
+const diffs = createDiffs(createGit(), join(top, "scratch"));
 const signal = AbortSignal.timeout(60_000);
 
 test("commits, staged, changed and untracked files count, ignored ones do not", async () => {

@@ -24,7 +24,7 @@ const diffMs = 25_000;
 const longestListing = 512 * 1024;
 const longestPatch = 32 * 1024 * 1024;
 
-export function openDiffs(git: Git, scratchDirectory: string): Diffs {
+export function createDiffs(git: Git, scratchDirectory: string): Diffs {
   /** With an index that holds what is on disk, below these paths or everywhere. */
   async function compare<Result>(
     { directory, signal }: Compared,

@@ -20,7 +20,7 @@ import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import type { AgentPolicy } from "@hawser/contract";
 import { makeSmallDisk } from "@hawser/testkit/small-disk.ts";
-import { GitError, openGit, type Git } from "../git/git.ts";
+import { GitError, createGit, type Git } from "../git/git.ts";
 import {
   createRepository,
   disturb,
@@ -32,7 +32,7 @@ import {
 import { CannotRestore, parkedForMs } from "./parked.ts";
 import type { ParkedSession } from "./parked-record.ts";
 import { moveAdmin, type KeptWorktree } from "./park.ts";
-import { openWorktrees, type Worktrees } from "./worktrees.ts";
+import { createWorktrees, type Worktrees } from "./worktrees.ts";
 
 const isLong = process.env["HAWSER_LONG"] === "1";
 const top = realpathSync(mkdtempSync(join(tmpdir(), "hawser-parking-")));
@@ -71,7 +71,7 @@ async function makeBed(place = top, name = `bed-${++made}`): Promise<Bed> {
     parkedDirectory: join(place, name, "parked"),
     scratchDirectory: join(place, name, "scratch"),
   };
-  const worktrees = openWorktrees({ git: openGit(), ...places });
+  const worktrees = createWorktrees({ git: createGit(), ...places });
   const repository = createRepository(join(place, name, "project"));
   return { worktrees, places, repository, ...(await makeSession(worktrees, repository)) };
 }
@@ -250,7 +250,7 @@ test("a look at the branch that fails loses nothing: it is put aside the next ti
   git(bed.directory, "add", "made.txt");
   git(bed.directory, "commit", "--quiet", "--message=made");
   const tip = git(bed.directory, "rev-parse", "HEAD");
-  const real = openGit();
+  const real = createGit();
   const late: Git = {
     ...real,
     runIn: (directory, command, call) =>
@@ -258,7 +258,7 @@ test("a look at the branch that fails loses nothing: it is put aside the next ti
         ? Promise.reject(new GitError("out_of_time", "Git did not finish in time."))
         : real.runIn(directory, command, call),
   };
-  const failing = openWorktrees({ ...bed.places, git: late });
+  const failing = createWorktrees({ ...bed.places, git: late });
   await assert.rejects(failing.park(bed.sessionId, bed.kept), /in time/);
   assert.equal(git(bed.directory, "rev-parse", "HEAD"), tip);
   await bed.park();

@@ -57,7 +57,7 @@ export const parkedForMs = 14 * 24 * 3600_000;
 const dropping = ".dropping-";
 const gitMs = 10_000;
 
-export function openParked(git: Git, top: string): Parked {
+export function createParked(git: Git, top: string): Parked {
   // A tree that was put aside does not change, so it is measured once.
   const sizes = new Map<string, number>();
   let underWay: Promise<unknown> = Promise.resolve();

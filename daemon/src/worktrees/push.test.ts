@@ -11,12 +11,12 @@ import { createRepository } from "@hawser/testkit/git-repository.ts";
 import { makeGithubHome, type GithubHome } from "@hawser/testkit/github-home.ts";
 import { enterpriseHost, startGithub, type Github } from "@hawser/testkit/github.ts";
 import { startSshServer, type SshServer } from "@hawser/testkit/ssh-server.ts";
-import { openCodeHosting } from "../code-hosting/code-hosting.ts";
+import { createCodeHosting } from "../code-hosting/code-hosting.ts";
 import { readHostedAddress } from "../code-hosting/hosted-place.ts";
 import { CommandRefusal } from "../command-refusal.ts";
-import { openGit } from "../git/git.ts";
+import { createGit } from "../git/git.ts";
 import { explainPushFailure } from "./push-failure.ts";
-import { openPushes, type WantedPush } from "./push.ts";
+import { createPushes, type WantedPush } from "./push.ts";
 
 const token = "gho_pushesOfAda";
 const place = mkdtempSync(join(tmpdir(), "hawser-pushes-"));
@@ -52,7 +52,7 @@ function openHost(home: GithubHome = { token }, more: Record<string, string> = {
     ...home,
   });
   const own = { ...environment, ...more };
-  const pushes = openPushes({ git: openGit(own), codeHosting: openCodeHosting(own) });
+  const pushes = createPushes({ git: createGit(own), codeHosting: createCodeHosting(own) });
   const directory = createRepository(join(place, `repository-${count}`));
   git(directory, "fetch", "--quiet", bare("acme/widget"), "main");
   git(directory, "reset", "--quiet", "--hard", "FETCH_HEAD");

@@ -42,7 +42,7 @@ const longestMs = 10 * 60_000;
 const quickMs = 20_000;
 const largestStatus = 128 * 1024 * 1024;
 
-export function openPushes(options: { git: Git; codeHosting: CodeHosting }): Pushes {
+export function createPushes(options: { git: Git; codeHosting: CodeHosting }): Pushes {
   const { git, codeHosting } = options;
 
   async function push(wanted: WantedPush, signal: AbortSignal): Promise<Pushed> {

@@ -7,12 +7,12 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createRepository } from "@hawser/testkit/git-repository.ts";
-import { openGit } from "../git/git.ts";
+import { createGit } from "../git/git.ts";
 import { openStillness } from "./stillness.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "hawser-stillness-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
-const git = openGit();
+const git = createGit();
 let made = 0;
 
 function makeTree() {

@@ -16,9 +16,9 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { openGit, type Git } from "../git/git.ts";
+import { createGit, type Git } from "../git/git.ts";
 import type { KeptWorktree } from "./park.ts";
-import { openWorktrees } from "./worktrees.ts";
+import { createWorktrees } from "./worktrees.ts";
 
 const place = realpathSync(mkdtempSync(join(tmpdir(), "hawser-worktrees-")));
 after(() => rmSync(place, { recursive: true, force: true }));
@@ -26,8 +26,8 @@ after(() => rmSync(place, { recursive: true, force: true }));
 const git = (directory: string, ...args: string[]) =>
   execFileSync("git", ["-C", directory, ...args], { encoding: "utf8" }).trim();
 
-const worktrees = openWorktrees({
-  git: openGit(),
+const worktrees = createWorktrees({
+  git: createGit(),
   directory: join(place, "worktrees"),
   parkedDirectory: join(place, "parked"),
   scratchDirectory: join(place, "scratch"),
@@ -78,7 +78,7 @@ test("what is done in one repository at once is done one after the other", async
   const beside = join(place, "beside");
   git(repository, "worktree", "add", "--quiet", "--detach", beside);
   const running = { now: 0, most: 0 };
-  const real = openGit();
+  const real = createGit();
   const writing = ["worktree add", "worktree remove", "sparse-checkout set", "config --local"];
   const counting: Git = {
     ...real,
@@ -89,7 +89,7 @@ test("what is done in one repository at once is done one after the other", async
       return real.runIn(directory, command, call).finally(() => running.now--);
     },
   };
-  const own = openWorktrees({
+  const own = createWorktrees({
     git: counting,
     directory: join(place, "at-once", "worktrees"),
     parkedDirectory: join(place, "at-once", "parked"),

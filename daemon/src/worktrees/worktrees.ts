@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { findRepository } from "../git/find-repository.ts";
 import { GitError, type Git } from "../git/git.ts";
 import { makeBranchName } from "../git/branch-name.ts";
-import { openDiffs, type Diffs } from "./diffs.ts";
-import { openParked, type Parked } from "./parked.ts";
+import { createDiffs, type Diffs } from "./diffs.ts";
+import { createParked, type Parked } from "./parked.ts";
 import { readParked, type ParkedSession } from "./parked-record.ts";
 import { dropRefs, refsOf } from "./refs.ts";
 import { openStillness, type Stillness } from "./stillness.ts";
@@ -122,7 +122,7 @@ const ownSettings = "extensions.worktreeConfig";
 /** The first git that minds this when it leaves files out of a worktree. */
 const minding = [2, 36] as const;
 
-export function openWorktrees(options: WorktreesOptions): Worktrees {
+export function createWorktrees(options: WorktreesOptions): Worktrees {
   const { git, directory, parkedDirectory, scratchDirectory } = options;
   rmSync(scratchDirectory, { recursive: true, force: true });
   for (const path of [directory, parkedDirectory, scratchDirectory])
@@ -300,7 +300,7 @@ export function openWorktrees(options: WorktreesOptions): Worktrees {
       }
     },
 
-    parked: openParked(git, places[1]!.top),
+    parked: createParked(git, places[1]!.top),
 
     async snapshot(sessionId, tree, number, last) {
       checkTree(tree);
@@ -326,7 +326,7 @@ export function openWorktrees(options: WorktreesOptions): Worktrees {
       await goBack(wanted, target);
     },
 
-    diffs: openDiffs(git, scratchDirectory),
+    diffs: createDiffs(git, scratchDirectory),
 
     placeOf(realPath) {
       for (const { top, isParked } of places) {
