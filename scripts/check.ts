@@ -23,6 +23,7 @@ const steps: [name: string, command: string, ...args: string[]][] = [
   ["generated files", process.execPath, "scripts/generate.ts", "--check"],
   ["import map", process.execPath, "scripts/import-map.ts"],
   ["tree", process.execPath, "scripts/tree-scan.ts"],
+  ["documents", process.execPath, "scripts/docs-check.ts"],
 ];
 
 interface Result {

@@ -1,13 +1,16 @@
-// `npm run generate`: writes docs/reference from the registry, and removes pages of actions that are
-// gone. With --check it writes nothing and fails when a file differs from what would be written.
+// `npm run generate`: writes docs/reference from the registry, removes pages of actions that no longer
+// exist, and fills the generated parts of README.md and CONTRIBUTING.md. With --check it writes nothing
+// and fails if a file differs from what would be written.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { notYet } from "@hawser/control-plane/not-yet.ts";
+import { documentsWithRegions, fillRegions, regions } from "./generated-regions.ts";
 import { referencePages } from "./reference-pages.ts";
 
 const { values } = parseArgs({ options: { check: { type: "boolean", default: false } } });
-const folder = join(import.meta.dirname, "../docs/reference");
+const root = join(import.meta.dirname, "..");
+const folder = join(root, "docs/reference");
 
 const wanted = referencePages(notYet);
 mkdirSync(folder, { recursive: true });
@@ -26,9 +29,16 @@ for (const name of present.keys()) {
   changes.push(`extra: docs/reference/${name}`);
   if (!values.check) rmSync(join(folder, name));
 }
+for (const name of documentsWithRegions) {
+  const text = readFileSync(join(root, name), "utf8");
+  const filled = fillRegions(text, regions);
+  if (filled === text) continue;
+  changes.push(`differs: ${name}`);
+  if (!values.check) writeFileSync(join(root, name), filled);
+}
 
 if (!values.check) {
-  console.log(`docs/reference: ${wanted.size} pages, ${changes.length} of them changed`);
+  console.log(`docs/reference: ${wanted.size} pages; ${changes.length} files changed`);
 } else if (changes.length > 0) {
   console.error(`${changes.join("\n")}\nRun "npm run generate" and commit what it writes.`);
   process.exitCode = 1;

@@ -20,7 +20,7 @@ interface Row {
 }
 
 /** The map itself. */
-const map: Record<string, Row> = {
+export const map: Record<string, Row> = {
   contract: {
     workspaces: [],
     packages: ["zod"],

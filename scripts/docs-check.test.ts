@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  bannedWords,
+  findBannedWords,
+  findStaleClaims,
+  findUnknownActions,
+  findUnlistedFolders,
+} from "./docs-check.ts";
+
+const actions = { all: ["list_hosts", "start_job", "fork_job"], notBuilt: ["fork_job"] };
+
+test("a source folder that its workspace's README does not name is a complaint", () => {
+  const readme = () => "| `src/link/` | the link |";
+  assert.deepEqual(findUnlistedFolders(["daemon/src/link"], readme), []);
+  const [found] = findUnlistedFolders(["daemon/src/link", "daemon/src/journal"], readme);
+  assert.match(found!, /^daemon\/README\.md:1 does not name src\/journal\//);
+});
+
+const names: [text: string, complaints: number][] = [
+  ["`start_job` starts one", 0],
+  ["`start_jobs` starts one", 1],
+  ["`start_unknown` is a reason and `other_word` anything", 0],
+  ["a call of an action", 0],
+  ["```sh\ncall list_hosts '{}'\n```", 0],
+  ["```sh\ncall list_host '{}'\n```", 1],
+  ["```sh\ncurl /api/rest/actions/list_host\n```", 1],
+];
+for (const [text, complaints] of names) {
+  test(`${complaints === 0 ? "accepts" : "finds the unknown action in"}: ${text}`, () => {
+    assert.equal(findUnknownActions("a.md", text, actions).length, complaints);
+  });
+}
+
+const claims: [text: string, complaints: number][] = [
+  ["`fork_job` is not built.", 0],
+  ["| Forks | `fork_job` answers 501 |", 0],
+  ["`start_job` is not built.", 1],
+  ["`fork_job` and `start_job` answer 501.", 1],
+  ["It runs no agents yet.", 1],
+  ["As nothing can be started, no key can be made yet either.", 1],
+  ["**root** _(later)_: a directory", 1],
+  ["Nothing removes it. `start_job` starts one.", 0],
+];
+for (const [text, complaints] of claims) {
+  test(`${complaints === 0 ? "accepts" : "finds the stale claim in"}: ${text}`, () => {
+    assert.equal(findStaleClaims("a.md", text, actions).length, complaints);
+  });
+}
+
+test("a word that the glossary bans is a complaint in prose, and none in code", () => {
+  const glossary =
+    "## Words that documents never use\n\n| Never | Write |\n| --- | --- |\n| chat, told | a session |\n\n## Other\n\n| fine | x |\n";
+  const banned = bannedWords(glossary);
+  assert.deepEqual([...banned.keys()], ["chat", "told"]);
+  assert.equal(findBannedWords("a.md", "The Chat was told.", banned).length, 2);
+  const code = "`chat` in [text](chat.md), chatter\n```sh\nchat\n```";
+  assert.deepEqual(findBannedWords("a.md", code, banned), []);
+  assert.equal(findBannedWords("a.md", "text", new Map()).length, 1);
+});

@@ -1,0 +1,130 @@
+// Holds the written documents against the code: every source folder stands in its workspace's
+// README, actions that documents name exist, no document says that a built action is missing, and
+// no guide uses a word that the glossary bans. A complaint is one line, file:line.
+import { globSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { actionNames } from "@hawser/contract";
+import { notYet } from "@hawser/control-plane/not-yet.ts";
+
+/** Complaints about source folders (`daemon/src/link/`) that their workspace's README does not name. */
+export function findUnlistedFolders(folders: string[], readme: (path: string) => string): string[] {
+  return folders.flatMap((folder) => {
+    const path = join(dirname(dirname(folder)), "README.md");
+    const name = `src/${basename(folder)}/`;
+    return readme(path).includes(name)
+      ? []
+      : [`${path}:1 does not name ${name}. Fix: add a line to its map that says what is in it.`];
+  });
+}
+
+interface Actions {
+  all: readonly string[];
+  notBuilt: readonly string[];
+}
+
+/** Words that look like names of actions and are none: refusals, reasons and warnings. */
+const notActions = new Set(["start_unknown", "update_failed", "install_agent", "update_daemon"]);
+
+/** Complaints about names in code that look like an action's and name none. */
+export function findUnknownActions(path: string, text: string, { all }: Actions): string[] {
+  const verbs = [...new Set(all.map((name) => name.split("_", 1)[0]!))].join("|");
+  const named = new RegExp(
+    `\`((?:${verbs})_[a-z_]+)\`|\\bcall ([a-z_]+)\\b|/actions/([a-z_]+)\\b`,
+    "g",
+  );
+  return linesOf(text).flatMap(({ line, number, inBlock }) =>
+    [...line.matchAll(named)].flatMap((match) => {
+      const name = match[1] ?? (inBlock ? match[2] : undefined) ?? match[3];
+      if (name === undefined || all.includes(name) || notActions.has(name)) return [];
+      return [`${path}:${number} names the action ${name}, which does not exist.`];
+    }),
+  );
+}
+
+const saysMissing = /\bnot built\b|\bunbuilt\b|\b501\b|not_implemented|\(later\)|\bnot begun\b/i;
+const saysNotYet = /\b(?:no|not|nothing|never|none|nobody|cannot)\b.*\byet\b|\byet\b.*\bnot\b/i;
+
+/**
+ * Complaints about sentences that say something is missing. Such a sentence must name the actions it
+ * means, and every action it names must be on the list of those not built. So it cannot go stale.
+ */
+export function findStaleClaims(path: string, text: string, { all, notBuilt }: Actions): string[] {
+  return linesOf(text).flatMap(({ line, number }) =>
+    line.split(/(?<=[.;:])\s|\|/).flatMap((sentence) => {
+      const missing = saysMissing.test(sentence);
+      if (!missing && !saysNotYet.test(sentence)) return [];
+      const named = all.filter((name) => sentence.includes(`\`${name}\``));
+      const built = named.filter((name) => !notBuilt.includes(name));
+      if (built.length > 0) {
+        return [`${path}:${number} says that ${built.join(", ")} is missing, but it is built.`];
+      }
+      if (named.length > 0 || definesMissing.test(sentence)) return [];
+      return [
+        `${path}:${number} says that something is missing and names no action: "${sentence.trim()}". ` +
+          "Fix: name the actions that are not built, or state the limit without “yet”.",
+      ];
+    }),
+  );
+}
+
+/** The answer that actions give which are not built is explained without naming them. */
+const definesMissing = /whether it is built|an action that is not built/;
+
+/** Words of the first column of the glossary's table "Words that documents never use". */
+export function bannedWords(glossary: string): Map<string, string> {
+  const section = glossary.split("## Words that documents never use")[1] ?? "";
+  const rows = section.split("\n## ")[0]!.matchAll(/^\| ([^|]+) \| ([^|]+) \|/gm);
+  const words = [...rows].slice(2).flatMap(([, banned, instead]) =>
+    banned!
+      .split(",")
+      .map((word) => [word.trim(), instead!.trim()] as const)
+      .filter(([word]) => word !== ""),
+  );
+  return new Map(words);
+}
+
+/** Complaints about banned words. Code, in spans and blocks, is exempt. */
+export function findBannedWords(path: string, text: string, banned: Map<string, string>): string[] {
+  if (banned.size === 0) return ["docs/glossary.md:1 has no table of words never to use."];
+  const pattern = new RegExp(`\\b(?:${[...banned.keys()].join("|")})\\b`, "gi");
+  return linesOf(text).flatMap(({ line, number, inBlock }) => {
+    if (inBlock) return [];
+    const prose = line.replace(/`[^`]*`/g, "").replace(/\]\([^)]*\)/g, "]");
+    return (prose.match(pattern) ?? []).map(
+      (word) =>
+        `${path}:${number} uses "${word}", which the glossary bans. Fix: ${banned.get(word.toLowerCase())}.`,
+    );
+  });
+}
+
+function linesOf(text: string): { line: string; number: number; inBlock: boolean }[] {
+  let inBlock = false;
+  return text.split("\n").map((line, index) => {
+    const fence = line.startsWith("```");
+    if (fence) inBlock = !inBlock;
+    return { line, number: index + 1, inBlock: inBlock || fence };
+  });
+}
+
+if (import.meta.main) {
+  const root = join(import.meta.dirname, "..");
+  const read = (path: string) => readFileSync(join(root, path), "utf8");
+  const actions = { all: actionNames, notBuilt: notYet };
+  const banned = bannedWords(read("docs/glossary.md"));
+  const guides = ["README.md", ...globSync("docs/guide/*.md", { cwd: root }).sort()];
+  const folders = globSync("*/src/*/", { cwd: root })
+    .map((folder) => folder.replace(/\/$/, ""))
+    .sort();
+  const complaints = [
+    ...findUnlistedFolders(folders, read),
+    ...[...guides, "docs/glossary.md", "CONTRIBUTING.md"].flatMap((path) =>
+      findUnknownActions(path, read(path), actions),
+    ),
+    ...[...guides, "docs/glossary.md"].flatMap((path) =>
+      findStaleClaims(path, read(path), actions),
+    ),
+    ...guides.flatMap((path) => findBannedWords(path, read(path), banned)),
+  ];
+  for (const complaint of complaints) console.error(complaint);
+  if (complaints.length > 0) process.exitCode = 1;
+}
