@@ -1,7 +1,7 @@
 // Steps of scenarios about sessions that own a clone: hosts whose git and `gh` reach a stand-in for
 // GitHub, and waiting for a clone to be under way.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before } from "node:test";
@@ -9,6 +9,7 @@ import { makeGithubHome } from "@hawser/testkit/github-home.ts";
 import { startGithub, type Github, type HostedRepository } from "@hawser/testkit/github.ts";
 import { startHost, type TestHost } from "@hawser/testkit/host.ts";
 import { writeOpencodeHome } from "@hawser/testkit/opencode-home.ts";
+import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import { until, type Context } from "./scenario.ts";
 
 export const git = (directory: string, ...args: string[]) =>
@@ -35,7 +36,7 @@ export function useGithub(token: string, repositories: readonly HostedRepository
   });
   after(async () => {
     await github?.[Symbol.asyncDispose]();
-    rmSync(place, { recursive: true, force: true });
+    removeDirectory(place);
   });
 
   function addHost({ world, caller }: Context, directory?: string): Promise<TestHost> {

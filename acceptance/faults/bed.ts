@@ -1,11 +1,12 @@
 // The bed of a run: nodes, hosts that each dial through a proxy of their own, and sessions whose logs
 // they write. A proxy leads to any living node, as the balancer before them would.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ControlPlaneNode } from "@hawser/testkit/control-plane-node.ts";
 import { startCuttingProxy, type CuttingProxy } from "@hawser/testkit/cutting-proxy.ts";
 import { startJournalHost, type JournalHost } from "@hawser/testkit/journal-host.ts";
+import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import { insertSessions } from "@hawser/testkit/session-rows.ts";
 import { startWorld, type World } from "@hawser/testkit/world.ts";
 import { balancerOf, livingNodes } from "./balancer.ts";
@@ -43,7 +44,7 @@ export async function makeBed(options: BedOptions): Promise<Bed> {
   await using startup = new AsyncDisposableStack();
   const world = startup.use(await startWorld({ nodes: 1, nats: options.nats, environment }));
   const directory = mkdtempSync(join(tmpdir(), "hawser-faults-"));
-  startup.defer(() => rmSync(directory, { recursive: true, force: true }));
+  startup.defer(() => removeDirectory(directory));
   const fabricProxies: CuttingProxy[] = [];
   const around = async (address: string) => {
     const proxy = startup.use(await startCuttingProxy({ port: Number(address.split(":")[1]) }));

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
@@ -14,6 +14,7 @@ import type { Caller } from "@hawser/testkit/caller.ts";
 import type { TestHost } from "@hawser/testkit/host.ts";
 import { startPackageServer, type Fault } from "@hawser/testkit/package-server.ts";
 import { shippedAgents, type AgentsOptions } from "@hawser/testkit/release.ts";
+import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import { makeProgramTarball, makeTarball, packageOf } from "@hawser/testkit/tarball.ts";
 import { assertRefused, refusalOf } from "../refusal.ts";
 import { scenario, until, useWorld, type Context } from "../scenario.ts";
@@ -55,7 +56,7 @@ function ship({ world }: Context, agents: Agents, options: Partial<AgentsOptions
 /** A host whose home is a directory of its own. */
 async function addHost({ world }: Context, policy = "installs = yes\n") {
   const home = mkdtempSync(join(tmpdir(), "hawser-home-"));
-  after(() => rmSync(home, { recursive: true, force: true }));
+  after(() => removeDirectory(home));
   const environment = { HOME: home, TMPDIR: join(home, "tmp") };
   mkdirSync(environment.TMPDIR);
   return { home, ...(await world.addHost({ environment, policy })) };
@@ -98,7 +99,7 @@ async function said(host: TestHost, kind: AgentKind): Promise<string> {
     const { stdout } = await promisify(execFile)(program, ["--version"], { env: { HOME: home } });
     return stdout.trim();
   } finally {
-    rmSync(home, { recursive: true, force: true });
+    removeDirectory(home);
   }
 }
 

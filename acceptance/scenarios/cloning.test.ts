@@ -12,6 +12,7 @@ import { dumpDatabase } from "@hawser/testkit/database-dump.ts";
 import { makeGithubHome } from "@hawser/testkit/github-home.ts";
 import { startGithub, type Github } from "@hawser/testkit/github.ts";
 import { runDaemon, untilStatus, type TestHost } from "@hawser/testkit/host.ts";
+import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import { startSshServer, type SshServer } from "@hawser/testkit/ssh-server.ts";
 import { tellTimes } from "../figures.ts";
 import { assertInvalid, assertRefused, refusalOf, resultOf } from "../refusal.ts";
@@ -39,7 +40,7 @@ before(async () => {
 after(async () => {
   await ssh?.[Symbol.asyncDispose]();
   await github?.[Symbol.asyncDispose]();
-  rmSync(place, { recursive: true, force: true });
+  removeDirectory(place);
 });
 
 const widget = "https://github.com/acme/widget.git";

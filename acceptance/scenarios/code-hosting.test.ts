@@ -1,12 +1,13 @@
 // What a host tells of its code-hosting client, with the real `gh` against a stand-in for GitHub.
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { mkdirSync, mkdtempSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before } from "node:test";
 import { makeGithubHome } from "@hawser/testkit/github-home.ts";
 import { startGithub, type Github } from "@hawser/testkit/github.ts";
 import type { TestHost } from "@hawser/testkit/host.ts";
+import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import { assertInvalid, assertRefused } from "../refusal.ts";
 import { scenario, useWorld, type Context } from "../scenario.ts";
 
@@ -32,7 +33,7 @@ before(async () => {
 
 after(async () => {
   await github?.[Symbol.asyncDispose]();
-  rmSync(place, { recursive: true, force: true });
+  removeDirectory(place);
 });
 
 let loggedIn: Promise<TestHost> | undefined;

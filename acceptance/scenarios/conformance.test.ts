@@ -3,13 +3,14 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { globSync, mkdtempSync, readFileSync } from "node:fs";
 import { createServer, request as forward, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { requestCounter } from "@hawser/testkit/caller.ts";
+import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import { scenario, useWorld } from "../scenario.ts";
 
 useWorld();
@@ -56,7 +57,7 @@ async function conformance(url: string, suite: string) {
     );
     return { code, output, checks };
   } finally {
-    rmSync(directory, { recursive: true, force: true });
+    removeDirectory(directory);
   }
 }
 

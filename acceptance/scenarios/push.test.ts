@@ -7,7 +7,6 @@ import {
   lstatSync,
   mkdtempSync,
   readdirSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -19,6 +18,7 @@ import { makeGithubHome, type GithubHome } from "@hawser/testkit/github-home.ts"
 import { startGithub, type Github } from "@hawser/testkit/github.ts";
 import type { TestHost } from "@hawser/testkit/host.ts";
 import { writeOpencodeHome } from "@hawser/testkit/opencode-home.ts";
+import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import { startSshServer, type SshServer } from "@hawser/testkit/ssh-server.ts";
 import { assertRefused } from "../refusal.ts";
 import { scenario, useWorld, type Context } from "../scenario.ts";
@@ -42,7 +42,7 @@ before(async () => {
 after(async () => {
   await ssh?.[Symbol.asyncDispose]();
   await github?.[Symbol.asyncDispose]();
-  rmSync(place, { recursive: true, force: true });
+  removeDirectory(place);
 });
 
 const widget = "https://github.com/acme/widget.git";

@@ -2,12 +2,13 @@
 // GitHub: from the pairing of its host to the pull request, and back from its end. Told for each kind,
 // and once more through MCP.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before } from "node:test";
 import { AgentKind } from "@hawser/contract";
 import { startGithub, type Github } from "@hawser/testkit/github.ts";
+import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import { readSession } from "@hawser/testkit/session-reader.ts";
 import { mcpDoor, restDoor, type Door } from "../doors.ts";
 import { connectMcp } from "../mcp-client.ts";
@@ -40,7 +41,7 @@ before(async () => {
 
 after(async () => {
   await github?.[Symbol.asyncDispose]();
-  rmSync(place, { recursive: true, force: true });
+  removeDirectory(place);
 });
 
 async function tell({ world, caller }: Context, name: string, kind: AgentKind, door: Door) {

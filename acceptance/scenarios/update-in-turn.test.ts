@@ -1,7 +1,7 @@
 // The daemon replaces itself while the real opencode works: the turn goes on, and what it asked is
 // answered afterwards.
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
@@ -10,6 +10,7 @@ import { createRepository } from "@hawser/testkit/git-repository.ts";
 import { writePolicy } from "@hawser/testkit/host.ts";
 import { installHost } from "@hawser/testkit/installed-host.ts";
 import { renamed } from "@hawser/testkit/release.ts";
+import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import { scenario, until, useWorld } from "../scenario.ts";
 import {
   bash,
@@ -25,7 +26,7 @@ import {
 useWorld({ nats: 1, releases: true, agents: true });
 
 const directory = mkdtempSync(join(tmpdir(), "hawser-update-in-turn-"));
-after(() => rmSync(directory, { recursive: true, force: true }));
+after(() => removeDirectory(directory));
 
 scenario(
   "update_agent during a turn with an open permission: the turn goes on, and the permission is answered after the update",

@@ -3,12 +3,13 @@
 // once: the newer wins.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import { installHost, placeRelease, type InstalledHost } from "@hawser/testkit/installed-host.ts";
 import { renamed } from "@hawser/testkit/release.ts";
+import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import { until as soon } from "@hawser/testkit/until.ts";
 import { tell } from "../figures.ts";
 import { scenario, until, useWorld, type Context } from "../scenario.ts";
@@ -20,7 +21,7 @@ useWorld({
 });
 
 const directory = mkdtempSync(join(tmpdir(), "hawser-update-killed-"));
-after(() => rmSync(directory, { recursive: true, force: true }));
+after(() => removeDirectory(directory));
 
 function install({ world, caller }: Context) {
   return installHost({

@@ -7,7 +7,6 @@ import {
   mkdtempSync,
   readFileSync,
   readdirSync,
-  rmSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
@@ -24,6 +23,7 @@ import {
 import { stopProcess } from "@hawser/testkit/stop-process.ts";
 import { watchPresence } from "@hawser/testkit/presence-watch.ts";
 import { renamed, type Releases } from "@hawser/testkit/release.ts";
+import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import { tell } from "../figures.ts";
 import { pin } from "../pin.ts";
 import { assertInvalid, assertRefused } from "../refusal.ts";
@@ -36,7 +36,7 @@ useWorld({
 });
 
 const directory = mkdtempSync(join(tmpdir(), "hawser-update-"));
-after(() => rmSync(directory, { recursive: true, force: true }));
+after(() => removeDirectory(directory));
 
 function install({ world, caller }: Context, options: Partial<InstallOptions> = {}) {
   return installHost({

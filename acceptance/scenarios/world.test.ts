@@ -3,13 +3,14 @@
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createCaller } from "@hawser/testkit/caller.ts";
+import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 
 interface WorldLine {
   baseUrl: string;
@@ -23,7 +24,7 @@ const command = fileURLToPath(import.meta.resolve("@hawser/testkit/world-command
 /** Where a world of these tests keeps its files; the user PostgreSQL runs as must be able to enter. */
 const folder = mkdtempSync(join(tmpdir(), "hawser-worlds-"));
 chmodSync(folder, 0o755);
-after(() => rmSync(folder, { recursive: true, force: true }));
+after(() => removeDirectory(folder));
 
 async function start(...options: string[]): Promise<{ process: ChildProcess; line: WorldLine }> {
   // A world of its own: not in the cluster that the test run shares.

@@ -1,7 +1,7 @@
 // The agents without us: each real program asked over its own protocol, as the nearest thing to what
 // our drivers do. The model answers at once on both sides.
 import { spawn, type ChildProcess } from "node:child_process";
-import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, openSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -12,6 +12,7 @@ import { writeCodexHome } from "@hawser/testkit/codex-home.ts";
 import { freePort } from "@hawser/testkit/free-port.ts";
 import { createRepository } from "@hawser/testkit/git-repository.ts";
 import { writeOpencodeHome } from "@hawser/testkit/opencode-home.ts";
+import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import { stopProcess } from "@hawser/testkit/stop-process.ts";
 import { until } from "@hawser/testkit/until.ts";
 
@@ -42,7 +43,7 @@ type Open = (place: Place) => Promise<() => Promise<BareSession>>;
 export async function startBareAgent(kind: AgentKind, modelUrl: string): Promise<BareAgent> {
   await using startup = new AsyncDisposableStack();
   const directory = mkdtempSync(join(tmpdir(), "hawser-bare-agent-"));
-  startup.defer(() => rmSync(directory, { recursive: true, force: true }));
+  startup.defer(() => removeDirectory(directory));
   const home = join(directory, "home");
   mkdirSync(home);
   const children: ChildProcess[] = [];

@@ -2,7 +2,7 @@
 // bare hosts, which do the work of a command and nothing around it.
 import { fork, type ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,6 +13,7 @@ import { openHostTokens } from "@hawser/control-plane/fabric/host-token.ts";
 import { makeNkey, makeSigningKey, nkeyFromSeed, signCommand } from "@hawser/host-protocol";
 import { startNats, type NatsServer } from "@hawser/testkit/nats.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
+import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import { stopProcess } from "@hawser/testkit/stop-process.ts";
 import type { World } from "@hawser/testkit/world.ts";
 import type { BareHostsOrders } from "./bare-hosts.ts";
@@ -46,7 +47,7 @@ const tokenSeconds = 86_400;
 export async function startBareLink(world: World, instanceId: string): Promise<BareLink> {
   await using startup = new AsyncDisposableStack();
   const directory = mkdtempSync(join(tmpdir(), "hawser-bare-link-"));
-  startup.defer(() => rmSync(directory, { recursive: true, force: true }));
+  startup.defer(() => removeDirectory(directory));
   const { keys } = makeFabricKeys();
   const nats = startup.use(await startNats({ keys }));
   const server = nats.servers[0]!;

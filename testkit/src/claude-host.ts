@@ -1,10 +1,11 @@
 // A home with Claude Code set up to ask the scripted model, and repositories to work in.
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { agentProgram } from "./agent-programs.ts";
 import { writeClaudeHome } from "./claude-home.ts";
 import { createRepository } from "./git-repository.ts";
+import { removeDirectory } from "./remove-directory.ts";
 import { startScriptedModel, type ScriptedModel } from "./scripted-model/scripted-model.ts";
 import { silentLog } from "@hawser/daemon/log.ts";
 import type { Driver } from "@hawser/daemon/drivers/driver.ts";
@@ -45,7 +46,7 @@ export async function openClaudeHost(): Promise<ClaudeHost> {
       }),
     async [Symbol.asyncDispose]() {
       await model[Symbol.asyncDispose]();
-      rmSync(folder, { recursive: true, force: true });
+      removeDirectory(folder);
     },
   };
 }

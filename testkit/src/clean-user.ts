@@ -8,16 +8,15 @@ import {
   lstatSync,
   mkdirSync,
   mkdtempSync,
-  readFileSync,
   readdirSync,
-  readlinkSync,
-  rmSync,
   statSync,
   rmdirSync,
   symlinkSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { endProcesses, listProcesses } from "./processes.ts";
+import { removeDirectory } from "./remove-directory.ts";
 import { stopProcess } from "./stop-process.ts";
 import { until } from "./until.ts";
 
@@ -51,7 +50,7 @@ const path = "/usr/local/bin:/usr/bin:/bin";
 export async function makeCleanUser({ systemd = false } = {}): Promise<CleanUser> {
   await using parts = new AsyncDisposableStack();
   const place = mkdtempSync(join(tmpdir(), "hawser-user-"));
-  parts.defer(() => rmSync(place, { recursive: true, force: true }));
+  parts.defer(() => removeDirectory(place));
   chmodSync(place, 0o755);
   const home = join(place, "home");
   const name = isRoot ? `hwt${randomBytes(4).toString("hex")}` : String(process.env["USER"]);
@@ -65,8 +64,8 @@ export async function makeCleanUser({ systemd = false } = {}): Promise<CleanUser
   } else {
     mkdirSync(home);
   }
-  const processes = () => processesWith(home);
-  const endAll = () => processes().forEach((line) => process.kill(parseInt(line), "SIGKILL"));
+  const processes = () => listProcesses().filter(({ program }) => program.startsWith(home));
+  const endAll = () => endProcesses(processes);
   parts.defer(endAll);
   const manager = systemd ? parts.use(await startManager(name, home)) : undefined;
   const owned = parts.move();
@@ -74,7 +73,7 @@ export async function makeCleanUser({ systemd = false } = {}): Promise<CleanUser
     name,
     home,
     files: () => listFiles(home),
-    processes,
+    processes: () => processes().map(({ pid, command }) => `${pid} ${command}`),
     mountSmallDisk(at, megabytes) {
       const target = join(home, at);
       const uid = must("id", "-u", name).trim();
@@ -201,20 +200,6 @@ function listFiles(directory: string): string[] {
       const found = lstatSync(join(directory, file));
       const size = found.isFile() ? found.size : "";
       return `${found.mode.toString(8)} ${file} ${size}`;
-    });
-}
-
-function processesWith(home: string): string[] {
-  return readdirSync("/proc")
-    .filter((pid) => /^\d+$/.test(pid))
-    .flatMap((pid) => {
-      try {
-        const program = readlinkSync(`/proc/${pid}/exe`);
-        const line = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim();
-        return program.startsWith(home) ? [`${pid} ${line}`] : [];
-      } catch {
-        return []; // Gone, or dead already.
-      }
     });
 }
 

@@ -1,7 +1,8 @@
 // A small host that can clone and push, in the home directory that its git and its `gh` find.
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { removeDirectory } from "./remove-directory.ts";
 import {
   makeSessionId,
   makeSmallHost,
@@ -34,7 +35,7 @@ export function makeCloneHost(
     open: () => small.open({ environment }),
     [Symbol.dispose]() {
       small[Symbol.dispose]();
-      rmSync(home, { recursive: true, force: true });
+      removeDirectory(home);
     },
   };
 }

@@ -1,5 +1,5 @@
 // The real codex for tests, with a home of its own and a scripted model.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { agentProgram } from "./agent-programs.ts";
@@ -10,6 +10,7 @@ import { until } from "./until.ts";
 import { silentLog } from "@hawser/daemon/log.ts";
 import { listAgentProcesses } from "@hawser/daemon/drivers/agent-processes.ts";
 import type { Bench } from "./conformance/bench.ts";
+import { removeDirectory } from "./remove-directory.ts";
 import { openCodexDriver } from "@hawser/daemon/drivers/codex/driver.ts";
 import type { CodexSettings } from "@hawser/daemon/drivers/codex/shared-server.ts";
 
@@ -101,7 +102,7 @@ export async function openCodexBench(more: Partial<CodexSettings> = {}): Promise
     async [Symbol.asyncDispose]() {
       await driver.close();
       await model[Symbol.asyncDispose]();
-      rmSync(folder, { recursive: true, force: true });
+      removeDirectory(folder);
     },
   };
 }

@@ -1,12 +1,13 @@
 // The stand-in is good enough for the real `gh` and the real git, over https and over ssh.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 import { enterpriseHost, startGithub, type Github } from "./github.ts";
+import { removeDirectory } from "./remove-directory.ts";
 import { startSshServer, type SshServer } from "./ssh-server.ts";
 
 const home = mkdtempSync(join(tmpdir(), "hawser-github-test-"));
@@ -30,7 +31,7 @@ before(async () => {
 after(async () => {
   await ssh?.[Symbol.asyncDispose]();
   await github?.[Symbol.asyncDispose]();
-  rmSync(home, { recursive: true, force: true });
+  removeDirectory(home);
 });
 
 async function run(command: string, args: string[], environment: Record<string, string> = {}) {

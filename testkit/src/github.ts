@@ -2,7 +2,7 @@
 // it, and its repositories over https by git's own server. Reached through a proxy under GitHub's own
 // names and under that of an enterprise's server, with a certificate of its own authority.
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -21,6 +21,7 @@ import {
   type GraphqlQuestion,
 } from "./github-api.ts";
 import { answerPulls, type NewPullRequest, type PullRequest } from "./github-pulls.ts";
+import { removeDirectory } from "./remove-directory.ts";
 
 /** How an account came to a repository. */
 export type Affiliation = "owner" | "organization_member" | "collaborator";
@@ -70,7 +71,7 @@ export async function startGithub({
 }: GithubOptions): Promise<Github> {
   await using startup = new AsyncDisposableStack();
   const place = mkdtempSync(join(tmpdir(), "hawser-github-"));
-  startup.defer(() => rmSync(place, { recursive: true, force: true }));
+  startup.defer(() => removeDirectory(place));
   const directory = join(place, "repositories");
   mkdirSync(directory);
   for (const { name, onlyListed, ...options } of repositories) {

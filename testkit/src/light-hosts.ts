@@ -2,13 +2,14 @@
 // real doors and linked through the real edge.
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Caller } from "./caller.ts";
 import { stopProcess } from "./stop-process.ts";
 import { nodeEnvironment } from "./node-environment.ts";
+import { removeDirectory } from "./remove-directory.ts";
 
 export interface LightOrder {
   start: { serverUrl: string; tokens: string[] };
@@ -68,7 +69,7 @@ export async function startLightHosts(
     states: () => tell("status", {}),
     async [Symbol.asyncDispose]() {
       await stopProcess(child, "SIGKILL");
-      rmSync(directory, { recursive: true, force: true });
+      removeDirectory(directory);
     },
   };
 }

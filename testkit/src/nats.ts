@@ -11,6 +11,7 @@ import {
 } from "@hawser/control-plane/fabric/fabric-keys.ts";
 import { natsConfig } from "@hawser/control-plane/fabric/nats-config.ts";
 import { freePort } from "./free-port.ts";
+import { removeDirectory } from "./remove-directory.ts";
 import { stopProcess } from "./stop-process.ts";
 
 export interface NatsServer extends AsyncDisposable {
@@ -55,7 +56,7 @@ export async function startNats({
 }: NatsOptions): Promise<Nats> {
   await using startup = new AsyncDisposableStack();
   const directory = given ?? mkdtempSync(join(tmpdir(), "hawser-nats-"));
-  if (!given) startup.defer(() => rmSync(directory, { recursive: true, force: true }));
+  if (!given) startup.defer(() => removeDirectory(directory));
   const clusterPorts: number[] = [];
   for (let i = 0; i < count; i++) clusterPorts.push(await freePort());
   const starting: Promise<NatsServer>[] = [];

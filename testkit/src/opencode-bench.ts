@@ -1,5 +1,5 @@
 // The real opencode for tests, with a home of its own and a scripted model.
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { agentProgram } from "./agent-programs.ts";
@@ -10,6 +10,7 @@ import { until } from "./until.ts";
 import { silentLog } from "@hawser/daemon/log.ts";
 import { listAgentProcesses } from "@hawser/daemon/drivers/agent-processes.ts";
 import type { Bench } from "./conformance/bench.ts";
+import { removeDirectory } from "./remove-directory.ts";
 import {
   openOpencodeDriver,
   type OpencodeSettings,
@@ -101,7 +102,7 @@ export async function openOpencodeBench(
       await driver.restart(AbortSignal.timeout(10_000));
       await driver.close();
       await model[Symbol.asyncDispose]();
-      rmSync(folder, { recursive: true, force: true });
+      removeDirectory(folder);
     },
   };
 }

@@ -1,11 +1,12 @@
 // A private PostgreSQL cluster from the machine's own binaries, on a free loopback port, in a
 // directory of its own that is removed with it. Never touches the machine's default cluster.
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { chownSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { freePort } from "./free-port.ts";
+import { removeDirectory } from "./remove-directory.ts";
 import { stopProcess } from "./stop-process.ts";
 
 export interface PostgresCluster extends AsyncDisposable {
@@ -44,7 +45,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     { ...asUser, encoding: "utf8", env: { PATH: process.env["PATH"] } },
   );
   if (initialized.status !== 0) {
-    rmSync(directory, { recursive: true, force: true });
+    removeDirectory(directory);
     throw new Error(`initdb failed: ${initialized.stderr}`, { cause: initialized.error });
   }
   const port = options.port ?? (await freePort());
@@ -77,7 +78,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     await untilReady(url, server);
   } catch (cause) {
     await stopProcess(server, "SIGQUIT");
-    rmSync(directory, { recursive: true, force: true });
+    removeDirectory(directory);
     throw new Error(`PostgreSQL did not start: ${log}`, { cause });
   }
   return {
@@ -86,7 +87,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     pid: server.pid!,
     async [Symbol.asyncDispose]() {
       await stopProcess(server, "SIGINT");
-      rmSync(directory, { recursive: true, force: true });
+      removeDirectory(directory);
     },
   };
 }

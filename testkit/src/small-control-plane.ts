@@ -5,7 +5,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -36,6 +36,7 @@ import {
 } from "@hawser/host-protocol";
 import { wsconnect, type NatsConnection } from "@nats-io/nats-core";
 import type { State } from "@hawser/daemon/state/state.ts";
+import { removeDirectory } from "./remove-directory.ts";
 import { canConnect, end, freePort, openLinks, until } from "./small-edge.ts";
 
 type Told = { call: UpCall; instanceId: string; body: unknown };
@@ -164,7 +165,7 @@ export async function startSmallControlPlane() {
       links.cut();
       server.closeAllConnections();
       server.close();
-      rmSync(directory, { recursive: true, force: true });
+      removeDirectory(directory);
     },
   };
 

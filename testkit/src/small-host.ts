@@ -2,9 +2,10 @@
 // agent as its only one. It can be taken away at any moment and opened again on what it left.
 import { randomUUID } from "node:crypto";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { removeDirectory } from "./remove-directory.ts";
 import { formatId, type SessionUpdate, type UpdateOf } from "@hawser/contract";
 import {
   makeSigningKey,
@@ -146,7 +147,7 @@ export function makeSmallHost(place = tmpdir()): SmallHost {
     folder,
     agent,
     open: (options = {}) => openHost({ directory, stateDirectory, agent }, options),
-    [Symbol.dispose]: () => rmSync(directory, { recursive: true, force: true }),
+    [Symbol.dispose]: () => removeDirectory(directory),
   };
 }
 

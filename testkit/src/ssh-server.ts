@@ -3,11 +3,12 @@
 // server is and which key to use: the client reads its settings from the user's real home, where a
 // test has no business.
 import { execFileSync, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { freePort } from "./free-port.ts";
+import { removeDirectory } from "./remove-directory.ts";
 import { stopProcess } from "./stop-process.ts";
 import { until } from "./until.ts";
 
@@ -36,7 +37,7 @@ export async function startSshServer({
 }: SshServerOptions): Promise<SshServer> {
   await using startup = new AsyncDisposableStack();
   const place = mkdtempSync(join(tmpdir(), "hawser-ssh-"));
-  startup.defer(() => rmSync(place, { recursive: true, force: true }));
+  startup.defer(() => removeDirectory(place));
   const at = (name: string) => join(place, name);
   const port = await freePort();
   for (const name of ["host-key", "user-key", "other-key"]) {

@@ -2,7 +2,7 @@
 // number of control-plane nodes, and two organizations with keys. Tests, benches and the demo all
 // use it, and everything it made goes away with it.
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AgentKind, Permission } from "@hawser/contract";
@@ -25,13 +25,14 @@ import {
 } from "./organization.ts";
 import { startPostgres } from "./postgres.ts";
 import { openReleases, type Releases } from "./release.ts";
+import { removeDirectory } from "./remove-directory.ts";
 import { startScriptedModel, type ScriptedModel } from "./scripted-model/scripted-model.ts";
 
 export interface WorldOptions {
   nodes?: number;
   /** Paired hosts, each a daemon process; the fabric they need comes with them. */
   hosts?: number;
-  /** Hosts have these real agents, opencode alone if it is just true, set up to ask a scripted model. */
+  /** The real agents that hosts have, set up to ask a scripted model; true is opencode alone. */
   agents?: boolean | readonly AgentKind[];
   /** How many nats-servers; none unless there are hosts. */
   nats?: 1 | 3;
@@ -79,7 +80,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const cluster = options.port ? await startPostgres({ port: options.port + 1 }) : undefined;
   const database = parts.use(await createDatabase(cluster));
   const directory = mkdtempSync(join(tmpdir(), "hawser-world-"));
-  parts.defer(() => rmSync(directory, { recursive: true, force: true }));
+  parts.defer(() => removeDirectory(directory));
   const masterKeyFile = join(directory, "master-key");
   const masterKey = randomBytes(32);
   writeFileSync(masterKeyFile, masterKey.toString("hex"), { mode: 0o600 });
@@ -97,7 +98,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     : {};
   const releases = options.releases ? parts.use(await openReleases()) : undefined;
   const published: Record<string, string> = releases ? { HAWSER_RELEASES: releases.directory } : {};
-  const model = options.agents ? parts.use(await startScriptedModel()) : undefined;
+  const kinds = options.agents === true ? (["opencode"] as const) : options.agents || [];
+  const model = kinds.length > 0 ? parts.use(await startScriptedModel()) : undefined;
   const nodes: ControlPlaneNode[] = [];
   const addNode = async (own: Record<string, string> = {}) => {
     const node = await startControlPlaneNode({
@@ -125,8 +127,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     const place = join(directory, `host-${hosts.length + 1}`);
     const name = `host ${hosts.length + 1}`;
     const released = releases && { program: releases.daemon() };
-    const kinds = Array.isArray(options.agents) && { agents: options.agents };
-    const set = { name, ...released, ...(model && { modelUrl: model.url }), ...kinds, ...own };
+    const agents = model && { modelUrl: model.url, agents: kinds };
+    const set = { name, ...released, ...agents, ...own };
     const host = parts.use(await startHost(caller, baseUrl, place, set));
     hosts.push(host);
     return host;

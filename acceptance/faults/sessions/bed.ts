@@ -1,6 +1,6 @@
 // The bed of a run of sessions: two nodes, hosts with real agents that each dial through a proxy
 // of their own, a scripted model, and a proxy before NATS that can lose the notices of nodes.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AgentKind } from "@hawser/contract";
@@ -9,6 +9,7 @@ import { createCaller } from "@hawser/testkit/caller.ts";
 import type { ControlPlaneNode } from "@hawser/testkit/control-plane-node.ts";
 import { startCuttingProxy, type CuttingProxy } from "@hawser/testkit/cutting-proxy.ts";
 import { startNoticeProxy, type NoticeProxy } from "@hawser/testkit/notice-proxy.ts";
+import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import type { ScriptedModel } from "@hawser/testkit/scripted-model/scripted-model.ts";
 import { stopProcess } from "@hawser/testkit/stop-process.ts";
 import { startWorld, type World } from "@hawser/testkit/world.ts";
@@ -38,7 +39,7 @@ export async function makeSessionsBed(
   await using startup = new AsyncDisposableStack();
   const world = startup.use(await startWorld({ nodes: 1, nats: 1, agents: true, environment }));
   const directory = mkdtempSync(join(tmpdir(), "hawser-faults-"));
-  startup.defer(() => rmSync(directory, { recursive: true, force: true }));
+  startup.defer(() => removeDirectory(directory));
   const natsPort = Number(world.nats!.urls[0]!.split(":").at(-1));
   const notices = startup.use(await startNoticeProxy({ port: natsPort }));
   const addNode = () => world.addNode({ HAWSER_NATS_URLS: `127.0.0.1:${notices.port}` });

@@ -2,7 +2,8 @@
 // then everything is looked at: what sessions are said to be, and which processes are left.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentKind } from "@hawser/contract";
-import { endProcess, isAgent, type AgentHost } from "@hawser/testkit/agent-host.ts";
+import { isAgent, type AgentHost } from "@hawser/testkit/agent-host.ts";
+import { killProcess } from "@hawser/testkit/processes.ts";
 import { insist, resultOf, sendPrompt } from "./callers.ts";
 import type { SessionsBed } from "./bed.ts";
 import type { FinalSession, LeftProcess, SentPrompt } from "./history.ts";
@@ -41,7 +42,7 @@ export async function killWhileWorking(
     }
     if (running().length <= before) broken.push(`the last command of ${sessionId} never ran`);
   }
-  for (const { host, kind } of places) for (const { pid } of host.agents(kind)) endProcess(pid);
+  for (const { host, kind } of places) for (const { pid } of host.agents(kind)) killProcess(pid);
   return sent;
 }
 

@@ -1,7 +1,7 @@
 // What is done to a run of sessions: nodes, the daemon, agents, NATS and viewers are killed or cut, one
 // at a time, at moments and in an order that the seed chooses.
 import { setTimeout as sleep } from "node:timers/promises";
-import { endProcess } from "@hawser/testkit/agent-host.ts";
+import { killProcess } from "@hawser/testkit/processes.ts";
 import { stopProcess } from "@hawser/testkit/stop-process.ts";
 import type { Random } from "../../fuzz/random.ts";
 import { between } from "../fault.ts";
@@ -37,7 +37,7 @@ const kills: Record<KillKind, (scene: Scene) => Promise<string>> = {
     const { host } = random.pick(bed.hosts);
     const kind = random.pick(bed.kinds);
     const agents = host.agents(kind);
-    for (const { pid } of agents) endProcess(pid);
+    for (const { pid } of agents) killProcess(pid);
     return `${agents.length} programs of ${kind} of ${host.instanceId} killed`;
   },
   async nats({ bed, downMs }) {

@@ -1,9 +1,10 @@
 // The scripted driver, which the tests above the drivers rely on, behaves as the real ones do.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRepository } from "@hawser/testkit/git-repository.ts";
 import { describeConformance } from "@hawser/testkit/conformance.ts";
+import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import { openScriptedAgent } from "./scripted/agent.ts";
 import { openScriptedDriver } from "./scripted/driver.ts";
 
@@ -60,7 +61,7 @@ describeConformance("the scripted driver", async () => {
     isAgentAlive: () => true,
     async [Symbol.asyncDispose]() {
       await driver.close();
-      rmSync(folder, { recursive: true, force: true });
+      removeDirectory(folder);
     },
   };
 });

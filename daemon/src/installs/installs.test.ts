@@ -16,6 +16,7 @@ import {
   type PublishedAgent,
 } from "@hawser/host-protocol";
 import { startPackageServer, type Fault } from "@hawser/testkit/package-server.ts";
+import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import { makeProgramTarball, makeTarball, packageOf } from "@hawser/testkit/tarball.ts";
 import { silentLog } from "../log.ts";
 import { createOperations } from "../operations.ts";
@@ -114,7 +115,7 @@ async function openWorld() {
     async [Symbol.asyncDispose]() {
       await installs.stop();
       service.close();
-      rmSync(state, { recursive: true, force: true });
+      removeDirectory(state);
     },
   };
 }

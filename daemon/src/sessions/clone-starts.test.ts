@@ -2,7 +2,7 @@
 // also to those who did not wait, put aside at their end, and pushed from.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -12,6 +12,7 @@ import { makeSmallDisk } from "@hawser/testkit/small-disk.ts";
 import { until } from "@hawser/testkit/until.ts";
 import type { ParkedRecord } from "../worktrees/parked-record.ts";
 import { isEmpty, makeCloneHost, wantedClone as wanted } from "@hawser/testkit/clone-host.ts";
+import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import { policy, script, type OpenHost } from "@hawser/testkit/small-host.ts";
 
 const token = "gho_cloneSessions";
@@ -32,7 +33,7 @@ before(async () => {
 
 after(async () => {
   await github?.[Symbol.asyncDispose]();
-  rmSync(place, { recursive: true, force: true });
+  removeDirectory(place);
 });
 
 const git = (directory: string, ...args: string[]) =>

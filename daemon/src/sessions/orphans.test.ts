@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import { makeStartId } from "../drivers/start-id.ts";
 import { silentLog } from "../log.ts";
 import { reapOrphans } from "./orphans.ts";
@@ -14,7 +15,7 @@ const place = realpathSync(mkdtempSync(join(tmpdir(), "hawser-orphans-")));
 const started: ChildProcess[] = [];
 after(() => {
   for (const child of started) child.kill("SIGKILL");
-  rmSync(place, { recursive: true, force: true });
+  removeDirectory(place);
 });
 
 async function run(startId: string | undefined, name: string, program = "sleep 60") {

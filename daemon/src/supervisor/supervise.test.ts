@@ -9,19 +9,19 @@ import {
   readFileSync,
   readdirSync,
   readlinkSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test, type TestContext } from "node:test";
+import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import { stopProcess } from "@hawser/testkit/stop-process.ts";
 import { until } from "@hawser/testkit/until.ts";
 import { chooseProgram, installedProgram, keepVersions, switchTo } from "./versions.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "hawser-supervise-"));
-after(() => rmSync(directory, { recursive: true, force: true }));
+after(() => removeDirectory(directory));
 let places = 0;
 
 /** Behaves as a daemon does towards its supervisor, and starts an agent that is to outlive it. */
