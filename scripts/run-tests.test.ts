@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chooseFiles } from "./run-tests.ts";
+import { chooseFiles, slowestFiles } from "./run-tests.ts";
 
 const files = ["scripts/coverage.test.ts", "control-plane/src/sessions/store.test.ts"];
 
@@ -21,3 +21,10 @@ for (const [patterns, expected] of chosenBy) {
     assert.deepEqual(chooseFiles(files, patterns), expected);
   });
 }
+
+test("the twenty slowest files are listed, the slowest first", () => {
+  const times = Array.from({ length: 25 }, (_, i) => ({ file: `${i}.test.ts`, ms: i * 1000 }));
+  const lines = slowestFiles(times).split("\n");
+  assert.equal(lines.length, 20);
+  assert.equal(lines[0], "ℹ slowest   24.0 s  24.test.ts");
+});
