@@ -15,7 +15,7 @@ import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 interface WorldLine {
   baseUrl: string;
   organizations: { organizationId: string; keys: Record<"owner" | "viewer" | "member", string> }[];
-  hosts: unknown[];
+  hosts: { instanceId: string }[];
   pids: { world: number; postgres: number; nodes: number[] };
 }
 
@@ -68,6 +68,10 @@ test("a world says in one line where it is and who may call it, and removes all 
     assert.deepEqual(await permissions(keys.viewer), ["instances:view", "sessions:view"]);
     assert.equal((await permissions(keys.member)).length, 6);
   }
+  const caller = createCaller(line.baseUrl, line.organizations[0]!.keys.owner);
+  const { agents } = await caller.get_instance({ instanceId: line.hosts[0]!.instanceId });
+  const installed = agents.filter((agent) => agent.installed).map(({ kind }) => kind);
+  assert.deepEqual(installed, ["opencode", "claude_code", "codex"]);
   world.kill("SIGTERM");
   await once(world, "exit");
   assert.equal(world.exitCode, 0);

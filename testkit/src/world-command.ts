@@ -1,7 +1,8 @@
-// `npm run world`: the whole product, running until it is told to stop. With --json it prints one
-// line that another program can read; without, it says how to try it. `npm run dev` is the same
-// world on fixed ports, restarted when a source file changes.
+// `npm run world`: the whole product, running until it is stopped. With --json it prints one line that
+// another program can read; otherwise it prints what to try. `npm run dev` is the same world on fixed
+// ports, restarted when a source file changes.
 import { parseArgs } from "node:util";
+import { AgentKind } from "@hawser/contract";
 import { hasAgentProgram } from "./agent-programs.ts";
 import { startWorld, type World } from "./world.ts";
 
@@ -12,10 +13,11 @@ const { values } = parseArgs({
     nodes: { type: "string", default: "1" },
     hosts: { type: "string", default: "1" },
     nats: { type: "string", default: "1" },
+    kinds: { type: "string" },
   },
 });
 
-const agents = Number(values.hosts) > 0 && hasAgentProgram("opencode");
+const kinds = Number(values.hosts) > 0 ? chooseKinds(values.kinds) : [];
 const stopped = new Promise((resolve) => {
   process.once("SIGTERM", resolve);
   process.once("SIGINT", resolve);
@@ -23,13 +25,13 @@ const stopped = new Promise((resolve) => {
 
 if (!values.json)
   process.stderr.write(
-    `Starting PostgreSQL, NATS, the control plane and a host${agents ? " with the real opencode" : ""} …\n`,
+    `Starting PostgreSQL, NATS, the control plane and a host${kinds.length > 0 ? ` with the real ${kinds.join(", ")}` : ""} …\n`,
   );
 {
   await using world = await startWorld({
     nodes: Number(values.nodes),
     hosts: Number(values.hosts),
-    agents,
+    agents: kinds,
     nats: values.nats === "3" ? 3 : 1,
     releases: true,
     ...(values.dev && { port: 8080, reload: true }),
@@ -37,6 +39,15 @@ if (!values.json)
   process.stdout.write(values.json ? `${JSON.stringify(describe(world))}\n` : introduce(world));
   await stopped;
   if (!values.json) process.stderr.write("Stopping; everything it made is removed.\n");
+}
+
+/** Without --kinds, the agents whose packages `npm run setup` has fetched. */
+function chooseKinds(wanted: string | undefined): AgentKind[] {
+  if (wanted === undefined) return AgentKind.options.filter(hasAgentProgram);
+  return wanted.split(",").map((kind) => {
+    if (AgentKind.safeParse(kind).success) return AgentKind.parse(kind);
+    throw new Error(`--kinds has no "${kind}"; it takes ${AgentKind.options.join(", ")}.`);
+  });
 }
 
 function describe({ baseUrl, organizations, nodes, hosts, nats, database, model }: World) {
@@ -85,11 +96,19 @@ Ctrl-C stops it and removes everything it made.
 `;
 }
 
-/** Nobody pays for this model, and it needs no account: it says what a prompt tells it to say. */
+/** How the scripted model is used. It costs nothing and needs no account. */
 function agentsText(modelUrl: string): string {
-  return `  # the host has the real opencode; its model is a scripted one, at ${modelUrl}: it answers any
-  # prompt with a line of words, and plays the steps of one that ends with a script, such as
-  #   fix it @@[{"calls":[{"tool":"bash","input":{"command":"ls"}}]},{"text":"Done."}]
+  const tools: Record<AgentKind, string> = {
+    opencode: '{"tool":"bash","input":{"command":"ls"}}',
+    claude_code: '{"tool":"Bash","input":{"command":"ls"}}',
+    codex: '{"tool":"exec_command","input":{"cmd":"ls"}}',
+  };
+  const prompts = kinds.map(
+    (kind) => `  #   ${kind}: fix it @@[{"calls":[${tools[kind]}]},{"text":"Done."}]`,
+  );
+  return `  # the host has the real ${kinds.join(", ")}; their model is a scripted one, at ${modelUrl}. It
+  # answers any prompt with a line of words. If a prompt ends with a script, it plays the script:
+${prompts.join("\n")}
 
 `;
 }
