@@ -1,5 +1,5 @@
 // What to send for a pinned field, and how it must be taken: each probe is one clause of the
-// field's row in requirements.ts, in that row's own words. Made from the pin alone.
+// field's row in requirements.tsv, in that row's own words. Made from the pin alone.
 import type { PinnedShape } from "./pin.ts";
 
 /** Values to be accepted and values to be refused; undefined means that the field is left out. */

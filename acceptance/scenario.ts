@@ -11,7 +11,7 @@ import { request, requestCounter, type Caller } from "@hawser/testkit/caller.ts"
 import { startWorld, type World, type WorldOptions } from "@hawser/testkit/world.ts";
 import { Leaks } from "./leaks.ts";
 import { notBuilt } from "./not-built.ts";
-import type { RequirementId } from "./requirements.ts";
+import type { RequirementId } from "./requirement-ids.ts";
 
 export interface Context {
   world: World;

@@ -48,7 +48,7 @@ function report(proofs: Proof[]): void {
   const coverage = countCoverage(requirements, proofs);
   if (values.coverage) console.log(`\n${coverageTable(coverage)}`);
   for (const { id, tests } of coverage.unknown) {
-    console.error(`"${id}" is not in acceptance/requirements.ts; cited by: ${tests.join("; ")}`);
+    console.error(`"${id}" is not in acceptance/requirements.tsv; cited by: ${tests.join("; ")}`);
     process.exitCode = 1;
   }
 }

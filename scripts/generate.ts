@@ -1,12 +1,13 @@
 // `npm run generate`: writes docs/reference from the registry, removes pages of actions that no longer
-// exist, and fills the generated parts of README.md and CONTRIBUTING.md. With --check it writes nothing
-// and fails if a file differs from what would be written.
+// exist, fills the generated parts of README.md and CONTRIBUTING.md, and writes the type of the
+// requirements' ids. With --check it writes nothing and fails if a file differs from what would be written.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { notYet } from "@hawser/control-plane/not-yet.ts";
 import { documentsWithRegions, fillRegions, regions } from "./generated-regions.ts";
 import { referencePages } from "./reference-pages.ts";
+import { requirementIds } from "./requirement-ids.ts";
 
 const { values } = parseArgs({ options: { check: { type: "boolean", default: false } } });
 const root = join(import.meta.dirname, "..");
@@ -29,12 +30,15 @@ for (const name of present.keys()) {
   changes.push(`extra: docs/reference/${name}`);
   if (!values.check) rmSync(join(folder, name));
 }
-for (const name of documentsWithRegions) {
-  const text = readFileSync(join(root, name), "utf8");
-  const filled = fillRegions(text, regions);
-  if (filled === text) continue;
+const read = (name: string) => readFileSync(join(root, name), "utf8");
+const replaced: [name: string, text: string][] = [
+  ...documentsWithRegions.map((name): [string, string] => [name, fillRegions(read(name), regions)]),
+  ["acceptance/requirement-ids.ts", requirementIds(read("acceptance/requirements.tsv"))],
+];
+for (const [name, text] of replaced) {
+  if (read(name) === text) continue;
   changes.push(`differs: ${name}`);
-  if (!values.check) writeFileSync(join(root, name), filled);
+  if (!values.check) writeFileSync(join(root, name), text);
 }
 
 if (!values.check) {

@@ -9,7 +9,8 @@ import { probesOf } from "../field-probes.ts";
 import { notBuilt } from "../not-built.ts";
 import { pin, type PinnedAction, type PinnedField } from "../pin.ts";
 import { assertInvalid, assertRefused, refusalOf } from "../refusal.ts";
-import { requirements, type RequirementId } from "../requirements.ts";
+import type { RequirementId } from "../requirement-ids.ts";
+import { requirements } from "../requirements.ts";
 import { scenario, useWorld } from "../scenario.ts";
 import { validBody, withField, type Body } from "../valid-body.ts";
 

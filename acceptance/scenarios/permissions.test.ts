@@ -7,7 +7,8 @@ import { connectMcp, toolNames } from "../mcp-client.ts";
 import { notBuilt } from "../not-built.ts";
 import { pin } from "../pin.ts";
 import { assertRefused, refusalOf } from "../refusal.ts";
-import { requirements, type RequirementId } from "../requirements.ts";
+import type { RequirementId } from "../requirement-ids.ts";
+import { requirements } from "../requirements.ts";
 import { scenario, useWorld, whenAllAreBuilt, type Context } from "../scenario.ts";
 
 useWorld({ environment: { HAWSER_RATE_PER_SECOND: "20000", HAWSER_RATE_BURST: "20000" } });
