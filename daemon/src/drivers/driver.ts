@@ -1,10 +1,11 @@
-// What an agent kind is to the daemon. Each kind fills this interface with its real program; above it
-// nobody knows which kind is at work. One suite (conformance.ts in testkit) runs against every driver.
+// The interface between the session layer and an agent. Each agent kind (opencode, Claude Code, codex)
+// implements Driver with its real program; nothing above this file knows which kind is running. One
+// conformance suite (testkit/src/conformance.ts) runs against every driver.
 //
-// The session layer above owns the queue, the turns, the log and everything on disk. A driver keeps
-// nothing that must survive the daemon: what it needs to take up where it was it gives with each event
-// as `cursor`, which is stored in the same commit as what the event caused, and gets back in `resume`.
-// So no event is recorded twice and none is lost, whoever is killed.
+// The session layer owns the queue, the turns, the log and everything on disk. A driver stores nothing that
+// must survive the daemon. Instead it puts a `cursor` on its events: whatever it needs to continue after
+// that event. The session layer stores the cursor in the same transaction as the event's effects and passes
+// it to `resume`. So no event is lost or recorded twice, whichever process is killed.
 import {
   Capability,
   type AgentKind,
@@ -22,111 +23,123 @@ import {
 
 export interface Driver {
   kind: AgentKind;
-  /** Its processes end with the daemon, so that each session waits for a prompt to come back. */
+  /** True if the agent's processes end with the daemon. Its sessions then resume on their next prompt. */
   endsWithDaemon: boolean;
-  /** What it can do, beyond taking prompts. Its capabilities are what is here. */
+  /** What the agent can do besides answering prompts. The capabilities that callers see are its keys. */
   abilities: Abilities;
-  /** Whether it could work now, and what it offers. Never throws: what is wrong is a problem. */
+  /** Whether the agent can work now, and its options. Never throws: a failure becomes a problem. */
   readState(signal: AbortSignal): Promise<AgentState>;
   /** Throws AgentNotReady. */
   listModels(signal: AbortSignal): Promise<Omit<ModelListing, "agentKind">>;
-  /** The modes and sub-agents that a prompt in this directory may name. Throws AgentNotReady. */
+  /** Modes and sub-agents that a prompt in this directory may name. Throws AgentNotReady. */
   listModes(directory: string, signal: AbortSignal): Promise<string[]>;
   /**
-   * Files of a repository's own that this kind would run unasked, below a directory, relative to it.
-   * Looked for before every start, prompt and resume; where one is, the work is refused.
+   * Finds files of the repository that the agent would run without asking. Paths are relative to the
+   * directory. Called before every start, prompt and resume, which is refused if a file is found.
    */
   findProjectConfig(directory: string): Promise<string[]>;
-  /** Files of a repository's own that this kind passes over, so that nothing needs to be refused. */
+  /** Finds configuration files of the repository that the agent ignores. They cause no refusal. */
   findIgnoredConfig?(directory: string): Promise<string[]>;
-  /** What a worktree is checked out without, as patterns of git's sparse checkout; none for most kinds. */
+  /** Patterns of git's sparse checkout that keep files out of a worktree. Empty for most kinds. */
   sparsePatterns: readonly string[];
-  /** Makes the agent's own session. Throws AgentNotReady. */
-  start(session: SessionSettings, sink: Sink, signal: AbortSignal): Promise<AgentSession>;
+  /** Creates a session of the agent. Throws AgentNotReady or NotOffered. */
+  start(settings: SessionSettings, sink: Sink, signal: AbortSignal): Promise<AgentSession>;
   /**
-   * Takes up a session that an earlier daemon, or an earlier process of the agent, had. A turn that is
-   * still running goes on, and what was missed is told first; otherwise `turn_ended` tells that it is not.
-   * Throws AgentNotReady, and SessionGone when the agent knows nothing of it.
+   * Resumes a session of an earlier daemon, or of an earlier process of the agent. Reports the events
+   * after the cursor first. A turn that still runs continues; one that does not is reported as
+   * `turn_ended`. Throws AgentNotReady, or SessionGone if the agent has no such session.
    */
   resume(session: ResumableSession, sink: Sink, signal: AbortSignal): Promise<AgentSession>;
-  /** Ends every process of this kind. Each session it served is told `lost`. */
+  /** Ends every process of this kind. Each of its sessions reports `lost`. */
   restart(signal: AbortSignal): Promise<void>;
-  /** The daemon stops: lets go of what goes on without it, ends what cannot. No event comes after it. */
+  /**
+   * Called when the daemon stops. Processes that survive the daemon keep running; the others are ended.
+   * No event is reported afterwards.
+   */
   close(): Promise<void>;
-  /** Start ids (HAWSER_AGENT) of processes that are its own and alive. */
+  /** Start ids (HAWSER_AGENT) of this driver's running processes. */
   liveStarts(): string[];
 }
 
-/** Each is proven by cases of the suite, which run where it is claimed. */
+/** Each ability is tested by cases of the conformance suite, which run for the kinds that have it. */
 export interface Abilities {
-  /** Its sessions' changes are compared by git, whatever the kind. */
+  /** The session's changes can be shown as a diff. Git computes it, for every kind. */
   diff?: true;
-  /** Its agent asks questions. */
+  /** The agent asks questions. */
   questions?: true;
-  /** Its conversation goes back before a message: `AgentSession.revert`. */
+  /** The conversation can be reverted to before a message: `AgentSession.revert`. */
   revert?: true;
+  /** The agent delegates work to agents of its own. */
   subAgents?: true;
-  /** Shell commands of callers may run in its sessions; what they gave is told with the next prompt. */
+  /** Callers may run shell commands in a session. The next prompt's `context` contains their output. */
   shell?: true;
-  /** Files may go with a prompt. */
+  /** A prompt may have attachments. */
   attachments?: true;
-  /** It condenses its history when a prompt's task says so. */
+  /** The agent condenses its history for a prompt with the task `summarize`. */
   summarize?: true;
-  /** Its own slash commands, which a prompt's task may name. */
+  /** The agent has slash commands, which a prompt's task may name. */
   commands?: {
     /** Throws AgentNotReady. */
     list(directory: string, signal: AbortSignal): Promise<string[]>;
   };
 }
 
-/** As callers know them; not everything a driver can do has a name there. */
+/** The abilities that callers know as capabilities; the contract does not list every ability. */
 export function capabilitiesOf({ abilities }: Pick<Driver, "abilities">): Capability[] {
   return Capability.options.filter((name) => Object.hasOwn(abilities, name));
 }
 
 export type AgentState = Omit<AgentKindRecord, "kind">;
 
+/** What a session of an agent is started with. */
 export interface SessionSettings {
   sessionId: string;
-  /** Where the agent works: the worktree, or the user's directory. */
+  /** Directory that the agent works in: the session's worktree, or the user's own directory. */
   directory: string;
   title: string | null;
   model: ModelChoice | null;
   options: Record<string, string>;
-  /** What it must ask about. */
+  /** Decides which actions of the agent need an approval. */
   policy: AgentPolicy;
 }
 
+/** What a session of an agent is resumed with. */
 export interface ResumableSession extends SessionSettings {
-  /** `AgentSession.handle` as it was. */
+  /** `AgentSession.handle` of the session when it was started. */
   handle: string;
-  /** Of the last event that was recorded. */
+  /** Cursor of the last recorded event. */
   cursor: string | null;
-  /** The turn that was running, if one was. */
+  /** The turn that was running, if any. */
   turnId: string | null;
-  /** Requests that were open, by the driver's own key. */
+  /** Keys of the requests that were open. */
   openRequests: readonly string[];
 }
 
 export interface AgentSession {
-  /** By which the driver finds the agent's session again. Opaque to everyone else. */
+  /** Identifies the agent's session to its driver. Opaque to everyone else. */
   handle: string;
-  /** Resolves when the agent has taken it. Only called while no turn runs. */
+  /**
+   * Resolves when the agent has accepted the prompt. Never called while a turn runs. Throws AgentNotReady
+   * or NotOffered.
+   */
   prompt(prompt: Prompt, signal: AbortSignal): Promise<void>;
-  /** Stops the running turn. Its end comes as `turn_ended`; requests it had open are gone without a word. */
+  /**
+   * Stops the running turn, which ends with `turn_ended`. Its open requests are dropped without a
+   * `request_gone`.
+   */
   abort(signal: AbortSignal): Promise<void>;
-  /** `accepted` only when the agent has taken the answer; `gone` when it no longer waits for it. */
+  /** `accepted` once the agent has received the answer; `gone` if it no longer waits for one. */
   answer(key: string, answer: RequestAnswer, signal: AbortSignal): Promise<"accepted" | "gone">;
   rename(title: string, signal: AbortSignal): Promise<void>;
   /**
-   * Takes the conversation back to before one of our messages; only called while no turn runs. `unknown`
-   * when the agent never had it: then nothing has changed. Files are the session layer's. Only where the
-   * driver has the capability.
+   * Removes one of our messages and everything after it from the conversation. Files are restored by the
+   * session layer. Returns `unknown`, and changes nothing, if the agent does not have the message. Never
+   * called while a turn runs. Undefined if the driver lacks the ability.
    */
   revert?(messageId: string, signal: AbortSignal): Promise<"reverted" | "unknown">;
-  /** Ends the agent's own session and frees what it holds. Its directory may be gone afterwards. */
+  /** Ends the agent's session and frees its resources. Its directory may be removed afterwards. */
   end(signal: AbortSignal): Promise<void>;
-  /** No more events to its sink; the agent's session stays. */
+  /** Stops reporting events to the sink. The agent keeps its session. */
   release(): void;
 }
 
@@ -134,64 +147,74 @@ export interface Prompt {
   turnId: string;
   messageId: string;
   task: Task;
-  /** The arguments, where a command is to be run. */
+  /** The prompt itself, or the arguments of a slash command. */
   text: string;
-  /** What happened since the last prompt that the agent should know, before the text. */
+  /** Texts that the agent reads before `text`: what happened since the previous prompt. */
   context: readonly string[];
   attachments: readonly PromptAttachment[];
-  /** What holds for this prompt; the driver sends all of it every time. */
+  /** Model, options and mode of this prompt. The driver sets all of them for every prompt. */
   model: ModelChoice | null;
   options: Record<string, string>;
+  /** Mode or sub-agent; null for the agent's default mode. */
   agent: string | null;
 }
 
-/** What a turn is for: to answer the text, to run a slash command, or to condense the history. */
+/** What a turn does: answer the text, run a slash command, or condense the history. */
 export type Task = { type: "prompt" } | { type: "command"; name: string } | { type: "summarize" };
 
-/** A file that goes with a prompt; it is there until the turn has ended. */
+/** A file sent with a prompt. It exists on disk until the turn has ended. */
 export interface PromptAttachment {
-  /** As the caller says; nobody has looked. */
+  /** Type as the caller names it; not verified. */
   mime: string;
   filename: string | null;
   path: string;
 }
 
 /**
- * `always` is not among them: the session layer remembers the exact rules that were shown, for that
- * session, and answers what they cover with `once`. So it never widens, whatever the agent makes of it.
- * A rejected permission is told to the agent as text where its own way of rejecting would end the turn.
+ * Answer to a request of the agent. `always` is no answer here: the session layer remembers the rules that
+ * the request showed, for its session, and answers requests that they cover with `once`. So an approval
+ * covers exactly what was shown. If rejecting a permission would end the agent's turn, the driver reports
+ * the rejection to the agent as text instead.
  */
 export type RequestAnswer =
   { permission: "once" | "reject" } | { answers: string[][] } | { dismiss: true };
 
-/** Called in the order things happened. It writes to disk before it returns. */
+/** Receives a session's events in the order they happened, and stores each before it returns. */
 export type Sink = (event: AgentEvent) => void;
 
 export type AgentEvent = {
-  /** Everything up to and with this event is told; stored with what it causes. */
+  /** Resumes the session after this event. The session layer stores it with the event's effects. */
   cursor?: string;
 } & (
   | { type: "update"; update: ItemUpdate }
-  /** More of a message that is being written, from this character on. Not recorded. */
+  /** More text of a message that the agent is writing, from character `offset` on. Not recorded. */
   | { type: "text"; itemId: string; kind: "message" | "thought"; offset: number; text: string }
+  /** The agent waits for an answer. */
   | { type: "request"; key: string; asked: Asked; toolCallId: string | null }
-  /** Settled without us, for instance at a terminal on the host. */
+  /** The request was settled without us, for instance at a terminal on the host. */
   | { type: "request_gone"; key: string; answer: PermissionAnswer | null; reason: string | null }
-  /** Used by one call of the model. */
+  /** Tokens used by one call of the model. */
   | { type: "usage"; usage: Usage; costUsd: number | null; costIsEstimate: boolean }
   | { type: "title"; title: string }
-  /** It has condensed what was said before, by itself or by a command of its own. */
+  /** The agent has condensed its history, by itself or by a slash command. */
   | { type: "compacted" }
-  | { type: "turn_ended"; outcome: TurnOutcome; reason: string | null }
-  /** The agent's process is gone, and with it the turn and its requests. Nothing comes after it. */
+  | ({ type: "turn_ended" } & TurnEnd)
+  /** The agent's process is gone, and with it the turn and its requests. The session's last event. */
   | { type: "lost"; reason: string }
-  /** Nothing to record but the cursor. */
+  /** Carries nothing but a new cursor. */
   | { type: "cursor_moved" }
 );
 
+export interface TurnEnd {
+  outcome: TurnOutcome;
+  /** A sentence for the caller. */
+  reason: string | null;
+}
+
+/** What a request asks for. */
 export type Asked = { permission: AskedPermission } | { questions: AskedQuestion[] };
 
-/** The updates a driver makes; the others are the session layer's. */
+/** The session updates that drivers report; the session layer makes all others. */
 export type ItemUpdate = Extract<
   SessionUpdate,
   {
@@ -205,10 +228,10 @@ export type ItemUpdate = Extract<
   }
 >;
 
-/** The agent cannot work now: not installed, not logged in, or it does not start. */
+/** The agent cannot work now: it is not installed, not logged in, or does not start. */
 export class AgentNotReady extends Error {}
 
-/** The agent has no such session any more. */
+/** The agent no longer has the session. */
 export class SessionGone extends Error {}
 
 /** The start or the prompt names something that the agent does not offer, such as an unknown model. */

@@ -1,34 +1,38 @@
-// Notices when nothing happens for too long: a model that takes a request and never answers it.
+// Detects a model that accepts a request and never answers it: nothing is received for too long.
 
 export interface SilenceWatch {
-  begin(): void;
-  heard(): void;
-  end(): void;
+  start(): void;
+  /** Something was received: counts the silence from now. */
+  reset(): void;
+  stop(): void;
 }
 
-/** Calls back once, with the milliseconds of silence. Time in which `isWaiting` does not count. */
+/**
+ * Calls `onSilence` once per start, with the milliseconds of silence, after at least `longestMs`. Time
+ * during which `isPaused` returns true is not silence.
+ */
 export function watchSilence(
-  mostMs: number,
-  isWaiting: () => boolean,
+  longestMs: number,
+  isPaused: () => boolean,
   onSilence: (quietMs: number) => void,
 ): SilenceWatch {
-  let heardAt = 0;
+  let quietSince = 0;
   let timer: NodeJS.Timeout | undefined;
-  const look = () => {
-    if (isWaiting()) heardAt = Date.now();
-    const quietMs = Date.now() - heardAt;
-    if (quietMs >= mostMs) onSilence(quietMs);
-    else timer = setTimeout(look, mostMs - quietMs).unref();
+  const check = () => {
+    if (isPaused()) quietSince = Date.now();
+    const quietMs = Date.now() - quietSince;
+    if (quietMs >= longestMs) onSilence(quietMs);
+    else timer = setTimeout(check, longestMs - quietMs).unref();
   };
   return {
-    begin() {
+    start() {
       clearTimeout(timer);
-      heardAt = Date.now();
-      timer = setTimeout(look, mostMs).unref();
+      quietSince = Date.now();
+      timer = setTimeout(check, longestMs).unref();
     },
-    heard() {
-      heardAt = Date.now();
+    reset() {
+      quietSince = Date.now();
     },
-    end: () => clearTimeout(timer),
+    stop: () => clearTimeout(timer),
   };
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AgentEvent } from "../driver.ts";
 import { openTelling } from "./events.ts";
-import { reasonOf } from "./failures.ts";
+import { explainResult } from "./failures.ts";
 import type { Message, Result } from "./messages.ts";
 
 function tell(messages: object[]): AgentEvent[] {
@@ -78,5 +78,8 @@ test("a limit that is reached says when it ends", () => {
     total_cost_usd: 0,
   };
   const limit = { status: "rejected" as const, resetsAt: 1_794_700_393 };
-  assert.match(reasonOf(result, "rate_limit", limit), /Prompt again after 2026-11-14T23:53:13Z/);
+  assert.match(
+    explainResult(result, "rate_limit", limit),
+    /Prompt again after 2026-11-14T23:53:13Z/,
+  );
 });

@@ -42,8 +42,12 @@ async function endOf(driver: Driver, steps: Step[]) {
 }
 
 const refusals: [string, Step, RegExp][] = [
-  ["a wrong key", { status: 401 }, /refused Claude Code's login\. Log in again/],
-  ["a login without rights", { status: 403 }, /refused Claude Code's login/],
+  [
+    "a wrong key",
+    { status: 401 },
+    /refused the host's login or key\. Log in on the host with `claude auth login`/,
+  ],
+  ["a login without rights", { status: 403 }, /refused the host's login or key/],
   ["a limit", { status: 429 }, /rate limit.*Prompt again in a few minutes/],
   ["a limit with its end", { status: 429, retryAfterSeconds: 40 }, /Prompt again after 2\d{3}-/],
   ["a fault", { status: 500 }, /has a fault \(500\)/],

@@ -10,17 +10,20 @@ import {
   type RequestAnswer,
   type SessionSettings,
   type Sink,
+  type TurnEnd,
 } from "../driver.ts";
+import { explainSilence } from "../model-failure.ts";
 import { readProjectNotes } from "../project-notes.ts";
+import { watchSilence } from "../silence.ts";
 import { openTelling } from "./events.ts";
-import { reasonToStop, silenceReason } from "./failures.ts";
+import { reasonToStop } from "./failures.ts";
 import { endProcesses } from "./leftovers.ts";
 import type { Message, RateLimit, Result } from "./messages.ts";
 import { apply, chooseSettings, offerOf, type Choice, type ClaudeOffer } from "./offer.ts";
 import { decide } from "./policy.ts";
 import { startProcess, type ClaudeProcess } from "./process.ts";
 import { openRequests } from "./requests.ts";
-import { isBeginning, openTurn, outcomeOf, problemIn, type Turn, type TurnEnd } from "./turn.ts";
+import { isBeginning, openTurn, outcomeOf, problemIn, type Turn } from "./turn.ts";
 import { findTranscript, goBackTo, readAround, readBefore, youngCursor } from "./transcript.ts";
 import { openMeter } from "./usage.ts";
 import { userMessageOf, uuidFor } from "./user-message.ts";
@@ -77,7 +80,6 @@ export function openClaudeSession(settings: ClaudeSessionOptions): ClaudeSession
   let isOwnTurn = false;
   let limit: RateLimit | undefined;
   let idleTimer: NodeJS.Timeout | undefined;
-  let silenceTimer: NodeJS.Timeout | undefined;
 
   const tell = (event: AgentEvent) => {
     if (isHeld) settings.sink(event);
@@ -90,6 +92,12 @@ export function openClaudeSession(settings: ClaudeSessionOptions): ClaudeSession
     whenTold: (toolCallId) => telling.whenTold(toolCallId),
     isStopped: () => turn?.stopped !== undefined,
   });
+  /** Only the model must answer in time: tools and people may take as long as they need. */
+  const silence = watchSilence(
+    settings.silenceMs,
+    () => telling.isCalling() || !requests.isEmpty(),
+    (quietMs) => void stop("failed", explainSilence(quietMs)),
+  );
   /** Until the first turn is over the transcript may not be there yet. */
   let isYoung = findTranscript(config, handle) === undefined;
   const cursorOf = (uuid: string) => (isYoung ? youngCursor(uuid) : uuid);
@@ -162,7 +170,7 @@ export function openClaudeSession(settings: ClaudeSessionOptions): ClaudeSession
     const ending = served;
     served = undefined;
     clearTimeout(idleTimer);
-    clearTimeout(silenceTimer);
+    silence.stop();
     await ending?.process.end(state);
   }
 
@@ -176,7 +184,7 @@ export function openClaudeSession(settings: ClaudeSessionOptions): ClaudeSession
     if (message.type === "system" && message.subtype === "api_retry") {
       const reason = reasonToStop(message);
       if (reason) void stop("failed", reason);
-    } else watchSilence();
+    } else silence.reset();
     if (message.type === "result") takeResult(message);
   }
 
@@ -203,21 +211,10 @@ export function openClaudeSession(settings: ClaudeSessionOptions): ClaudeSession
     turn = undefined;
     isYoung &&= findTranscript(config, handle) === undefined;
     requests.drop();
-    clearTimeout(silenceTimer);
+    silence.stop();
     telling.cut("The turn ended before this did.");
     tell({ type: "turn_ended", ...end });
     restIdle();
-  }
-
-  /** Only the model is watched: a tool may take as long as it needs, and so may whoever is asked. */
-  function watchSilence(): void {
-    clearTimeout(silenceTimer);
-    if (!turn) return;
-    silenceTimer = setTimeout(() => {
-      if (telling.isCalling() || !requests.isEmpty()) return watchSilence();
-      void stop("failed", silenceReason(settings.silenceMs));
-    }, settings.silenceMs);
-    silenceTimer.unref();
   }
 
   /** Its end comes as a result; a process that gives none is ended. */
@@ -236,7 +233,7 @@ export function openClaudeSession(settings: ClaudeSessionOptions): ClaudeSession
   function tellLost(reason: string): void {
     served = undefined;
     clearTimeout(idleTimer);
-    clearTimeout(silenceTimer);
+    silence.stop();
     const usage = turn && meter.readCut();
     turn?.refuse(new AgentNotReady(reason));
     turn = undefined;
@@ -276,7 +273,7 @@ export function openClaudeSession(settings: ClaudeSessionOptions): ClaudeSession
       });
       turn = own;
       current.process.send(message);
-      watchSilence();
+      silence.start();
       await own.isTaken;
     },
 
@@ -287,7 +284,7 @@ export function openClaudeSession(settings: ClaudeSessionOptions): ClaudeSession
     async answer(key: string, answer: RequestAnswer) {
       if (!served || !requests.answer(key, answer)) return "gone";
       const isRead = served.process.hasRead();
-      watchSilence();
+      silence.reset();
       return (await isRead) ? "accepted" : "gone";
     },
 

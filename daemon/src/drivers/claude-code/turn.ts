@@ -1,13 +1,7 @@
 // One turn: from the moment its prompt is sent until its end was told.
-import type { TurnOutcome } from "@hawser/contract";
-import { AgentNotReady, type Prompt } from "../driver.ts";
-import { reasonOf } from "./failures.ts";
+import { AgentNotReady, type Prompt, type TurnEnd } from "../driver.ts";
+import { explainResult } from "./failures.ts";
 import type { Message, RateLimit, Result, UserMessage } from "./messages.ts";
-
-export interface TurnEnd {
-  outcome: TurnOutcome;
-  reason: string | null;
-}
 
 export interface Turn {
   message: UserMessage;
@@ -99,5 +93,5 @@ export function outcomeOf(
   if (turn?.stopped) return turn.stopped;
   const isAborted = result.terminal_reason?.startsWith("aborted") ?? false;
   if (isAborted) return { outcome: "aborted", reason: null };
-  return { outcome: "failed", reason: reasonOf(result, turn?.error, limit) };
+  return { outcome: "failed", reason: explainResult(result, turn?.error, limit) };
 }

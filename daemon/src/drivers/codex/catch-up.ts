@@ -2,7 +2,7 @@
 // transcript, which has each item under the id it was told by.
 import type { AgentEvent } from "../driver.ts";
 import type { Cursor } from "./cursor.ts";
-import { explainFailure } from "./failures.ts";
+import { explainTurnError } from "./failures.ts";
 import { text } from "./items.ts";
 import type { OpenItems } from "./open-items.ts";
 import type { Turn } from "./protocol.ts";
@@ -37,7 +37,7 @@ export function catchUp(last: Turn | undefined, hadTurn: boolean, told: Told): v
   if (own?.status === "completed") {
     tell({ type: "turn_ended", outcome: "completed", reason: null });
   } else if (own?.status === "failed") {
-    tell({ type: "turn_ended", outcome: "failed", reason: explainFailure(own.error) });
+    tell({ type: "turn_ended", outcome: "failed", reason: explainTurnError(own.error) });
   } else {
     const reason = "The agent's process ended while the turn was running.";
     tell({ type: "turn_ended", outcome: "interrupted", reason });

@@ -8,7 +8,7 @@ import { writeCodexHome } from "@hawser/testkit/codex-home.ts";
 import { freePort } from "@hawser/testkit/free-port.ts";
 import { startSession } from "@hawser/testkit/conformance/recording.ts";
 import { openCodexBench, type CodexBench } from "@hawser/testkit/codex-bench.ts";
-import { explainFailure } from "./failures.ts";
+import { explainTurnError } from "./failures.ts";
 
 let bench: CodexBench;
 before(async () => {
@@ -20,8 +20,8 @@ const refusals: [number, RegExp][] = [
   [401, /refused the host's login or key.*Log in/],
   [403, /refused the host's login or key/],
   [404, /does not have this model/],
-  [429, /no more requests for now.*Wait/],
-  [500, /overloaded or has a fault.*send the prompt again/],
+  [429, /rate limit.*Prompt again in a few minutes/],
+  [500, /overloaded or has a fault.*Prompt again/],
   [529, /overloaded or has a fault/],
 ];
 
@@ -42,7 +42,7 @@ test("a wait that the provider asks for and that is too long is not sat out", as
   const end = (await recording.play([{ status: 429, retryAfterSeconds: 3_600 }])).at(-1);
   assert.ok(end?.type === "turn_ended");
   assert.equal(end.outcome, "failed");
-  assert.match(end.reason ?? "", /no more requests for now\. Wait.*Codex said: .*429/);
+  assert.match(end.reason ?? "", /rate limit.*Prompt again in a few minutes.*Codex says: .*429/);
   await recording.play([{ text: "Better." }]);
   assert.deepEqual(recording.messages(), ["Better."]);
 });
@@ -52,7 +52,7 @@ test("a connection that breaks off ends the turn, and what was said is kept", as
   const end = (await recording.play([{ text: "Half a sentence", cut: true }])).at(-1);
   assert.ok(end?.type === "turn_ended");
   assert.equal(end.outcome, "failed");
-  assert.match(end.reason ?? "", /could not be reached.*network/);
+  assert.match(end.reason ?? "", /cannot be reached.*network/);
   // Once for each try.
   assert.deepEqual(recording.messages(), ["Half a sentence", "Half a sentence"]);
 });
@@ -62,7 +62,7 @@ test("a model that says nothing ends the turn in time", async () => {
   const end = (await recording.play([{ delayMs: 60_000 }])).at(-1);
   assert.ok(end?.type === "turn_ended");
   assert.equal(end.outcome, "failed");
-  assert.match(end.reason ?? "", /Nothing came from the model for \d+ s.*network/);
+  assert.match(end.reason ?? "", /said nothing for \d+ seconds.*network/);
   await recording.play([{ text: "Back." }]);
   assert.deepEqual(recording.messages(), ["Back."]);
 });
@@ -100,13 +100,13 @@ test("an endpoint that nobody listens at, or that never answers, ends the turn",
 test("words of a newer codex are passed on", () => {
   const message = '{"error":{"message":"Too hot."}}';
   assert.match(
-    explainFailure({ message, codexErrorInfo: "meltdown" }),
-    /^The turn failed\. Codex said: Too hot\. Send/,
+    explainTurnError({ message, codexErrorInfo: "meltdown" }),
+    /^The turn failed\. Codex says: Too hot\. Prompt/,
   );
-  assert.match(explainFailure({ message, codexErrorInfo: { meltdown: {} } }), /Too hot/);
+  assert.match(explainTurnError({ message, codexErrorInfo: { meltdown: {} } }), /Too hot/);
   assert.match(
-    explainFailure({ message: "Over.", codexErrorInfo: "usageLimitExceeded" }),
-    /usage limit.*Codex said: Over\./,
+    explainTurnError({ message: "Over.", codexErrorInfo: "usageLimitExceeded" }),
+    /usage limit.*Codex says: Over\./,
   );
-  assert.match(explainFailure(null), /without a reason/);
+  assert.match(explainTurnError(null), /without a reason/);
 });

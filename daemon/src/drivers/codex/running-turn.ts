@@ -1,13 +1,13 @@
 // The turn of a thread that runs: how it begins, how it is stopped, and when it is over. Codex leaves
 // commands and sub-agents of an interrupted turn running, answers no interrupt of an idle thread, and says
 // nothing for as long as a model says nothing; each of these ends here.
-import type { TurnOutcome } from "@hawser/contract";
 import { within } from "../../pause.ts";
-import { AgentNotReady } from "../driver.ts";
+import { AgentNotReady, type TurnEnd } from "../driver.ts";
+import { explainSilence } from "../model-failure.ts";
 import { watchSilence } from "../silence.ts";
 import type { AppServer } from "./app-server.ts";
 import { CallLate } from "./connection.ts";
-import { explainFailure } from "./failures.ts";
+import { explainTurnError } from "./failures.ts";
 import type { Turn, TurnError } from "./protocol.ts";
 import type { SubAgents } from "./sub-agents.ts";
 
@@ -32,11 +32,6 @@ export interface RunningTurn {
   begun(): Promise<string>;
   /** The process is gone. */
   lose(): void;
-}
-
-export interface TurnEnd {
-  outcome: TurnOutcome;
-  reason: string | null;
 }
 
 interface Surroundings {
@@ -76,8 +71,8 @@ export function openRunningTurn(around: Surroundings): RunningTurn {
   let commandEnded = Promise.withResolvers<void>();
 
   const end = (own: Current, how: TurnEnd) => {
-    silence.end();
-    retries.end();
+    silence.stop();
+    retries.stop();
     turn = undefined;
     begun = Promise.withResolvers<string>();
     onEnd(how);
@@ -129,10 +124,8 @@ export function openRunningTurn(around: Surroundings): RunningTurn {
 
   const giveUp = (quietMs: number) => {
     if (!turn) return;
-    const silent =
-      `Nothing came from the model for ${Math.round(quietMs / 1000)} s, so the turn was stopped. ` +
-      "Check the host's network and the provider, then send the prompt again.";
-    turn.stop ??= { outcome: "failed", reason: turn.retry ? explainFailure(turn.retry) : silent };
+    const reason = turn.retry ? explainTurnError(turn.retry) : explainSilence(quietMs);
+    turn.stop ??= { outcome: "failed", reason };
     interrupt().catch(() => server.stop());
   };
   const isBusy = () => isWaiting() || hasCommand();
@@ -146,7 +139,7 @@ export function openRunningTurn(around: Surroundings): RunningTurn {
       if (turn?.id === id) return { isNew: false };
       const [started, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       turn = { id, started, ended };
-      silence.begin();
+      silence.start();
       begun.resolve(id);
       return { isNew: true };
     },
@@ -155,7 +148,7 @@ export function openRunningTurn(around: Surroundings): RunningTurn {
       if (turn?.id !== id) return;
       turn.end =
         status === "failed"
-          ? { outcome: "failed", reason: explainFailure(error) }
+          ? { outcome: "failed", reason: explainTurnError(error) }
           : status === "completed"
             ? { outcome: "completed", reason: null }
             : { outcome: "interrupted", reason: "Codex stopped the turn by itself." };
@@ -166,13 +159,13 @@ export function openRunningTurn(around: Surroundings): RunningTurn {
     subAgentEnded: endWhenDone,
     commandEnded: () => commandEnded.resolve(),
     heard() {
-      silence.heard();
-      retries.end();
+      silence.reset();
+      retries.stop();
       delete turn?.retry;
     },
     retrying(error) {
       if (!turn) return;
-      if (!turn.retry) retries.begin();
+      if (!turn.retry) retries.start();
       turn.retry = error;
     },
     async abort() {
@@ -182,8 +175,8 @@ export function openRunningTurn(around: Surroundings): RunningTurn {
     },
     begun: () => begun.promise,
     lose() {
-      silence.end();
-      retries.end();
+      silence.stop();
+      retries.stop();
       turn?.ended.resolve();
       turn = undefined;
       commandEnded.resolve();

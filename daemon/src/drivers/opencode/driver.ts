@@ -15,7 +15,7 @@ import {
 import { choose } from "../offer.ts";
 import { ApiError } from "./api.ts";
 import { followEvents } from "./event-stream.ts";
-import { usualLimits, type Limits } from "./patience.ts";
+import { defaultLimits, type WaitLimits } from "./model-watch.ts";
 import { rulesOf } from "./permission-rules.ts";
 import { findProjectConfig, sparsePatterns } from "./project-config.ts";
 import { adoptServer, keptStart, startServer, type Server } from "./server.ts";
@@ -29,7 +29,7 @@ export interface OpencodeSettings {
   /** What the server is given on top of what every child is. */
   environment?: Environment;
   /** How long a turn waits for its model. */
-  limits?: Limits;
+  limits?: WaitLimits;
   log: Log;
 }
 
@@ -152,7 +152,7 @@ export function openOpencodeDriver(settings: OpencodeSettings): Driver {
       id,
       place: of,
       sink,
-      limits: settings.limits ?? usualLimits,
+      limits: settings.limits ?? defaultLimits,
       gone: (each) => void sessions.delete(each),
       isShared: (each) =>
         [...sessions].some((other) => other !== each && other.directory === each.directory),

@@ -9,7 +9,7 @@ import { writeOpencodeHome } from "@hawser/testkit/opencode-home.ts";
 import { until } from "@hawser/testkit/until.ts";
 import { never, startSession } from "@hawser/testkit/conformance/recording.ts";
 import type { Step } from "../scripted/script.ts";
-import { explainFailure, explainRetries } from "./failures.ts";
+import { explainError, explainRetries } from "./failures.ts";
 
 const limits = { silenceMs: 8_000, retryMs: 3_000 };
 let bench: OpencodeBench;
@@ -19,7 +19,11 @@ before(async () => {
 after(() => bench[Symbol.asyncDispose]());
 
 const failing: [string, Step, RegExp][] = [
-  ["a wrong key", { status: 401 }, /refused the host's login or key\. Run `opencode auth login`/],
+  [
+    "a wrong key",
+    { status: 401 },
+    /refused the host's login or key\. Log in on the host with `opencode auth login`/,
+  ],
   ["a login without rights", { status: 403 }, /refused the host's login or key/],
   ["a model that is not there", { status: 404 }, /does not have this model/],
   ["a limit", { status: 429 }, /rate limit.*Prompt again in a few minutes/],
@@ -112,8 +116,11 @@ test("an endpoint that nobody listens at, or that never answers, ends the turn",
 
 test("words of a newer opencode are passed on", () => {
   const strange = { name: "MeltdownError", data: { message: "Too hot.\nat line 7" } };
-  assert.equal(explainFailure(strange), "opencode says: Too hot. Prompt again.");
-  assert.match(explainFailure({ name: "ContextOverflowError" }), /too long.*new session/);
+  assert.equal(explainError(strange), "The turn failed. opencode says: Too hot. Prompt again.");
+  assert.match(explainError({ name: "ContextOverflowError" }), /too long.*new session/);
   const retry = { attempt: 3, message: "Strange.", next: 0 };
-  assert.match(explainRetries(retry, 0), /no whole answer.*asked 3 times\. opencode says: Strange/);
+  assert.match(
+    explainRetries(retry, 0),
+    /no complete answer.*asked 3 times\. opencode says: Strange/,
+  );
 });

@@ -1,65 +1,48 @@
-// Why a turn failed, as a sentence for whoever prompted, and what to do about it. opencode's own words come
-// after it; of a call that it repeats they are all there is.
+// Why a turn of opencode failed, as a sentence for whoever prompted.
+import {
+  describeFailure,
+  explainFailure,
+  failureOfStatus,
+  quote,
+  type ModelFailure,
+} from "../model-failure.ts";
 import type { ErrorData, Retry } from "./frames.ts";
 
-const longest = 300;
+const agent = { name: "opencode", loginCommand: "opencode auth login" };
 
-const refused =
-  "The model's service refused the host's login or key. Run `opencode auth login` on the host, or correct the key, then prompt again.";
-const unknown =
-  "The model's service does not have this model. Choose another one from list_models.";
-const busy = "The model's service is overloaded or has a fault. Prompt again in a few minutes.";
-const unreachable =
-  "The model's service cannot be reached from this host. Check its network and the provider's address, then prompt again.";
-const tooLong = "The conversation is too long for the model. Start a new session.";
-const rejected = "The model's service refused the request. Try another model.";
-
-export function explainFailure({ name, data }: ErrorData): string {
-  const said = data?.message ?? name;
-  if (name === "ProviderAuthError") return `${refused} ${quote(said)}`;
-  if (name === "ContextOverflowError") return `${tooLong} ${quote(said)}`;
-  const why = byStatus(data?.statusCode) ?? byWords(said);
-  return why ? `${why} ${quote(said)}` : `${quote(said)} Prompt again.`;
+export function explainError({ name, data }: ErrorData): string {
+  const message = data?.message ?? name;
+  const status = data?.statusCode;
+  const failure =
+    byName[name] ?? (status === undefined ? failureIn(message) : failureOfStatus(status));
+  return explainFailure(agent, failure, message, { status });
 }
 
-export function explainRetries({ message, attempt, next }: Retry, now: number): string {
-  const tries = attempt === 1 ? "once" : `${attempt} times`;
-  const why =
-    byWords(message) ?? "The model's service gave no whole answer. Prompt again in a few minutes.";
-  const waited = why === limited() && next - now > longWaitMs ? limited(next) : why;
-  return `${waited} It was asked ${tries}. ${quote(message)}`;
-}
-
-export function explainSilence(quietMs: number): string {
-  const seconds = Math.round(quietMs / 1000);
-  return `The model said nothing for ${seconds} seconds, so the turn was stopped. Check the host's network and the model's service, then prompt again.`;
-}
-
-/** Longer than opencode's own waits, so it is the service that named the time. */
-const longWaitMs = 40_000;
-
-const limited = (until?: number) => {
-  const when = until ? `after ${new Date(until).toISOString().slice(0, 19)}Z` : "in a few minutes";
-  return `The model's service has refused more requests for now (rate limit). Prompt again ${when}, or choose another model.`;
+const byName: Record<string, ModelFailure> = {
+  ProviderAuthError: "login_refused",
+  ContextOverflowError: "too_long",
 };
 
-function byStatus(status: number | undefined): string | undefined {
-  if (status === undefined) return undefined;
-  if (status === 401 || status === 403) return refused;
-  if (status === 404) return unknown;
-  if (status === 413) return tooLong;
-  if (status === 429) return limited();
-  return status >= 500 ? busy : rejected;
+/** A call that opencode repeats has no status: its cause is known only from the message. */
+export function explainRetries({ message, attempt, next }: Retry, now: number): string {
+  const tries = attempt === 1 ? "once" : `${attempt} times`;
+  const failure = failureIn(message);
+  const resetsAt = next - now > longWaitMs ? next : undefined;
+  const why = failure
+    ? describeFailure(agent, failure, { resetsAt })
+    : "The model's service gave no complete answer. Prompt again in a few minutes.";
+  return `${why} It was asked ${tries}. ${quote(agent, message)}`;
 }
 
-const words: [RegExp, () => string][] = [
-  [/\b429\b|rate.?limit|too many requests|quota|usage limit|usage exceeded/i, limited],
-  [/connect|socket|network|ECONN|ENOTFOUND|timed? ?out|terminated|closed/i, () => unreachable],
-  [/\b5\d\d\b|overloaded|unavailable|internal server error/i, () => busy],
+/** Longer than opencode's own waits: the service has named the time of the next call. */
+const longWaitMs = 40_000;
+
+const patterns: [RegExp, ModelFailure][] = [
+  [/\b429\b|rate.?limit|too many requests|quota|usage limit|usage exceeded/i, "rate_limited"],
+  [/connect|socket|network|ECONN|ENOTFOUND|timed? ?out|terminated|closed/i, "unreachable"],
+  [/\b5\d\d\b|overloaded|unavailable|internal server error/i, "overloaded"],
 ];
 
-function byWords(said: string): string | undefined {
-  return words.find(([pattern]) => pattern.test(said))?.[1]();
+function failureIn(message: string): ModelFailure | undefined {
+  return patterns.find(([pattern]) => pattern.test(message))?.[1];
 }
-
-const quote = (said: string) => `opencode says: ${said.split("\n")[0]!.slice(0, longest)}`;

@@ -8,6 +8,7 @@ import {
   type Prompt,
   type SessionSettings,
   type Sink,
+  type TurnEnd,
 } from "../driver.ts";
 import { choose } from "../offer.ts";
 import { ApiError, type Api } from "./api.ts";
@@ -24,11 +25,11 @@ import { readNews } from "./history.ts";
 import { messageIdFor } from "./message-id.ts";
 import type { Offers } from "./offer.ts";
 import { readProjectNotes } from "../project-notes.ts";
-import { openPatience, type Limits } from "./patience.ts";
+import { watchModel, type WaitLimits } from "./model-watch.ts";
 import { openRequests } from "./requests.ts";
 import { revertTo } from "./revert.ts";
 import { bodyOf, giveTurn, isThere, pathOf } from "./turn-request.ts";
-import { outcomeOf, type TurnEnd } from "./turn-outcome.ts";
+import { outcomeOf } from "./turn-outcome.ts";
 
 export interface OpencodeSession extends AgentSession {
   directory: string;
@@ -48,7 +49,7 @@ interface Wiring {
   id: string;
   place: SessionSettings | ResumableSession;
   sink: Sink;
-  limits: Limits;
+  limits: WaitLimits;
   /** It is no longer served. */
   gone(session: OpencodeSession): void;
   /** Whether another one works in the directory. */
@@ -92,7 +93,7 @@ export function openOpencodeSession(wiring: Wiring): OpencodeSession {
     },
   );
   const requests = openRequests(api, place, tracker);
-  const patience = openPatience(
+  const model = watchModel(
     wiring.limits,
     () => tracker.openRequests().length > 0 || tracker.isCalling(),
     (reason) => {
@@ -105,7 +106,7 @@ export function openOpencodeSession(wiring: Wiring): OpencodeSession {
   if (kept) {
     if (kept.turnId === null) tracker.forgetTurn();
     else if (readCursor(cursor).turn === null) tracker.expect(undefined);
-    if (kept.turnId !== null) patience.begin();
+    if (kept.turnId !== null) model.start();
   }
 
   function event(live: LiveEvent): void {
@@ -123,7 +124,7 @@ export function openOpencodeSession(wiring: Wiring): OpencodeSession {
   }
 
   function handle(live: LiveEvent): void {
-    patience.take(live);
+    model.onEvent(live);
     switch (live.type) {
       case "sync":
         if (tracker.take(live.event, "stream") === "gap") {
@@ -163,7 +164,7 @@ export function openOpencodeSession(wiring: Wiring): OpencodeSession {
   function endTurn(turn: Turn): void {
     clearTimeout(confirming);
     confirming = undefined;
-    patience.end();
+    model.stop();
     const end = outcomeOf(turn, error, stop);
     stop = undefined;
     error = undefined;
@@ -243,7 +244,7 @@ export function openOpencodeSession(wiring: Wiring): OpencodeSession {
     error = undefined;
     idleLooks = 0;
     promptedAt = Date.now();
-    patience.begin();
+    model.start();
     // opencode names the message of a summary itself.
     tracker.expect(prompt.task.type === "summarize" ? undefined : messageID);
     const begun = Promise.withResolvers<void>();
@@ -261,7 +262,7 @@ export function openOpencodeSession(wiring: Wiring): OpencodeSession {
       const message = `/session/${id}/message/${messageID}`;
       if (tracker.turn()?.hasBegun || (await isThere(api, message, directory))) return;
       tracker.forgetTurn();
-      patience.end();
+      model.stop();
       const isGone = problem instanceof ApiError && problem.status === 0;
       throw isGone ? new AgentNotReady(problem.message) : problem;
     } finally {
@@ -272,7 +273,7 @@ export function openOpencodeSession(wiring: Wiring): OpencodeSession {
   function release(): void {
     isServed = false;
     clearTimeout(confirming);
-    patience.end();
+    model.stop();
     wiring.gone(session);
   }
 

@@ -1,13 +1,8 @@
 // How a turn ended, from the last message of the agent and what was said beside it.
-import type { TurnOutcome } from "@hawser/contract";
+import type { TurnEnd } from "../driver.ts";
 import type { Turn } from "./events.ts";
-import { explainFailure } from "./failures.ts";
+import { explainError } from "./failures.ts";
 import type { ErrorData } from "./frames.ts";
-
-export interface TurnEnd {
-  outcome: TurnOutcome;
-  reason: string | null;
-}
 
 /** `stop` is how it ends because it was stopped, by somebody or because nothing came of it. */
 export function outcomeOf(
@@ -18,7 +13,7 @@ export function outcomeOf(
   const error = last?.error ?? said;
   const isAborted = error?.name === "MessageAbortedError";
   if (error && !isAborted && stop?.outcome !== "failed") {
-    return { outcome: "failed", reason: explainFailure(error) };
+    return { outcome: "failed", reason: explainError(error) };
   }
   if (isAborted || (stop && last?.finish !== "stop")) {
     return stop ?? { outcome: "aborted", reason: null };

@@ -2,23 +2,23 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { LiveEvent } from "./frames.ts";
-import { openPatience, usualLimits } from "./patience.ts";
+import { defaultLimits, watchModel } from "./model-watch.ts";
 
 const second = 1_000;
 const minute = 60 * second;
 
-/** Of a turn that begins now. */
-function watched(t: TestContext) {
+/** Watches the model of a turn that starts now. */
+function openWatch(t: TestContext) {
   t.mock.timers.enable({ apis: ["Date", "setTimeout"], now: 1_700_000_000_000 });
   const reasons: string[] = [];
   const state = { isWorking: false };
-  const patience = openPatience(
-    usualLimits,
+  const watch = watchModel(
+    defaultLimits,
     () => state.isWorking,
     (reason) => reasons.push(reason),
   );
-  patience.begin();
-  return { patience, reasons, state, pass: (ms: number) => t.mock.timers.tick(ms) };
+  watch.start();
+  return { watch, reasons, state, pass: (ms: number) => t.mock.timers.tick(ms) };
 }
 
 const retry = (attempt: number, waitMs: number, sessionID = "root"): LiveEvent => {
@@ -43,12 +43,12 @@ const part = (type: string, sessionID = "root"): LiveEvent => ({
 });
 
 test("retries are waited for as long as the next one is within two minutes of the first", (t) => {
-  const { patience, reasons, pass } = watched(t);
+  const { watch, reasons, pass } = openWatch(t);
   // As opencode waits when the service names no time.
   const waits = [2, 4, 8, 16, 30, 30, 30, 30].map((seconds) => seconds * second);
   let waited = 0;
   for (const [index, wait] of waits.entries()) {
-    patience.take(retry(index + 1, wait));
+    watch.onEvent(retry(index + 1, wait));
     if (reasons.length > 0) break;
     pass(wait);
     waited += wait;
@@ -59,43 +59,43 @@ test("retries are waited for as long as the next one is within two minutes of th
 });
 
 test("a wait that would end too late is not begun, and its end is told", (t) => {
-  const { patience, reasons } = watched(t);
-  patience.take(retry(1, 3 * minute));
+  const { watch, reasons } = openWatch(t);
+  watch.onEvent(retry(1, 3 * minute));
   assert.match(reasons[0] ?? "", /Prompt again after 2023-11-14T22:16:20Z.*asked once/);
 });
 
 test("text that was cut is no answer; a whole one is", (t) => {
-  const { patience, reasons, pass } = watched(t);
+  const { watch, reasons, pass } = openWatch(t);
   for (const [between, expected] of [
     ["step-finish", 0],
     ["text", 1],
   ] as const) {
     reasons.length = 0;
-    patience.begin();
-    patience.take(retry(1, 30 * second));
+    watch.start();
+    watch.onEvent(retry(1, 30 * second));
     pass(100 * second);
-    patience.take(part(between));
-    patience.take(retry(2, 30 * second));
+    watch.onEvent(part(between));
+    watch.onEvent(retry(2, 30 * second));
     assert.equal(reasons.length, expected, between);
   }
 });
 
 test("each agent's calls count by themselves, and each turn's", (t) => {
-  const { patience, reasons, pass } = watched(t);
-  patience.take(retry(1, 30 * second));
+  const { watch, reasons, pass } = openWatch(t);
+  watch.onEvent(retry(1, 30 * second));
   pass(100 * second);
-  patience.take(retry(1, 30 * second, "child"));
-  patience.take(part("step-finish", "child"));
+  watch.onEvent(retry(1, 30 * second, "child"));
+  watch.onEvent(part("step-finish", "child"));
   assert.deepEqual(reasons, []);
-  patience.begin();
-  patience.take(retry(1, 30 * second));
+  watch.start();
+  watch.onEvent(retry(1, 30 * second));
   assert.deepEqual(reasons, []);
 });
 
 test("silence is counted from what came last, and not while a tool works or somebody is asked", (t) => {
-  const { patience, reasons, state, pass } = watched(t);
+  const { watch, reasons, state, pass } = openWatch(t);
   pass(4 * minute);
-  patience.take(part("text"));
+  watch.onEvent(part("text"));
   pass(4 * minute);
   assert.deepEqual(reasons, []);
   state.isWorking = true;
@@ -110,13 +110,13 @@ test("silence is counted from what came last, and not while a tool works or some
 });
 
 test("that it is asked again is nothing from the model, and after its end a turn is not watched", (t) => {
-  const { patience, reasons, pass } = watched(t);
+  const { watch, reasons, pass } = openWatch(t);
   pass(4 * minute);
-  patience.take(retry(1, 2 * second));
+  watch.onEvent(retry(1, 2 * second));
   pass(minute);
   assert.equal(reasons.length, 1);
-  patience.begin();
-  patience.end();
+  watch.start();
+  watch.stop();
   pass(20 * minute);
   assert.equal(reasons.length, 1);
 });
