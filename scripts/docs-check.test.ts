@@ -3,6 +3,7 @@ import { test } from "node:test";
 import {
   bannedWords,
   findBannedWords,
+  findBrokenLinks,
   findStaleClaims,
   findUnknownActions,
   findUnlistedFolders,
@@ -57,4 +58,12 @@ test("a word that the glossary bans is a complaint in prose, and none in code", 
   const code = "`chat` in [text](chat.md), chatter\n```sh\nchat\n```";
   assert.deepEqual(findBannedWords("a.md", code, banned), []);
   assert.equal(findBannedWords("a.md", "text", new Map()).length, 1);
+});
+
+test("a link to a file or a heading that does not exist is a complaint", () => {
+  const files: Record<string, string> = { "docs/b.md": "# A `name`, and more\n" };
+  const check = (text: string) => findBrokenLinks("docs/a.md", text, (path) => files[path]);
+  assert.deepEqual(check("[b](b.md#a-name-and-more), [x](https://x.example/#y)"), []);
+  assert.deepEqual(check("## Here\n[here](#here)"), []);
+  assert.equal(check("[b](c.md) and [b](b.md#other)").length, 2);
 });

@@ -1,7 +1,8 @@
-// Holds the written documents against the code: every source folder stands in its workspace's
-// README, actions that documents name exist, no document says that a built action is missing, and
-// no guide uses a word that the glossary bans. A complaint is one line, file:line.
-import { globSync, readFileSync } from "node:fs";
+// Compares the written documents with the code: every source folder is in its workspace's README,
+// every action that a document names exists, no document says that a built action is missing, no
+// guide uses a word that the glossary bans, and every link leads somewhere. A complaint is one line,
+// file:line.
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { actionNames } from "@hawser/contract";
 import { notYet } from "@hawser/control-plane/not-yet.ts";
@@ -29,7 +30,7 @@ const notActions = new Set(["start_unknown", "update_failed", "install_agent", "
 export function findUnknownActions(path: string, text: string, { all }: Actions): string[] {
   const verbs = [...new Set(all.map((name) => name.split("_", 1)[0]!))].join("|");
   const named = new RegExp(
-    `\`((?:${verbs})_[a-z_]+)\`|\\bcall ([a-z_]+)\\b|/actions/([a-z_]+)\\b`,
+    `\`((?:${verbs})_[a-z_]+)\`|\\bcall ([a-z_]+) ['"]|/actions/([a-z_]+)\\b`,
     "g",
   );
   return linesOf(text).flatMap(({ line, number, inBlock }) =>
@@ -97,6 +98,37 @@ export function findBannedWords(path: string, text: string, banned: Map<string, 
   });
 }
 
+/** Complaints about links to files or headings that do not exist. `read` is undefined for a missing file. */
+export function findBrokenLinks(
+  path: string,
+  text: string,
+  read: (path: string) => string | undefined,
+): string[] {
+  return linesOf(text).flatMap(({ line, number, inBlock }) => {
+    if (inBlock) return [];
+    return [...line.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].flatMap((match) => {
+      const [link, file = "", heading] = match;
+      const target = file === "" ? text : read(join(dirname(path), file));
+      const found = target !== undefined && (heading === undefined || slugsOf(target).has(heading));
+      return found ? [] : [`${path}:${number} has a link that leads nowhere: ${link.slice(1)}.`];
+    });
+  });
+}
+
+/** Anchors of a document's headings, as GitHub makes them. */
+function slugsOf(text: string): Set<string> {
+  const headings = linesOf(text).filter(({ line, inBlock }) => !inBlock && line.startsWith("#"));
+  return new Set(
+    headings.map(({ line }) =>
+      line
+        .replace(/^#+ /, "")
+        .toLowerCase()
+        .replace(/[^\w\- ]/g, "")
+        .replaceAll(" ", "-"),
+    ),
+  );
+}
+
 function linesOf(text: string): { line: string; number: number; inBlock: boolean }[] {
   let inBlock = false;
   return text.split("\n").map((line, index) => {
@@ -109,6 +141,9 @@ function linesOf(text: string): { line: string; number: number; inBlock: boolean
 if (import.meta.main) {
   const root = join(import.meta.dirname, "..");
   const read = (path: string) => readFileSync(join(root, path), "utf8");
+  // A folder has no text, and no headings.
+  const readIfPresent = (path: string) =>
+    existsSync(join(root, path)) ? (path.endsWith(".md") ? read(path) : "") : undefined;
   const actions = { all: actionNames, notBuilt: notYet };
   const banned = bannedWords(read("docs/glossary.md"));
   const guides = ["README.md", ...globSync("docs/guide/*.md", { cwd: root }).sort()];
@@ -124,6 +159,12 @@ if (import.meta.main) {
       findStaleClaims(path, read(path), actions),
     ),
     ...guides.flatMap((path) => findBannedWords(path, read(path), banned)),
+    ...globSync(["*.md", "*/README.md", "docs/*.md", "docs/guide/*.md", "docs/decisions/*.md"], {
+      cwd: root,
+      exclude: ["node_modules/**"],
+    })
+      .sort()
+      .flatMap((path) => findBrokenLinks(path, read(path), readIfPresent)),
   ];
   for (const complaint of complaints) console.error(complaint);
   if (complaints.length > 0) process.exitCode = 1;

@@ -1,0 +1,34 @@
+// The shell snippets of the guides: every ```sh block of a document, in order. A block that no test
+// can run stands under a comment `<!-- not run: reason -->`.
+
+export interface Snippet {
+  /** Line of the block's first line of shell. */
+  line: number;
+  text: string;
+  /** Why no test runs it; undefined if it is run. */
+  notRun: string | undefined;
+}
+
+export function snippetsOf(document: string): Snippet[] {
+  return [...document.matchAll(/(<!-- not run: (.+) -->\n\n)?^```sh\n([\s\S]*?)^```$/gm)].map(
+    (match) => ({
+      line: document.slice(0, match.index + match[0].indexOf("```sh")).split("\n").length + 1,
+      text: match[3]!,
+      notRun: match[2],
+    }),
+  );
+}
+
+/**
+ * A bash script that runs one snippet and fails at its first command that fails. Functions, and
+ * variables with names in capitals, live on in a file from one snippet to the next.
+ */
+export function scriptOf({ text }: Snippet, stateFile: string): string {
+  const variables = [...new Set([...text.matchAll(/\b([A-Z][A-Z_]+)=/g)].map(([, name]) => name!))];
+  return [
+    "set -eo pipefail",
+    `[ ! -f ${stateFile} ] || . ${stateFile}`,
+    text,
+    `{ declare -f; ${variables.map((name) => `declare -p ${name} || :`).join("; ") || ":"}; } >> ${stateFile} 2> /dev/null`,
+  ].join("\n");
+}

@@ -1,0 +1,13 @@
+# Two shell functions that the guides use. Set HAWSER_URL and HAWSER_KEY, then run: . docs/guide/call.sh
+
+# call ACTION BODY: calls an action over REST and prints the answer. Fails if the action is refused.
+call() {
+  curl -sS --fail-with-body "$HAWSER_URL/api/rest/actions/$1" -H "Authorization: Bearer $HAWSER_KEY" \
+    -H 'Content-Type: application/json' -d "$2" && echo
+}
+
+# … | pick FIELD: prints the first text value of a field in a JSON answer. Fails if there is none.
+pick() {
+  awk -F'"' -v field="$1" \
+    '{ for (i = 1; i < NF; i++) if ($i == field) { print $(i + 2); exit } } END { if (i >= NF) exit 1 }'
+}
