@@ -14,7 +14,7 @@ import { serve } from "./command-line/serve.ts";
 import { setup } from "./command-line/setup.ts";
 import { status } from "./command-line/status.ts";
 import { uninstall } from "./command-line/uninstall.ts";
-import { JournalInUse } from "./journal/journal.ts";
+import { JournalInUse, JournalTooNew } from "./journal/journal.ts";
 import { DoorError } from "./link/doors.ts";
 import { daemonVersion } from "./release.ts";
 import { NotPaired, StateError, openState } from "./state/state.ts";
@@ -68,7 +68,7 @@ function readArguments(command: CommandLine, args: string[]) {
   }
 }
 
-const expected = [CommandFailed, StateError, DoorError, JournalInUse, AlreadyRuns];
+const expected = [CommandFailed, StateError, DoorError, JournalInUse, JournalTooNew, AlreadyRuns];
 
 try {
   process.exit((await main(process.argv.slice(2))) ?? 0);

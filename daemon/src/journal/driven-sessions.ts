@@ -148,48 +148,7 @@ export interface DrivenSessions {
   dropEnded(before: number): void;
 }
 
-const schema = `
-  CREATE TABLE IF NOT EXISTS driven_sessions (
-    session_id TEXT PRIMARY KEY,
-    state TEXT NOT NULL,
-    handle TEXT,
-    cursor TEXT,
-    ended_at INTEGER,
-    -- What changes seldom, as JSON; null once it has ended.
-    facts TEXT
-  ) WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS driven_sessions_live ON driven_sessions (state) WHERE state <> 'ended';
-
-  CREATE TABLE IF NOT EXISTS driven_prompts (
-    position INTEGER PRIMARY KEY AUTOINCREMENT,
-    session_id TEXT NOT NULL,
-    turn_id TEXT NOT NULL UNIQUE,
-    state TEXT NOT NULL,
-    prompt TEXT NOT NULL
-  );
-  CREATE INDEX IF NOT EXISTS driven_prompts_of ON driven_prompts (session_id, position);
-
-  CREATE TABLE IF NOT EXISTS driven_requests (
-    position INTEGER PRIMARY KEY AUTOINCREMENT,
-    request_id TEXT NOT NULL UNIQUE,
-    session_id TEXT NOT NULL,
-    driver_key TEXT NOT NULL,
-    shown_hash TEXT NOT NULL,
-    state TEXT NOT NULL,
-    asked TEXT NOT NULL,
-    given TEXT
-  );
-  CREATE INDEX IF NOT EXISTS driven_requests_of ON driven_requests (session_id, driver_key);
-
-  CREATE TABLE IF NOT EXISTS remembered_rules (
-    session_id TEXT NOT NULL,
-    rule TEXT NOT NULL,
-    PRIMARY KEY (session_id, rule)
-  ) WITHOUT ROWID;
-`;
-
 export function createDrivenSessions(database: DatabaseSync, now: () => number): DrivenSessions {
-  transact(database, () => database.exec(schema));
   const prepare = (sql: string) => database.prepare(sql);
   const insert = prepare(
     `INSERT INTO driven_sessions (session_id, state, handle, cursor, facts) VALUES (?, ?, ?, ?, ?)`,

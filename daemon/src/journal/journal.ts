@@ -12,6 +12,7 @@ import { createKeptMessages, type KeptMessages } from "./kept-messages.ts";
 import { createSessionLog, readFact, writeFact, type SessionLog } from "./session-log.ts";
 
 export { JournalFull, JournalInUse } from "./database.ts";
+export { JournalTooNew } from "./steps.ts";
 
 export interface Journal {
   /** Made with the journal; another one means that the former is gone. */

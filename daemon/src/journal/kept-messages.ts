@@ -18,26 +18,7 @@ export interface KeptMessages {
   dropFrom(sessionId: string, messageId: string): void;
 }
 
-const schema = `
-  CREATE TABLE IF NOT EXISTS driven_messages (
-    position INTEGER PRIMARY KEY AUTOINCREMENT,
-    session_id TEXT NOT NULL,
-    message_id TEXT NOT NULL UNIQUE,
-    snapshot TEXT
-  );
-  CREATE INDEX IF NOT EXISTS driven_messages_of ON driven_messages (session_id, position);
-  CREATE TRIGGER IF NOT EXISTS session_with_messages_ended AFTER UPDATE OF state ON driven_sessions
-    WHEN NEW.state = 'ended' BEGIN
-    DELETE FROM driven_messages WHERE session_id = NEW.session_id;
-  END;
-  CREATE TRIGGER IF NOT EXISTS session_with_messages_removed AFTER DELETE ON driven_sessions BEGIN
-    DELETE FROM driven_messages WHERE session_id = OLD.session_id;
-  END;
-`;
-
-/** After the sessions themselves. */
 export function createKeptMessages(database: DatabaseSync): KeptMessages {
-  transact(database, () => database.exec(schema));
   const insert = database.prepare(
     `INSERT INTO driven_messages (session_id, message_id) VALUES (?, ?)`,
   );
