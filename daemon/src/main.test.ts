@@ -9,7 +9,7 @@ import { test, type TestContext } from "node:test";
 import type { Hello } from "@hawser/host-protocol";
 import { stopProcess } from "@hawser/testkit/stop-process.ts";
 import { startSmallControlPlane } from "@hawser/testkit/small-control-plane.ts";
-import { until } from "@hawser/testkit/small-edge.ts";
+import { until } from "@hawser/testkit/until.ts";
 import { openState } from "./state/state.ts";
 
 const main = join(import.meta.dirname, "main.ts");
@@ -50,7 +50,7 @@ async function open(t: TestContext) {
 }
 
 const linked = (control: { calls: (call: "hello") => unknown[] }, times: number) =>
-  until(() => control.calls("hello").length >= times, "the daemon said hello");
+  until("the daemon said hello", () => control.calls("hello").length >= times);
 
 test("a paired daemon runs until SIGTERM, says good-bye and leaves with 0", async (t) => {
   const { control, state, instanceId } = await open(t);
@@ -58,7 +58,7 @@ test("a paired daemon runs until SIGTERM, says good-bye and leaves with 0", asyn
   assert.equal(statSync(join(state, "credentials.json")).mode & 0o777, 0o600);
   assert.match(call("status", "--state", state).stdout, /not running/);
   const daemon = run(t, state);
-  await until(() => daemon.log().includes('"online"'), "the daemon is online");
+  await until("the daemon is online", () => daemon.log().includes('"online"'));
   assert.match(call("status", "--state", state).stdout, /link is online since/);
   const second = call("run", "--state", state);
   assert.equal(second.status, 4);
@@ -81,7 +81,7 @@ test("SIGTERM ends a daemon that cannot reach anybody, too", async (t) => {
   const { control, state } = await open(t);
   control.answers.upgrade = () => 503;
   const daemon = run(t, state);
-  await until(() => control.upgrades.refused > 0, "it tries");
+  await until("it tries", () => control.upgrades.refused > 0);
   daemon.child.kill("SIGTERM");
   assert.deepEqual(await once(daemon.child, "exit"), [0, null]);
 });
@@ -94,23 +94,23 @@ function pidsOf(state: string): { pid: number; supervisorPid: number } {
 test("a daemon that is killed is started again by its supervisor", async (t) => {
   const { control, state } = await open(t);
   const daemon = run(t, state);
-  await until(() => daemon.log().includes('"online"'), "the daemon is online");
+  await until("the daemon is online", () => daemon.log().includes('"online"'));
   const { pid, supervisorPid } = pidsOf(state);
   assert.deepEqual([supervisorPid, pid === supervisorPid], [daemon.child.pid, false]);
   process.kill(pid, "SIGKILL");
   await linked(control, 2);
-  await until(() => pidsOf(state).pid !== pid, "another process serves");
+  await until("another process serves", () => pidsOf(state).pid !== pid);
   assert.equal(daemon.child.exitCode, null);
 });
 
 test("a daemon whose supervisor is killed says good-bye and ends", async (t) => {
   const { control, state } = await open(t);
   const daemon = run(t, state);
-  await until(() => daemon.log().includes('"online"'), "the daemon is online");
+  await until("the daemon is online", () => daemon.log().includes('"online"'));
   const { pid } = pidsOf(state);
   await stopProcess(daemon.child, "SIGKILL");
-  await until(() => control.calls("bye").length === 1, "it says good-bye");
-  await until(() => !existsSync(`/proc/${pid}`), "it has ended");
+  await until("it says good-bye", () => control.calls("bye").length === 1);
+  await until("it has ended", () => !existsSync(`/proc/${pid}`));
 });
 
 test("a daemon killed and started again runs no command twice, and is another boot of the same machine", async (t) => {
@@ -120,13 +120,11 @@ test("a daemon killed and started again runs no command twice, and is another bo
   for (let start = 1; start <= 3; start++) {
     const { child } = run(t, state);
     await linked(control, start);
-    await until(
-      () =>
-        control.ask(instanceId, "refresh_host_facts", commandId).then(
-          (outcome) => outcomes.push(outcome) > 0,
-          () => false,
-        ),
-      "the command is answered",
+    await until("the command is answered", () =>
+      control.ask(instanceId, "refresh_host_facts", commandId).then(
+        (outcome) => outcomes.push(outcome) > 0,
+        () => false,
+      ),
     );
     process.kill(child.pid!, "SIGSTOP");
     process.kill(pidsOf(state).pid, "SIGKILL");
@@ -143,7 +141,7 @@ test("a daemon killed and started again runs no command twice, and is another bo
 test("a daemon that is told to forget leaves with 0 and is not paired any more", async (t) => {
   const { control, state, instanceId } = await open(t);
   const daemon = run(t, state);
-  await until(() => daemon.log().includes('"online"'), "the daemon is online");
+  await until("the daemon is online", () => daemon.log().includes('"online"'));
   assert.deepEqual(await control.ask(instanceId, "forget_host"), { result: {} });
   const [code] = (await once(daemon.child, "exit")) as [number];
   assert.equal(code, 0);
@@ -154,7 +152,7 @@ test("a daemon that is told to forget leaves with 0 and is not paired any more",
 test("the daemon listens on nothing (T23)", async (t) => {
   const { state } = await open(t);
   const daemon = run(t, state);
-  await until(() => daemon.log().includes('"online"'), "the daemon is online");
+  await until("the daemon is online", () => daemon.log().includes('"online"'));
   const { pid, supervisorPid } = pidsOf(state);
   assert.deepEqual(listeningSockets(pid), []);
   assert.deepEqual(listeningSockets(supervisorPid), []);

@@ -1,5 +1,5 @@
-// A host with the real daemon and real agents whose processes can be killed: the daemon, and what it has
-// started. What they leave on the disk and among the processes can be looked at.
+// A host with the real daemon and real agents. A test can kill the daemon and the agents' processes, and
+// inspect the files and processes that they leave.
 import { join } from "node:path";
 import type { AgentKind } from "@hawser/contract";
 import type { Caller } from "./caller.ts";
@@ -9,22 +9,22 @@ import { stopProcess } from "./stop-process.ts";
 
 export interface AgentHost extends AsyncDisposable {
   instanceId: string;
-  /** The folder of projects that its policy names, and a repository in it. */
+  /** The folder of projects that the host's policy allows, and a repository in it. */
   root: string;
   repository: string;
-  /** Its journal; another process may open it while the daemon is dead. */
+  /** Path of the daemon's journal. Another process may open it while the daemon does not run. */
   journalFile: string;
   log: Record<string, unknown>[];
-  /** Ends the daemon without a word of good-bye. What it started goes on. */
+  /** Kills the daemon with SIGKILL. The processes that it started keep running. */
   kill(): Promise<void>;
   start(): void;
-  /** The agent's own programs that live: a server, or one for each session at work. */
+  /** The agent's running processes: one server, or one process for each session in a turn. */
   agents(kind: AgentKind): RunningProcess[];
-  /** All that agents of this host have started, they themselves included. */
+  /** The agents' processes, and every process that they started. */
   processes(): RunningProcess[];
 }
 
-/** `serverUrl` may lead through a proxy; it is where the host dials. Online when this returns. */
+/** The host connects to `serverUrl`, which may be a proxy. The host is online when this returns. */
 export async function startAgentHost(
   caller: Caller,
   serverUrl: string,
@@ -51,7 +51,7 @@ export async function startAgentHost(
     processes,
     async [Symbol.asyncDispose]() {
       await stopProcess(daemon.process);
-      // A server outlives its daemon on purpose; nobody takes it up again here.
+      // An agent's server outlives its daemon on purpose, and no later daemon uses it here.
       endProcesses(processes);
     },
   };
@@ -66,7 +66,7 @@ const programs: Record<AgentKind, RegExp> = {
 export const isAgent = (kind: AgentKind, { command }: RunningProcess) =>
   programs[kind].test(command);
 
-/** What agents started: by the mark in their environment, or by their working directory. */
+/** Finds agents' processes by HAWSER_AGENT in their environment, or by their working directory. */
 function agentProcesses(directory: string, daemonPid: number): RunningProcess[] {
   return listProcesses().filter(({ pid, command, environment, workingDirectory }) => {
     const isMarked =

@@ -12,11 +12,11 @@ const agentProcesses = (home: string): RunningProcess[] =>
 
 export const agentPids = (home: string): number[] => agentProcesses(home).map(({ pid }) => pid);
 
-/** The agents' servers among them. */
+/** The agents' servers only. */
 export const agentServerPids = (home: string): number[] =>
   agentProcesses(home)
     .filter(({ command }) => command.split(" ").includes("serve"))
     .map(({ pid }) => pid);
 
-/** They have ended when this returns. */
+/** Every agent's process has ended when this returns. */
 export const endAgents = (home: string): void => endProcesses(() => agentProcesses(home));

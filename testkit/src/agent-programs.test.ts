@@ -1,4 +1,4 @@
-// The real agents, as tests get them: unpacked, given to a host, and answered by the scripted model.
+// The real agents in tests: unpacked, installed on a host, and answered by the scripted model.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";

@@ -1,5 +1,5 @@
-// The agents' real programs for tests: unpacked once from the packages that `npm run setup` has fetched,
-// and given to a host as if its daemon had installed them.
+// The agents' real programs for tests: unpacked once from the packages that `npm run setup` fetches, and
+// placed on a host as if its daemon had installed them.
 import {
   chmodSync,
   existsSync,
@@ -29,13 +29,13 @@ export async function agentProgram(kind: AgentKind): Promise<string> {
   return join(await unpacked(agent), agent.program);
 }
 
-/** Whether there is one for this machine, and its packages were fetched. */
+/** Whether the agent is shipped for this platform and its packages are fetched. */
 export function hasAgentProgram(kind: AgentKind): boolean {
   const agent = findShipped(kind);
   return agent?.packages.every(({ path }) => existsSync(join(packageCache, path))) ?? false;
 }
 
-/** Makes a host's daemon find an agent installed. Call it while the daemon does not run. */
+/** Installs an agent in a host's state directory. Call it while the daemon does not run. */
 export async function giveProgram(stateDirectory: string, kind: AgentKind): Promise<void> {
   const agent = shippedHere(kind);
   const source = await unpacked(agent);
@@ -51,7 +51,7 @@ export async function giveProgram(stateDirectory: string, kind: AgentKind): Prom
   });
 }
 
-/** The programs have hundreds of megabytes: they are not copied. */
+/** Links every file instead of copying it: the programs have hundreds of megabytes. */
 function linkAll(source: string, target: string): void {
   mkdirSync(target, { recursive: true });
   for (const entry of readdirSync(source, { withFileTypes: true })) {
@@ -82,7 +82,7 @@ function shippedHere(kind: AgentKind): PublishedAgent {
   return found;
 }
 
-/** Its directory, complete: test processes that come at once may each unpack it, and one is kept. */
+/** The directory of an unpacked agent. Processes may unpack it at the same time; one result is kept. */
 async function unpacked({ kind, version, packages }: PublishedAgent): Promise<string> {
   const hash = Buffer.from(packages[0]!.sha512, "base64").toString("hex").slice(0, 12);
   const place = join(unpackedPrograms, `${kind}-${version}-${hash}`);
@@ -107,7 +107,7 @@ async function unpacked({ kind, version, packages }: PublishedAgent): Promise<st
     renameSync(made, place);
   } catch (error) {
     rmSync(made, { recursive: true, force: true });
-    // Another process was quicker; what it made is the same.
+    // Another process has unpacked the same files meanwhile.
     if (!existsSync(place)) throw error;
   }
   return place;

@@ -1,4 +1,4 @@
-// Bare repositories as a server holds them, below one directory, named owner/name.
+// Bare git repositories of a server, in one directory, named owner/name.
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -7,13 +7,13 @@ import { join } from "node:path";
 import { createRepository } from "./git-repository.ts";
 
 export interface BareOptions {
-  /** Adds a file of so many random bytes, which no compression makes small. */
+  /** Adds a file of this many random bytes, which do not compress. */
   bytes?: number;
-  /** No commit yet. */
+  /** Creates the repository without a commit. */
   empty?: boolean;
 }
 
-/** Makes `<directory>/<name>.git` with one commit on main, and gives its path. */
+/** Makes `<directory>/<name>.git` with one commit on main, and returns its path. */
 export function createBareRepository(
   directory: string,
   name: string,

@@ -1,5 +1,5 @@
-// A paired host as the doors of blobs see it: the daemon's own lane, and requests made by hand that a
-// daemon would not make.
+// A paired host that uploads and downloads blobs: through the daemon's own client, and with hand-made
+// requests that no daemon would send.
 import { request as requestHttp, type IncomingMessage } from "node:http";
 import { createBlobLane, type BlobLane } from "@hawser/daemon/blobs/lane.ts";
 import { createServerClock } from "@hawser/daemon/link/server-clock.ts";
@@ -11,22 +11,22 @@ import { tryPair } from "./deaf-host.ts";
 export interface BlobHost {
   instanceId: string;
   lane: BlobLane;
-  /** Any request, giving the reply whatever its status. Throws when the other side hangs up instead. */
+  /** Sends any request and returns the reply, whatever its status. Throws if the server hangs up. */
   ask(method: string, sha256: string, options?: AskOptions): Promise<Reply>;
-  /** A proof that this host could show. */
+  /** A valid proof of this host. */
   prove(method: string, sha256: string, at?: number): string;
 }
 
 export interface AskOptions {
-  /** Added to what a host sends, or in its place; undefined leaves a header out. */
+  /** Headers that are added or replaced; undefined removes one. */
   headers?: Record<string, string | undefined>;
-  /** Written as they come; the request ends after the last. */
+  /** Pieces of the body, written one after the other. */
   body?: Iterable<Buffer> | AsyncIterable<Buffer>;
-  /** Hangs up after the body. */
+  /** Closes the connection after the body instead of ending the request. */
   cut?: boolean;
 }
 
-/** Registers an instance and is its host, without a link. */
+/** Registers an instance and pairs a host with it. The host does not connect to the fabric. */
 export async function pairBlobHost(caller: Caller, baseUrl: string): Promise<BlobHost> {
   const key = makeNkey("user");
   const { pairingToken } = await caller.create_instance({ name: "blob host" });
@@ -96,7 +96,7 @@ async function read(response: IncomingMessage): Promise<Reply> {
   try {
     parsed = JSON.parse(text);
   } catch {
-    // Bytes.
+    // A body of bytes is no JSON.
   }
   return { status: response.statusCode!, headers, body: parsed, text };
 }

@@ -1,13 +1,12 @@
-// A caller of the product as an outsider is one: HTTP with a key. Calls by name are typed by the
-// registry, and every result is held against the action's result schema, so a handler that strays
-// from its promise fails whichever test notices first.
+// A caller of the product, over HTTP with a key. Actions are typed by the registry, and every result is
+// checked against the action's result schema, so a wrong result fails whichever test receives it.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { registry, type ActionName, type InputOf, type ResultOf } from "@hawser/contract";
 
 export interface Reply {
   status: number;
   headers: Headers;
-  /** The parsed body, or its text when it is not JSON. */
+  /** The parsed body; its text if it is not JSON. */
   body: any;
   text: string;
 }
@@ -31,13 +30,13 @@ export type Calls = {
 
 export type Caller = Calls & {
   key: string;
-  /** An action with any body, giving the reply whatever its status. */
+  /** Calls an action with any body and returns the reply, whatever its status. */
   try(action: string, input?: unknown, headers?: Record<string, string>): Promise<Reply>;
-  /** Any request at all, with the key. */
+  /** Sends any request with the key. */
   request(path: string, call?: RawCall): Promise<Reply>;
 };
 
-/** Counts the requests made inside a run; a proof that made none proves nothing. */
+/** Counts the requests made inside a run: a test that makes none proves no requirement. */
 export const requestCounter = new AsyncLocalStorage<{ requests: number; replies: Reply[] }>();
 
 export async function request(baseUrl: string, path: string, call: RawCall = {}): Promise<Reply> {
@@ -82,7 +81,7 @@ export function createCaller(baseUrl: string, key: string): Caller {
   return { ...calls, ...own };
 }
 
-/** Every action by its name, sent one way or another; each result is held against its schema. */
+/** Every action as a function, sent by `send`. Each result is checked against its schema. */
 export function callsBy(
   send: (action: ActionName, input: unknown, options: CallOptions) => Promise<unknown>,
 ): Calls {

@@ -1,10 +1,10 @@
-// A certificate authority of one test's own, and a certificate it signed for the given host names.
+// A certificate authority for one test, and a certificate that it signs for the given host names.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 export interface Certificate {
-  /** What a client has to trust. */
+  /** The authority's certificate, which a client has to trust. */
   authorityFile: string;
   key: Buffer;
   certificate: Buffer;

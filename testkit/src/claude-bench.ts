@@ -8,7 +8,7 @@ import type { Bench } from "./conformance/bench.ts";
 export async function openClaudeBench(): Promise<Bench> {
   const host = await openClaudeHost();
   writeClaudeCommand(host.home, "greet", "Greet them: $ARGUMENTS");
-  // Each case leaves its sessions, and each has a process: they must not pile up.
+  // Each test case leaves sessions open, and each session has a process: idle ones end soon.
   const open = () => host.openDriver({ idleMs: 20_000 });
   let driver = open();
   const bash = (command: string) => ({ tool: "Bash", input: { command, description: "Do it" } });

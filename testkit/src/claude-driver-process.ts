@@ -1,5 +1,5 @@
-// A daemon's part that drives Claude Code, as a process that a test can kill: it starts a session, sends
-// one prompt and prints each event as a line. The first line is the session's handle.
+// Runs the driver of Claude Code in a process that a test can kill: starts a session, sends one prompt and
+// prints each event as a line. The first line is the session's handle.
 import { silentLog } from "@hawser/daemon/log.ts";
 import { openClaudeDriver } from "@hawser/daemon/drivers/claude-code/driver.ts";
 import type { SessionSettings } from "@hawser/daemon/drivers/driver.ts";

@@ -1,5 +1,4 @@
-// What the owner of a host has set up for Claude Code: a key and the address of the models, here the
-// scripted one's.
+// The settings of Claude Code in a host owner's home: a key, and the address of the scripted model.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -11,7 +10,7 @@ export function writeClaudeHome(home: string, modelUrl: string): void {
   writeFileSync(join(directory, "settings.json"), `${JSON.stringify(settings, undefined, 2)}\n`);
 }
 
-/** A slash command of the owner's own: its name, and the prompt that it stands for. */
+/** Adds a slash command: its name, and the prompt that it expands to. */
 export function writeClaudeCommand(home: string, name: string, prompt: string): void {
   const directory = join(home, ".claude", "commands");
   mkdirSync(directory, { recursive: true });

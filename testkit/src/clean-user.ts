@@ -1,5 +1,5 @@
-// A user as a fresh machine has one: an empty home, an unprivileged account where the tests run as
-// root, and on request a systemd of its own. Whatever is left of it goes away with it.
+// A user of a fresh machine: an empty home, an unprivileged account if the tests run as root, and on
+// request a systemd of the user's own. Everything is removed with the user.
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import {
@@ -25,20 +25,20 @@ export const isRoot = process.getuid?.() === 0;
 export interface Ran {
   code: number | null;
   output: string;
-  /** How many milliseconds before its end it had said this. */
+  /** How many milliseconds before the end of the command its output contained this text. */
   sinceSaid: (text: string) => number;
 }
 
 export interface CleanUser extends AsyncDisposable {
   name: string;
   home: string;
-  /** Runs a line of shell as this user, in its home; at most a minute. */
+  /** Runs a shell command as this user, in the home. Stops it after a minute. */
   run: (line: string, environment?: Record<string, string>) => Promise<Ran>;
-  /** Every file in the home, with its kind, rights and content's size. */
+  /** Every file in the home, with its type, mode and size. */
   files: () => string[];
-  /** The processes that were started from the home and live, as "pid command line". */
+  /** The running processes whose program is in the home, as "pid command line". */
   processes: () => string[];
-  /** A disk of so many megabytes at a path in the home. Needs root. */
+  /** Mounts a disk of this size at a path in the home. Needs root. */
   mountSmallDisk: (
     at: string,
     megabytes: number,
@@ -97,7 +97,7 @@ export async function makeCleanUser({ systemd = false } = {}): Promise<CleanUser
   };
 }
 
-/** A directory with every program of the machine but these, for a PATH that lacks them. */
+/** Makes a directory with every program of the machine except these, to be used as PATH. */
 export function programsWithout(directory: string, ...missing: string[]): string {
   mkdirSync(directory);
   for (const folder of ["/usr/bin", "/bin"]) {
@@ -141,8 +141,8 @@ async function runWords([program = "", ...args]: string[]): Promise<Ran> {
 }
 
 /**
- * A real systemd of the user's own, in a mount namespace in which the machine looks as if systemd had
- * booted it, and in a group of its own. Needs root.
+ * Starts a real systemd for the user, in a mount namespace that looks like a machine booted by systemd,
+ * and in a control group of its own. Needs root.
  */
 async function startManager(name: string, home: string) {
   const uid = must("id", "-u", name).trim();
@@ -186,7 +186,7 @@ async function startManager(name: string, home: string) {
   };
 }
 
-/** The innermost first. */
+/** All groups below this one, the innermost first. */
 function subgroups(directory: string): string[] {
   return readdirSync(directory, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
@@ -203,7 +203,7 @@ function listFiles(directory: string): string[] {
     });
 }
 
-/** What was killed is there for a moment longer. */
+/** A killed process is listed for a moment longer. */
 function isWithoutProcess(uid: number): boolean {
   return !readdirSync("/proc")
     .filter((pid) => /^\d+$/.test(pid))

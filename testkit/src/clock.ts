@@ -1,7 +1,7 @@
-// Moves time in a test's own database, by replacing the one function all SQL takes time from.
+// Moves the clock of a test's database, by replacing the one function from which all SQL reads the time.
 import { ownerSql } from "./owner-sql.ts";
 
-/** From now on the database's clock is ahead by so many seconds (behind, if negative). */
+/** Sets the database's clock ahead by this many seconds; behind if negative. */
 export async function moveClock(databaseUrl: string, aheadSeconds: number): Promise<void> {
   await ownerSql(
     databaseUrl,

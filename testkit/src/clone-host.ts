@@ -1,4 +1,4 @@
-// A small host that can clone and push, in the home directory that its git and its `gh` find.
+// A small host that can clone and push, with a home directory for its git and its `gh`.
 import { mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,13 +13,13 @@ import {
 
 export interface CloneHost extends Disposable {
   small: SmallHost;
-  /** Where the clones of sessions lie, and where they are put aside. */
+  /** The directory of the sessions' clones, and the directory of parked ones. */
   checkouts: string;
   parked: string;
   open: () => OpenHost;
 }
 
-/** Its state lies in `place`, or in a directory of its own. */
+/** The host's state is kept in `place`; in a temporary directory if that is undefined. */
 export function makeCloneHost(
   makeHome: (home: string) => NodeJS.ProcessEnv,
   place?: string,
@@ -40,7 +40,7 @@ export function makeCloneHost(
   };
 }
 
-/** What start_session_in_clone is asked with. */
+/** The payload of the command start_session_in_clone. */
 export const wantedClone = (clone: object, sessionId = makeSessionId()) => ({
   sessionId,
   kind: "opencode" as const,

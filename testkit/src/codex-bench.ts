@@ -28,12 +28,12 @@ export async function openCodexBench(more: Partial<CodexSettings> = {}): Promise
   writeCodexHome(home, model.url);
   writeSkill(home, "greet", "Greet them: whoever is named behind the skill.");
   const program = () => ({ path, version: "0.166.0" });
-  // A home of its own too, so that no login shell runs what the developer has set up.
+  // HOME is replaced too, so that login shells do not run the developer's own profile.
   const environment = { HOME: folder };
   const open = () => openCodexDriver({ program, home, environment, log: silentLog, ...more });
   let driver = open();
   let made = 0;
-  // Commands carry its start id too, but work elsewhere.
+  // Commands that codex runs have the same start id, but another working directory.
   const serverOf = (startId: string | undefined) =>
     listAgentProcesses().find((each) => each.startId === startId && each.directory === home);
   const command = (cmd: string) => ({ tool: "exec_command", input: { cmd } });
@@ -45,7 +45,7 @@ export async function openCodexBench(more: Partial<CodexSettings> = {}): Promise
     directory: createRepository(join(folder, "repository")),
     makeDirectory: () => createRepository(join(folder, `repository-${++made}`)),
     slashCommand: "greet",
-    // Without codex's own instructions, which have many words that a case may look for.
+    // Leaves out codex's own instructions, which may contain the words that a test looks for.
     received() {
       const { input } = model.requests.at(-1)!.body as { input: { role?: string }[] };
       return JSON.stringify(input.filter(({ role }) => role !== "developer"));
@@ -77,7 +77,7 @@ export async function openCodexBench(more: Partial<CodexSettings> = {}): Promise
     }),
     async killAgent() {
       const [startId] = driver.liveStarts();
-      // It has ended with the daemon.
+      // codex has ended with the daemon.
       if (startId === undefined) return;
       const found = serverOf(startId);
       if (!found) throw new Error("There is no codex to kill.");
@@ -94,7 +94,7 @@ export async function openCodexBench(more: Partial<CodexSettings> = {}): Promise
       hasNoPrices: true,
       hasNoPlans: true,
       doesNotWait: true,
-      // A skill is instructions beside the words, not a text with a place for them.
+      // A skill adds instructions to the prompt; the prompt is not inserted into them.
       greeting: /\$greet Ada.*Greet them: /,
       failing: { tool: "exec_command", input: { cmd: "echo hi", workdir: "none" } },
     },

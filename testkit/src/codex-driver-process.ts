@@ -1,5 +1,5 @@
-// A daemon's part that drives codex, as a process that a test can kill: it starts a session, sends one
-// prompt, allows what is asked and prints each event as a line. Another line tells the session's handle.
+// Runs the driver of codex in a process that a test can kill: starts a session, sends one prompt, allows
+// every request and prints each event as a line. Another line has the session's handle.
 import { openCodexDriver } from "@hawser/daemon/drivers/codex/driver.ts";
 import type { AgentEvent, SessionSettings } from "@hawser/daemon/drivers/driver.ts";
 import { silentLog } from "@hawser/daemon/log.ts";

@@ -1,12 +1,12 @@
-// What the owner of a host has set up for codex: a provider of models, here the scripted one.
+// The settings of codex in a host owner's home: the scripted model as its provider.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Writes codex's own settings into its home directory, so that its models are the scripted one's. */
+/** Writes codex's settings into its home directory, so that it asks the scripted model. */
 export function writeCodexHome(home: string, modelUrl: string): void {
   mkdirSync(home, { recursive: true, mode: 0o700 });
   const settings = [
-    // It offers plain tools; newer models are given one tool that runs JavaScript.
+    // codex offers this model plain tools. It offers newer models one tool that runs JavaScript.
     'model = "gpt-5.5"',
     'model_provider = "stub"',
     "",
@@ -21,7 +21,7 @@ export function writeCodexHome(home: string, modelUrl: string): void {
   writeFileSync(join(home, "config.toml"), settings.join("\n"));
 }
 
-/** A skill of the owner's own, which codex runs by its name. */
+/** Adds a skill, which codex runs by its name. */
 export function writeSkill(home: string, name: string, instructions: string): void {
   const directory = join(home, "skills", name);
   mkdirSync(directory, { recursive: true });

@@ -1,5 +1,5 @@
-// The suite that every driver passes, with its real program where it has one. The model's answers are
-// scripted; everything else is as it is on a host.
+// The suite that every driver must pass, with the agent's real program if there is one. Only the model's
+// answers are scripted.
 import { after, before, describe } from "node:test";
 import { abilityCases } from "./conformance/abilities.ts";
 import type { Bench } from "./conformance/bench.ts";
@@ -11,7 +11,7 @@ import { turnCases } from "./conformance/turns.ts";
 
 type Cases = (bench: () => Bench) => void;
 
-/** The two halves of the suite; a kind that takes long runs them in two files. */
+/** The two halves of the suite. A slow kind runs them in two test files. */
 export const turns: readonly Cases[] = [turnCases, requestCases, abilityCases];
 export const endings: readonly Cases[] = [resumeCases, revertCases, endingCases];
 

@@ -1,5 +1,5 @@
-// An HTTP proxy on loopback that leads the named hosts to one port here, and nobody anywhere else. So
-// a client that dials github.com reaches a stand-in of it, with its own name lookup left as it is.
+// An HTTP proxy on loopback that connects the given host names to one local port and refuses all others.
+// A client that connects to github.com through it reaches a stand-in, without a change of name lookup.
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import { connect, type AddressInfo, type Socket } from "node:net";

@@ -1,4 +1,4 @@
-// A control-plane node as a process of its own, started the way an operator starts it.
+// A control-plane node in its own process, started as an operator starts it.
 import { spawn, type ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -11,7 +11,7 @@ export interface ControlPlaneNode extends AsyncDisposable {
   metricsUrl: string;
   pid: number;
   process: ChildProcess;
-  /** What it logged, a parsed line each. */
+  /** The parsed lines of its log. */
   log: Record<string, unknown>[];
 }
 
@@ -31,7 +31,7 @@ export async function startControlPlaneNode(options: NodeOptions): Promise<Contr
   const metricsPort = await freePort();
   const baseUrl = `http://127.0.0.1:${port}`;
   const flags = options.reload ? ["--watch", "--watch-preserve-output"] : [];
-  // The kernel ends the node when its owner is killed, however that happens.
+  // The kernel ends the node if this process dies, even by SIGKILL.
   const command = ["--pdeathsig=TERM", "--", process.execPath, ...flags, main, "serve"];
   const child = spawn("setpriv", command, {
     stdio: ["ignore", "pipe", "pipe"],

@@ -7,11 +7,11 @@ export interface CuttingProxy extends AsyncDisposable {
   port: number;
   /** Ends every connection and refuses new ones, until `heal`. */
   cut(): void;
-  /** Lets nothing through in the given direction, and tells neither end. */
+  /** Passes no bytes in this direction. Neither end is notified. */
   freeze(direction?: "up" | "down" | "both"): void;
-  /** Holds every byte back for so long. */
+  /** Delays every byte by this long. */
   delay(ms: number): void;
-  /** Undoes all of it. Connections that were frozen go on with what was held back. */
+  /** Ends every fault. Frozen connections resume with the bytes that were held back. */
   heal(): void;
   connections(): number;
 }
@@ -28,7 +28,7 @@ export async function startCuttingProxy(target: {
   let isCut = false;
   let delayMs = 0;
 
-  /** Passes bytes on in order, each chunk when the link's present state allows it. */
+  /** Passes bytes on in order, each chunk as soon as the link's state allows it. */
   async function pass(from: Socket, to: Socket, direction: Direction): Promise<void> {
     for await (const chunk of from as AsyncIterable<Buffer>) {
       while (frozen.has(direction)) await thaw.promise;
@@ -57,7 +57,7 @@ export async function startCuttingProxy(target: {
       socket.on("error", () => {});
       socket.on("close", () => {
         pairs.delete(pair);
-        // A frozen link tells neither end that the other is gone.
+        // A frozen link does not report to one end that the other has closed.
         if (frozen.size === 0) pair.forEach((each) => each.destroy());
       });
     }
@@ -91,7 +91,7 @@ export async function startCuttingProxy(target: {
       frozen.clear();
       thaw.resolve();
       for (const pair of pairs) pair.forEach((socket) => socket.destroy());
-      // Not awaited: a connection that was reset while it came in never counts as closed.
+      // Not awaited: a connection that is reset while it is accepted never counts as closed.
       server.close();
       return Promise.resolve();
     },

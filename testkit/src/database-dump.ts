@@ -1,4 +1,4 @@
-// Everything a database holds, as someone who stole a backup of it would read it.
+// The whole content of a database, as a thief of its backup would read it.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 

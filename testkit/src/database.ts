@@ -1,5 +1,5 @@
-// A database of its own for a test file or a world: cloned from a template that was migrated once,
-// in the cluster of the whole test run, or in one started for this process alone.
+// A database for one test file or one world: cloned from a migrated template, in the cluster that the test
+// run shares, or in a cluster that this process starts.
 import { randomBytes } from "node:crypto";
 import { migrate } from "@hawser/control-plane/postgres/migrate.ts";
 import pg from "pg";
@@ -8,11 +8,11 @@ import { startPostgres, type PostgresCluster } from "./postgres.ts";
 export interface TestDatabase extends AsyncDisposable {
   /** Connects as the owner of the tables. */
   url: string;
-  /** The process id of the cluster, when it was started for this database alone. */
+  /** Process id of the cluster; undefined if the test run shares it. */
   postgresPid: number | undefined;
 }
 
-/** Where `npm test` and `npm run acceptance` put the address of the cluster all test files share. */
+/** The environment variable with the address of the cluster that the test run shares. */
 const sharedCluster = "HAWSER_TEST_POSTGRES";
 
 const template = "hawser_template";
@@ -32,7 +32,7 @@ export function createDatabase(cluster?: PostgresCluster): Promise<TestDatabase>
   });
 }
 
-/** A database with nothing in it. */
+/** An empty database. */
 export function createEmptyDatabase(): Promise<TestDatabase> {
   return create(undefined, (admin, _clusterUrl, name) => admin.query(`CREATE DATABASE ${name}`));
 }

@@ -1,5 +1,5 @@
-// A host that does not do as it is told: paired and linked through the real doors and the real edge,
-// it speaks NATS by hand, answers pings, and nothing else. It can live in any process.
+// A host that ignores its commands: paired and connected through the real endpoints and the real edge, it
+// speaks the NATS protocol itself and answers only pings. It can run in any process.
 import { once } from "node:events";
 import {
   commandQueue,
@@ -17,24 +17,24 @@ export interface DeafHost extends Disposable {
   instanceId: string;
   key: Nkey;
   token: string;
-  /** When the other side closed the link, by performance.now(). */
+  /** The time at which the server closed the link, by performance.now(). */
   closed: Promise<number>;
-  /** Says protocol text. */
+  /** Sends protocol text. */
   say(text: string): void;
-  /** Every line the server has said. */
+  /** Every line that the server has sent. */
   lines: string[];
-  /** Tries with the same key and token; "refused" when the edge or the fabric says no. */
+  /** Connects again with the same key and token; "refused" if the edge or the fabric refuses it. */
   dialAgain(): Promise<"linked" | "refused">;
 }
 
 interface DeafHostOptions {
-  /** Subscribes to its commands, and answers none. */
+  /** Subscribes to its commands without answering them. */
   listens?: boolean;
 }
 
 const patienceMs = 10_000;
 
-/** Registers an instance and is its host; linked when this returns. */
+/** Registers an instance and connects as its host. */
 export async function startDeafHost(
   caller: Caller,
   baseUrl: string,
@@ -74,7 +74,7 @@ async function pairRaw(baseUrl: string, pairingToken: string, key: Nkey): Promis
   return reply.body as PairReply;
 }
 
-/** The same, giving the reply whatever its status. */
+/** Redeems a pairing token and returns the reply, whatever its status. */
 export function tryPair(baseUrl: string, pairingToken: string, key: Nkey = makeNkey("user")) {
   const body = {
     pairingToken,
@@ -131,7 +131,8 @@ async function dial(baseUrl: string, key: Nkey, token: string) {
     while (!test()) {
       if (over) throw new Error(lines.find((line) => line.startsWith("-ERR")) ?? "closed");
       await Promise.race([heard.promise, once(deadline, "abort")]);
-      if (deadline.aborted) throw new Error(`The server said nothing more: ${lines.join("\n")}`);
+      if (deadline.aborted)
+        throw new Error(`The server sent nothing more within the deadline: ${lines.join("\n")}`);
     }
   }
 

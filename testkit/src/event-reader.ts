@@ -1,17 +1,17 @@
-// A reader of GET /api/events, as a dashboard is one.
+// A reader of GET /api/events, like a dashboard.
 import { connect } from "node:net";
 
 export interface FeedEvent {
   type: string;
   record?: string;
   id?: string;
-  /** When it came, by performance.now(). */
+  /** The time at which it arrived, by performance.now(). */
   at: number;
 }
 
 export interface EventReader extends AsyncDisposable {
   events: FeedEvent[];
-  /** Waits for an event that came at or after `since`. */
+  /** Waits for an event that arrived at or after `since`. */
   until(
     what: string,
     test: (event: FeedEvent) => boolean,
@@ -19,14 +19,15 @@ export interface EventReader extends AsyncDisposable {
   ): Promise<FeedEvent>;
 }
 
-/** Following when this returns. */
+/** Returns once the server streams events. */
 export async function readEvents(baseUrl: string, key: string): Promise<EventReader> {
   const ended = new AbortController();
   const response = await fetch(`${baseUrl}/api/events`, {
     headers: { authorization: `Bearer ${key}` },
     signal: ended.signal,
   });
-  if (!response.ok || !response.body) throw new Error(`Events were answered ${response.status}.`);
+  if (!response.ok || !response.body)
+    throw new Error(`GET /api/events was answered with ${response.status}.`);
   const events: FeedEvent[] = [];
   let text = "";
   const started = Promise.withResolvers<void>();
@@ -67,11 +68,11 @@ export async function readEvents(baseUrl: string, key: string): Promise<EventRea
 }
 
 export interface StalledReader extends Disposable {
-  /** Reads on at last, and gives the text until `pattern` is in it. */
+  /** Starts reading again, and returns the text as soon as it contains `pattern`. */
   readUntil(pattern: string, patienceMs?: number): Promise<string>;
 }
 
-/** Asks for the events and then reads nothing, with its connection open. */
+/** Requests the events, and then reads nothing while its connection stays open. */
 export async function stallAtEvents(baseUrl: string, key: string): Promise<StalledReader> {
   const { hostname, port, host } = new URL(baseUrl);
   const socket = connect(Number(port), hostname);
@@ -85,14 +86,16 @@ export async function stallAtEvents(baseUrl: string, key: string): Promise<Stall
       resolve();
     });
   });
-  if (!text.startsWith("HTTP/1.1 200")) throw new Error(`Events were answered ${text}`);
+  if (!text.startsWith("HTTP/1.1 200"))
+    throw new Error(`GET /api/events was answered with ${text}`);
   return {
     async readUntil(pattern, patienceMs = 20_000) {
       const deadline = performance.now() + patienceMs;
       socket.on("data", (chunk: Buffer) => (text += chunk.toString()));
       socket.resume();
       while (!text.includes(pattern)) {
-        if (performance.now() > deadline) throw new Error(`"${pattern}" did not come.`);
+        if (performance.now() > deadline)
+          throw new Error(`"${pattern}" was not received within ${patienceMs} ms.`);
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
       return text;

@@ -1,6 +1,6 @@
-// Listens to everything that nodes and hosts say to each other, and says it again: later, more than
-// once, in another order, to the wrong host. A process of its own, because no process may have both
-// of the NATS clients. Steered over IPC by fabric-replayer.ts.
+// Records every message between nodes and hosts, and sends it again: later, more than once, in another
+// order, to the wrong host. It has its own process because a process may use only one of the two NATS
+// clients. fabric-replayer.ts controls it over IPC.
 import { readFileSync } from "node:fs";
 import { connectFabric, type Fabric } from "@hawser/control-plane/fabric/connection.ts";
 import { readFabricKeys } from "@hawser/control-plane/fabric/fabric-keys.ts";
@@ -28,13 +28,13 @@ await fabric.flush();
 
 function hear({ subject, data, respond }: Heard): void {
   const text = `${subject} ${Buffer.from(data).toString("base64")}`;
-  // What this process said itself is not heard again, and neither is what a node repeated.
+  // Messages of this process, and those that a node repeats, are not recorded.
   if (said.has(text)) return;
   said.add(text);
   heard.push({ subject, data, respond });
 }
 
-/** Says one message again; the answer goes to the first asker as well when `twice` says so. */
+/** Sends one message again. If `twice`, the original sender receives the answer too. */
 async function say({ subject, data, respond }: Heard, twice: boolean): Promise<void> {
   said.add(`${subject} ${Buffer.from(data).toString("base64")}`);
   const isCommand = subject.endsWith(".cmd");
@@ -47,12 +47,12 @@ async function say({ subject, data, respond }: Heard, twice: boolean): Promise<v
       reply: Buffer.from(reply).toString(),
     });
   } catch {
-    // A host that is away answers nothing; what counts is what it does.
+    // An offline host does not answer. The test checks what a host does, not what it answers.
   }
 }
 
 const orders = {
-  /** `places` are parts of what was heard so far, from 0 to 1: which to say again, in this order. */
+  /** `places` are fractions of the record, from 0 to 1: the messages to send again, in this order. */
   async replay({ places, twice, astray }: ReplayOrder["replay"]) {
     const chosen = places.map((place) => heard[Math.floor(place * heard.length)]!).filter(Boolean);
     const subjects = [...new Set(chosen.map(({ subject }) => subject))];

@@ -1,5 +1,5 @@
-// Delivers what was said on the fabric once more: late, often, out of order, or to the wrong host, as
-// a network between NATS servers might, or someone who can publish there.
+// Delivers messages of the fabric again: late, often, out of order, or to the wrong host, as a network
+// between NATS servers might, or an attacker who can publish there.
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { openOrders } from "./orders.ts";
@@ -13,7 +13,7 @@ export interface ReplayOrder {
   replayed: object;
 }
 
-/** A message that was said again and answered; `command` is its text when it was one. */
+/** A message that was sent again and answered. `command` is its text if it was a command. */
 export interface Replayed {
   subject: string;
   command?: string;
@@ -21,9 +21,9 @@ export interface Replayed {
 }
 
 export interface FabricReplayer extends AsyncDisposable {
-  /** Says these of all messages heard so far again (0 the first, near 1 the last); gives their number. */
+  /** Sends recorded messages again, each chosen by a fraction of the record: 0 is the first. Returns their number. */
   replay(order: ReplayOrder["replay"]): Promise<number>;
-  /** Everything once more, the last first. */
+  /** Sends every recorded message again, the newest first. */
   replayAll(): Promise<number>;
   replayed(): Promise<Replayed[]>;
 }

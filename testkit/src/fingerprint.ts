@@ -1,12 +1,12 @@
-// What is in a database, as one digest per table: equal before and after means that no row was
-// added, removed or written in between, not even with the same values.
+// The content of a database as one digest per table. Two equal fingerprints mean that no row was added,
+// removed or written in between, not even with the same values.
 import pg from "pg";
 
-// Reads and heartbeats write to these, whatever a caller asks for.
+// Reads and heartbeats write to these tables, whatever a caller does.
 const tablesOfReads = ["audit_reads", "nodes"];
 const columnsOfReads: Record<string, string> = { api_keys: "last_used_at" };
 
-/** Connect as a role that sees every row. */
+/** `url` must connect as a role that sees every row. */
 export async function fingerprint(databaseUrl: string): Promise<ReadonlyMap<string, string>> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -31,7 +31,7 @@ export async function fingerprint(databaseUrl: string): Promise<ReadonlyMap<stri
   }
 }
 
-/** A row's content; `xmin`, the transaction that wrote it, gives away one that was written anew. */
+/** A row's content and `xmin`, the transaction that wrote it, which changes with every write. */
 function contentOf(table: string): string {
   const touched = columnsOfReads[table];
   if (touched === undefined) return "t.xmin::text || t::text";

@@ -1,5 +1,5 @@
-// A loopback port nobody listens on right now. Taken from below the range that the system gives out for
-// connections, so that nobody is given it between this look and the use.
+// Finds a loopback port on which no process listens. It lies below the range from which the system takes
+// ports for outgoing connections, so that no connection uses it meanwhile.
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";

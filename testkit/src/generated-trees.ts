@@ -1,5 +1,5 @@
-// Worktrees as agents leave them, made from a number: for tests that put them aside and back. The same
-// number gives the same tree.
+// Worktrees in states that agents leave, generated from a seed: for tests that park and restore them. The
+// same seed generates the same tree.
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -30,7 +30,7 @@ export interface Random {
   bytes(length: number): Buffer;
 }
 
-/** A small generator of our own, so that a seed means the same everywhere (mulberry32). */
+/** mulberry32: the same seed gives the same numbers on every machine. */
 export function openRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = () => {
@@ -72,7 +72,7 @@ function commit(directory: string, path: string, content: string): void {
 
 type Change = (tree: string, random: Random, more: { submodule: string }) => void;
 
-/** Each leaves something that a careless way of putting it aside would lose. */
+/** Changes that a careless way of parking a worktree would lose. */
 const changes: Record<string, Change> = {
   staged(tree, random) {
     write(tree, `staged-${random.below(9)}.txt`, random.bytes(40).toString("hex"));
@@ -136,7 +136,7 @@ const changes: Record<string, Change> = {
   },
 };
 
-/** At most one of these, and last: git refuses much while it waits for an end. */
+/** At most one of these is applied, as the last: git refuses many commands until such an operation ends. */
 const states: Record<string, Change> = {
   none() {},
   detached: (tree) => void git(tree, "checkout", "--quiet", "--detach"),
@@ -156,7 +156,7 @@ const states: Record<string, Change> = {
   },
 };
 
-/** Two lines of work on one file; the other one is named by a ref of the worktree only. */
+/** Two branches that change the same file. Only a ref of the worktree names the other branch. */
 function diverge(tree: string): void {
   git(tree, "add", "--all");
   git(tree, "commit", "--quiet", "--allow-empty", "--message=all");
@@ -173,21 +173,21 @@ function conflicts(tree: string, command: string): void {
   if (status === 0) throw new Error(`${command} made no conflict.`);
 }
 
-/** Gives what was done to it. */
+/** Changes the worktree at random, and returns the names of the changes. */
 export function disturb(tree: string, seed: number, submodule: string): string[] {
   const random = openRandom(seed);
   const names = Object.keys(changes).filter(() => random.chance());
   const state = Object.keys(states)[seed % Object.keys(states).length]!;
   for (const name of names) changes[name]!(tree, random, { submodule });
   states[state]!(tree, random, { submodule });
-  // Also behind the state, where that is possible.
+  // Some changes are made after the operation too, if git allows it.
   for (const name of ["untracked", "ignored", "unstaged"]) {
     if (random.chance()) changes[name]!(tree, random, { submodule });
   }
   return [...names, state];
 }
 
-/** Everything in it, byte for byte: names, kinds, modes and contents, but for git's own file. */
+/** Every file of the worktree: name, type, mode and content. Leaves out git's own file. */
 export function filesOf(directory: string, without: (path: string) => boolean = () => false) {
   const found: Record<string, string> = {};
   const look = (below: string) => {
@@ -208,7 +208,7 @@ export function filesOf(directory: string, without: (path: string) => boolean = 
   return found;
 }
 
-/** What git knows of a worktree: HEAD, index with its stages, refs, reflog, and the state of merges. */
+/** git's state of a worktree: HEAD, index with its stages, refs, reflog, and operations under way. */
 export function knownOf(tree: string) {
   const admin = git(tree, "rev-parse", "--absolute-git-dir");
   return {
@@ -229,20 +229,20 @@ export function knownOf(tree: string) {
 
 export const isIgnored = (path: string) => /^ignored\/|\.log$/.test(path);
 
-/** What going back puts back. */
+/** The state that a revert restores. */
 export function stateOf(place: string) {
   const told = (...args: string[]) =>
     spawnSync("git", ["-C", place, ...args], { encoding: "utf8" }).stdout.trim();
   return {
     files: filesOf(place, isIgnored),
-    // Nothing on a branch without commits, and no branch where HEAD is at a commit.
+    // Empty for a branch without commits; no branch if HEAD is detached.
     head: told("rev-parse", "--verify", "--quiet", "HEAD"),
     branch: told("symbolic-ref", "--quiet", "HEAD"),
     staged: git(place, "ls-files", "--stage"),
   };
 }
 
-/** What an agent or a user may do to the files, as a shell command that never fails. */
+/** A change of files that an agent or a user may make, as a shell command that never fails. */
 export function changeTree(random: Random, more: readonly string[] = []): string {
   const name = `f${random.below(4)}`;
   const commands = [

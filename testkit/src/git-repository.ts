@@ -1,15 +1,15 @@
-// Small git repositories, as projects on a host would be.
+// Small git repositories, used as projects on a host.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Runs git in a directory as the host's owner would. */
+/** Runs git in a directory as the host's owner. */
 export function git(directory: string, ...args: string[]): void {
   execFileSync("git", ["-C", directory, ...args], { stdio: "ignore" });
 }
 
-/** With one commit on main. */
+/** Makes a repository with one commit on main. */
 export function createRepository(path: string): string {
   mkdirSync(path, { recursive: true });
   git(path, "init", "--quiet", "--initial-branch=main");
@@ -21,7 +21,7 @@ export function createRepository(path: string): string {
   return path;
 }
 
-/** Any number of repositories without commits in a folder, each with an origin. */
+/** Makes repositories without commits in a folder, each with an origin. */
 export async function createManyRepositories(folder: string, count: number): Promise<void> {
   const nameOf = (index: number) => join(folder, `project-${String(index).padStart(5, "0")}`);
   const first = nameOf(1);

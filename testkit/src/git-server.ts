@@ -1,5 +1,5 @@
-// Git over HTTP by git's own server program, `git http-backend`, for one request at a time. Whoever
-// calls it has decided that the request may pass.
+// Serves one git request over HTTP with git's own program, `git http-backend`. The caller has checked that
+// the request is allowed.
 import { spawn } from "node:child_process";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
@@ -11,13 +11,13 @@ export interface GitRequest {
   /** Such as /owner/name.git/info/refs. */
   path: string;
   query: string;
-  /** Whoever is let in; only they may push. */
+  /** The authenticated user, who may push; undefined if there is none. */
   user?: string;
-  /** Waited for in the middle of a pack. */
+  /** Awaited in the middle of a pack. */
   gate?: Promise<void>;
 }
 
-/** More than what comes before a pack; a pack that is to be held must be larger. */
+/** More bytes than precede a pack. A pack that is to be held must be larger. */
 const heldAfterBytes = 256 * 1024;
 
 export function serveGit(

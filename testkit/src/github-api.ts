@@ -1,14 +1,14 @@
-// What the stand-in for GitHub answers to the questions that `gh` asks. No GraphQL engine: the
-// questions are few and known, and one that is not known is answered with an error.
+// The answers of the stand-in for GitHub to the queries of `gh`. It has no GraphQL engine: the queries are
+// few and known, and an unknown query is answered with an error.
 import type { PullRequest } from "./github-pulls.ts";
 import type { Affiliation, HostedRepository } from "./github.ts";
 
 export interface GithubWorld {
   account: string;
   repositories: readonly HostedRepository[];
-  /** Where the client found the API, without a slash at the end. */
+  /** Address of the API as the client uses it, without a slash at the end. */
   apiUrl: string;
-  /** Holds the bare repositories. */
+  /** The directory of the bare repositories. */
   directory: string;
   pullRequests: PullRequest[];
 }
@@ -69,7 +69,7 @@ function listOverRest(world: GithubWorld, parameters: URLSearchParams): ApiAnswe
 
 export function answerGraphql(world: GithubWorld, question: GraphqlQuestion): ApiAnswer {
   const { query, variables = {} } = question;
-  // What an enterprise's server of this version can tell of a repository.
+  // The fields of a repository that an enterprise server of this version has.
   if (/__type\(name: "Repository"\)/.test(query)) {
     return { body: { data: { Repository: { fields: [{ name: "visibility" }] } } } };
   }
@@ -88,7 +88,7 @@ export function answerGraphql(world: GithubWorld, question: GraphqlQuestion): Ap
   return { body: { errors: [{ message: `This stand-in does not know: ${query}` }] } };
 }
 
-/** `ownerAffiliations`, which GitHub takes as owner and collaborator when it is left out. */
+/** `ownerAffiliations`; GitHub's default is owner and collaborator. */
 function listOverGraphql(
   world: GithubWorld,
   query: string,

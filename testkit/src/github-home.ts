@@ -1,21 +1,21 @@
-// A home directory on a host whose git trusts the stand-in for GitHub, and whose `gh` is logged in
-// there, if it should be.
+// A home directory on a host whose git trusts the stand-in for GitHub, and whose `gh` may be logged in to
+// it.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { Github } from "./github.ts";
 
 export interface GithubHome {
-  /** What `gh` is logged in with; logged out when left out. */
+  /** The token of `gh`; logged out if undefined. */
   token?: string;
   host?: string;
   protocol?: "https" | "ssh";
-  /** Directories before the usual ones in PATH. */
+  /** Directories that precede the usual ones in PATH. */
   path?: readonly string[];
   /** More lines for ~/.gitconfig. */
   gitSettings?: string;
 }
 
-/** Gives the environment of a daemon that lives there. */
+/** Writes the home, and returns the environment of a daemon that uses it. */
 export function makeGithubHome(
   github: Github,
   home: string,
@@ -33,7 +33,7 @@ export function makeGithubHome(
   }
   return {
     HOME: home,
-    // Where gh keeps some answers of its server.
+    // gh caches some answers of its server here.
     TMPDIR: home,
     PATH: [...path, process.env["PATH"]].join(delimiter),
     ...github.environment,

@@ -1,5 +1,5 @@
-// Pull requests of the stand-in for GitHub: a repository, its open pull requests and making one, as its
-// REST API has them. What GitHub refuses is refused in its words.
+// Pull requests of the stand-in for GitHub, in the form of its REST API: a repository, its open pull
+// requests, and creating one. It refuses with the same messages as GitHub.
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import type { ApiAnswer, GithubWorld } from "./github-api.ts";
@@ -18,7 +18,7 @@ export interface PullRequest extends Required<NewPullRequest> {
   state: "open" | "closed";
 }
 
-/** Nothing when the path is about something else. `given` is the body of a POST. */
+/** undefined if the path is not about pull requests. `given` is the body of a POST. */
 export function answerPulls(
   world: GithubWorld,
   path: string,

@@ -38,7 +38,7 @@ async function run(command: string, args: string[], environment: Record<string, 
   const env = {
     PATH: process.env["PATH"],
     HOME: home,
-    // Where gh keeps answers of a server for a day.
+    // gh caches answers of a server here for a day.
     TMPDIR: home,
     GIT_TERMINAL_PROMPT: "0",
     ...github.environment,

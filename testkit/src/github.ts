@@ -1,6 +1,6 @@
-// A stand-in for GitHub on loopback, for the real `gh` and the real git: its API as far as they use
-// it, and its repositories over https by git's own server. Reached through a proxy under GitHub's own
-// names and under that of an enterprise's server, with a certificate of its own authority.
+// A stand-in for GitHub on loopback, for the real `gh` and the real git: the part of its API that they use,
+// and repositories over https, served by git's own program. Clients reach it through a proxy, under
+// GitHub's names and under the name of an enterprise server, with a certificate of its own authority.
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -23,7 +23,7 @@ import {
 import { answerPulls, type NewPullRequest, type PullRequest } from "./github-pulls.ts";
 import { removeDirectory } from "./remove-directory.ts";
 
-/** How an account came to a repository. */
+/** How an account has access to a repository. */
 export type Affiliation = "owner" | "organization_member" | "collaborator";
 
 export interface HostedRepository extends BareOptions {
@@ -31,36 +31,36 @@ export interface HostedRepository extends BareOptions {
   name: string;
   private?: boolean;
   affiliation?: Affiliation;
-  /** Told of, but with nothing behind it that could be cloned. */
+  /** The API lists it, but there is no repository to clone. */
   onlyListed?: boolean;
 }
 
 export interface Github extends AsyncDisposable {
-  /** What a host's processes need in their environment to reach it, and to trust it. */
+  /** The environment with which a host's processes reach and trust the stand-in. */
   environment: Record<string, string>;
   authorityFile: string;
-  /** Holds the bare repositories, as `owner/name.git`. */
+  /** The directory of the bare repositories, each `owner/name.git`. */
   directory: string;
   /** Every request so far, as `GET host/path`. */
   requests: string[];
-  /** Those that were made, the oldest first; whoever closes one says so here. */
+  /** All pull requests, the oldest first. A test closes one by changing it here. */
   pullRequests: PullRequest[];
-  /** Stops packs of more than a few hundred kilobytes in the middle, until called with false. */
+  /** Holds packs of more than a few hundred kilobytes in the middle, until called with false. */
   hold(held: boolean): void;
-  /** Answers nothing but this status, with a body that nobody should see; undefined ends it. */
+  /** Answers every request with this status and a body that must not be shown; undefined ends it. */
   fail(status: number | undefined): void;
-  /** What opens the account now; empty after a revocation. */
+  /** The account's valid tokens; empty after a revocation. */
   tokens: Set<string>;
 }
 
 export interface GithubOptions {
   account?: string;
-  /** What the account's client says to be let in. */
+  /** The token with which the account's client authenticates. */
   token: string;
   repositories?: readonly HostedRepository[];
 }
 
-/** The name of the enterprise's server, for GH_HOST. */
+/** The name of the enterprise server, for GH_HOST. */
 export const enterpriseHost = "github.acme.example";
 const names = ["github.com", "api.github.com", enterpriseHost];
 
@@ -124,7 +124,7 @@ export async function startGithub({
     const name = /^\/([^/]+\/[^/]+?)\.git\//.exec(url.pathname)?.[1];
     const repository = repositories.find((each) => each.name === name);
     const isKnown = tokens.has(tokenOf(request) ?? "");
-    // As GitHub does: who is not let in is asked who they are, also for what is not there.
+    // Like GitHub: without a valid token the answer is 401, even for a repository that does not exist.
     const isPush = /git-receive-pack/.test(url.pathname + url.search);
     if (!isKnown && (!repository || repository.private || isPush)) {
       const headers = { "www-authenticate": 'Basic realm="GitHub"' };
@@ -172,13 +172,13 @@ export async function startGithub({
   };
 }
 
-/** The path inside the API, or nothing when the address is not the API's. */
+/** The path inside the API; undefined if the address is not the API's. */
 function apiPath(host: string, path: string): string | undefined {
   if (host === "api.github.com") return path;
   return host === enterpriseHost ? /^\/api(?:\/v3)?(\/.*)/.exec(path)?.[1] : undefined;
 }
 
-/** `gh` sends `token …`; git sends it as the password. */
+/** The token of a request: `gh` sends `token …`, git sends it as the password. */
 function tokenOf(request: IncomingMessage): string | undefined {
   const [scheme = "", value = ""] = (request.headers.authorization ?? "").split(" ");
   if (scheme.toLowerCase() !== "basic") return value;

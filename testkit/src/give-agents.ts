@@ -1,5 +1,5 @@
-// A host's agents: the real programs, as if its daemon had installed them, and what the host's owner has
-// set up for them, so that they ask the scripted model.
+// Installs the agents' real programs on a host, as its daemon would, and writes the settings of the host's
+// owner with which they ask the scripted model.
 import { join } from "node:path";
 import type { AgentKind } from "@hawser/contract";
 import { giveProgram } from "./agent-programs.ts";

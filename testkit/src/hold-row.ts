@@ -1,5 +1,5 @@
-// Holds a row's lock from outside, so that a call stands still in the middle of its transaction for
-// as long as a test wants it to.
+// Locks a row from another connection, so that a call waits in the middle of its transaction until the
+// test releases the lock.
 import pg from "pg";
 
 export async function holdRow(

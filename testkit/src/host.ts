@@ -1,4 +1,4 @@
-// A host: the real daemon as a process of its own, paired the way a person pairs one.
+// A host: the real daemon in its own process, paired with the same command that a person uses.
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,11 +19,11 @@ export interface TestHost extends AsyncDisposable {
   instanceId: string;
   pid: number;
   process: ChildProcess;
-  /** A folder with projects, which the policy names, and one of them. */
+  /** The folder of projects that the policy allows, and one project in it. */
   root: string;
   repository: string;
   stateDirectory: string;
-  /** What the daemon was started with, for starting it again. */
+  /** The daemon's environment, for starting it again. */
   environment: Record<string, string>;
   log: Record<string, unknown>[];
 }
@@ -32,14 +32,14 @@ const hawserd = fileURLToPath(import.meta.resolve("@hawser/daemon/main.ts"));
 
 export interface HostOptions {
   name?: string;
-  /** The daemon's main file: the sources, or that of a release. */
+  /** The daemon's main file, of the sources or of a release. */
   program?: string;
   environment?: Record<string, string>;
-  /** The text of its policy file; none unless given. */
+  /** The text of the policy file; by default it allows the folder of projects. */
   policy?: string;
-  /** Gives the host its agents, set up to ask this model; without it there are none. */
+  /** Installs agents that ask this model; no agents if undefined. */
   modelUrl?: string;
-  /** Which agents; opencode unless told. */
+  /** The agents to install; by default opencode. */
   agents?: readonly AgentKind[];
 }
 
@@ -67,7 +67,7 @@ export async function startHost(
     stateDirectory,
   ]);
   writePolicy({ stateDirectory }, policy ?? policyText([root]));
-  // A home of its own: the logins and settings of whoever runs the tests are not the host's.
+  // The host has its own home, so that it does not use the logins and settings of the developer.
   const home = join(directory, "home");
   mkdirSync(home, { recursive: true });
   if (modelUrl) {
@@ -89,14 +89,14 @@ export async function startHost(
   return host;
 }
 
-/** What the host's owner allows, from now on. */
+/** Replaces the host's policy. */
 export function writePolicy(host: Pick<TestHost, "stateDirectory">, text: string): void {
   writeFileSync(join(host.stateDirectory, "policy"), text);
 }
 
 /**
- * The daemon of a host that is paired already, without a supervisor: this process is in its place, so
- * that what is killed or frozen is the daemon itself, and nobody starts it again.
+ * Starts the daemon of a paired host without a supervisor. A test kills or freezes the daemon itself, and
+ * nothing starts it again.
  */
 export function runDaemon(
   stateDirectory: string,
@@ -123,7 +123,7 @@ export function runDaemon(
   };
 }
 
-/** Waits until an instance has a status, and says how long that took. */
+/** Waits until an instance has a status, and returns how long that took. */
 export async function untilStatus(
   caller: Calls,
   instanceId: string,

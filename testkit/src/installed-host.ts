@@ -1,5 +1,5 @@
-// A host whose daemon is installed from a release, as the installer lays it out, and run as a service
-// manager runs it: a supervisor, which is started again only when a test says so.
+// A host whose daemon is installed from a release in the installer's layout, and started like a service: a
+// supervisor, which only the test starts again.
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import {
   copyFileSync,
@@ -25,14 +25,14 @@ import { until } from "./until.ts";
 export interface InstalledHost extends AsyncDisposable {
   instanceId: string;
   stateDirectory: string;
-  /** What all its processes logged. */
+  /** The log of all its processes. */
   log: Record<string, unknown>[];
   supervisor: ChildProcess;
   /** The version that the pointer names. */
   current: () => string;
-  /** What the daemon says of itself; `pid` is the process that serves. */
+  /** The daemon's status file; `pid` is the process that serves. */
   status: () => { pid: number; supervisorPid: number; version: string; state: string };
-  /** Starts the supervisor, as a service manager does when it has ended. */
+  /** Starts the supervisor, as a service manager does after it has ended. */
   start: () => void;
   /** Runs a command of the installed program, and waits for its end. */
   call: (...args: string[]) => Promise<{ code: number; output: string }>;
@@ -44,15 +44,15 @@ export interface InstallOptions {
   caller: Caller;
   baseUrl: string;
   releases: Releases;
-  /** Made if it is missing. */
+  /** Created if it is missing. */
   stateDirectory: string;
-  /** Seconds that a new version may take to take over. */
+  /** How many seconds a new version may take until it serves. */
   takeover?: number;
-  /** Leaves out the Node of the release, so that an update has to bring it. */
+  /** Installs without the release's Node, so that an update has to download it. */
   otherNode?: boolean;
-  /** Where the daemon's stderr goes, if not into `log`. */
+  /** File descriptor for the daemon's stderr; by default it is added to `log`. */
   output?: number;
-  /** Gives the host a home with the real opencode in it, set up to ask this model. */
+  /** Installs the real opencode, with a home in which it is set up to ask this model. */
   modelUrl?: string;
 }
 
@@ -127,7 +127,7 @@ export async function installHost(options: InstallOptions): Promise<InstalledHos
   return host;
 }
 
-/** Puts the published version into a state directory, and the pointer on it, as the installer does. */
+/** Writes the published version into a state directory and makes it current, like the installer. */
 export function placeRelease(
   { directory }: Releases,
   stateDirectory: string,
@@ -141,7 +141,7 @@ export function placeRelease(
   const nodePlace = join(stateDirectory, "node", nodeVersion);
   mkdirSync(place, { recursive: true });
   mkdirSync(nodePlace, { recursive: true });
-  // The same bytes as in the release, which are 120 MB.
+  // The same 120 MB as in the release.
   if (!existsSync(join(nodePlace, "node"))) symlinkSync(process.execPath, join(nodePlace, "node"));
   copyFileSync(join(directory, published.daemon.file), join(place, "hawserd.mjs"));
   symlinkSync(`../../node/${nodeVersion}/node`, join(place, "node"));

@@ -1,5 +1,6 @@
-// Someone who got hold of a node's place in the fabric, but not of the key that signs commands: can
-// hear and say everything there. Speaks TCP; not for a process that uses the client of hosts.
+// An attacker with a node's credentials for the fabric, but without the key that signs commands: can read
+// and send every message there. It uses the TCP client, so it must not share a process with the client of
+// hosts.
 import { randomUUID } from "node:crypto";
 import { connectFabric, type Fabric } from "@hawser/control-plane/fabric/connection.ts";
 import { openLog } from "@hawser/control-plane/log.ts";
@@ -15,13 +16,13 @@ import type { World } from "./world.ts";
 
 export interface Intruder extends AsyncDisposable {
   fabric: Fabric;
-  /** Every command that went by, oldest first. */
+  /** Every command that was sent, oldest first. */
   overheard: SignedCommand[];
-  /** Says a command to a host, and gives how it ended: "done", or the code of the refusal. */
+  /** Sends a command to a host, and returns "done" or the code of the refusal. */
   command(instanceId: string, command: SignedCommand): Promise<string>;
-  /** A command signed by a key of the intruder's own. */
+  /** A command signed with the intruder's own key. */
   forge(instanceId: string, body?: Partial<CommandBody>): SignedCommand;
-  /** Takes a host's commands in its place, and answers that they failed; until the function is called. */
+  /** Answers a host's commands in its place, as failed, until the returned function is called. */
   standInFor(instanceId: string): () => void;
 }
 
@@ -43,7 +44,7 @@ export async function openIntruder({ nats }: World): Promise<Intruder> {
     overheard,
     async command(instanceId, command) {
       const data = JSON.stringify(command);
-      // The intruder listens too, so it is asked as well, but answers nothing.
+      // The intruder receives its own request too, and does not answer it.
       const reply = await fabric.request(commandSubject(instanceId), data, { timeoutMs: 5_000 });
       const { outcome } = CommandReply.parse(JSON.parse(Buffer.from(reply).toString()));
       return "refusal" in outcome ? outcome.refusal.code : "done";

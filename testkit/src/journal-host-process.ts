@@ -1,5 +1,5 @@
-// One host as a process of its own: the daemon's real journal, link, commands and reports, and no
-// agents; what a session did is told to it over IPC by journal-host.ts. Paired at its first start.
+// One host in its own process: the daemon's real journal, link, commands and reports, without agents.
+// journal-host.ts sends it the sessions' entries over IPC. It is paired at its first start.
 import { startHost } from "@hawser/daemon/host.ts";
 import { pairHost } from "@hawser/daemon/link/doors.ts";
 import { createLog } from "@hawser/daemon/log.ts";

@@ -1,5 +1,5 @@
-// A host that can be killed and started again from what is left on its disk, and whose sessions' logs
-// a test writes through the daemon's real journal.
+// A host that a test can kill and start again from its disk. The test writes the sessions' logs through the
+// daemon's real journal.
 import { fork, type ChildProcess } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -19,17 +19,17 @@ export interface JournalOrder {
 
 export interface JournalHost extends AsyncDisposable {
   instanceId: string;
-  /** Its journal; another process may open it while the host is dead. */
+  /** Path of its journal. Another process may open it while the host does not run. */
   journalFile: string;
-  /** When it was killed, in milliseconds since 1970. */
+  /** The times at which it was killed, in milliseconds since 1970. */
   deaths: number[];
   log: string[];
   isAlive(): boolean;
-  /** Gives the numbers of the new entries. Throws when the host dies meanwhile: then nobody knows. */
+  /** Returns the numbers of the new entries. Throws if the host dies meanwhile: they may be written or not. */
   append(sessionId: string, updates: Update[]): Promise<number[]>;
   /** How many sessions have entries that are not applied yet. */
   waiting(): Promise<number>;
-  /** Ends it without a word of good-bye. */
+  /** Kills it with SIGKILL. */
   kill(): Promise<void>;
   start(): Promise<void>;
 }
@@ -38,7 +38,7 @@ const program = fileURLToPath(import.meta.resolve("./journal-host-process.ts"));
 const longestStartMs = 30_000;
 const keptLines = 5_000;
 
-/** `serverUrl` may lead through a proxy; it is where the host dials. */
+/** The host connects to `serverUrl`, which may be a proxy. */
 export async function startJournalHost(
   caller: Caller,
   serverUrl: string,

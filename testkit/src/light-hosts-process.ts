@@ -1,5 +1,5 @@
-// One process that is many hosts: each runs the daemon's real link, journal and command code, and no
-// agents. Steered over IPC by light-hosts.ts.
+// Many hosts in one process: each runs the daemon's real link, journal and command code, without agents.
+// light-hosts.ts controls it over IPC.
 import { join } from "node:path";
 import { startHost, type Host } from "@hawser/daemon/host.ts";
 import { pairHost } from "@hawser/daemon/link/doors.ts";
@@ -10,7 +10,7 @@ const hosts = new Map<string, Host>();
 const directory = process.argv[2]!;
 
 const orders = {
-  /** Pairs and starts hosts; a pairing token each. */
+  /** Pairs and starts one host for each pairing token. */
   async start({ serverUrl, tokens }: LightOrder["start"]) {
     const started: string[] = [];
     const waiting = [...tokens];

@@ -1,5 +1,5 @@
-// Many hosts in one process of their own, for what only shows in numbers. They are paired through the
-// real doors and linked through the real edge.
+// Many hosts in one process, for tests that need hundreds of them. They are paired through the real
+// endpoints and connected through the real edge.
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync } from "node:fs";
@@ -21,15 +21,15 @@ export interface LightHosts extends AsyncDisposable {
   pid: number;
   process: ChildProcess;
   instanceIds: string[];
-  /** Appends entries to a session's log through the host's real journal, and gives their numbers. */
+  /** Appends entries to a session's log through the host's real journal, and returns their numbers. */
   append(instanceId: string, sessionId: string, texts: string[]): Promise<number[]>;
-  /** The state of each link, as the hosts themselves see it. */
+  /** The state of each host's link, as the host reports it. */
   states(): Promise<string[]>;
 }
 
 const program = fileURLToPath(import.meta.resolve("./light-hosts-process.ts"));
 
-/** `serverUrl` may lead through a proxy; it is where the hosts dial. */
+/** The hosts connect to `serverUrl`, which may be a proxy. */
 export async function startLightHosts(
   caller: Caller,
   serverUrl: string,

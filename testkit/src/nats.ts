@@ -1,5 +1,5 @@
-// Real nats-servers, configured as the product configures them, each a process of its own that ends
-// with this one. They can be killed, frozen, and started again with or without their disk.
+// Real nats-servers with the product's configuration, each in its own process, which ends with this one. A
+// test can kill and freeze them, and start them again with or without their disk.
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,17 +21,17 @@ export interface NatsServer extends AsyncDisposable {
   websocket: string;
   monitorUrl: string;
   pid: number;
-  /** What it logged so far. */
+  /** Its log so far. */
   log(): string;
-  /** Ends it without a word of good-bye, unless another signal says so. */
+  /** Ends it with this signal; by default SIGKILL. */
   kill(signal?: NodeJS.Signals): Promise<void>;
-  /** Starts it again, after a kill or in place of one; `wipe` empties its disk before. */
+  /** Ends it if it runs, and starts it again; `wipe` empties its disk before. */
   restart(options?: { wipe?: boolean }): Promise<void>;
 }
 
 export interface Nats extends AsyncDisposable {
   servers: NatsServer[];
-  /** As HAWSER_NATS_URLS and HAWSER_NATS_WEBSOCKETS take them, one text each. */
+  /** The addresses for HAWSER_NATS_URLS and HAWSER_NATS_WEBSOCKETS. */
   urls: string[];
   websockets: string[];
 }
@@ -39,9 +39,9 @@ export interface Nats extends AsyncDisposable {
 export interface NatsOptions {
   keys: FabricKeys;
   servers?: 1 | 3;
-  /** Where configuration and disks lie; by default a directory that is removed at the end. */
+  /** The directory of configurations and disks; by default a temporary one. */
   directory?: string;
-  /** False: no host gets in before a node has pushed the revocations, as in production. */
+  /** If false, hosts are refused until a node has pushed the revocations, as in production. */
   admitHosts?: boolean;
 }
 
@@ -92,7 +92,7 @@ export async function startNats({
     );
   }
   const servers: NatsServer[] = [];
-  // All are awaited before any failure is told, so that none is left without an owner.
+  // All are awaited before a failure is thrown, so that every started server is stopped.
   const started = await Promise.allSettled(starting);
   for (const each of started)
     if (each.status === "fulfilled") servers.push(startup.use(each.value));
@@ -108,16 +108,16 @@ export async function startNats({
 
 export interface ServerPlace {
   configFile: string;
-  /** host:port each, as the configuration has them. */
+  /** host:port, as in the configuration. */
   listen: string;
   websocket: string;
   monitor: string;
   storeDirectory: string;
-  /** How many other servers it waits for. */
+  /** How many other servers must be connected before it counts as ready. */
   peers?: number;
 }
 
-/** One server from a configuration that is already written. */
+/** Starts one server from a configuration file. */
 export async function startNatsServer(place: ServerPlace): Promise<NatsServer> {
   let log = "";
   let child = launch();
@@ -127,7 +127,7 @@ export async function startNatsServer(place: ServerPlace): Promise<NatsServer> {
   });
 
   function launch(): ChildProcess {
-    // The kernel ends the server when its owner is killed, however that happens.
+    // The kernel ends the server if this process dies, even by SIGKILL.
     const command = ["--pdeathsig=KILL", "--", binary, "--config", place.configFile];
     const started = spawn("setpriv", command, {
       stdio: ["ignore", "ignore", "pipe"],

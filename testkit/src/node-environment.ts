@@ -1,5 +1,5 @@
-// What every Node process of a test is started with: where programs are found, and where compiled code is
-// kept, so that each of some hundred processes of a run does not compile the product anew.
+// The environment of every Node process that a test starts: PATH, and the cache of compiled code, so that
+// the hundreds of processes of a run do not compile the product again.
 const names = ["PATH", "NODE_COMPILE_CACHE"];
 
 export function nodeEnvironment(): Record<string, string> {

@@ -1,4 +1,4 @@
-// The proxy that loses messages, on NATS' protocol as it is on the wire.
+// The proxy that drops messages, tested with raw NATS protocol text.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
@@ -35,7 +35,7 @@ after(async () => {
   server.close();
 });
 
-/** All that arrives, when the server sends in pieces of this size. */
+/** Everything that arrives if the server sends in pieces of this size. */
 async function receive(size: number): Promise<string> {
   const socket: Socket = connect(proxy.port, "127.0.0.1");
   socket.write(String(size));

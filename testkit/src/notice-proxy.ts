@@ -1,12 +1,12 @@
-// A proxy between a node and NATS that can lose messages on their way to the node, told by subject.
-// Everything else passes as it is.
+// A proxy between a node and NATS that can drop messages to the node, chosen by subject. Everything else
+// passes unchanged.
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 
 export interface NoticeProxy extends AsyncDisposable {
   port: number;
-  /** Loses messages of these subjects from now on; none, unless given. */
+  /** Drops messages of these subjects from now on; without subjects, drops none. */
   lose(subjects?: RegExp): void;
-  /** How many were lost so far. */
+  /** How many messages were dropped so far. */
   lost(): number;
 }
 
@@ -27,7 +27,7 @@ export async function startNoticeProxy(target: { port: number }): Promise<Notice
       socket.on("close", () => sockets.delete(socket));
     }
     node.on("close", () => nats.destroy());
-    // What was said before it ended still arrives.
+    // Bytes that were sent before the end are still delivered.
     nats.on("close", () => node.end());
     node.pipe(nats);
     let waiting: Buffer = Buffer.alloc(0);
@@ -49,7 +49,7 @@ export async function startNoticeProxy(target: { port: number }): Promise<Notice
   };
 }
 
-/** The complete frames that pass, and the beginning of the one that is still to come. */
+/** The complete frames that pass, and the beginning of an incomplete one. */
 function sift(bytes: Buffer, isLost: (subject: string) => boolean) {
   const passed: Buffer[] = [];
   let at = 0;
@@ -58,7 +58,7 @@ function sift(bytes: Buffer, isLost: (subject: string) => boolean) {
     if (end === -1) break;
     const words = bytes.toString("latin1", at, end).split(" ");
     const isMessage = words[0] === "MSG" || words[0] === "HMSG";
-    // A message's line ends with its size, and its bytes with a line's end of their own.
+    // The line of a message ends with the payload's size; a line break follows the payload.
     const next = end + 2 + (isMessage ? Number(words.at(-1)) + 2 : 0);
     if (next > bytes.length) break;
     if (!isMessage || !isLost(words[1]!)) passed.push(bytes.subarray(at, next));

@@ -107,7 +107,7 @@ export async function openOpencodeBench(
   };
 }
 
-/** Where opencode keeps its things, all below one home. */
+/** The environment that makes opencode keep all its files in one home. */
 export function homeEnvironment(home: string): Record<string, string> {
   return {
     HOME: home,

@@ -1,18 +1,18 @@
-// What the owner of a host has set up for opencode: a provider of models, here the scripted one.
+// The settings of opencode in a host owner's home: the scripted model as its provider.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Writes opencode's own settings into a home directory, so that its models are the scripted one's. */
+/** Writes opencode's settings into a home directory, so that it asks the scripted model. */
 export function writeOpencodeHome(home: string, modelUrl: string): void {
   const directory = join(home, ".config", "opencode");
   mkdirSync(directory, { recursive: true });
   const text = `${JSON.stringify(opencodeSettings(modelUrl), undefined, 2)}\n`;
   writeFileSync(join(directory, "opencode.json"), text);
-  // Without it every server fetches 63 MB for plugins that nobody has.
+  // Otherwise every server downloads 63 MB for plugins that are not used.
   writeFileSync(join(home, ".npmrc"), "registry=http://127.0.0.1:9/\nfetch-retries=0\n");
 }
 
-/** A slash command of the owner's own: its name, and the prompt that it stands for. */
+/** Adds a slash command: its name, and the prompt that it expands to. */
 export function writeSlashCommand(home: string, name: string, prompt: string): void {
   const directory = join(home, ".config", "opencode", "command");
   mkdirSync(directory, { recursive: true });

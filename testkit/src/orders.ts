@@ -1,8 +1,8 @@
-// Orders to a child process over IPC: each is answered once, or fails when the process ends.
+// Orders to a child process over IPC. Each is answered once, or fails if the process ends.
 import type { ChildProcess } from "node:child_process";
 
 export interface Orders {
-  /** Resolves when the child said that it is ready. */
+  /** Resolves when the child reports that it is ready. */
   ready: Promise<void>;
   tell: <Result>(name: string, order?: object) => Promise<Result>;
 }
@@ -12,7 +12,7 @@ interface Waiting {
   reject: (error: Error) => void;
 }
 
-/** The child says `{ id: 0 }` when it is ready, and answers `{ id, name, order }` with `{ id, result }`. */
+/** The child sends `{ id: 0 }` when it is ready, and answers `{ id, name, order }` with `{ id, result }`. */
 export function openOrders(child: ChildProcess): Orders {
   const waiting = new Map<number, Waiting>();
   const ready = Promise.withResolvers<void>();

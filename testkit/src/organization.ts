@@ -1,4 +1,4 @@
-// Organizations and keys for tests, made through the service's own code.
+// Organizations and keys for tests, created with the service's own code.
 import { parseId, permissionNames, roles, type Permission } from "@hawser/contract";
 import { makeApiKey } from "@hawser/control-plane/access/api-key.ts";
 import { createOrganization } from "@hawser/control-plane/access/bootstrap.ts";
@@ -6,12 +6,12 @@ import type { Database } from "@hawser/control-plane/postgres/database.ts";
 
 export interface TestOrganization {
   organizationId: string;
-  /** The owner's user. */
+  /** Id of the user who owns the organization. */
   userId: string;
   keys: {
-    /** The organization's own key, with every permission. */
+    /** A key of the organization, with every permission. */
     owner: string;
-    /** The organization's own key, with the two view permissions. */
+    /** A key of the organization, with the two view permissions. */
     viewer: string;
     /** A user's key, with the six permissions of the interface. */
     member: string;

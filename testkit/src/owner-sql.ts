@@ -1,7 +1,7 @@
-// A look into a test's database from outside the service, as the owner of the tables.
+// Reads and changes a test's database from outside the service, as the owner of the tables.
 import pg from "pg";
 
-/** Runs one text of SQL and gives the last statement's rows. */
+/** Runs SQL and returns the rows of the last statement. */
 export async function ownerSql<Row extends pg.QueryResultRow = Record<string, unknown>>(
   databaseUrl: string,
   text: string,

@@ -1,24 +1,24 @@
-// A server of packages on loopback, in the place of the registry that hosts download from: the real
-// tarballs that `npm run setup` has fetched, and any that a test makes. It can be told to fail.
+// A package server on loopback, instead of the registry from which hosts download: it serves the real
+// tarballs that `npm run setup` fetches, and those that a test makes. A test can make it fail.
 import { createReadStream, existsSync, statSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Where `npm run setup` puts the packages. */
+/** The directory into which `npm run setup` fetches the packages. */
 export const packageCache = fileURLToPath(new URL("../../.tools/agents/", import.meta.url));
 
-/** flip: one byte is another. short: the last byte is missing. cut: the connection breaks half-way. gone: 404. */
+/** flip: one byte is changed. short: the last byte is missing. cut: the connection breaks half-way. gone: 404. */
 export type Fault = "flip" | "short" | "cut" | "gone";
 
 export interface PackageServer extends AsyncDisposable {
   url: string;
-  /** What was asked for, in order, with the range if one was. */
+  /** The requests, in order, with their range if they have one. */
   asked: { path: string; range: string | undefined }[];
-  /** Serves these bytes under a path. */
+  /** Serves these bytes at a path. */
   put: (path: string, bytes: Buffer) => void;
-  /** How everything is served from now on; well, unless a fault is named. */
+  /** Serves everything with this fault from now on; without a fault if undefined. */
   fail: (fault?: Fault) => void;
 }
 

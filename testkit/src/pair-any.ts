@@ -1,4 +1,4 @@
-// Pairs a made-up host with whatever instance a token is for, without a fabric: for tests of the token.
+// Pairs an invented host with the instance of a pairing token, without a fabric: for tests of the token.
 import { makeFabricKeys } from "@hawser/control-plane/fabric/fabric-keys.ts";
 import { openHostTokens } from "@hawser/control-plane/fabric/host-token.ts";
 import { openNonces, pairHost } from "@hawser/control-plane/instances/host-identity.ts";

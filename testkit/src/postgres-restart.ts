@@ -1,22 +1,22 @@
-// Hard times for a PostgreSQL cluster that this process started: frozen for a while, crashed, or
-// killed and started again on the same files.
+// Faults of a PostgreSQL cluster that this process started: it can be frozen, crashed, or killed and started
+// again on the same files.
 import { spawn, type ChildProcess } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import pg from "pg";
 import { stopProcess } from "./stop-process.ts";
 
 export interface PostgresFaults extends AsyncDisposable {
-  /** Nothing answers, and no connection is closed, until the function it gives is called. */
+  /** Freezes the cluster: nothing answers and no connection closes until the returned function is called. */
   freeze(): () => void;
-  /** One server process dies as by a bug; PostgreSQL then ends all connections and recovers by itself. */
+  /** Crashes one server process. PostgreSQL then ends all connections and recovers. */
   crash(): void;
-  /** All of it dies and is gone for so long. */
+  /** Kills the cluster, and starts it again after this time. */
   killFor(milliseconds: number): Promise<void>;
 }
 
 const longestStartMs = 30_000;
 
-/** Takes the cluster over: whoever started it still removes its files, after this is disposed. */
+/** Controls the cluster from now on. Dispose of this before the cluster, which removes the files. */
 export function openPostgresFaults(pid: number, url: string): PostgresFaults {
   const [program, ...options] = readFileSync(`/proc/${pid}/cmdline`, "utf8")
     .split("\0")
@@ -25,7 +25,7 @@ export function openPostgresFaults(pid: number, url: string): PostgresFaults {
   let current = pid;
   let child: ChildProcess | undefined;
 
-  /** The server and what it forked, which are sessions of their own and not reached through it. */
+  /** The server and its backends, which have their own process sessions, so that a group signal misses them. */
   const family = () => [current, ...childrenOf(current)];
 
   function start(): ChildProcess {
@@ -51,7 +51,7 @@ export function openPostgresFaults(pid: number, url: string): PostgresFaults {
     async killFor(milliseconds) {
       const orphans = family().slice(1);
       signal(current, "SIGKILL");
-      // They would see it by themselves; a new server cannot start before they are gone.
+      // Backends would notice the server's end later; a new server cannot start before they have ended.
       for (const each of orphans) signal(each, "SIGKILL");
       await new Promise((resolve) => setTimeout(resolve, milliseconds));
       const deadline = Date.now() + longestStartMs;
@@ -72,7 +72,7 @@ function childrenOf(pid: number): number[] {
   return text.split(" ").filter(Boolean).map(Number);
 }
 
-/** A backend's ends with its client's port: "postgres: owner database 127.0.0.1(40512) idle". */
+/** The title of a backend has its client's port: "postgres: owner database 127.0.0.1(40512) idle". */
 function titleOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8");

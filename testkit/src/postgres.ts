@@ -1,5 +1,5 @@
-// A private PostgreSQL cluster from the machine's own binaries, on a free loopback port, in a
-// directory of its own that is removed with it. Never touches the machine's default cluster.
+// A private PostgreSQL cluster, run by the machine's own binaries on a free loopback port, in a temporary
+// directory. It never uses the machine's default cluster.
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { chownSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -29,7 +29,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   if (asUser) chownSync(directory, asUser.uid, asUser.gid);
   const initialized = spawnSync(
     join(binaries, "initdb"),
-    // The cluster dies with the test, so initdb need not wait for the disk.
+    // The cluster ends with the test, so initdb does not have to wait for the disk.
     [
       "-D",
       directory,
@@ -60,7 +60,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   };
   const server = spawn(
     "setpriv",
-    // The kernel ends the cluster when its owner is killed, however that happens.
+    // The kernel ends the cluster if this process dies, even by SIGKILL.
     [
       "--pdeathsig=INT",
       "--",
@@ -104,7 +104,7 @@ function findBinaries(): string {
   return join(base, String(versions[0]), "bin");
 }
 
-/** PostgreSQL refuses to run as root; there it runs as the package's own user. */
+/** PostgreSQL refuses to run as root. Then it runs as the user `postgres` of its package. */
 function unprivilegedUser(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const entry = readFileSync("/etc/passwd", "utf8")

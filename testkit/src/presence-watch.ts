@@ -1,5 +1,5 @@
-// Watches what is shown of an organization's instances, closely enough to time it: every change of
-// status or reason of each, with the moment it was first seen.
+// Polls an organization's instances often enough to time changes: every change of an instance's status or
+// reason, with the time at which it was first seen.
 import { requestCounter, type Caller } from "./caller.ts";
 
 export interface Sighting {
@@ -10,9 +10,9 @@ export interface Sighting {
 }
 
 export interface PresenceWatch extends AsyncDisposable {
-  /** What was seen of an instance, a line per change, oldest first. */
+  /** The changes of an instance, one per line, oldest first. */
   seen(instanceId: string): Sighting[];
-  /** Waits until each has been seen so at or after `since`, and gives each one's first such moment minus `since`. */
+  /** Waits until each instance was seen in this state at or after `since`. Returns the delay of each. */
   until(
     what: string,
     instanceIds: string[],
@@ -29,7 +29,7 @@ export function watchPresence(caller: Caller): PresenceWatch {
   let looked = performance.now();
 
   async function look(): Promise<void> {
-    // A node that dies or is busy for a moment does not end the watch.
+    // The watch continues if a node dies or does not answer for a moment.
     const reply = await caller.try("list_instances").catch(() => undefined);
     const at = performance.now();
     if (reply?.status === 200) {
@@ -46,7 +46,7 @@ export function watchPresence(caller: Caller): PresenceWatch {
     await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
 
-  // Thousands of equal answers are no part of what a test received.
+  // These thousands of answers are not counted as requests of the test.
   const watching = requestCounter.run(undefined as never, async () => {
     while (!ended.signal.aborted) await look();
   });
@@ -54,7 +54,7 @@ export function watchPresence(caller: Caller): PresenceWatch {
   return {
     seen: (instanceId) => histories.get(instanceId) ?? [],
     async until(what, instanceIds, test, { since = performance.now(), patienceMs = 20_000 } = {}) {
-      /** A state lasts until the next sighting, so the last one before `since` counts as well. */
+      /** A state lasts until the next change, so the last one before `since` counts too. */
       const momentOf = (instanceId: string) => {
         const history = histories.get(instanceId) ?? [];
         const found = history.find(

@@ -1,20 +1,20 @@
-// A host that speaks NATS by hand, line by line, so that it can try what a client library would not
-// send, and see what a server answers. It can live in one process with the control plane's client.
+// A host that writes the NATS protocol itself, line by line, so that it can send what a client library
+// would not, and read the server's answer. It can share a process with the control plane's client.
 import { once } from "node:events";
 import { connect } from "node:net";
 import type { Nkey } from "@hawser/host-protocol";
 
 export interface RawHost extends Disposable {
-  /** Every line the server has said. */
+  /** Every line that the server has sent. */
   lines: string[];
-  /** Sends protocol text and gives what the server said until it had seen it all. */
+  /** Sends protocol text, and returns the lines that the server sent until it had processed the text. */
   say(text: string): Promise<string[]>;
   /** Waits until the server has closed the socket. */
   untilClosed(): Promise<void>;
 }
 
 interface RawHostOptions {
-  /** host:port of a WebSocket listener, or of a plain one with `tcp`. */
+  /** host:port of a WebSocket listener; of a TCP listener if `tcp`. */
   address: string;
   tcp?: boolean;
   token: string;
@@ -28,7 +28,7 @@ interface Wire {
 
 const patienceMs = 5_000;
 
-/** Throws what the server said when it refuses the token. */
+/** Throws the server's error if it refuses the token. */
 export async function connectRawHost(options: RawHostOptions): Promise<RawHost> {
   const { token, key } = options;
   const lines: string[] = [];
@@ -43,7 +43,7 @@ export async function connectRawHost(options: RawHostOptions): Promise<RawHost> 
     rest = parts.pop()!;
     for (const line of parts) {
       if (line === "PING") wire.send("PONG\r\n");
-      // After the first, INFO comes whenever the server has news of itself.
+      // The server may send further INFO lines at any time.
       else if (lines.length === 0 || !line.startsWith("INFO ")) lines.push(line);
     }
     wake();
@@ -58,7 +58,9 @@ export async function connectRawHost(options: RawHostOptions): Promise<RawHost> 
   async function until(test: () => boolean): Promise<void> {
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => {
-      late.reject(new Error(`The server said nothing more: ${lines.join("\n")}`));
+      late.reject(
+        new Error(`The server sent nothing more within the deadline: ${lines.join("\n")}`),
+      );
     }, patienceMs);
     try {
       while (!test()) {

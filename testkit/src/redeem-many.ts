@@ -1,5 +1,5 @@
-// A process that tries to redeem one pairing token many times at once, on its own connections; several of
-// these race each other. Started with the database's address; told the token.
+// A process that redeems one pairing token many times at once, on its own connections, in a race with other
+// such processes. It is started with the database's address, and receives the token over IPC.
 import { openDatabase } from "@hawser/control-plane/postgres/database.ts";
 import { pairAny } from "./pair-any.ts";
 

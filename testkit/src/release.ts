@@ -1,5 +1,5 @@
-// Releases of the daemon for tests: built as they are published, into a directory that a node serves
-// (HAWSER_RELEASES), and gone with it.
+// Releases of the daemon for tests, built like published ones, in a temporary directory that a node serves
+// (HAWSER_RELEASES).
 import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,23 +14,23 @@ type Published = Awaited<ReturnType<typeof buildRelease>>;
 export interface Releases extends Disposable {
   directory: string;
   keys: ReleaseKeys;
-  /** Publishes a version in place of the one before, signed with the first key unless others are given. */
+  /** Replaces the published version. Signs it with these keys; by default with the first key. */
   publish: (options?: Partial<ReleaseOptions>) => Promise<Published>;
-  /** Changes fields of the published manifest, and signs it, with a key that nobody trusts if a stranger is to. */
+  /** Changes fields of the published manifest and signs it; if `stranger`, with an untrusted key. */
   alter: (change: Partial<Published>, signer?: "publisher" | "stranger") => void;
-  /** Publishes, as this version, the program that this makes of the first one. Takes no bundling. */
+  /** Publishes this version of the program, made by changing the text of the first one instead of bundling. */
   publishProgram: (version: string, change: (program: string, from: string) => string) => void;
-  /** Publishes a list of agents in place of the one before; the one that is shipped, unless given. */
+  /** Replaces the published list of agents; by default with the shipped one. */
   publishAgents: (options?: Partial<AgentsOptions>) => void;
-  /** The bundled daemon of the version that was published last. */
+  /** Path of the bundled daemon of the version that was published last. */
   daemon: () => string;
 }
 
-/** The same daemon, calling itself by another version. */
+/** Makes the same daemon report another version. */
 export const renamed = (version: string) => (program: string, from: string) =>
   program.replaceAll(`version: "${from}"`, `version: "${version}"`);
 
-/** With one release in it already: the daemon as it is, under its own version. */
+/** Publishes one release at once: the present daemon under its own version. */
 export async function openReleases(options: Partial<ReleaseOptions> = {}): Promise<Releases> {
   const directory = mkdtempSync(join(tmpdir(), "hawser-releases-"));
   const keys = makeReleaseKeys();

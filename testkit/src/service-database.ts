@@ -1,4 +1,4 @@
-// A fresh database together with the service's own way into it, for tests below the HTTP door.
+// A fresh database with the service's own connection pool, for tests below the HTTP layer.
 import { openDatabase, type Database } from "@hawser/control-plane/postgres/database.ts";
 import { createDatabase } from "./database.ts";
 

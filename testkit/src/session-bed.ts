@@ -1,5 +1,5 @@
-// The session layer of the control plane on a real database, with a host that is a function: what it is
-// asked is listed, and each test says what it answers. Notices among nodes are calls, which can be lost.
+// The session layer of the control plane on a real database. The host is a function: its commands are
+// recorded, and each test sets its answers. Notices between nodes are function calls, which can be lost.
 import { randomBytes } from "node:crypto";
 import { Refusal, formatId, parseId, type RefusalCode } from "@hawser/contract";
 import { openAuthenticator } from "@hawser/control-plane/access/authenticate.ts";
@@ -42,13 +42,13 @@ interface CallOptions {
 export interface SessionBed extends AsyncDisposable {
   service: ServiceDatabase;
   organization: TestOrganization;
-  /** Stored id. */
+  /** Id as it is stored. */
   organizationId: string;
-  /** Shown ids. */
+  /** Ids as callers see them. */
   instanceId: string;
-  /** What the host was asked, in order. */
+  /** The commands that the host received, in order. */
   asked: AskedCommand[];
-  /** What the host answers; what is not set here it answers as if it were away. */
+  /** The host's answer to each command. It is unreachable for commands that are not set here. */
   host: Partial<Record<HostCommand, Answer>>;
   hosts: HostAsker;
   notices: LocalNotices;
@@ -61,11 +61,11 @@ export interface SessionBed extends AsyncDisposable {
     /** Throws a refusal. */
     result(action: string, body: object, options?: CallOptions): Promise<Record<string, unknown>>;
   };
-  /** A session's row, without a host. */
+  /** Adds a session's row without asking the host. */
   addSession(columns?: Record<string, string>): Promise<string>;
-  /** Entries as the host reports them, after those before. */
+  /** Reports entries as the host, numbered after the earlier ones. */
   report(sessionId: string, ...updates: TestUpdate[]): Promise<ReportReply>;
-  /** The same, by another host and under numbers of one's own. */
+  /** Reports entries as any host, with any numbers. */
   reportFrom(
     instanceId: string,
     sessionId: string,
@@ -77,7 +77,7 @@ export interface SessionBed extends AsyncDisposable {
 
 export type TestUpdate = { sessionUpdate: string; turnId?: string } & Record<string, unknown>;
 
-/** A refusal of the host's. */
+/** A refusal by the host. */
 export const refusing =
   (code: RefusalCode, message = "The host says no."): Answer =>
   () => {
@@ -196,7 +196,7 @@ export async function openSessionBed(): Promise<SessionBed> {
         seq: firstSeq + at,
         at: "2026-11-15T10:00:00.000Z",
         turnId,
-        // What is said of a prompt names its turn itself.
+        // An update about a prompt contains its turn.
         update: update.sessionUpdate.startsWith("prompt_") ? { ...update, turnId } : update,
       }));
       return intake.take(from, { journalId: "j1", sessions: [{ sessionId, entries }] });
@@ -211,9 +211,9 @@ export async function openSessionBed(): Promise<SessionBed> {
 
 export interface LocalNotices extends Notices {
   flush(): Promise<void>;
-  /** Whether what is published is lost. */
+  /** Whether published notices are lost. */
   isDeaf: boolean;
-  /** Everything that was published. */
+  /** Every notice that was published. */
   published: { subject: string; data: string }[];
 }
 

@@ -1,4 +1,4 @@
-// A viewer of one session, as a dashboard is one: GET /api/sessions/{id}/events.
+// A viewer of one session, like a dashboard: GET /api/sessions/{id}/events.
 import type { SessionUpdate } from "@hawser/contract";
 import type { LiveText } from "@hawser/host-protocol";
 
@@ -8,7 +8,7 @@ export interface SeenEntry {
   at: string;
   turnId: string | null;
   update: SessionUpdate;
-  /** When it came, by performance.now(). */
+  /** The time at which it arrived, by performance.now(). */
   seenAt: number;
 }
 
@@ -22,7 +22,7 @@ export interface SessionReader extends AsyncDisposable {
   until(what: string, test: (entry: SeenEntry) => boolean, patienceMs?: number): Promise<SeenEntry>;
 }
 
-/** Following when this returns. */
+/** Returns once the server streams entries. */
 export async function readSession(
   baseUrl: string,
   key: string,
@@ -39,7 +39,7 @@ export async function readSession(
     signal: ended.signal,
   });
   if (!response.ok || !response.body)
-    throw new Error(`The stream was answered ${response.status}.`);
+    throw new Error(`The stream was answered with ${response.status}.`);
   const entries: SeenEntry[] = [];
   const live: SessionReader["live"] = [];
   const others: string[] = [];

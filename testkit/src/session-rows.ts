@@ -1,5 +1,5 @@
-// Stored sessions without a host: rows as a daemon's sessions would have left them, for tests of
-// what is read from the database alone.
+// Stored sessions without a host: rows like those of real sessions, for tests of actions that only read the
+// database.
 import { formatId, parseId, type AgentKind, type SessionStatus } from "@hawser/contract";
 import { statement } from "@hawser/control-plane/postgres/statement.ts";
 import type { TestOrganization } from "./organization.ts";
@@ -10,7 +10,7 @@ export interface SessionRows {
   count?: number;
   status?: SessionStatus;
   agentKind?: AgentKind;
-  /** Numbered when there are several. */
+  /** A number is added if there are several. */
   title?: string;
 }
 
@@ -22,7 +22,7 @@ const insertRows = statement<{ session_id: string }>(
    RETURNING session_id`,
 );
 
-/** Answers the ids of the new sessions. */
+/** Returns the ids of the new sessions. */
 export async function insertSessions(
   world: World,
   organization: TestOrganization,

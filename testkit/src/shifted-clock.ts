@@ -1,5 +1,5 @@
-// Loaded into a process before its program (--import), makes its wall clock wrong by
-// SHIFTED_CLOCK_MS milliseconds. Its steady clocks go on as they are.
+// Loaded into a process before its program (--import): shifts its wall clock by SHIFTED_CLOCK_MS
+// milliseconds. Monotonic clocks are unchanged.
 const shiftMs = Number(process.env["SHIFTED_CLOCK_MS"]);
 const RealDate = Date;
 

@@ -1,7 +1,7 @@
-// For tests of the daemon: the far end of its link. The fabric is a real nats-server; in front of it
-// stands a small edge that checks token and proof as the real one does and can be made to cut,
-// freeze or refuse; behind it answers a small control plane that keeps what it is told in memory.
-// It speaks to the fabric by WebSocket, as the host does: one process must not use both transports.
+// For tests of the daemon: the server side of its link. The fabric is a real nats-server. A small edge in
+// front of it checks token and proof like the real one, and can cut, freeze or refuse links. A small
+// control plane behind it keeps the hosts' reports in memory. It connects to the fabric by WebSocket, like
+// the host: one process must not use both transports.
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -37,7 +37,10 @@ import {
 import { wsconnect, type NatsConnection } from "@nats-io/nats-core";
 import type { State } from "@hawser/daemon/state/state.ts";
 import { removeDirectory } from "./remove-directory.ts";
-import { canConnect, end, freePort, openLinks, until } from "./small-edge.ts";
+import { freePort } from "./free-port.ts";
+import { canConnect, openLinks } from "./small-edge.ts";
+import { stopProcess } from "./stop-process.ts";
+import { until } from "./until.ts";
 
 type Told = { call: UpCall; instanceId: string; body: unknown };
 
@@ -59,7 +62,7 @@ export async function startSmallControlPlane() {
     commandKey,
     baseUrl: "",
     tokenSeconds: 3600,
-    /** How far its clock is from this machine's. */
+    /** Difference between its clock and this machine's. */
     clockMs: 0,
     /** Every call of a host, in order. */
     told: [] as Told[],
@@ -68,7 +71,7 @@ export async function startSmallControlPlane() {
     journals: new Map<string, string>(),
     upgrades: { admitted: 0, refused: 0 },
     renewals: 0,
-    /** Changes to what it answers; where they say nothing, it answers as it should. */
+    /** Replaces answers; calls that are not named here are answered normally. */
     answers: {} as {
       hello?: (hello: Hello) => HelloReply | "silence" | undefined;
       report?: (report: Report) => ReportReply | "silence" | undefined;
@@ -80,7 +83,7 @@ export async function startSmallControlPlane() {
     heartbeatSeconds: 60,
     links,
 
-    /** A paired host; the fabric has to be started after. */
+    /** Adds a paired host. Start the fabric afterwards. */
     pair(state: State, instanceId = `ins_${randomUUID().replaceAll("-", "")}`) {
       const key = makeNkey("user");
       hosts.set(key.publicKey, instanceId);
@@ -101,7 +104,7 @@ export async function startSmallControlPlane() {
       return `${part({ typ: "JWT" })}.${part(claims)}.${part({ random: randomUUID() })}`;
     },
 
-    /** Gives the host another token, made so long ago. */
+    /** Issues another token for the host, dated this long ago. */
     remint(state: State, ageSeconds = 0): void {
       const credentials = state.readCredentials()!;
       const { publicKey } = nkeyFromSeed(credentials.seed);
@@ -114,7 +117,7 @@ export async function startSmallControlPlane() {
       nats = spawn("setpriv", ["--pdeathsig=KILL", "--", natsServer, ...config], {
         stdio: "ignore",
       });
-      await until(() => canConnect(webSocketPort), "nats-server listens");
+      await until("nats-server listens", () => canConnect(webSocketPort));
       node ??= await wsconnect({
         servers: `ws://127.0.0.1:${webSocketPort}`,
         user: "node",
@@ -123,21 +126,19 @@ export async function startSmallControlPlane() {
         reconnectTimeWait: 50,
       });
       if (world.told.length === 0) node.subscribe(everyUpSubject, { callback: take });
-      await until(
-        () =>
-          node!.flush().then(
-            () => true,
-            () => false,
-          ),
-        "the node is connected",
+      await until("the node is connected", () =>
+        node!.flush().then(
+          () => true,
+          () => false,
+        ),
       );
     },
 
     async killFabric(): Promise<void> {
-      await end(nats!);
+      await stopProcess(nats!, "SIGKILL");
     },
 
-    /** Asks a host, and answers with what it replied. */
+    /** Sends a command to a host, and returns its reply. */
     async ask(instanceId: string, command: HostCommand, commandId: string = randomUUID()) {
       const time = now();
       const signed = signCommand(commandKey.privateKey, {
@@ -161,7 +162,7 @@ export async function startSmallControlPlane() {
 
     async [Symbol.asyncDispose]() {
       await node?.close();
-      if (nats) await end(nats);
+      if (nats) await stopProcess(nats, "SIGKILL");
       links.cut();
       server.closeAllConnections();
       server.close();
@@ -217,7 +218,7 @@ export async function startSmallControlPlane() {
     return answers.renew?.() ?? { token: world.mint(publicKey) };
   }
 
-  /** As the real one: of the sessions that are named, and no others. */
+  /** Like the real one: answers for the named sessions only. */
   function welcome({ journalId, sessions }: Hello): HelloReply {
     const compared = sessions.map(({ sessionId, lastSeq }) => {
       const appliedSeq = world.logs.get(sessionId)?.length ?? 0;
@@ -277,7 +278,7 @@ export async function startSmallControlPlane() {
     respond(response, 404, "{}");
   }
 
-  /** Why an upgrade is refused, as a status. */
+  /** The HTTP status with which an upgrade is refused; undefined if it is admitted. */
   function objectTo({ headers }: IncomingMessage): number | undefined {
     const forced = world.answers.upgrade?.();
     if (forced !== undefined) return forced;

@@ -1,4 +1,4 @@
-// A disk of a few megabytes, to be filled: a tmpfs of its own. Only root can have one.
+// A disk of a few megabytes that a test can fill: a tmpfs, which only root can mount.
 import { execFileSync } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, rmSync, statfsSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,13 +7,13 @@ import { join } from "node:path";
 export interface SmallDisk extends Disposable {
   directory: string;
   freeBytes: () => number;
-  /** Fills it but for so many bytes. */
+  /** Fills the disk except for this many bytes. */
   fill: (leaveBytes?: number) => void;
-  /** Removes what filled it. */
+  /** Removes the file that fills it. */
   empty: () => void;
 }
 
-/** The sentence says why there is none. */
+/** Returns a sentence that says why no disk can be mounted, if that is so. */
 export function makeSmallDisk(megabytes: number): SmallDisk | string {
   if (process.getuid?.() !== 0) return "A small disk can only be mounted by root.";
   const directory = mkdtempSync(join(tmpdir(), "hawser-small-disk-"));
@@ -46,7 +46,7 @@ export function makeSmallDisk(megabytes: number): SmallDisk | string {
     },
     empty: () => rmSync(filler, { force: true }),
     [Symbol.dispose]() {
-      // Lazily, because a process that is just ending may still have a file open there.
+      // Lazily, because a process that is ending may still have a file open.
       execFileSync("umount", ["-l", directory]);
       rmSync(directory, { recursive: true, force: true });
     },

@@ -1,5 +1,5 @@
 // A host for tests of the session layer: a real journal, real git and real commands, with the scripted
-// agent as its only one. It can be taken away at any moment and opened again on what it left.
+// agent only. A test can stop it at any moment and open it again on the same disk.
 import { randomUUID } from "node:crypto";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
@@ -43,25 +43,25 @@ const instanceId = "ins_small";
 export type Entry = LogEntry & { update: SessionUpdate };
 
 export interface SmallHost extends Disposable {
-  /** Everything on its disk lies here. */
+  /** The directory of all its files. */
   directory: string;
-  /** A git repository below its only root. */
+  /** A git repository in its only root. */
   repository: string;
-  /** A folder beside it, which is none. */
+  /** A folder beside it, without git. */
   folder: string;
   agent: ScriptedAgent;
-  /** Changes between two openings. */
+  /** Settings that may differ each time it is opened. */
   open(options?: OpenOptions): OpenHost;
 }
 
 export interface OpenOptions {
-  /** Stands between the daemon and its journal. */
+  /** Wraps the journal, to observe or fail its calls. */
   wrapJournal?: (journal: Journal) => Journal;
   wrapDriver?: (driver: ScriptedDriver) => Driver;
   journal?: JournalOptions;
-  /** Of git and of the code-hosting client; this process's own, and no client, unless given. */
+  /** Environment of git and the code-hosting client; by default this process's, without a client. */
   environment?: NodeJS.ProcessEnv;
-  /** What the control plane has of uploaded files. */
+  /** Returns an uploaded file's content from the control plane. */
   getBlob?: BlobLane["get"];
 }
 
@@ -70,29 +70,29 @@ export interface OpenHost {
   driver: ScriptedDriver;
   sessions: Sessions;
   published: LiveText[];
-  /** Asks as the control plane does; the same id is the same command. */
+  /** Sends a command like the control plane. The same id is the same command. */
   ask<Name extends HostCommand>(
     command: Name,
     payload: PayloadOf<Name>,
     commandId?: string,
   ): Promise<CommandOutcome | undefined>;
-  /** The result; throws what it was refused with. */
+  /** Sends a command and returns its result. Throws the refusal. */
   must<Name extends HostCommand>(
     command: Name,
     payload: PayloadOf<Name>,
   ): Promise<CommandResultOf<Name>>;
   entries(sessionId: string): Entry[];
-  /** Waits for the first entry of that name that fits. */
+  /** Waits for the first entry of this name that matches. */
   until<Name extends SessionUpdate["sessionUpdate"]>(
     sessionId: string,
     name: Name,
     fits?: (update: UpdateOf<Name>, entry: Entry) => boolean,
   ): Promise<UpdateOf<Name>>;
-  /** Lets go of everything as a daemon does that stops. */
+  /** Closes everything, like a daemon that stops. */
   close(): Promise<void>;
 }
 
-/** A real agent on a busy machine takes its time to start. */
+/** Long enough for a real agent to start on a busy machine. */
 const patienceMs = 30_000;
 
 export const makeSessionId = () => formatId("session", randomUUID());
@@ -107,7 +107,7 @@ export const wanted = (directory: string, sessionId = makeSessionId()) => ({
   policy,
 });
 
-/** A session in its repository, begun. */
+/** Starts a session in the host's repository. */
 export async function begin(small: SmallHost, options: OpenOptions = {}) {
   const host = small.open(options);
   const asked = wanted(small.repository);

@@ -1,7 +1,6 @@
-// A real OpenSSH server on a loopback port, which lets one key in and serves nothing but the bare
-// repositories below a directory. The `ssh` beside it is the machine's own client, told where this
-// server is and which key to use: the client reads its settings from the user's real home, where a
-// test has no business.
+// A real OpenSSH server on a loopback port, which accepts one key and serves only the bare repositories in a
+// directory. Its `ssh` is the machine's own client with the server's address and the key as options:
+// without them, the client would read its settings from the developer's home.
 import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
@@ -15,17 +14,17 @@ import { until } from "./until.ts";
 export interface SshServer extends AsyncDisposable {
   pid: number;
   port: number;
-  /** For a host's PATH: an `ssh` that has the server's key and the user's. */
+  /** For a host's PATH: an `ssh` with the server's key and the user's key. */
   clientDirectory: string;
-  /** The same without the user's key: the host is known, but not let in. */
+  /** The same without the user's key: it trusts the server, which refuses it. */
   strangerDirectory: string;
   log(): string;
 }
 
 export interface SshServerOptions {
-  /** Holds `owner/name.git`. */
+  /** The directory of `owner/name.git`. */
   directory: string;
-  /** Names that the client finds here, such as github.com. */
+  /** Host names that lead to this server, such as github.com. */
   hosts?: readonly string[];
 }
 
@@ -56,7 +55,7 @@ export async function startSshServer({
     writeScript(at(`${name}/ssh`), clientCommand(at(`${name}.conf`)));
   }
 
-  // sshd asks for this empty directory when it runs as root; the service makes it at each boot.
+  // sshd needs this empty directory if it runs as root; its service makes it at each boot.
   if (process.getuid?.() === 0) mkdirSync("/run/sshd", { recursive: true, mode: 0o755 });
   const child = spawn(
     "setpriv",
@@ -116,7 +115,7 @@ function clientSettings(
 `;
 }
 
-/** The machine's ssh with our settings. A server's user is `git`; here it is whoever runs the tests. */
+/** The machine's ssh with our options. The server's user is the one who runs the tests, instead of `git`. */
 function clientCommand(settings: string): string {
   return `for argument; do
   shift

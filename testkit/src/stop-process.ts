@@ -1,4 +1,4 @@
-// Ends a child process we started: politely first, and by force when it has not gone in time.
+// Ends a child process: with a signal first, and with SIGKILL if it has not ended in time.
 import type { ChildProcess } from "node:child_process";
 
 export async function stopProcess(

@@ -1,4 +1,4 @@
-// Tarballs made by hand, as npm makes them and as it never would.
+// Hand-made tarballs: valid ones like npm's, and ones that npm would never make.
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 
@@ -9,7 +9,7 @@ export interface TarPart {
   type?: string;
   mode?: number;
   link?: string;
-  /** Put into the header in place of the content's own. */
+  /** The size in the header; by default that of the content. */
   size?: string;
   /** In place of ustar. */
   magic?: string;
@@ -45,7 +45,7 @@ export function tarPart({
   return Buffer.concat([header, padded(body)]);
 }
 
-/** A pax header, for the part that follows it. */
+/** A pax header for the entry that follows it. */
 export function paxPart(records: Record<string, string>, type = "x"): Buffer {
   const lines = Object.entries(records).map(([key, value]) => {
     const rest = Buffer.byteLength(` ${key}=${value}\n`);
@@ -63,7 +63,7 @@ export function makeTarball(parts: (TarPart | Buffer)[], end = tarEnd): Buffer {
   return gzipSync(Buffer.concat([...blocks, end]));
 }
 
-/** A package whose program says a version: a stand-in where which program it is does not matter. */
+/** A package whose program prints a version: a stand-in for tests that need no real agent. */
 export function makeProgramTarball(program: string, says: string): Buffer {
   const content = `#!/bin/sh\necho '${says}'\n`;
   return makeTarball([
@@ -72,7 +72,7 @@ export function makeProgramTarball(program: string, says: string): Buffer {
   ]);
 }
 
-/** The part of a manifest that tells what a tarball must be. */
+/** The part of a manifest that describes a tarball. */
 export function packageOf(path: string, bytes: Buffer, into = ".") {
   const sha512 = createHash("sha512").update(bytes).digest("base64");
   return { path, sha512, size: bytes.length, into };

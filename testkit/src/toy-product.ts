@@ -1,5 +1,5 @@
-// A second, tiny product on the dispatcher and transports of the first: it counts things. Shows that
-// they know nothing of coding, and gives tests a host to ask that is nothing but a table.
+// A second, tiny product on the same dispatcher and transports: it counts things. It shows that they do not
+// depend on coding agents, and gives tests a host that is only a table.
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { Refusal, action } from "@hawser/contract";
@@ -62,7 +62,7 @@ const toyActions = {
   }),
 };
 
-/** Steers the toy host: called with the command id while no transaction is open. */
+/** Called with the id of each command for the toy host, while no transaction is open. */
 export interface ToyServices {
   askHost: (commandId: string, name: string, signal: AbortSignal) => Promise<void>;
 }
@@ -126,7 +126,7 @@ export interface ToyProduct extends AsyncDisposable {
 
 interface ToyOptions {
   database: Database;
-  /** Nodes of one service share it. */
+  /** Shared by the nodes of one service. */
   pepper?: Buffer;
   askHost?: ToyServices["askHost"];
   leaseSeconds?: number;
@@ -165,7 +165,7 @@ export async function startToyProduct(options: ToyOptions): Promise<ToyProduct> 
     actions: toyActions,
     built: (name: string) => name !== "never_built",
   };
-  // The address must be known before the server is made, because MCP answers only to its own name.
+  // The address must be known before the server is created, because MCP checks the request's host name.
   const port = await freePort();
   const baseUrl = `http://127.0.0.1:${port}`;
   const server = createHttpServer({

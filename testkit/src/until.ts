@@ -1,4 +1,4 @@
-// Waits for something to become true, and says what it waited for when it does not.
+// Waits until a test is true. Throws an error that names what it waited for if the time runs out.
 export async function until(
   what: string,
   test: () => boolean | Promise<boolean>,
@@ -6,7 +6,7 @@ export async function until(
 ): Promise<void> {
   const deadline = Date.now() + patienceMs;
   while (!(await test())) {
-    if (Date.now() > deadline) throw new Error(`Waited ${patienceMs} ms in vain: ${what}.`);
+    if (Date.now() > deadline) throw new Error(`Waited ${patienceMs} ms in vain for: ${what}.`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

@@ -1,6 +1,6 @@
-// The whole product in one call, from real parts, on free loopback ports: a PostgreSQL cluster, any
-// number of control-plane nodes, and two organizations with keys. Tests, benches and the demo all
-// use it, and everything it made goes away with it.
+// The whole product in one call, from real parts, on free loopback ports: a PostgreSQL database, any number
+// of control-plane nodes and hosts, and two organizations with keys. Tests, benches and the demo use it.
+// Disposing of it removes everything it made.
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -30,17 +30,17 @@ import { startScriptedModel, type ScriptedModel } from "./scripted-model/scripte
 
 export interface WorldOptions {
   nodes?: number;
-  /** Paired hosts, each a daemon process; the fabric they need comes with them. */
+  /** How many paired hosts, each a daemon process. NATS is started with them. */
   hosts?: number;
   /** The real agents that hosts have, set up to ask a scripted model; true is opencode alone. */
   agents?: boolean | readonly AgentKind[];
-  /** How many nats-servers; none unless there are hosts. */
+  /** How many nats-servers; by default one if there are hosts. */
   nats?: 1 | 3;
-  /** Fixed ports for the demo: the node's here, PostgreSQL's one above it. */
+  /** The first node's port, for the demo; PostgreSQL uses the next one. By default ports are free ones. */
   port?: number;
   /** Restarts nodes when a source file changes. */
   reload?: boolean;
-  /** Publishes this version of the daemon, so that hosts can be installed by command. */
+  /** Publishes the present daemon, so that the install command works. */
   releases?: boolean;
   /** Settings for every node. */
   environment?: Record<string, string>;
@@ -52,25 +52,25 @@ export interface World extends AsyncDisposable {
   hosts: TestHost[];
   nats: (Nats & { keys: FabricKeys }) | undefined;
   releases: Releases | undefined;
-  /** What the hosts' agents ask; none without `agents`. */
+  /** The model that the hosts' agents ask; undefined without `agents`. */
   model: ScriptedModel | undefined;
   organizations: [TestOrganization, TestOrganization];
   database: TestDatabase;
   masterKeyFile: string;
-  /** The first organization's owner. */
+  /** Calls with the first organization's owner key. */
   caller: Caller;
   callerFor(key: string, node?: number): Caller;
-  /** A further key of an organization, with just these permissions. */
+  /** Creates a key of an organization with exactly these permissions. */
   makeKey(
     organization: TestOrganization,
     permissions: readonly Permission[],
     options?: KeyOptions,
   ): Promise<string>;
-  /** Pairs and starts one more host, of the first organization; of the release, if there is one. */
+  /** Pairs and starts one more host of the first organization. It runs the published release if there is one. */
   addHost(options?: HostOptions): Promise<TestHost>;
-  /** Starts one more node on the same database, with settings of its own if any are given. */
+  /** Starts one more node on the same database, with these further settings. */
   addNode(environment?: Record<string, string>): Promise<ControlPlaneNode>;
-  /** The database as the service itself sees it. */
+  /** The service's own connections to the database. */
   sql: Database;
 }
 
@@ -134,7 +134,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     return host;
   };
   for (let i = 0; i < (options.hosts ?? 0); i++) await addHost();
-  // From here on the world owns its parts, and no longer this function.
+  // From here on the world disposes of its parts, not this function.
   const owned = (parts = startup.move());
   return {
     baseUrl,
@@ -157,7 +157,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   };
 }
 
-/** A fabric for this database: its keys kept as the service keeps them, its servers running. */
+/** Starts the fabric of this database: stores its keys as the service does, and starts its servers. */
 async function startFabric(
   sql: Database,
   masterKey: Buffer,

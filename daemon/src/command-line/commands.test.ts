@@ -17,7 +17,7 @@ import { stopProcess } from "@hawser/testkit/stop-process.ts";
 import { openJournal } from "../journal/journal.ts";
 import { pairHost } from "../link/doors.ts";
 import { startSmallControlPlane } from "@hawser/testkit/small-control-plane.ts";
-import { until } from "@hawser/testkit/small-edge.ts";
+import { until } from "@hawser/testkit/until.ts";
 import { logPathOf, openLogFile } from "../log-file.ts";
 import { openState } from "../state/state.ts";
 
@@ -85,13 +85,13 @@ test("logs shows the last lines as a person reads them, and follows them into th
   );
   assert.equal((await call("logs", "-n", "many")).code, 2);
   const following = start(["logs", "-f", "-n", "0"]);
-  await until(() => {
+  await until("it follows", () => {
     event(0);
     return following.output() !== "";
-  }, "it follows");
+  });
   for (let n = 100; n < 120; n++) {
     event(n);
-    await until(() => following.output().includes(`n=${n}\n`), `line ${n} is shown`);
+    await until(`line ${n} is shown`, () => following.output().includes(`n=${n}\n`));
   }
 });
 
@@ -118,7 +118,7 @@ test("doctor names each problem with its cure, and finds nothing wrong with a ho
   );
   chmodSync(join(state.directory, "credentials.json"), 0o600);
   const daemon = start(["run", "--quiet"]);
-  await until(async () => (await call("status")).code === 0, "it is online");
+  await until("it is online", async () => (await call("status")).code === 0);
   const well = await call("doctor");
   assert.equal(well.code, 0, well.output);
   assert.match(well.output, /Nothing is wrong\.\n$/);

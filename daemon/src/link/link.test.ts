@@ -13,7 +13,7 @@ import {
   startSmallControlPlane,
   type SmallControlPlane,
 } from "@hawser/testkit/small-control-plane.ts";
-import { until } from "@hawser/testkit/small-edge.ts";
+import { until } from "@hawser/testkit/until.ts";
 
 const text = (content: string) => ({ sessionUpdate: "agent_message_chunk", content });
 
@@ -49,9 +49,9 @@ async function open(t: TestContext, options: Partial<HostOptions> = {}) {
   return { control, state, instanceId, start, log, forgotten: forgotten.promise };
 }
 
-const online = (host: Host) => until(() => host.status().state === "online", "the host is online");
+const online = (host: Host) => until("the host is online", () => host.status().state === "online");
 const applied = (control: SmallControlPlane, sessionId: string, count: number) =>
-  until(() => control.logs.get(sessionId)?.length === count, `${count} entries are applied`);
+  until(`${count} entries are applied`, () => control.logs.get(sessionId)?.length === count);
 const runsOf = (outcome: Awaited<ReturnType<SmallControlPlane["ask"]>>) =>
   "result" in outcome ? outcome.result["runs"] : outcome.refusal.code;
 
@@ -80,7 +80,7 @@ test("a host links with its token and proof, says hello, takes commands and repo
   await host.stop();
   assert.equal(host.status().state, "stopped");
   assert.deepEqual(control.calls("bye").length, 1);
-  await until(() => control.links.count() === 0, "nothing is left of the link");
+  await until("nothing is left of the link", () => control.links.count() === 0);
 });
 
 test("a host whose clock is two days off links, and judges deadlines by the server's", async (t) => {
@@ -107,7 +107,7 @@ test("a wrong clock is put right by the edge's refusal alone", async (t) => {
   await online(host);
   control.clockMs = 600_000;
   control.links.cut();
-  await until(() => control.calls("hello").length === 2, "the host is back");
+  await until("the host is back", () => control.calls("hello").length === 2);
   assert.equal(control.upgrades.refused, 1);
   assert.equal(control.renewals, 0);
 });
@@ -168,7 +168,7 @@ test("a host that the control plane no longer knows forgets its credentials and 
       await forgotten;
       assert.equal(state.readCredentials(), undefined);
       assert.equal(host.status().state, "forgotten");
-      await until(() => control.links.count() === 0, "the link is closed");
+      await until("the link is closed", () => control.links.count() === 0);
     });
   }
 });
@@ -178,7 +178,7 @@ test("a bare 403, as a proxy on the way may give, is no reason to forget", async
   control.answers.upgrade = () => 403;
   control.answers.httpRenew = () => ({ status: 403, text: "<h1>Forbidden</h1>" });
   const host = start();
-  await until(() => control.upgrades.refused >= 3, "the host keeps trying");
+  await until("the host keeps trying", () => control.upgrades.refused >= 3);
   assert.ok(state.readCredentials());
   control.answers = {};
   await online(host);
@@ -190,7 +190,7 @@ test("forget_host is answered, then the host forgets and is gone", async (t) => 
   assert.deepEqual(await control.ask(instanceId, "forget_host"), { result: {} });
   await forgotten;
   assert.equal(state.readCredentials(), undefined);
-  await until(() => control.links.count() === 0, "the link is closed");
+  await until("the link is closed", () => control.links.count() === 0);
 });
 
 test("a renewal by a second connection fails no command", async (t) => {
@@ -204,7 +204,7 @@ test("a renewal by a second connection fails no command", async (t) => {
     assert.equal(runsOf(await control.ask(instanceId, "refresh_host_facts")), ++asked);
     host.appendEntry("ses_a", text(String(asked)));
   }
-  await until(() => control.links.count() === 1, "one connection is left");
+  await until("one connection is left", () => control.links.count() === 1);
   assert.equal(host.status().state, "online");
   assert.equal(control.renewals, 0, "never from nothing");
   assert.equal(control.upgrades.refused, 0);
@@ -224,11 +224,11 @@ test("after cuts and a killed fabric the host is back, and its log has no gap an
     write(20);
     control.links.cut();
     write(20);
-    await until(() => control.calls("hello").length > round, "the host says hello again");
+    await until("the host says hello again", () => control.calls("hello").length > round);
   }
   await control.killFabric();
   write(20);
-  await until(() => host.status().state === "connecting", "the loss is noticed");
+  await until("the loss is noticed", () => host.status().state === "connecting");
   await control.startFabric();
   await online(host);
   await applied(control, "ses_a", written);
@@ -245,7 +245,7 @@ test("a half-open link is noticed by its silence", async (t) => {
   await online(host);
   control.links.freeze();
   const frozen = Date.now();
-  await until(() => control.calls("hello").length === 2, "the host dialled again");
+  await until("the host dialled again", () => control.calls("hello").length === 2);
   assert.ok(Date.now() - frozen < 3_000);
   await online(host);
 });
@@ -254,7 +254,7 @@ test("a refused duplicate says so, takes no commands, and gets its place when it
   const { control, instanceId, start } = await open(t, { timing: { duplicateMs: 100 } });
   control.answers.hello = () => ({ refused: "duplicate_host" });
   const host = start();
-  await until(() => control.calls("hello").length >= 3, "it keeps trying");
+  await until("it keeps trying", () => control.calls("hello").length >= 3);
   assert.equal(host.status().state, "refused");
   assert.match(host.status().reason!, /another machine/i);
   await assert.rejects(control.ask(instanceId, "refresh_host_facts"), /no responders/i);
@@ -266,7 +266,7 @@ test("hello is said again on the same connection until somebody answers", async 
   const { control, start } = await open(t, { timing: { callMs: 100 } });
   control.answers.hello = () => "silence";
   const host = start();
-  await until(() => control.calls("hello").length >= 3, "hello was said three times");
+  await until("hello was said three times", () => control.calls("hello").length >= 3);
   assert.equal(control.upgrades.admitted, 1);
   delete control.answers.hello;
   await online(host);
@@ -276,7 +276,7 @@ test("the heart beats as the server says, without facts while they stay the same
   const { control, instanceId, start } = await open(t, { timing: { shortestBeatMs: 1 } });
   control.heartbeatSeconds = 0.03;
   const host = start();
-  await until(() => control.calls("heartbeat").length >= 5, "it beats");
+  await until("it beats", () => control.calls("heartbeat").length >= 5);
   const bodies = control.calls("heartbeat").map(({ body }) => body as object);
   assert.deepEqual(bodies[0], { bootId: host.status().bootId });
   assert.equal(runsOf(await control.ask(instanceId, "refresh_host_facts")), 1);
@@ -300,7 +300,7 @@ test("reports stay below their limit, and a failed or lost one is said again", a
     assert.ok(Buffer.byteLength(JSON.stringify(body)) <= 512 * 1024);
     assert.ok((body as Report).sessions.flatMap(({ entries }) => entries).length <= 500);
   }
-  await until(() => host.journal.log.size().unappliedBytes === 0, "the last answer has come");
+  await until("the last answer has come", () => host.journal.log.size().unappliedBytes === 0);
 });
 
 test("one session whose entries are never taken does not hold up the others", async (t) => {
@@ -319,7 +319,7 @@ test("entries of a session nobody knows are not said again", async (t) => {
   control.answers.report = () => ({ applied: [] });
   const host = start();
   host.appendEntry("ses_gone", text("."));
-  await until(() => host.journal.log.size().unappliedBytes === 0, "the entry is given up");
+  await until("the entry is given up", () => host.journal.log.size().unappliedBytes === 0);
   assert.equal(control.calls("report").length, 1);
 });
 

@@ -1,4 +1,4 @@
-// What only some kinds can do; each case runs where the driver has the ability.
+// Abilities of some kinds only: each test runs if the driver has the ability.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import type { Step } from "@hawser/daemon/drivers/scripted/script.ts";
 import type { Bench } from "./bench.ts";
 import { assertWhole, never, startSession, type Recording } from "./recording.ts";
 
-/** Its head is enough to be one. */
+/** The first bytes of a PNG, which are enough to be recognized as one. */
 const png = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
   "base64",

@@ -1,15 +1,15 @@
-// What the suite needs to know of a kind: how it is opened and killed, and which calls of a script make it
-// ask, plan or hand work to a sub-agent.
+// What the suite needs of each kind: how to open and kill its agent, and which tool calls of a script make
+// it ask, plan or start a sub-agent.
 import type { AgentPolicy, ModelChoice } from "@hawser/contract";
 import type { Driver, Prompt, SessionSettings } from "@hawser/daemon/drivers/driver.ts";
 import type { Call, Step } from "@hawser/daemon/drivers/scripted/script.ts";
 
 export interface Bench extends AsyncDisposable {
-  /** The one that is open now. */
+  /** The driver that is open now. */
   driver(): Driver;
   /** A git repository where most cases work: the first turn in a directory takes some agents seconds. */
   directory: string;
-  /** A fresh one. */
+  /** Makes another repository. */
   makeDirectory(): string;
   /** A model beside the default one. */
   otherModel: ModelChoice;
@@ -19,37 +19,37 @@ export interface Bench extends AsyncDisposable {
   /** What the request about that command shows. */
   shown(command: string): { detail: string; alwaysRules: string[] };
   question(question: string, labels: string[]): Call;
-  /** Runs unasked: the policy allows `echo *`. */
+  /** A call that runs this command without asking: the policy allows `echo *`. */
   command(command: string): Call;
   plan(content: string): Call;
   subAgent(steps: Step[]): Call;
-  /** A slash command that says "Greet them: " and its arguments; where the driver has commands. */
+  /** A slash command that expands to "Greet them: " and its arguments; undefined without commands. */
   slashCommand?: string;
-  /** All that the model was given last; where the driver has an ability that shows there. */
+  /** The model's last input, as text; undefined if no ability of the driver shows in it. */
   received?(): string;
-  /** Ends the agent's process, as the system would for want of memory. */
+  /** Kills the agent's process, like the system when memory runs out. */
   killAgent(): Promise<void>;
-  /** The daemon is gone, and the next one opens the driver again. */
+  /** Closes the driver and opens it again, like the next daemon. */
   reopen(): Promise<void>;
-  /** Whether the agent's process is there without any driver. */
+  /** Whether the agent's process runs, with or without a driver. */
   isAgentAlive(): boolean;
-  /** Where the kind is of another nature than opencode, after which the suite was written. */
+  /** Where the kind behaves differently from opencode, for which the suite was first written. */
   differs?: {
     /** The option that takes `variant` as a value. */
     option?: string;
-    /** Its usual mode, and a sub-agent. */
+    /** The default mode, and a sub-agent. */
     modes?: [string, string];
-    /** It tells the usage of a whole turn at once, at these prices. */
+    /** Cost of a turn, for a kind that reports usage once per turn. */
     turnCostUsd?: number;
-    /** It knows no prices. */
+    /** The kind reports no prices. */
     hasNoPrices?: boolean;
-    /** It makes no plans. */
+    /** The kind makes no plans. */
     hasNoPlans?: boolean;
-    /** Its sub-agents work beside it, so that it may be done before them. */
+    /** The agent does not wait for its sub-agents, and may finish before them. */
     doesNotWait?: boolean;
-    /** What its model is given of the slash command with the arguments "Ada". */
+    /** The model's input for the slash command with the arguments "Ada". */
     greeting?: RegExp;
-    /** A call that fails, where it has no tool `read`. */
+    /** A tool call that fails, for a kind without the tool `read`. */
     failing?: Call;
   };
 }
@@ -59,7 +59,7 @@ export const policy: AgentPolicy = { allowedCommands: ["echo *"], outsideWorktre
 let made = 0;
 
 export function placeIn(directory: string, more: Partial<SessionSettings> = {}): SessionSettings {
-  // Two files that run at once are not to end each other's processes.
+  // Test files that run at the same time must not end each other's processes.
   const sessionId = `session-${process.pid}-${++made}`;
   return { sessionId, directory, title: "A session", model: null, options: {}, policy, ...more };
 }

@@ -51,10 +51,10 @@ export function endingCases(bench: () => Bench): void {
       const given = recording.session.prompt(promptOf([slow]), taking.signal);
       await sleep(delayMs);
       taking.abort(new Error("Taken back."));
-      // It may have been taken just before.
+      // The agent may have accepted the prompt just before.
       await given.catch(() => {});
       await recording.session.abort(never);
-      // Where it was taken after all, its end is told.
+      // If the agent has accepted the prompt, the turn's end is reported.
       await sleep(300);
       const told = recording.messages().length;
       await recording.play([{ text: "Next." }]);

@@ -1,5 +1,5 @@
-// Stands where the session layer stands: takes a session's events, keeps the last cursor, and knows what
-// must hold whatever happens.
+// Receives a session's events in place of the session layer, keeps the last cursor, and checks what must
+// hold in every session.
 import assert from "node:assert/strict";
 import type {
   AgentEvent,
@@ -48,7 +48,7 @@ export class Recording {
     return prompt;
   }
 
-  /** The first event that fits, told or to come. */
+  /** Waits for the first event that matches; earlier events count too. */
   async until<Found>(
     what: string,
     find: (event: AgentEvent) => Found | undefined | false,
@@ -67,7 +67,7 @@ export class Recording {
         }
       };
       const late = () =>
-        finish(() => reject(new Error(`No ${what} came. There was:\n${this.describe()}`)));
+        finish(() => reject(new Error(`No event: ${what}. Received:\n${this.describe()}`)));
       const timer = setTimeout(late, patienceMs);
       const finish = (settle: () => void) => {
         clearTimeout(timer);
@@ -87,7 +87,7 @@ export class Recording {
     );
   }
 
-  /** Plays a turn to its end; the events of it. */
+  /** Plays a turn to its end, and returns its events. */
   async play(steps: Step[], more: Partial<Prompt> = {}): Promise<AgentEvent[]> {
     const from = this.events.length;
     await this.prompt(steps, more);
@@ -124,7 +124,7 @@ export class Recording {
     };
   }
 
-  /** Taken up again by the driver that is open now. */
+  /** Resumes the session with the driver that is open now. */
   async resume(more: Partial<ResumableSession> = {}): Promise<void> {
     this.session = await this.#bench.driver().resume(this.kept(more), this.sink, never);
   }
@@ -143,7 +143,7 @@ export async function startSession(
   return recording;
 }
 
-/** Nothing was told twice, and what was told of a text adds up to the text. */
+/** Checks that no event came twice, and that the pieces of each text add up to it. */
 export function assertWhole(recording: Recording): void {
   const seen = new Set<string>();
   for (const update of recording.updates()) {

@@ -1,4 +1,4 @@
-// What an agent asks, and how it takes the answers.
+// Requests of an agent, and their answers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Bench } from "./bench.ts";

@@ -1,4 +1,4 @@
-// The daemon goes away and comes back: nothing is told twice and nothing is missing.
+// The daemon stops and starts again: no event is repeated and none is missing.
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "node:test";

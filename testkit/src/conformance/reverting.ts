@@ -1,4 +1,4 @@
-// Going back in the conversation, for the kinds that can.
+// Reverting a conversation, for the kinds that can.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Bench } from "./bench.ts";
@@ -25,7 +25,7 @@ export function revertCases(bench: () => Bench): void {
     const second = await say("Two.");
     assert.equal(await session.revert!("never sent", never), "unknown");
     assert.equal(await session.revert!(second, never), "reverted");
-    // The next prompt follows the first one, and can be taken back in turn.
+    // The next prompt follows the first one, and can be reverted too.
     const third = await say("Three.");
     assert.deepEqual(recording.messages(), ["One.", "Two.", "Three."]);
     assert.equal(await session.revert!(second, never), "unknown");

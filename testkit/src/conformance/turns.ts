@@ -1,4 +1,4 @@
-// What a turn tells: text, thoughts, calls, plans, sub-agents, usage; and how it fails.
+// The events of a turn: text, thoughts, tool calls, plans, sub-agents, usage, and failures.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NotOffered, capabilitiesOf } from "@hawser/daemon/drivers/driver.ts";
@@ -268,10 +268,10 @@ export function turnCases(bench: () => Bench): void {
 
 const optionOf = (bench: Bench) => bench.differs?.option ?? "variant";
 
-/** Where an agent does not wait for its sub-agent, one that is done before it is told of and answered. */
+/** If an agent does not wait for its sub-agents, one that has finished earlier is reported and answered. */
 const belowMs = (bench: Bench) => (bench.differs?.doesNotWait ? 1_000 : 0);
 
-/** Of three calls that each used the same. */
+/** The usage of three model calls with equal usage. */
 function assertTurnUsage(told: ReturnType<Recording["of"]>, turnCostUsd: number): void {
   assert.equal(told.length, 1);
   const [used] = told;
@@ -286,7 +286,7 @@ function assertTurnUsage(told: ReturnType<Recording["of"]>, turnCostUsd: number)
   assert.ok(Math.abs(used.costUsd! - turnCostUsd) < 1e-9, String(used.costUsd));
 }
 
-/** Pieces follow each other without a hole and add up to the whole. */
+/** Checks that pieces follow each other without a gap and add up to the whole text. */
 function assertText(recording: Recording, kind: "message" | "thought", whole: string): void {
   let text = "";
   for (const piece of recording.of("text").filter((event) => event.kind === kind)) {

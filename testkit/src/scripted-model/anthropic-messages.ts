@@ -67,7 +67,7 @@ export const anthropicMessages: Dialect = {
     if (answer.cut) return;
     for (const call of callsOf(answer)) {
       yield start({ ...call, input: {} });
-      // In two pieces, as a real endpoint never sends it whole.
+      // In two pieces: a real endpoint never sends it in one.
       const input = JSON.stringify(call.input);
       const half = Math.ceil(input.length / 2);
       yield delta({ type: "input_json_delta", partial_json: input.slice(0, half) });
@@ -94,7 +94,7 @@ export const anthropicMessages: Dialect = {
 
 const signature = Buffer.from("scripted").toString("base64");
 
-/** What tools gave back comes in the user's place; with nothing else beside it, it is no prompt. */
+/** Results of tools are user messages here. A message with nothing else is no prompt. */
 function readMessage({ role, content }: AnthropicMessage): Message {
   const isResult = Array.isArray(content) && content.some(isToolResult);
   const texts = textsOf(content);
@@ -123,7 +123,7 @@ function reasonOf({ calls }: Answer): string {
   return calls.length > 0 ? "tool_use" : "end_turn";
 }
 
-/** Here the cached input is counted apart from the rest. */
+/** This protocol counts cached input separately. */
 function usageOf({ usage }: Answer, output: number) {
   return {
     input_tokens: usage.input - usage.cached,

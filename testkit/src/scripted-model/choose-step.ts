@@ -1,28 +1,28 @@
-// Decides what the scripted model answers. The conversation itself says how far its script has come, so
-// nothing is remembered between requests but how often a step has failed.
+// Chooses the scripted model's answer. The conversation shows how many steps were played, so the only state
+// between requests is how often a step has failed.
 import { readScript, type Step } from "@hawser/daemon/drivers/scripted/script.ts";
 import type { Conversation, Message } from "./dialect.ts";
 
 export interface Choice {
   step: Step;
-  /** Its place in the script; 0 for an answer without one. */
+  /** The step's index in the script; 0 for an answer without a script. */
   index: number;
-  /** How many answers to the prompt came before. */
+  /** How many answers to the prompt precede this one. */
   answered: number;
-  /** What the person wrote; empty for a conversation without a prompt. */
+  /** The user's text; empty for a conversation without a prompt. */
   prompt: string;
-  /** title: a call beside the conversation, which offers no tools. */
+  /** title: a request outside the conversation, which offers no tools. */
   kind: "scripted" | "plain" | "title";
 }
 
-/** What agents put into a user's place although no user wrote it. */
+/** Texts that agents send as user messages although no user wrote them. */
 const notes =
   /^\s*<(system-reminder|skill>|environment_context|user_instructions|turn_aborted|command-|local-command)/;
 
 /** How often the steps of each script have failed; `times` counts per text of the script. */
 export type Failures = Map<string, number>;
 
-/** The answer to a conversation. Throws when the prompt's script cannot be read. */
+/** Chooses the answer to a conversation. Throws if the prompt's script cannot be read. */
 export function chooseStep(conversation: Conversation, failures: Failures): Choice {
   const { messages, tools } = conversation;
   const at = messages.findLastIndex(isPrompt);
@@ -41,7 +41,7 @@ export function chooseStep(conversation: Conversation, failures: Failures): Choi
     if ((failures.get(`${index} ${name}`) ?? 0) < (step.times ?? Infinity)) {
       return [{ step, index }];
     }
-    // Failed as often as it should: what is left of the step is its answer, if it has one.
+    // The step has failed as often as it should. The rest of the step is its answer, if there is one.
     const { status: _, cut: __, ...answer } = step;
     return answer.text || answer.calls ? [{ step: answer, index }] : [];
   });
@@ -59,8 +59,8 @@ function isPrompt(message: Message): boolean {
 }
 
 /**
- * Looked for piece by piece, so that what an agent adds behind the prompt is no part of the script. An
- * agent may put a prompt that was not answered into the same message, before the next one.
+ * Searches each piece of text separately, so that text that an agent adds after the prompt is not part of
+ * the script. An agent may put an unanswered prompt into the same message, before the next one.
  */
 function scriptOf({ texts }: Message): Step[] | undefined {
   return texts.map(readScript).findLast((script) => script !== undefined);
@@ -85,7 +85,7 @@ function reply(prompt: string): string {
   );
 }
 
-/** A title, or a summary where one is asked for. */
+/** Answers with a title, or with a summary if one is requested. */
 function besides(messages: Message[]): Step {
   const users = messages.filter(isPrompt).map(textOf);
   const asked = [

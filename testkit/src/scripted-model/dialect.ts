@@ -1,12 +1,12 @@
-// What a protocol of model endpoints must tell the scripted model: how to read a request, and how to
-// say an answer. One file for each protocol fills it.
+// The interface between the scripted model and a protocol of model endpoints: reading a request, and
+// writing an answer. Each protocol implements it in one file.
 
 export type Protocol = "openai_chat" | "anthropic_messages" | "openai_responses";
 
-/** A message as the scripted model sees it. What a tool gave back is a message of its own. */
+/** A message of the conversation. The result of a tool is a message too. */
 export interface Message {
   role: "system" | "user" | "assistant" | "tool";
-  /** Its pieces of text, apart: an agent adds pieces of its own to what a person wrote. */
+  /** The pieces of its text, kept separate: an agent adds pieces to the user's text. */
   texts: string[];
 }
 
@@ -14,7 +14,7 @@ export interface Conversation {
   messages: Message[];
   /** The names of the tools that the model may call. */
   tools: string[];
-  /** How many answers follow this message; counted from the roles unless a protocol splits answers. */
+  /** How many answers follow this message. Only for a protocol that splits an answer into several messages. */
   answersAfter?: (index: number) => number;
 }
 
@@ -28,15 +28,15 @@ export interface Usage {
 
 export interface Answer {
   model: string;
-  /** How many answers to the same prompt came before. */
+  /** How many answers to the same prompt precede this one. */
   answered: number;
   reasoning: string;
   text: string;
   calls: { tool: string; input: Record<string, unknown> }[];
   usage: Usage;
-  /** Nothing is said after the text. */
+  /** The answer ends after the text. */
   cut: boolean;
-  /** A text word by word, at the pace of the step. Throws when the caller has hung up. */
+  /** Yields a text word by word, at the pace of the step. Throws if the caller has hung up. */
   words: (text: string) => AsyncIterable<string>;
 }
 

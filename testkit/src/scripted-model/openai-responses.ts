@@ -27,7 +27,7 @@ export const openaiResponses: Dialect = {
       messages: items.map(readItem),
       tools: [
         ...toolNames(body.tools),
-        // Some models are told about their tools within the conversation.
+        // For some models, the conversation itself contains the tools.
         ...items.flatMap(({ type }) => (type === "additional_tools" ? [type] : [])),
       ],
       answersAfter: (index) => countAnswers(items.slice(index + 1)),
@@ -106,8 +106,8 @@ function readItem(item: Item): Message {
 }
 
 /**
- * One answer is several items here. A call says in its id which answer it belongs to; an answer without
- * calls is a message that no call of the same answer follows.
+ * An answer consists of several items here. The id of a call contains the number of its answer. An answer
+ * without calls is a message that no call of the same answer follows.
  */
 function countAnswers(items: Item[]): number {
   let answers = 0;
@@ -160,7 +160,7 @@ function itemsOf({ answered, reasoning, text, calls }: Answer): OutputItem[] {
     });
   }
   for (const { tool, input } of calls) {
-    // A tool of a group is named with it: `multi_agent_v1/spawn_agent`.
+    // The name of a tool in a group contains the group: `multi_agent_v1/spawn_agent`.
     const [name, namespace] = tool.split("/").toReversed() as [string, string?];
     const about = {
       status: "completed",
@@ -168,7 +168,7 @@ function itemsOf({ answered, reasoning, text, calls }: Answer): OutputItem[] {
       name,
       ...(namespace !== undefined && { namespace }),
     };
-    // A tool of free text, such as one that takes a patch: the script gives the text as `input`.
+    // A tool with free text as input, such as a patch: the script has the text as `input`.
     if (typeof input.input === "string" && Object.keys(input).length === 1) {
       items.push({ type: "custom_tool_call", id: `ctc_${id()}`, ...about, input: input.input });
     } else {

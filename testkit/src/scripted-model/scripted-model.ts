@@ -1,5 +1,5 @@
-// A model endpoint on loopback that plays scripts instead of thinking. Real agents are pointed at it in
-// tests and in the demo world. It speaks the protocol of each agent; the prompt carries the script.
+// A model endpoint on loopback that plays scripts. Real agents use it in tests and in the demo world. It
+// implements the protocol of each agent; the prompt contains the script.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -17,23 +17,23 @@ export interface ModelRequest {
   model: string;
   messages: Message[];
   tools: string[];
-  /** The key shown, in whichever header the protocol has it. */
+  /** The API key of the request, from the protocol's header. */
   authorization: string | undefined;
-  /** What the person wrote last. */
+  /** The user's last text. */
   prompt: string;
   kind: Choice["kind"];
   /** Which step of the script was played; 0 is the start of a turn. */
   step: number;
   /** The request as it came. */
   body: Record<string, unknown>;
-  /** left: the agent hung up before the end. */
+  /** left: the agent closed the connection before the end. */
   outcome: "running" | "answered" | "refused" | "cut" | "left";
 }
 
 export interface ScriptedModel extends AsyncDisposable {
   /** Without `/v1`. */
   url: string;
-  /** What was asked, in order. */
+  /** The requests, in order. */
   requests: ModelRequest[];
 }
 
@@ -121,7 +121,7 @@ async function answer(
   }
   response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
   for await (const frame of dialect.stream(said)) {
-    // Written through, so that a cut leaves what was said before it with the agent.
+    // Flushed, so that the agent receives everything that was sent before a cut.
     await new Promise((resolve) => response.write(frame, resolve));
   }
   if (said.cut) response.destroy();
@@ -152,7 +152,7 @@ function noteRequest(
   };
 }
 
-/** What agents ask beside answers: whether anyone is there, and which models there are. */
+/** Other requests of agents: whether the endpoint is up, and which models it has. */
 function serveRest(request: IncomingMessage, response: ServerResponse, path: string): void {
   request.resume();
   if (request.method === "HEAD") return void response.writeHead(200).end();
