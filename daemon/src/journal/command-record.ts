@@ -1,21 +1,21 @@
-// Which commands were begun and how they ended, so that each takes effect once, whatever is killed
-// in between and however often it is asked.
+// Records which commands began and how they ended, so that each takes effect once, even if the daemon is
+// killed in between or the control plane sends a command again.
 import type { DatabaseSync } from "node:sqlite";
 import type { CommandOutcome } from "@hawser/host-protocol";
 import { transact } from "./database.ts";
 
 export type Begun =
-  /** Never seen before, and now on disk: go ahead. */
+  /** Seen for the first time, and now on disk: run it. */
   | { state: "new" }
-  /** Ended before; this is how. */
+  /** Ended before, with this outcome. */
   | { state: "done"; outcome: CommandOutcome }
-  /** Begun before, and no end is known: it runs now, or a crash cut it. */
+  /** Began before, and no outcome is recorded: it is running, or a crash interrupted it. */
   | { state: "unfinished" };
 
 export interface CommandRecord {
   begin(commandId: string, command: string): Begun;
   finish(commandId: string, outcome: CommandOutcome): void;
-  /** Drops what ended before this time, in milliseconds. */
+  /** Drops commands that ended before this time, in milliseconds. */
   dropFinished(before: number): void;
 }
 

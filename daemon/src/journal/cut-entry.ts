@@ -1,6 +1,6 @@
-// An entry of the log has a largest size. What an agent says beyond it is cut to its head and tail, so
-// that the log stays quick to read; the whole goes to the control plane as a blob, and the update says
-// which.
+// Shortens log entries that are larger than an entry may be. Each long text keeps its head and its tail,
+// so that the log stays quick to read. The full update is uploaded to the control plane as a blob, and the
+// shortened update names that blob.
 import { createHash } from "node:crypto";
 import {
   WholeUpdate,
@@ -17,14 +17,14 @@ export interface Whole {
   bytes: Buffer;
 }
 
-/** What every text in an update is first cut to; then to less, until the update fits. */
+/** Limit for each text of an update at first; it is lowered until the update fits. */
 const longestText = 32 * 1024;
 const shortestText = 256;
 
 interface Fitting {
   entry: LogEntry;
   text: string;
-  /** What the entry names, when it had to be cut. */
+  /** The full update; undefined if the entry fits as it is. */
   whole?: Whole;
 }
 
@@ -44,27 +44,27 @@ export function fitEntry(given: LogEntry): Fitting {
   return { ...cutWith({ size, sha256 }), whole: { sha256, bytes } };
 }
 
-/** The blob that an update names, if it was cut. */
+/** The blob that an update names; undefined if the update was not shortened. */
 export function wholeOf(update: Update): { sha256: string; size: number } | undefined {
   const found = WholeUpdate.safeParse(metaOf(update)[wholeUpdate]).data;
   return found && "sha256" in found ? found : undefined;
 }
 
-/** The same update, saying that there is no blob, and why. */
+/** The same update, with the reason why there is no blob instead of the blob's name. */
 export function withoutWhole(update: Update, size: number, omitted: string): Update {
   return { ...update, _meta: { ...metaOf(update), [wholeUpdate]: { size, omitted } } };
 }
 
 const metaOf = (update: Update) => (update["_meta"] ?? {}) as Record<string, unknown>;
 
-/** Only what was cut here names a blob; an agent's own words do not. */
+/** Removes a blob's name from an agent's own update: only an update that was shortened here has one. */
 function withoutReference(update: Update): Update {
   if (metaOf(update)[wholeUpdate] === undefined) return update;
   const { [wholeUpdate]: _, ...meta } = metaOf(update);
   return { ...update, _meta: meta };
 }
 
-/** `room` is for the update's JSON, in bytes. */
+/** `room`: how many bytes the update's JSON may have. */
 function cut(update: Update, room: number, whole: WholeUpdate): Update {
   const told = (shortened: Update): Update => ({
     ...shortened,
@@ -74,7 +74,7 @@ function cut(update: Update, room: number, whole: WholeUpdate): Update {
     const fitting = told(shorten(update, longest) as Update);
     if (Buffer.byteLength(JSON.stringify(fitting)) <= room) return fitting;
   }
-  // Not long texts but many parts: what is shown is the beginning and the end of its JSON.
+  // The update has many parts instead of long texts: keep the beginning and the end of its JSON.
   const raw = headAndTail(JSON.stringify(update), longestText / 2);
   return told({ sessionUpdate: "unknown", raw });
 }
@@ -92,6 +92,6 @@ function headAndTail(text: string, longest: number): string {
   if (text.length <= longest) return text;
   const half = longest / 2;
   const left = text.length - longest;
-  // A character may have been cut in two.
+  // The cut may have split a character.
   return `${text.slice(0, half)}\n… ${left} characters are left out here …\n${text.slice(-half)}`.toWellFormed();
 }

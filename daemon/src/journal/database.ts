@@ -1,4 +1,4 @@
-// The journal's file: SQLite, flushed to disk at every commit, held by one process at a time.
+// The journal's file: an SQLite database, flushed to disk at every commit. One process at a time opens it.
 import { chmodSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { journalSteps, takeSteps } from "./steps.ts";
@@ -47,7 +47,7 @@ export function transact<Result>(database: DatabaseSync, work: () => Result): Re
     database.exec("COMMIT");
     return result;
   } catch (error) {
-    // SQLite has rolled back by itself after some errors, such as a full disk.
+    // After some errors, such as a full disk, SQLite has already rolled back.
     if (database.isTransaction) database.exec("ROLLBACK");
     throw codeOf(error) === sqliteFull ? full(error) : error;
   }

@@ -1,19 +1,19 @@
-// The sessions that this daemon drives: where each works, how its agent is found again, how far the
-// agent's events are recorded, its queue of prompts and what its agent waits for. It lies in the
-// journal's file, so that what an event causes here and in the log is one commit.
+// The sessions that this daemon drives: the directory of each, the handle of its agent's session, the
+// position in the agent's events, the queue of prompts and the requests that wait for an answer. They are
+// in the journal's file, so that an event's effect here and its log entry are one commit.
 import type { DatabaseSync } from "node:sqlite";
 import type { AgentKind, AgentPolicy, ModelChoice, Usage } from "@hawser/contract";
 import type { Asked, PromptAttachment, RequestAnswer, Task } from "../drivers/driver.ts";
 import { transact } from "./database.ts";
 
 /**
- * starting: its place is being made. active: the agent can be asked. detached: its agent was stopped,
- * the next prompt starts it. error: the agent is lost, the next prompt tries again. ending: being
- * cleaned up, or that failed.
+ * starting: the daemon prepares its directory and its agent. active: the agent can be prompted. detached: the
+ * agent was stopped; the next prompt starts it. error: the agent was lost; the next prompt tries to start
+ * it. ending: the daemon is cleaning up, or the cleaning up failed.
  */
 export type DrivenState = "starting" | "active" | "detached" | "error" | "ending";
 
-/** The worktree that was made for it. */
+/** The worktree that the daemon made for a session. */
 export interface OwnWorktree {
   repository: string;
   branch: string;
@@ -21,54 +21,54 @@ export interface OwnWorktree {
   baseCommit: string | null;
 }
 
-/** The clone that was made for it. */
+/** The clone that the daemon made for a session. */
 export interface OwnCheckout {
   directory: string;
   repo: string | null;
   url: string | null;
-  /** Through the account of the code-hosting client, which is also who pushes. */
+  /** Whether the code-hosting client's account cloned it; that account also pushes. */
   viaClient: boolean;
 }
 
 export interface DrivenSession {
   sessionId: string;
   kind: AgentKind;
-  /** Where the agent works. */
+  /** The agent's working directory. */
   directory: string;
   worktree: OwnWorktree | null;
-  /** Where it was started, as callers name it; missing in what earlier versions wrote. */
+  /** The directory it was started in, as callers name it; missing in records of earlier versions. */
   startedIn?: string;
-  /** What its files are compared with; null outside of git. */
+  /** The commit its files are compared with; null outside of git. */
   baseCommit?: string | null;
-  /** The session whose worktree was put back for this one. */
+  /** The session whose worktree this one was restored from. */
   restoredFrom?: string | null;
-  /** How many snapshots of its worktree were named so far. */
+  /** Number of snapshots of its worktree so far; the next one's name counts on. */
   snapshotCount?: number;
   checkout?: OwnCheckout;
-  /** Where origin was when it began, before an agent could change it; null without one. */
+  /** The address of origin at the start, before an agent could change it; null if there is no origin. */
   origin?: string | null;
-  /** The branch it pushes to, when it has none of its own. */
+  /** The branch it pushes to, if it has no branch of its own. */
   pushBranch?: string;
   title: string | null;
-  /** A title that a caller gave is not replaced by the agent's. */
+  /** Whether a caller set the title; the agent's title does not replace it then. */
   isTitledByCaller: boolean;
   model: ModelChoice | null;
   options: Record<string, string>;
   policy: AgentPolicy;
   state: DrivenState;
-  /** By which the driver finds the agent's session; null until there is one. */
+  /** The driver finds the agent's session by it; null until there is one. */
   handle: string | null;
   cursor: string | null;
   usage: Usage | null;
   costUsd: number | null;
   costIsEstimate: boolean;
-  /** Shell commands that run; what they are is written nowhere. */
+  /** Shell commands that are running. Their text is not recorded anywhere. */
   shells?: readonly KeptShell[];
-  /** What the agent is told with its next prompt. */
+  /** Notes that the agent receives with its next prompt. */
   untold?: readonly string[];
 }
 
-/** How every session begins, before its agent is there. */
+/** Initial fields of every session, before its agent exists. */
 export const beginning = {
   state: "starting",
   handle: null,
@@ -90,14 +90,14 @@ export interface KeptPrompt {
   model: ModelChoice | null;
   options: Record<string, string>;
   agent: string | null;
-  /** A plain prompt, when left out. */
+  /** undefined for a plain prompt. */
   task?: Task;
   attachments?: readonly PromptAttachment[];
-  /** `sent` before the agent is asked, so that it is never asked twice. */
+  /** `sent` is recorded before the agent receives the prompt, so that it never receives it twice. */
   state: "queued" | "sent";
 }
 
-/** An answer as it was given to the agent, and how the log tells it. */
+/** An answer as the agent received it, and as the log shows it. */
 export interface GivenAnswer {
   answer: "once" | "always" | "reject" | null;
   answers: string[][] | null;
@@ -107,44 +107,44 @@ export interface GivenAnswer {
 export interface KeptRequest {
   requestId: string;
   sessionId: string;
-  /** The driver's own key. */
+  /** The driver's key of the request. */
   key: string;
   asked: Asked;
   shownHash: string;
-  /** `granted`: covered by a remembered rule, so it is answered without asking anybody. */
+  /** `granted`: a remembered rule covers the request, so the daemon answers it without asking a user. */
   state: "open" | "granted";
-  /** What was sent to the agent, before it was known whether it took it. */
+  /** The answer that was sent to the agent; null before that. Whether the agent accepted it may be unknown. */
   given: GivenAnswer | null;
 }
 
 export interface DrivenSessions {
   add(session: DrivenSession): void;
-  /** Nothing for one that has ended. */
+  /** undefined if the session has ended. */
   get(sessionId: string): DrivenSession | undefined;
   hasEnded(sessionId: string): boolean;
-  /** Those that have not ended. */
+  /** The sessions that have not ended. */
   list(): DrivenSession[];
   change(sessionId: string, changes: Partial<Omit<DrivenSession, "sessionId">>): void;
   remove(sessionId: string): void;
-  /** In the order they came; the running turn, if there is one, first. */
+  /** In the order they were accepted, but the prompt of the running turn first. */
   prompts(sessionId: string): KeptPrompt[];
   addPrompt(sessionId: string, prompt: KeptPrompt): void;
   markSent(turnId: string): void;
   removePrompt(turnId: string): void;
   request(requestId: string): KeptRequest | undefined;
   requestByKey(sessionId: string, key: string): KeptRequest | undefined;
-  /** Those the agent waits for, in the order they came. */
+  /** The requests that the agent waits for, oldest first. */
   openRequests(sessionId: string): KeptRequest[];
   addRequest(request: KeptRequest): void;
-  /** From now on it is for somebody to answer. */
+  /** Marks a granted request as open, so that a user answers it. */
   openRequest(requestId: string): void;
   noteGiven(requestId: string, given: GivenAnswer): void;
   removeRequest(requestId: string): void;
   remember(sessionId: string, rules: readonly string[]): void;
   isRemembered(sessionId: string, rules: readonly string[]): boolean;
-  /** Also of one that was never here. Its name stays, everything else of it goes. */
+  /** Keeps the session's id and deletes the rest. Records the id of an unknown session as ended, too. */
   markEnded(sessionId: string): void;
-  /** Drops the names of those that ended before this time, in milliseconds. */
+  /** Drops the ids of sessions that ended before this time, in milliseconds. */
   dropEnded(before: number): void;
 }
 

@@ -1,6 +1,6 @@
-// The daemon's memory: which commands it carried out, and what its sessions did that the control
-// plane has not taken yet. Everything is on disk before it is acted on, told or sent. One process
-// holds a journal at a time; a daemon that dies leaves it as it was.
+// The daemon's durable memory: the commands that it ran, and the log entries of its sessions until the
+// control plane has applied them. A record is on disk before the daemon acts on it, replies or sends it.
+// One process at a time opens a journal; a daemon that is killed leaves it consistent.
 import { randomUUID } from "node:crypto";
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
@@ -15,36 +15,36 @@ export { JournalFull, JournalInUse } from "./database.ts";
 export { JournalTooNew } from "./steps.ts";
 
 export interface Journal {
-  /** Made with the journal; another one means that the former is gone. */
+  /** Identifies this journal. A host with another id has lost its former journal. */
   id: string;
   commands: CommandRecord;
   log: SessionLog;
   blobs: KeptBlobs;
   driven: DrivenSessions;
   messages: KeptMessages;
-  /** Counts one more, and gives the new count. */
+  /** Adds one to the named counter and returns its new value. */
   count(name: string): number;
-  /** Everything written by the function is one commit. */
+  /** Runs the work in one transaction. */
   atOnce<Result>(work: () => Result): Result;
-  /** Drops what has been kept long enough. */
+  /** Drops the records that are older than the journal keeps them. */
   clean(): void;
   close(): void;
 }
 
 export interface JournalOptions {
-  /** The time in milliseconds, by the control plane's clock where it is known. */
+  /** The time in milliseconds: by the control plane's clock once that is known. */
   now?: () => number;
-  /** At most this many bytes of entries; by default 1 GiB, or a tenth of a small disk. */
+  /** Limit for the bytes of all entries; by default 1 GiB, or a tenth of a smaller disk. */
   limitBytes?: number;
-  /** False: survives the death of the process, but not of the machine. For tests with many hosts. */
+  /** False: commits survive a killed process, but not a crash of the machine. For tests with many hosts. */
   flush?: boolean;
 }
 
 const dayMs = 24 * 3600_000;
-/** A caller may repeat a call for a day, so its command is remembered for longer than that. */
+/** A caller may repeat a call for a day; commands are kept for longer than that. */
 const commandsKeptMs = 2 * dayMs;
 const appliedKeptMs = dayMs;
-/** For longer than anybody would ask for a session that has ended. */
+/** Longer than anybody asks for a session that has ended. */
 const endedKeptMs = 30 * dayMs;
 
 export function openJournal(path: string, options: JournalOptions = {}): Journal {

@@ -1,5 +1,5 @@
-// The wholes of entries that were cut, each in a file named by its hash, until the control plane has
-// them. The table says which entries wait for which; a file that no entry waits for is removed.
+// Full updates of shortened log entries, each in a file named by its hash, until they are uploaded. The
+// table lists the entries that wait for each blob; a file without such an entry is removed.
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync } from "node:fs";
 import { readdirSync, renameSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -9,18 +9,18 @@ import { withoutWhole, type Whole } from "./cut-entry.ts";
 import { JournalFull, transact } from "./database.ts";
 
 export interface KeptBlobs {
-  /** On disk when it returns. */
+  /** The blob is on disk when this returns. */
   keep(whole: Whole): void;
   has(sha256: string): boolean;
-  /** The entry waits for this blob; within the transaction that writes it. */
+  /** Records that the entry waits for this blob. Call it in the transaction that writes the entry. */
   await(sessionId: string, seq: number, whole: { sha256: string; size: number }): void;
   /** Whether no entry waits for a blob. */
   isIdle(): boolean;
-  /** The blobs that entries wait for, the smallest first, and where they are. */
+  /** The blobs that entries wait for, smallest first, with their files. */
   pending(): { sha256: string; size: number; path: string }[];
-  /** The control plane has it: its entries may be sent. */
+  /** The control plane has the blob: the entries that wait for it may be sent. */
   stored(sha256: string): void;
-  /** The control plane will not have it: its entries are sent without its name. */
+  /** The control plane refused the blob: its entries are sent with the reason instead of its name. */
   omit(sha256: string, reason: string): void;
 }
 
@@ -85,7 +85,7 @@ export function createKeptBlobs(database: DatabaseSync, directory: string): Kept
   };
 }
 
-/** Does the work with a file or directory; on disk when it returns. */
+/** Runs the work with a file or directory, which is flushed to disk when this returns. */
 function flushed(path: string, flags: "r" | "w", work: (file: number) => void): void {
   const file = openSync(path, flags, 0o600);
   try {

@@ -1,12 +1,12 @@
-// The messages that users gave to a session's agent, in their order, each with what the session's
-// worktree held before it. They go with their session.
+// The messages that users sent to a session's agent, in order, each with the snapshot of the session's
+// worktree before it. They are deleted with their session.
 import type { DatabaseSync } from "node:sqlite";
 import type { Snapshot } from "../worktrees/snapshots.ts";
 import { transact } from "./database.ts";
 
 export interface KeptMessage {
   messageId: string;
-  /** Null until it is taken, where that failed, and where the worktree is not the session's own. */
+  /** Null until the snapshot is made, if that failed, and if the worktree is not the session's own. */
   snapshot: Snapshot | null;
 }
 
@@ -14,7 +14,7 @@ export interface KeptMessages {
   add(sessionId: string, messageId: string): void;
   setSnapshot(messageId: string, snapshot: Snapshot): void;
   list(sessionId: string): KeptMessage[];
-  /** Drops this message and those after it. */
+  /** Drops this message and all later ones. */
   dropFrom(sessionId: string, messageId: string): void;
 }
 

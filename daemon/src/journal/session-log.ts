@@ -1,4 +1,4 @@
-// The logs of this host's sessions until the control plane has them. Entries of one session are
+// The logs of this host's sessions until the control plane has applied them. Entries of one session are
 // numbered 1, 2, 3 … in the order they were appended, and sent in that order.
 import type { DatabaseSync } from "node:sqlite";
 import type { LogEntry } from "@hawser/host-protocol";
@@ -26,36 +26,37 @@ export interface SessionEnd {
 type Update = LogEntry["update"];
 
 export interface SessionLog {
-  /** On disk when it returns. Throws JournalFull when there is no room. */
+  /** The entry is on disk when this returns. Throws JournalFull if there is no room. */
   append(sessionId: string, update: Update, turnId?: string | null): LogEntry;
-  /** Sessions with entries still here, those with unapplied ones first. */
+  /** Sessions that have entries here; those with unapplied entries first. */
   positions(): SessionEnd[];
-  /** Sessions with unapplied entries that no hello since the journal was opened has named. */
+  /** Sessions with unapplied entries that no hello has named since the journal was opened. */
   newcomers(): SessionEnd[];
   /**
-   * What the control plane has, as it says in its answer to a hello that named these sessions. Only
-   * then are their entries sent: a journal that is new would otherwise send numbers that are taken.
+   * Records how far the control plane has applied the log of each session that a hello named. Entries of
+   * a session are sent only after that: a journal that was lost and made anew would otherwise send
+   * numbers that its former entries have.
    */
   welcome(applied: SessionPosition[], named: SessionEnd[]): void;
-  /** The session begins here, so nobody can have written its log before: no hello is needed. */
+  /** Lets a new session's entries be sent without a hello: nobody can have written its log before. */
   introduce(sessionId: string): void;
-  /** What the control plane has, as it says in its answer to a report. */
+  /** Records how far the control plane has applied the logs, as its answer to a report says. */
   applied(positions: SessionPosition[]): void;
-  /** The control plane does not know the session: its entries need not be said again. */
+  /** The control plane does not know the session: its entries are not sent again. */
   abandon(sessionId: string): void;
-  /** The oldest unapplied entries that may be sent, up to these limits; of one session only, if one is named. */
+  /** The oldest unapplied entries that may be sent, within these limits; of one session if it is named. */
   unapplied(limits: { bytes: number; entries: number }, sessionId?: string): SessionBatch[];
   unappliedSessions(): string[];
-  /** False above half of the limit: what runs may go on recording, nothing new may start. */
+  /** False above half of the limit: running turns continue to record, new ones are refused. */
   acceptsTurns(): boolean;
   size(): { totalBytes: number; unappliedBytes: number; limitBytes: number };
   /** Drops entries that were applied before this time, in milliseconds. */
   dropApplied(before: number): void;
-  /** Called after each append. */
+  /** Registers a callback for every append. */
   onAppend(callback: () => void): void;
 }
 
-/** What a row takes on disk beside its text, roughly. */
+/** Estimated bytes of a row on disk, without its text. */
 const rowOverhead = 100;
 const mostPositions = 5_000;
 
@@ -102,7 +103,7 @@ export function createSessionLog(
   const lastSeq = (sessionId: string) =>
     (selectLast.get(sessionId) as { last_seq: number } | undefined)?.last_seq ?? 0;
 
-  /** Without a look at the limit: a reset must be recorded, or the session could never go on. */
+  /** Ignores the limit: without its reset entry, the session could never continue. */
   function write(sessionId: string, entry: LogEntry, text: string): void {
     insert.run(sessionId, entry.seq, opening, bytesOf(text), text);
     const whole = wholeOf(entry.update);
@@ -114,10 +115,10 @@ export function createSessionLog(
     const { unapplied } = size();
     if (unapplied + bytes > limitBytes) {
       throw new JournalFull(
-        "The journal is full of entries that the control plane has not taken yet. Nothing more can be recorded until it does.",
+        "The journal is full of entries that the control plane has not applied yet. It can record nothing more until they are applied.",
       );
     }
-    // What is applied is kept for convenience only, so it gives way.
+    // Applied entries are kept for convenience only, so the oldest are dropped to make room.
     while (size().total + bytes > limitBytes) {
       database.exec(
         `DELETE FROM entries WHERE position IN (
@@ -143,7 +144,7 @@ export function createSessionLog(
       const { entry, text, whole } = fitEntry({ seq, at, turnId, update: storable(update) });
       transact(database, () => {
         makeRoom(bytesOf(text) + (whole?.bytes.length ?? 0));
-        // On disk before the entry that names it.
+        // The blob is on disk before the entry that names it.
         if (whole) blobs.keep(whole);
         write(sessionId, entry, text);
       });
@@ -239,7 +240,7 @@ interface EntryRow {
 
 const bytesOf = (text: string) => Buffer.byteLength(text) + rowOverhead;
 
-/** Openings are numbered, so that an entry tells whether it can have been sent before. */
+/** Openings of the journal are numbered. An entry's number shows whether it can have been sent. */
 function nextOpening(database: DatabaseSync): number {
   return transact(database, () => {
     const opening = Number(readFact(database, "opening") ?? 0) + 1;

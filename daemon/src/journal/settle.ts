@@ -1,7 +1,7 @@
-// Bringing one session's log in step with what the control plane says it has applied. Normally that
-// only marks entries as applied, or as not. When the journal is new or was restored from an older
-// copy, the control plane knows more than it does; then the log goes on after what was applied, with
-// an entry that says so, and what was never sent follows it under new numbers.
+// Brings one session's log in line with what the control plane has applied. Usually this only marks
+// entries as applied or unapplied. If the journal is new, or was restored from an older copy, the control
+// plane has entries that the journal lacks. Then the log continues after the applied entries: first an
+// entry that reports the reset, then the entries that were never sent, under new numbers.
 import type { DatabaseSync } from "node:sqlite";
 import type { LogEntry } from "@hawser/host-protocol";
 import type { SessionPosition } from "./session-log.ts";
@@ -10,7 +10,7 @@ export interface Settling {
   database: DatabaseSync;
   now: () => number;
   journalId: string;
-  /** The number of this opening of the journal. */
+  /** Number of this opening of the journal. */
   opening: number;
   lastSeq: (sessionId: string) => number;
   setLast: (sessionId: string, seq: number) => void;
@@ -29,7 +29,7 @@ export function settle(log: Settling, { sessionId, appliedSeq }: SessionPosition
   const oldest = database
     .prepare(`SELECT min(seq) AS seq FROM entries WHERE session_id = ? AND seq > ?`)
     .get(sessionId, appliedSeq)!["seq"] as number | null;
-  // The control plane went back to before what is still here, as after a restored backup.
+  // The control plane lacks entries that are no longer here, as after its backup was restored.
   if ((oldest ?? log.lastSeq(sessionId) + 1) > appliedSeq + 1) {
     reset(log, sessionId, appliedSeq, `seq > ${appliedSeq}`);
     return;
@@ -61,13 +61,13 @@ function countNewer(database: DatabaseSync, sessionId: string, opening: number):
     .get(sessionId, opening)!["count"] as number;
 }
 
-/** Goes on at appliedSeq + 1; the entries of `kept` follow, everything else has been applied or is lost. */
+/** Continues at appliedSeq + 1 with the entries of `kept`; all others were applied or are lost. */
 function reset(log: Settling, sessionId: string, appliedSeq: number, kept: string): void {
   const moved = log.database
     .prepare(`SELECT entry FROM entries WHERE session_id = ? AND ${kept} ORDER BY seq`)
     .all(sessionId)
     .map((row) => JSON.parse(row["entry"] as string) as LogEntry);
-  // The numbers up to appliedSeq are the control plane's; whatever bore them here gives way.
+  // The control plane has entries with the numbers up to appliedSeq, so entries here lose those numbers.
   log.database.prepare(`DELETE FROM entries WHERE session_id = ?`).run(sessionId);
   log.setLast(sessionId, appliedSeq);
   log.write(sessionId, {

@@ -1,6 +1,6 @@
-// Agents print what they like; the log holds text. NUL, which no database column takes, and halves of
-// surrogate pairs, which are not text, become U+FFFD before anything is recorded, so that host and
-// control plane keep the same entry.
+// Makes an agent's output storable as text. NUL, which no database column accepts, and unpaired
+// surrogates, which are not text, become U+FFFD before anything is recorded. So the host and the control
+// plane store the same entry.
 
 const replacement = "\u{fffd}";
 

@@ -1,5 +1,5 @@
-// The clones that sessions own: made below the daemon's own directory, checked out without what an
-// agent would run unasked, and worked in directly. One that was not finished leaves nothing.
+// The clones that sessions own. They lie below the daemon's own directory, are checked out without files
+// that an agent would run unasked, and are worked in directly. An unfinished clone is removed.
 import { mkdirSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { CodeHosting } from "../code-hosting/code-hosting.ts";
@@ -18,25 +18,25 @@ export interface CheckoutsOptions {
   git: Git;
   codeHosting: CodeHosting;
   operations: Operations;
-  /** Each clone lies here, in a directory with its session's id. */
+  /** Contains a directory for each clone, named by its session's id. */
   directory: string;
 }
 
 export interface CheckoutPlan {
   sessionId: string;
   source: RepositorySource;
-  /** Where the clone will be. */
+  /** Where the clone will be made. */
   directory: string;
 }
 
 export interface Checkouts {
-  /** Names everything before anything is made. Throws CommandRefusal. */
+  /** Decides all names before anything is made. Throws CommandRefusal. */
   plan(sessionId: string, source: RepositorySource): CheckoutPlan;
-  /** `without`: patterns of what is not checked out; gives the files. Throws refusals and GitError. */
+  /** `without`: patterns of files to leave out; returns those files. Throws CommandRefusal and GitError. */
   make(plan: CheckoutPlan, without: readonly string[], signal: AbortSignal): Promise<string[]>;
-  /** Removes one that no agent has worked in, however far it was made, and ends the git at work in it. */
+  /** Removes a finished or unfinished clone that no agent has worked in, and ends any git that runs in it. */
   discard(sessionId: string): void;
-  /** The directory around a session's clone that a place, free of links, lies in. */
+  /** The directory around the clone that contains this path; undefined if none does. The path has no links. */
   placeOf(realPath: string): string | undefined;
 }
 
@@ -48,7 +48,7 @@ export function createCheckouts(options: CheckoutsOptions): Checkouts {
   const bring = createBringRepository(git, options.codeHosting);
   mkdirSync(options.directory, { recursive: true, mode: 0o700 });
   const top = realpathSync(options.directory);
-  const placeOf = (sessionId: string) => join(top, checked(sessionId));
+  const directoryFor = (sessionId: string) => join(top, checked(sessionId));
 
   async function hasCommit(directory: string, signal: AbortSignal): Promise<boolean> {
     try {
@@ -65,20 +65,20 @@ export function createCheckouts(options: CheckoutsOptions): Checkouts {
     plan: (sessionId, source) => ({
       sessionId,
       source,
-      directory: join(placeOf(sessionId), checkSource(source)),
+      directory: join(directoryFor(sessionId), checkSource(source)),
     }),
 
     make({ sessionId, source, directory }, without, signal) {
       const subject = `${showSource(source)} for ${sessionId}`;
       return operations.run("clone_repository", subject, async (step) => {
-        mkdirSync(placeOf(sessionId), { mode: 0o700 });
+        mkdirSync(directoryFor(sessionId), { mode: 0o700 });
         await bring(source, { path: directory, options: ["--no-checkout"] }, step, signal);
         step("checking out");
         const within = { deadlineMs: checkoutMs, signal };
         if (without.length > 0) {
           await git.runIn(directory, "sparse-checkout set", { ...within, operands: without });
         }
-        // An empty repository has nothing to check out, and can be worked in all the same.
+        // An empty repository has nothing to check out; a session can work in it nevertheless.
         if (!(await hasCommit(directory, signal))) return [];
         await git.runIn(directory, "checkout", { ...within, options: ["--quiet"] });
         return without.length > 0 ? listLeftOut(git, directory, signal) : [];
@@ -86,7 +86,7 @@ export function createCheckouts(options: CheckoutsOptions): Checkouts {
     },
 
     discard(sessionId) {
-      const place = placeOf(sessionId);
+      const place = directoryFor(sessionId);
       endWorkIn(place);
       rmSync(place, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
     },
@@ -98,7 +98,7 @@ export function createCheckouts(options: CheckoutsOptions): Checkouts {
   };
 }
 
-/** An id becomes a directory's name. */
+/** Throws if the id cannot be the name of a directory. */
 function checked(sessionId: string): string {
   if (/^\w{6,64}$/.test(sessionId)) return sessionId;
   throw new Error(`"${sessionId}" is no session's id.`);

@@ -1,6 +1,6 @@
-// What differs in a directory from the commit its session began at: uncommitted and untracked files
-// included, ignored ones not. Objects that git makes for it go to a place of their own, so that looking
-// leaves nothing behind in the user's repository.
+// Compares a directory with the commit at which its session began. Uncommitted and untracked files count,
+// ignored ones do not. Git writes the objects that it needs for this to a directory of the daemon's, so
+// that reading a diff leaves nothing in the user's repository.
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { FileChange } from "@hawser/contract";
@@ -14,9 +14,9 @@ export interface Compared {
 }
 
 export interface Diffs {
-  /** At most as many as fit into one reply, in the order of their paths. Throws GitError. */
+  /** The changed files in the order of their paths, as many as fit into one reply. Throws GitError. */
   list(compared: Compared): Promise<{ files: FileChange[]; truncated: boolean }>;
-  /** The patch of one file; nothing when it has not changed. Throws GitError. */
+  /** The patch of one file; undefined if the file has not changed. Throws GitError. */
   patch(compared: Compared, path: string): Promise<string | undefined>;
 }
 
@@ -25,7 +25,7 @@ const longestListing = 512 * 1024;
 const longestPatch = 32 * 1024 * 1024;
 
 export function createDiffs(git: Git, scratchDirectory: string): Diffs {
-  /** With an index that holds what is on disk, below these paths or everywhere. */
+  /** Runs the work with an index of what is on disk, below these paths or everywhere. */
   async function compare<Result>(
     { directory, signal }: Compared,
     below: readonly string[],
@@ -78,14 +78,14 @@ export function createDiffs(git: Git, scratchDirectory: string): Diffs {
     patch: (compared, path) =>
       compare(compared, [path], async (index) => {
         const found = await diff(index, compared.baseCommit, ["--name-only", "-z"], [path]);
-        // The name of a directory stands for all below it.
+        // A directory's name selects every file below it.
         if (found !== `${path}\0`) return undefined;
         return diff(index, compared.baseCommit, ["--patch"], [path]);
       }),
   };
 }
 
-/** Lines of `added removed path`; a binary file has hyphens for numbers. */
+/** Parses lines of `added removed path`; a binary file has hyphens instead of numbers. */
 function readCounts(text: string): FileChange[] {
   return text
     .split("\0")

@@ -1,9 +1,9 @@
-// Which files of a repository a sparse checkout was made without.
+// Lists the files that a sparse checkout leaves out.
 import type { Git } from "../git/git.ts";
 
 const deadlineMs = 10_000;
 
-/** Relative to the top of the working tree. */
+/** Paths relative to the top of the working tree. */
 export async function listLeftOut(
   git: Git,
   directory: string,

@@ -1,19 +1,19 @@
-// Whether a session's tree still has its own git directory. What ties them lies where the agent works,
-// who may change it without being asked: a link, or a word in a file, would have git work in another
-// repository of the host's, whose branches we would move and whose commits we would push.
+// Checks that a session's tree still has its own git directory. The file or directory `.git` lies where
+// the agent works, and the agent may change it. A link there, or another path in the file, would make git
+// work in another repository of the host: we would move its branches and push its commits.
 import { lstatSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { readSmallFile } from "../directories/handle.ts";
 import { isDirectory } from "./park.ts";
 import type { OwnTree } from "./snapshots.ts";
 
-/** Says what is wrong with it. Links count as what they are. */
+/** What is wrong with the tree's git directory; undefined if nothing is. Does not follow links. */
 export function objectToGitOf(tree: OwnTree): string | undefined {
   const isClone = tree.repository === tree.directory;
   if (isClone ? isWhole(tree.directory) : leadsTo(tree)) return undefined;
   const what = isClone
-    ? "The session's clone has no git directory of its own any more, or one that leads elsewhere."
-    : "The session's worktree does not lead to the git directory it was made with any more.";
+    ? "The session's clone no longer has a git directory of its own, or that directory uses another one."
+    : "The session's worktree no longer leads to the git directory that it was made with.";
   return `${what} Put that right on the host, or start another session.`;
 }
 
@@ -24,9 +24,9 @@ function isWhole(clone: string): boolean {
 }
 
 /**
- * The first file is one of worktrees' git directories and names their repository's, the second names other
- * places with objects. We make no clones whose objects are fetched when they are needed: that would have
- * git call an address of the agent's choice at any look.
+ * The file `commondir` names the repository of a worktree; `alternates` names other directories with
+ * objects. Neither belongs in a clone of ours. Nor do settings that make git fetch missing objects later:
+ * any git command would then call an address that the agent chose.
  */
 function leadsElsewhere(own: string): boolean {
   const isThere = (name: string) =>
@@ -48,7 +48,7 @@ function leadsTo({ directory, adminDirectory }: OwnTree): boolean {
 
 const longestPointer = 8 * 1024;
 
-/** What git keeps about a worktree, as the file `.git` in it says. Throws. */
+/** Git's directory for a worktree, as the worktree's file `.git` names it. Throws if that names none. */
 export function adminDirectoryOf(worktree: string): string {
   const text = isDirectory(worktree) ? readSmallFile(join(worktree, ".git"), longestPointer) : "";
   const found = /^gitdir: (.+)$/m.exec(text ?? "")?.[1];

@@ -1,11 +1,11 @@
-// Putting a session's own tree aside. A worktree's directory and what git keeps about it are moved out
-// of the repository, and refs hold every object that they name, so that no garbage collection there
-// takes one. The branch goes. A clone is moved as it is, and nobody looks into it. Each step can be
-// taken again after a crash, and nothing is copied but git's own few files when they lie on another
-// disk, so that it takes no longer for a large tree.
+// Parks a session's own tree. The directory of a worktree, and git's directory for it, are moved out of
+// the repository; refs keep every object that they name, so that garbage collection keeps them. The branch
+// is deleted. A clone is moved as it is, and nothing in it is read. Each step can be repeated after a
+// crash. Nothing is copied, except git's few files if they are on another disk, so that a large tree takes
+// no longer than a small one.
 //
-// An agent has worked in that directory and may have written anything into it. So nothing there says
-// what is moved: that was written down before the agent began.
+// An agent has worked in that directory and may have written anything into it. So the paths to move come
+// from the record that was written before the agent began, never from the directory itself.
 import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { readSmallFile } from "../directories/handle.ts";
@@ -16,13 +16,13 @@ import { refsOf } from "./refs.ts";
 
 interface Parking {
   sessionId: string;
-  /** Where its tree lies. */
+  /** The directory of its tree. */
   worktree: string;
-  /** The directory that holds `tree`, `admin` and `parked.json` afterwards. */
+  /** The directory that contains `tree`, `admin` and `parked.json` afterwards. */
   parked: string;
-  /** Null for a clone, which has no repository beside itself. */
+  /** Null for a clone, which has no other repository. */
   kept: KeptWorktree | null;
-  /** What a session that is made of it is to know. */
+  /** What a session that is restored from it needs to know. */
   session: ParkedSession | null;
   now: number;
 }
@@ -30,11 +30,11 @@ interface Parking {
 const gitMs = 10_000;
 const largestNamed = 4 * 1024 * 1024;
 
-/** What is known of a worktree that is to be put aside. */
+/** A worktree that is to be parked. */
 export interface KeptWorktree {
   repository: string;
   branch: string;
-  /** Null when it was never made. */
+  /** Null if the worktree was never made. */
   adminDirectory: string | null;
 }
 
@@ -43,10 +43,10 @@ export async function parkTree(git: Git, parking: Parking): Promise<void> {
   const { repository = null, branch = null, adminDirectory = null } = kept ?? {};
   const refs = refsOf(sessionId);
   const isThere = isDirectory(worktree);
-  // A user may have removed the repository; then only files are left to keep.
+  // If the user has removed the repository, only files are left to keep.
   const isRepositoryThere = repository !== null && existsSync(repository);
   const hasFiles = isThere || (adminDirectory !== null && isDirectory(adminDirectory));
-  // Of a try that a crash or a full disk cut, or of one that was about to be put back.
+  // Left by an attempt that a crash or a full disk interrupted, or by a restore that had begun.
   const before = readParked(parked);
   let branchTip = before?.branchTip ?? null;
   if (isRepositoryThere && branch !== null && (hasFiles || !before)) {
@@ -85,9 +85,9 @@ const name = (git: Git, repository: string, ref: string, object: string) =>
   git.runIn(repository, "update-ref", { operands: [ref, object], deadlineMs: gitMs });
 
 async function deleteBranch(git: Git, repository: string, branch: string, keptTip: string) {
-  // Gone already, or another one of that name, which is the user's.
+  // The branch is gone, or is another one with the same name, which is the user's.
   if ((await commitOf(git, repository, `refs/heads/${branch}`)) !== keptTip) return;
-  // Refuses when somebody has it checked out elsewhere: that is the user's own then.
+  // Git refuses if the branch is checked out elsewhere: then it is the user's.
   await git.runIn(repository, "branch", {
     options: ["--delete", "--force", "--quiet"],
     operands: [branch],
@@ -95,7 +95,7 @@ async function deleteBranch(git: Git, repository: string, branch: string, keptTi
   });
 }
 
-/** Names a commit whose tree and parents are everything that git's own files for the tree name. */
+/** Names a commit whose tree and parents are all the objects that git's files for the tree name. */
 export async function holdObjects(
   git: Git,
   repository: string,
@@ -142,7 +142,7 @@ export async function holdObjects(
   await name(git, repository, ref, holder.trim());
 }
 
-/** Where the worktree's HEAD is; nothing on a branch without commits. */
+/** The commit of the worktree's HEAD; undefined on a branch without commits. */
 async function tipOf(
   git: Git,
   repository: string,
@@ -153,7 +153,7 @@ async function tipOf(
 
 export interface Head {
   commit: string | null;
-  /** The whole name of the ref that HEAD follows; null when it follows none. */
+  /** Full name of the ref that HEAD follows; null if HEAD is detached. */
   ref: string | null;
 }
 
@@ -169,7 +169,7 @@ export async function readHead(
   return { commit: commit ?? null, ref };
 }
 
-/** The ref that HEAD follows. */
+/** The ref that HEAD follows; null if it follows none. */
 export const followedBy = (adminDirectory: string) => followedIn(textOfHead(adminDirectory));
 
 const textOfHead = (adminDirectory: string) =>
@@ -177,7 +177,7 @@ const textOfHead = (adminDirectory: string) =>
 
 const followedIn = (head: string) => /^ref: (refs\/\S+)$/.exec(head)?.[1] ?? null;
 
-/** Nothing when there is none; that it could not be looked up is an error, or it would be taken for none. */
+/** undefined if the ref is missing. Throws if it cannot be read, so that it does not pass for missing. */
 export async function commitOf(
   git: Git,
   repository: string,
@@ -196,7 +196,7 @@ export async function commitOf(
   }
 }
 
-/** Blobs that the index holds and the tip does not, every stage of a conflict among them. */
+/** Blobs that are in the index and not in the tip, including every stage of a conflict. */
 async function stagedIn(
   git: Git,
   repository: string,
@@ -221,7 +221,7 @@ async function stagedIn(
   return objectNames(unmerged + changed);
 }
 
-/** What lies in a clone's git directory and names nothing of the session's own, or far too much. */
+/** Files in git's directory of a clone that name no objects of the session's own, or far too many. */
 const unnamed = new Set([
   "objects",
   "modules",
@@ -235,7 +235,7 @@ const unnamed = new Set([
   "logs/refs/remotes",
 ]);
 
-/** Every object that git's own files for the tree name: reflogs, merges, rebases, refs of its own. */
+/** Every object that git's files for the tree name: reflogs, merges, rebases, refs of its own. */
 function namesIn(top: string, below = ""): string[] {
   const found: string[] = [];
   for (const entry of readdirSync(join(top, below), { withFileTypes: true })) {
@@ -256,16 +256,16 @@ function objectNames(text: string): string[] {
   return words.filter((word) => !/^0+$/.test(word));
 }
 
-/** Not through a link: that would be somebody else's directory. */
+/** Does not follow a link, which would lead to somebody else's directory. */
 export function isDirectory(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-/** Whatever moment it is cut at, what has either name is whole. */
+/** Moves a directory. If it is interrupted, whichever of the two names exists is complete. */
 export function moveAdmin(from: string, to: string): void {
   const moved = `${from}.moved`;
   rmSync(moved, { recursive: true, force: true });
-  // Of a move to another disk that a crash cut after the copy was whole.
+  // Left by a move to another disk that a crash interrupted after the copy was complete.
   if (!existsSync(to)) {
     try {
       return renameSync(from, to);
@@ -281,7 +281,7 @@ export function moveAdmin(from: string, to: string): void {
   rmSync(moved, { recursive: true, force: true });
 }
 
-/** On the same disk. What a process left behind may have made anew in its place is kept beside it. */
+/** On the same disk. If a leftover process has made the directory anew, its files are kept beside it. */
 function moveTree(from: string, parked: string): void {
   let to = join(parked, "tree");
   for (let count = 2; existsSync(to); count++) to = join(parked, `tree-${count}`);

@@ -1,5 +1,5 @@
-// What is written beside a worktree or a clone that was put aside: where it came from, and what a session
-// that is made of it again is to know. It never leaves the host.
+// The record beside a parked worktree or clone: where it was, and what a session that is restored from it
+// needs to know. It never leaves the host.
 import { join } from "node:path";
 import type { AgentKind, AgentPolicy, ModelChoice } from "@hawser/contract";
 import { readSmallFile } from "../directories/handle.ts";
@@ -8,24 +8,24 @@ import type { OwnCheckout } from "../journal/driven-sessions.ts";
 export interface ParkedSession {
   kind: AgentKind;
   title: string | null;
-  /** Where it was started, as callers name it. */
+  /** The directory it was started in, as callers name it. */
   startedIn: string;
   model: ModelChoice | null;
   options: Record<string, string>;
   policy: AgentPolicy;
   baseCommit: string | null;
-  /** Where it pushes to, and by which name, when it has: the same again, whatever an agent changed. */
+  /** The address and branch that it pushes to: a restored session uses the same, whatever an agent changed. */
   origin?: string | null;
   pushBranch?: string;
-  /** The clone it worked in, when it was that and no worktree. */
+  /** Its clone; undefined if it had a worktree. */
   checkout?: OwnCheckout;
 }
 
 export interface ParkedRecord {
-  /** This and the next three are null for a clone, which holds all of it itself. */
+  /** This and the next three are null for a clone, which contains all of them itself. */
   repository: string | null;
   branch: string | null;
-  /** Where the branch was. */
+  /** The commit of its branch. */
   branchTip: string | null;
   adminDirectory: string | null;
   /** Where its tree was: the worktree, or the directory around the clone. */
@@ -38,7 +38,7 @@ export interface ParkedRecord {
 export const recordName = "parked.json";
 const largestRecord = 256 * 1024;
 
-/** Nothing when there is none. */
+/** undefined if there is no record. */
 export function readParked(directory: string): ParkedRecord | undefined {
   const text = readSmallFile(join(directory, recordName), largestRecord);
   return text === undefined ? undefined : (JSON.parse(text) as ParkedRecord);

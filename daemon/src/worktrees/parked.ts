@@ -1,5 +1,5 @@
-// Worktrees and clones that were put aside: which there are and how much they hold, the way back for one, and the
-// end of those that were kept long enough or have become too many.
+// Parked worktrees and clones: lists them with their sizes, restores one, and drops those that are too old
+// or too many.
 import { existsSync, mkdirSync, opendirSync, readdirSync, renameSync, type Dirent } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -11,39 +11,39 @@ import { dropRefs, refsOf } from "./refs.ts";
 import { removeTree } from "./remove-tree.ts";
 
 export interface Parked {
-  /** Those that can be put back, the newest first. */
+  /** Those that can be restored, newest first. */
   list(): Promise<ParkedTree[]>;
   find(sessionId: string): ParkedRecord | undefined;
-  /** Puts it back where it was. Throws CannotRestore, and then nothing has changed. */
+  /** Moves it back to where it was. Throws CannotRestore, and then has changed nothing. */
   restore(sessionId: string): Promise<ParkedRecord>;
-  /** Takes away what is left of one that was put back; what its reverts kept is the new session's. */
+  /** Removes what is left after a restore. The snapshots of its reverts now belong to the new session. */
   settle(sessionId: string, record: ParkedRecord, heirId: string): Promise<void>;
-  /** Drops what was kept long enough, then the oldest until the rest takes no more than the limit. */
+  /** Drops those that are too old, then the oldest until the rest fits into the limit. */
   clean(options: CleanOptions): Promise<Cleaned>;
 }
 
 export interface Cleaned {
-  /** Sessions whose trees are gone. */
+  /** Sessions whose trees were dropped. */
   dropped: string[];
-  /** Why others are not, by session. */
+  /** Why a tree could not be dropped, by session. */
   failed: Map<string, unknown>;
 }
 
 interface CleanOptions {
   now: number;
   limitBytes: number;
-  /** Those that a session was made of, or is being made: neither dropped nor counted. */
+  /** Trees that a session is, or was, restored from: neither dropped nor counted. */
   taken?: ReadonlySet<string>;
 }
 
 export interface ParkedTree {
   sessionId: string;
   record: ParkedRecord;
-  /** What it takes on disk. */
+  /** Its size on disk. */
   sizeBytes: number;
 }
 
-/** The words say why. */
+/** The message says why the tree cannot be restored. */
 export class CannotRestore extends Error {
   readonly reason: "gone" | "taken" | "no_repository";
 
@@ -58,7 +58,7 @@ const dropping = ".dropping-";
 const gitMs = 10_000;
 
 export function createParked(git: Git, top: string): Parked {
-  // A tree that was put aside does not change, so it is measured once.
+  // A parked tree does not change, so it is measured once.
   const sizes = new Map<string, number>();
   let underWay: Promise<unknown> = Promise.resolve();
 
@@ -72,7 +72,7 @@ export function createParked(git: Git, top: string): Parked {
 
   const isWhole = (sessionId: string) => isDirectory(join(top, sessionId, "tree"));
 
-  /** Also what is left of one that was put back. */
+  /** Includes what is left of a tree that was restored. */
   async function listAll(): Promise<ParkedTree[]> {
     const found: ParkedTree[] = [];
     for (const sessionId of readdirSync(top)) {
@@ -92,11 +92,11 @@ export function createParked(git: Git, top: string): Parked {
     await finishDropping(sessionId, record);
   }
 
-  /** Its name says that it is no longer offered; a crash in between is made good the next time. */
+  /** The new name marks it as dropped; if a crash interrupts the removal, the next clean-up finishes it. */
   async function finishDropping(sessionId: string, record: ParkedRecord | undefined) {
     sizes.delete(sessionId);
     const place = join(top, `${dropping}${sessionId}`);
-    // The files first: a repository that cannot be worked in is no reason to keep them.
+    // Removes the files first: they must not stay because the repository cannot be worked in.
     for (const name of existsSync(place) ? readdirSync(place) : []) {
       if (name !== recordName) await removeTree(join(place, name));
     }
@@ -117,7 +117,7 @@ export function createParked(git: Git, top: string): Parked {
       const { repository, session } = record;
       if (repository !== null) await inherit(repository, sessionId, heirId);
       await drop(sessionId, record);
-      // What its reverts kept stays in the clone for as long as there is one.
+      // The snapshots of its reverts stay in the clone for as long as the clone exists.
       const clone = session?.checkout?.directory;
       if (clone !== undefined) await dropRefs(git, clone, [refsOf(sessionId).snapshots]);
     },
@@ -158,7 +158,7 @@ export function createParked(git: Git, top: string): Parked {
   async function clean({ now, limitBytes, taken }: CleanOptions): Promise<Cleaned> {
     const dropped: string[] = [];
     const failed = new Map<string, unknown>();
-    /** One that cannot be dropped is tried again the next time, and keeps no other. */
+    /** A tree that cannot be dropped is tried again the next time, and does not keep others. */
     const attempt = (sessionId: string, work: Promise<void>) =>
       work.then(
         () => dropped.push(sessionId),
@@ -179,7 +179,7 @@ export function createParked(git: Git, top: string): Parked {
     return { dropped, failed };
   }
 
-  /** So that nothing is dropped while it is put back. */
+  /** Prevents dropping a tree while it is restored. */
   function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = underWay.then(work);
     underWay = result.catch(() => {});
@@ -217,9 +217,9 @@ export function createParked(git: Git, top: string): Parked {
   }
 }
 
-/** All of git's is in it, so that it is whole where it is moved. */
+/** A clone contains all of its git, so that it is complete wherever it is moved. */
 function restoreClone(from: string, to: string, { directory }: OwnCheckout): void {
-  // Its agent may have removed it, or put a link in its place.
+  // The agent may have removed the clone, or replaced it with a link.
   if (!isDirectory(join(from, basename(directory)))) throw gone();
   refuseTaken(to);
   renameSync(from, to);
@@ -237,7 +237,7 @@ const gone = () =>
     "The host keeps no worktree or clone of this session: it had none, is not over, or was ended too long ago.",
   );
 
-/** What it takes on disk: a file with holes takes less than it is long. */
+/** Size on disk: a file with holes uses less than its length. */
 async function measure(directory: string): Promise<number> {
   let total = 0;
   const waiting = [directory];
@@ -247,7 +247,7 @@ async function measure(directory: string): Promise<number> {
       const opened = opendirSync(next);
       for await (const entry of opened) entries.push(entry);
     } catch {
-      // Gone meanwhile, or not ours to look into.
+      // Removed in the meantime, or not readable.
       continue;
     }
     for (const entry of entries) {

@@ -1,5 +1,5 @@
-// Why a push failed, in words of ours, with git's or the server's reason where it gives one in the few
-// words of its status line. The rest of what a server says is not for callers.
+// Explains why a push failed, in our words, with the short reason of git or the server if its status line
+// has one. The rest of the server's output is not for callers.
 import { explainRemoteFailure } from "../directories/clone-failure.ts";
 import { redactCredentials } from "../git/redact.ts";
 
@@ -22,7 +22,7 @@ export function explainPushFailure(said: string, branch: string): string {
     return `${by} refused the push: ${redactCredentials(words)}.`;
   }
   if (/transport '[^']*' not allowed/.test(said)) {
-    return "The address of origin is neither https nor ssh, and nothing is pushed anywhere else.";
+    return "The address of origin is neither https nor ssh. Only those two are pushed to.";
   }
   const known = explainRemoteFailure(said);
   return known ?? "Git could not push. Try the same by hand on the host to see why.";

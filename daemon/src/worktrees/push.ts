@@ -1,6 +1,6 @@
-// Pushing a session's commits. The address is the one that origin had when the session began, before
-// an agent could change it, and is given to git under a name that nobody can know beforehand: whatever
-// the repository says of remotes now leads nowhere. Only commits go, to one branch of our own naming.
+// Pushes a session's commits. The address is the one that origin had when the session began, before an
+// agent could change it. Git receives it under a random name, so that settings which the agent wrote for
+// known remotes have no effect. Only commits are pushed, to one branch that we name.
 import { randomUUID } from "node:crypto";
 import type { CodeHosting, HostedOrigin } from "../code-hosting/code-hosting.ts";
 import { GhError } from "../code-hosting/gh.ts";
@@ -13,12 +13,12 @@ import { explainPushFailure } from "./push-failure.ts";
 export interface WantedPush {
   /** The top of the working tree. */
   directory: string;
-  /** The address as it was recorded; it may hold credentials, and never leaves the host. */
+  /** The recorded address; it may contain credentials and never leaves the host. */
   origin: string;
   branch: string;
-  /** The client's account is the one that may push, whoever else git knows. */
+  /** Whether to push with the code-hosting client's account, whatever other accounts git knows. */
   viaClient: boolean;
-  /** Null when none is wanted. */
+  /** Null if no pull request is wanted. */
   pullRequest: { title: string; body: string } | null;
 }
 
@@ -31,13 +31,13 @@ export interface Pushed {
 }
 
 export interface Pushes {
-  /** What origin is now; nothing where there is none, or the repository is not one to work in. */
+  /** The current address of origin; undefined if there is none, or git must not work in the repository. */
   readOrigin(directory: string, signal: AbortSignal): Promise<string | null>;
-  /** Throws CommandRefusal when nothing was pushed. */
+  /** Throws CommandRefusal if nothing was pushed. */
   push(wanted: WantedPush, signal: AbortSignal): Promise<Pushed>;
 }
 
-/** The command's own signal comes first; git wants a number as well. */
+/** The command's signal is given first; git needs a number as well. */
 const longestMs = 10 * 60_000;
 const quickMs = 20_000;
 const largestStatus = 128 * 1024 * 1024;
@@ -68,7 +68,7 @@ export function createPushes(options: { git: Git; codeHosting: CodeHosting }): P
     return { ...without(""), pullRequestUrl: provided.url, pullRequestError: null };
   }
 
-  /** The client's trouble is no reason not to push. */
+  /** A failure of the client does not fail the push. */
   async function findHosted(
     origin: string,
     signal: AbortSignal,
@@ -111,7 +111,7 @@ export function createPushes(options: { git: Git; codeHosting: CodeHosting }): P
   ): Promise<void> {
     const remote = `hawser-${randomUUID()}`;
     const { settings = [], environment = {} } = hosted?.access ?? {};
-    // The empty one forgets the user's own helpers, which may know another account.
+    // The empty entry removes the user's own helpers, which may know another account.
     const forget = viaClient ? settings.map(([name]) => [name, ""] as const) : [];
     let said = "";
     try {
@@ -151,7 +151,7 @@ export function createPushes(options: { git: Git; codeHosting: CodeHosting }): P
   };
 }
 
-/** Where on the host it lies is nothing that whoever pushes can use. */
+/** Removes paths of the host, which callers cannot use. */
 function asRefusal(error: unknown, directory: string): unknown {
   if (!(error instanceof GitError)) return error;
   const code = error.reason === "unsafe_repository" ? error.reason : "push_failed";

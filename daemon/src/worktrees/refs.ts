@@ -1,26 +1,26 @@
-// The names under which a repository keeps what its sessions need and no branch holds. All of them lie
-// below refs/hawser/, so that nobody takes them for branches.
+// Names of the refs that keep what sessions need and no branch contains. They lie below refs/hawser/, so
+// that they are not listed as branches.
 import type { Git } from "../git/git.ts";
 
 const gitMs = 20_000;
 
 export function refsOf(sessionId: string) {
   return {
-    /** HEAD of a worktree that was put aside. */
+    /** HEAD of a parked worktree. */
     parked: `refs/hawser/parked/${sessionId}`,
-    /** The session's own branch then; HEAD may have been elsewhere. */
+    /** The session's own branch at that time; HEAD may have been elsewhere. */
     parkedBranch: `refs/hawser/parked-branches/${sessionId}`,
-    /** What its index, its reflog and its merges name. */
+    /** The objects that its index, its reflog and its merges name. */
     parkedParts: `refs/hawser/parked-parts/${sessionId}`,
-    /** What the worktree held before a turn. */
+    /** Snapshots of the worktree before turns. */
     snapshots: `refs/hawser/snapshots/${sessionId}`,
-    /** What it held before somebody reverted it. */
+    /** Snapshots of the worktree before reverts. */
     reverted: `refs/hawser/reverted/${sessionId}`,
     revertedParts: `refs/hawser/reverted-parts/${sessionId}`,
   };
 }
 
-/** Removes refs with these names, and those below them. */
+/** Removes the refs with these names and those below them. */
 export async function dropRefs(
   git: Git,
   repository: string,

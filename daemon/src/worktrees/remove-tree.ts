@@ -1,5 +1,5 @@
-// Removing a tree that an agent worked in. Some tools leave directories that nobody may write to, such as
-// a cache of modules; what is in them goes only once their owner may again.
+// Removes a tree that an agent worked in. Some tools make directories read-only, such as a cache of
+// modules; those are made writable first.
 import { chmod, lstat, opendir, rm } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -14,7 +14,7 @@ export async function removeTree(path: string): Promise<void> {
   }
 }
 
-/** Not through links: what they lead to is somebody else's. */
+/** Does not follow links, which lead to other people's files. */
 async function open(directory: string): Promise<void> {
   if (!(await lstat(directory)).isDirectory()) return;
   await chmod(directory, 0o700);

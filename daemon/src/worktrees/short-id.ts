@@ -1,6 +1,6 @@
 // The part of a session's id that ends the name of its branch.
 
-/** The end of an id is its random part, and short enough for a branch. */
+/** The last characters of an id: they are random, and few enough for a branch's name. */
 export const shortId = (sessionId: string) =>
   sessionId
     .toLowerCase()

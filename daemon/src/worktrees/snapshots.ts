@@ -1,9 +1,9 @@
-// What a session's own tree held at a moment, kept as a commit that no branch knows: its files, its
-// HEAD and what was staged. Taking one changes nothing that the session's git can see. Going back to
-// one writes files, index and HEAD, after what is there now was kept in the same way.
+// Snapshots of a session's own tree: its files, its HEAD and what was staged, as a commit on no branch.
+// Making one changes nothing that the session's git can see. Going back to one writes files, index and
+// HEAD, after a snapshot of the present state was made.
 //
-// Ignored files are in no snapshot and are left alone, unless one lies where a file has to come back;
-// then it is kept with the rest. A merge or a rebase that was under way is not taken up again.
+// Ignored files are in no snapshot and are left alone, except for one that lies where a file is written
+// back: the snapshot of the present state includes it. A merge or a rebase in progress does not continue.
 import { existsSync, lstatSync, readdirSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import { GitError, type Git } from "../git/git.ts";
@@ -24,24 +24,24 @@ export interface Snapshot {
   commit: string;
   tree: string;
   head: Head;
-  /** What was staged; null in the middle of a conflict. */
+  /** What was staged; null during a conflict. */
   indexTree: string | null;
 }
 
 /** A tree that belongs to a session: a worktree of a user's repository, or a clone. */
 export interface OwnTree {
   directory: string;
-  /** A clone is its own. */
+  /** The same as `directory` for a clone. */
   repository: string;
   adminDirectory: string;
-  /** The only branch that is ever moved; null in a clone, where every branch is the session's. */
+  /** The only branch that a revert moves; null in a clone, where every branch is the session's. */
   branch: string | null;
 }
 
 interface Wanted {
   git: Git;
   tree: OwnTree;
-  /** Where the index of our own lies. */
+  /** The file of our own index. */
   indexFile: string;
 }
 
@@ -56,7 +56,7 @@ const indexFor = ({ git, tree, indexFile }: Wanted): OwnIndex => ({
   limitBytes: largestSnapshot,
 });
 
-/** The last one again when nothing has changed since; otherwise a name is asked for. */
+/** Returns the last snapshot if nothing has changed since; otherwise asks for a name and makes one. */
 export async function takeSnapshot(
   wanted: Wanted,
   ref: () => string,
@@ -67,7 +67,7 @@ export async function takeSnapshot(
   const head = await readHead(git, tree.repository, tree.adminDirectory);
   copyIndex(index, join(tree.adminDirectory, "index"));
   const indexTree = await writeTree(index).catch((error: unknown) => {
-    // An index with a conflict in it is no tree.
+    // An index with a conflict cannot be written as a tree.
     if (error instanceof GitError && error.reason === "failed") return null;
     throw error;
   });
@@ -131,7 +131,7 @@ async function makeCommit(
   return made.trim();
 }
 
-/** Keeps what is there now, with everything that going back to the target would write over. */
+/** Makes a snapshot of the present state, with every file that going back to the target would overwrite. */
 export async function keepPresent(
   wanted: Wanted,
   target: Snapshot,
@@ -146,13 +146,13 @@ export async function keepPresent(
     await putIn(index, inTheWay);
     await keep(wanted, refs.snapshot, { ...present, tree: await writeTree(index) });
   }
-  // Its branch is about to be moved, and may not be where HEAD is now.
+  // The session's branch is about to be moved, and HEAD may be on another one.
   const { ref } = target.head;
   const tip = ref === null ? undefined : await commitOf(git, tree.repository, ref);
   await holdObjects(git, tree.repository, refs.parts, tree.adminDirectory, tip);
 }
 
-/** After keepPresent; what was changed since by others is overwritten too. */
+/** Call it after keepPresent. Overwrites what others changed since then, too. */
 export async function goBack(wanted: Wanted, target: Snapshot): Promise<void> {
   const { git, tree } = wanted;
   const { directory } = tree;
@@ -182,7 +182,7 @@ export async function goBack(wanted: Wanted, target: Snapshot): Promise<void> {
   }
 }
 
-/** What git writes while a merge, a rebase or the like waits for its end. */
+/** Files that git writes while a merge, a rebase or the like is in progress. */
 const underWay = [
   "MERGE_HEAD",
   "MERGE_MODE",
@@ -196,7 +196,7 @@ const underWay = [
   "sequencer",
 ];
 
-/** Another branch than the session's own is the user's, and stays where it is. */
+/** A branch that is not the session's belongs to the user, and is not moved. */
 async function moveHead({ git, tree }: Wanted, { ref, commit }: Head): Promise<void> {
   const call = { deadlineMs: snapshotMs };
   if (ref !== null) {
@@ -213,7 +213,7 @@ async function moveHead({ git, tree }: Wanted, { ref, commit }: Head): Promise<v
 const isOwnBranch = ({ branch }: OwnTree, ref: string) =>
   branch === null ? ref.startsWith("refs/heads/") : ref === `refs/heads/${branch}`;
 
-/** Without a commit there was no such branch yet. */
+/** Without a commit, the branch did not exist at that time. */
 async function moveBranch(
   git: Git,
   directory: string,
@@ -224,12 +224,12 @@ async function moveBranch(
   try {
     await git.runIn(directory, "update-ref", { ...to, deadlineMs: snapshotMs });
   } catch (error) {
-    // A branch `a/b` may stand where `a` was. HEAD is then put at the commit itself.
+    // A branch `a/b` may exist where `a` was. HEAD is then detached at the commit.
     if (!(error instanceof GitError) || error.reason !== "failed") throw error;
   }
 }
 
-/** What the target's own rules ignore is not removed, though git followed it meanwhile. */
+/** Files that the target's own rules ignore are not removed, even if git tracks them now. */
 async function leaveIgnored(index: OwnIndex, present: string, target: string): Promise<void> {
   const rules = (await changed(index, "AMDT", present, target)).filter((path) =>
     /(?:^|\/)\.gitignore$/.test(path),
@@ -286,7 +286,7 @@ async function changed(
 const asText = (path: string) => Buffer.from(path, "latin1").toString();
 const asBytes = (path: string) => Buffer.from(path).toString("latin1");
 
-/** What lies at this path: a file, everything in a directory, or nothing. */
+/** Paths of the files at this path: itself, everything in a directory, or none. */
 function filesAt(top: string, path: string): string[] {
   const place = join(top, asText(path));
   const found = lstatSync(place, { throwIfNoEntry: false });

@@ -8,7 +8,7 @@ import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createRepository } from "@hawser/testkit/git-repository.ts";
 import { createGit } from "../git/git.ts";
-import { openStillness } from "./stillness.ts";
+import { createStillness } from "./stillness.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "hawser-stillness-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -62,7 +62,7 @@ for (const [what, change] of Object.entries(changes)) {
   test(`${what} is seen`, async () => {
     const world = makeTree();
     await sleep(80);
-    const stillness = await openStillness(git, world.tree, world.index, Date.now());
+    const stillness = await createStillness(git, world.tree, world.index, Date.now());
     assert.equal(stillness?.holds(), true);
     change(world);
     assert.equal(stillness?.holds(), false);
@@ -79,7 +79,7 @@ test("a commit in a clone is seen, on whatever branch, also where no reflog tell
   const adminDirectory = join(directory, ".git");
   const tree = { directory, repository: directory, adminDirectory, branch: null };
   await sleep(80);
-  const stillness = await openStillness(git, tree, join(adminDirectory, "index"), Date.now());
+  const stillness = await createStillness(git, tree, join(adminDirectory, "index"), Date.now());
   assert.equal(stillness?.holds(), true);
   run("update-ref", "refs/heads/side", "HEAD~1");
   assert.equal(stillness?.holds(), false);
@@ -88,7 +88,7 @@ test("a commit in a clone is seen, on whatever branch, also where no reflog tell
 test("an ignored file is nobody's business", async () => {
   const world = makeTree();
   await sleep(80);
-  const stillness = await openStillness(git, world.tree, world.index, Date.now());
+  const stillness = await createStillness(git, world.tree, world.index, Date.now());
   writeFileSync(join(world.tree.directory, "built/output"), "x");
   assert.equal(stillness?.holds(), true);
 });
@@ -97,5 +97,5 @@ test("what was just written is not vouched for", async () => {
   const world = makeTree();
   const begunAt = Date.now();
   writeFileSync(join(world.tree.directory, "deep/er/file"), "two");
-  assert.equal(await openStillness(git, world.tree, world.index, begunAt), undefined);
+  assert.equal(await createStillness(git, world.tree, world.index, begunAt), undefined);
 });

@@ -1,9 +1,9 @@
-// Whether a session's own tree is still as its last snapshot has it, told from the times of its files alone. A
-// prompt that follows a turn must not wait for git when nothing has happened in between.
+// Detects changes of a session's own tree since its last snapshot, by the times of its files alone. So a
+// prompt right after a turn does not wait for git if nothing has changed.
 //
-// A file that is written has a new ctime, and a directory in which a file comes or goes a new mtime. Only
-// what was last touched well before the snapshot began is vouched for: a change while it was being taken
-// cannot be told from one before it.
+// Writing a file changes its ctime; adding or removing a file changes its directory's mtime. The times
+// prove something only if all of them are well before the snapshot began: a change while the snapshot was
+// made looks like a change before it.
 import { lstatSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Git } from "../git/git.ts";
@@ -11,18 +11,18 @@ import { followedBy } from "./park.ts";
 import type { OwnTree } from "./snapshots.ts";
 
 export interface Stillness {
-  /** Nothing has changed since. */
+  /** True if nothing has changed since the snapshot. */
   holds(): boolean;
 }
 
-/** Above this, looking at every file takes longer than git would. */
+/** With more files, reading all their times takes longer than git. */
 const mostFiles = 3_000;
 /** File times are as coarse as the kernel's tick. */
 const racyMs = 50;
 const listMs = 10_000;
 
-/** Nothing when it cannot be vouched for. `begunAt` is when the snapshot was begun, in milliseconds. */
-export async function openStillness(
+/** undefined if file times prove nothing. `begunAt`: when the snapshot began, in milliseconds. */
+export async function createStillness(
   git: Git,
   tree: OwnTree,
   indexFile: string,
@@ -43,7 +43,7 @@ export async function openStillness(
   };
 }
 
-/** Its files, every directory that one of them is in, and what git knows of its HEAD and index. */
+/** The tree's files, all their directories, and git's files about HEAD and the index. */
 function placesOf({ directory, repository, adminDirectory }: OwnTree, files: string[]): string[] {
   const folders = new Set([directory]);
   for (const file of files) {
@@ -51,7 +51,7 @@ function placesOf({ directory, repository, adminDirectory }: OwnTree, files: str
       folders.add(join(directory, folder));
     }
   }
-  // A clone keeps everything in one place, a worktree the rest in that of its repository.
+  // A clone has all of these in one directory; a worktree shares some with its repository.
   const common = repository === directory ? adminDirectory : dirname(dirname(adminDirectory));
   const followed = followedBy(adminDirectory);
   return [

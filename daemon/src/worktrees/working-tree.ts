@@ -1,8 +1,8 @@
-// What a working tree holds now, read into an index of our own: files that git follows as they are on
-// disk, and those it does not know, but not those it ignores. The user's own index is not touched.
+// Reads the present state of a working tree into an index of our own: tracked files as they are on disk,
+// and untracked ones, but not ignored ones. The user's own index is not touched.
 //
-// Not by `git add`, which looks into submodules, where settings of their own would hold. A repository
-// within the tree that is no submodule is left alone, like an ignored file.
+// `git add` is not used: it reads submodules, with the settings inside them. A repository within the tree
+// that is no submodule is left alone, like an ignored file.
 import { copyFileSync, lstatSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { GitError, type Git } from "../git/git.ts";
@@ -12,10 +12,10 @@ export interface OwnIndex {
   /** The top of the working tree. */
   directory: string;
   file: string;
-  /** Beside the index itself, such as where objects are written. */
+  /** For git, besides the index itself; for example where objects are written. */
   environment?: Readonly<Record<string, string>>;
   deadlineMs: number;
-  /** More than this is not read in. */
+  /** Limit for the bytes of changed files. */
   limitBytes?: number;
   signal?: AbortSignal | undefined;
 }
@@ -32,22 +32,22 @@ export const environmentOf = ({ file, environment }: OwnIndex) => ({
   GIT_LITERAL_PATHSPECS: "1",
 });
 
-/** Begins with what the user's index says, so that files it knows need not be read again. */
+/** Starts with a copy of the user's index, so that git need not read unchanged files again. */
 export function copyIndex(index: OwnIndex, from: string): void {
   rmSync(index.file, { force: true });
   try {
-    // With its time: by that git knows which files may have changed since without looking it.
+    // Keeps the index's time: git compares it with file times to find the files it has to read.
     const { mtimeMs } = statSync(from);
     copyFileSync(from, index.file);
     const time = new Date(Math.floor(mtimeMs));
     utimesSync(index.file, time, time);
   } catch (error) {
-    // A worktree in which nothing was ever added has none.
+    // A worktree without any added file has no index.
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
 }
 
-/** Takes in what differs on disk, below these paths or everywhere. Paths are bytes, one a character. */
+/** Adds what differs on disk, below these paths or everywhere. Paths are bytes, one per character. */
 export async function gather(index: OwnIndex, below: readonly string[] = []): Promise<void> {
   let listed = await list(index, below);
   const assumed = listed.filter(({ tag }) => /[a-z]/.test(tag));
@@ -57,19 +57,19 @@ export async function gather(index: OwnIndex, below: readonly string[] = []): Pr
   }
   const differing = listed.filter(({ tag, path }) => /[CR?]/.test(tag) && !path.endsWith("/"));
   const paths = new Set(differing.map(({ path }) => path));
-  // In order, so that a file which became a directory goes before what is in it now is added.
+  // Sorted, so that a file which became a directory is removed before the files in it are added.
   const read = [...paths].toSorted().filter((path) => !isBeyondFile(index.directory, path, paths));
   checkSize(index, read);
   await putIn(index, read);
 }
 
 interface Listed {
-  /** `C` has changed, `R` is removed, `?` is not known to git; a small letter is to be taken for unchanged. */
+  /** `C` changed, `R` removed, `?` untracked; a lower-case letter means "assume unchanged". */
   tag: string;
   path: string;
 }
 
-/** All that git follows, and what it does not know. */
+/** Lists all tracked and untracked files. */
 async function list(index: OwnIndex, below: readonly string[]): Promise<Listed[]> {
   const kinds = ["--cached", "--modified", "--deleted", "--others", "--exclude-standard"];
   const listed = await index.git.runIn(index.directory, "ls-files", {
@@ -83,8 +83,8 @@ async function list(index: OwnIndex, below: readonly string[]): Promise<Listed[]
 }
 
 /**
- * Some files are marked as to be taken for unchanged, as people do with settings of their own. They would
- * be in no snapshot, and written over all the same.
+ * Clears the mark "assume unchanged", which people set for settings of their own: such files would be in no
+ * snapshot, and a revert would overwrite them.
  */
 async function assumeNothing(index: OwnIndex, marked: readonly Listed[]): Promise<void> {
   await index.git.runIn(index.directory, "update-index", {
@@ -109,7 +109,7 @@ function checkSize({ directory, limitBytes = Infinity }: OwnIndex, paths: readon
 const placeIn = (directory: string, path: string) =>
   join(directory, Buffer.from(path, "latin1").toString());
 
-/** What was a directory is a link or a file now; what was below it goes with that. */
+/** Whether the path lies below something that was a directory and is a file or a link now. */
 function isBeyondFile(directory: string, path: string, listed: ReadonlySet<string>): boolean {
   for (let end = path.indexOf("/"); end !== -1; end = path.indexOf("/", end + 1)) {
     const parent = path.slice(0, end);
@@ -120,7 +120,7 @@ function isBeyondFile(directory: string, path: string, listed: ReadonlySet<strin
   return false;
 }
 
-/** Takes in these paths as they are on disk, also when they are not there. */
+/** Updates these paths in the index to what is on disk; removes those that are missing there. */
 export async function putIn(index: OwnIndex, paths: readonly string[]): Promise<void> {
   if (paths.length === 0) return;
   await index.git.runIn(index.directory, "update-index", {

@@ -1,7 +1,7 @@
-// The worktrees of sessions: made below the daemon's own directory, on a branch of their own, without
-// what an agent would run unasked. At a session's end its worktree, or its clone, is not removed but put
-// aside, with everything git knows about it, so that it can be put back. Snapshots and diffs are the same
-// for both. A user's own directory is never touched.
+// The worktrees of sessions. They lie below the daemon's own directory, on a branch of their own, without
+// files that an agent would run unasked. When a session ends, its worktree or clone is parked, with
+// everything that git knows about it, so that it can be restored. Snapshots and diffs work the same for
+// both. A user's own directory is never changed.
 import { existsSync, mkdirSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { findRepository } from "../git/find-repository.ts";
@@ -11,7 +11,7 @@ import { createDiffs, type Diffs } from "./diffs.ts";
 import { createParked, type Parked } from "./parked.ts";
 import { readParked, type ParkedSession } from "./parked-record.ts";
 import { dropRefs, refsOf } from "./refs.ts";
-import { openStillness, type Stillness } from "./stillness.ts";
+import { createStillness, type Stillness } from "./stillness.ts";
 import { goBack, keepPresent, takeSnapshot, type OwnTree, type Snapshot } from "./snapshots.ts";
 import { listLeftOut } from "./left-out.ts";
 import { adminDirectoryOf, objectToGitOf } from "./own-git.ts";
@@ -20,15 +20,15 @@ import { shortId } from "./short-id.ts";
 
 export interface WorktreesOptions {
   git: Git;
-  /** Each worktree lies here under its session's id. */
+  /** Contains each worktree, named by its session's id. */
   directory: string;
-  /** Where those of ended sessions are kept. */
+  /** Contains the parked trees of ended sessions. */
   parkedDirectory: string;
-  /** Emptied when it is opened. */
+  /** For temporary files; emptied at the start. */
   scratchDirectory: string;
 }
 
-/** In whose name commits are made. */
+/** The author of commits. */
 export interface Author {
   name: string;
   email: string;
@@ -39,56 +39,53 @@ export interface WorktreePlan {
   /** The top of the user's repository. */
   repository: string;
   branch: string;
-  /** Where the worktree will be. */
+  /** Where the worktree will be made. */
   directory: string;
 }
 
 export interface MadeWorktree {
-  /** What the branch began at. */
+  /** The commit at which the branch began. */
   baseCommit: string;
-  /** Files of the repository that were left out, relative to its top. */
+  /** Files that were left out, relative to the top of the repository. */
   leftOut: string[];
-  /** Where git keeps what it knows of it. Read before an agent could have changed it. */
+  /** Git's directory for the worktree. Read before an agent could have changed it. */
   adminDirectory: string;
 }
 
 export interface Worktrees {
-  /** Names everything before anything is made, so that it can be written down first. */
+  /** Decides all names before anything is made, so that they can be recorded first. */
   plan(wanted: { sessionId: string; repository: string; title: string | null }): WorktreePlan;
-  /** `without`: patterns of what is not checked out. Throws GitError. */
+  /** `without`: patterns of files to leave out. Throws GitError. */
   make(plan: WorktreePlan, without: readonly string[], signal: AbortSignal): Promise<MadeWorktree>;
-  /** Removes one that no agent has worked in, however far it was made. */
+  /** Removes a finished or unfinished worktree that no agent has worked in. */
   discard(plan: WorktreePlan): Promise<void>;
   /**
-   * Commits in this checkout of a session's own are made in this name, and in no other checkout. False
-   * where that would need a change that breaks the user's other worktrees; nothing was changed then.
+   * Sets the author of commits in this checkout of a session's own, and in no other checkout. Returns
+   * false, with nothing changed, if that would need a setting that breaks the user's other worktrees.
    */
   setAuthor(directory: string, author: Author, signal: AbortSignal): Promise<boolean>;
-  /**
-   * Puts it aside for good; `kept` is null for a clone. Harmless when it is already, and when there
-   * never was one.
-   */
+  /** Parks a session's tree; `kept` is null for a clone. No-op if it is parked or never existed. */
   park(sessionId: string, kept: KeptWorktree | null, about?: Parking): Promise<void>;
   /**
-   * Takes back that one was put back, however far that had come. Nobody has worked in it. False when
-   * nothing is known of it any more: then its tree is where it is.
+   * Undoes a restore, finished or not, in whose tree nobody has worked. Returns false if there is no
+   * record of it: then the tree stays where it is.
    */
   unrestore(sessionId: string): Promise<boolean>;
-  /** What HEAD is there; null when there is no repository, or no commit in it. */
+  /** The commit of HEAD; null if there is no repository, or no commit in it. */
   headOf(directory: string, signal: AbortSignal): Promise<string | null>;
-  /** What was put aside, and the way back. */
+  /** Lists, restores and drops parked trees. */
   parked: Parked;
-  /** What it holds now; the last one again when nothing has changed. Only a new one gets a number. */
+  /** Makes a snapshot; returns the last one if nothing has changed. Only a new one gets a number. */
   snapshot(
     sessionId: string,
     tree: OwnTree,
     number: () => number,
     last: Snapshot | null,
   ): Promise<Snapshot>;
-  /** Tells whether it is still as the snapshot that was begun at that time has it. */
+  /** Detects changes since the snapshot that began at that time. */
   stillness(sessionId: string, tree: OwnTree, begunAt: number): Promise<Stillness | undefined>;
   /**
-   * Goes back to a snapshot. What is there now is kept first; then `before` is called, and when that
+   * Goes back to a snapshot. First makes a snapshot of the present state, then calls `before`; if that
    * throws, nothing has changed.
    */
   revert(
@@ -99,14 +96,14 @@ export interface Worktrees {
     before: () => Promise<void>,
   ): Promise<void>;
   diffs: Diffs;
-  /** Which worktree, here or put aside, a place lies in that is free of links. */
+  /** The worktree, in use or parked, that contains this path; undefined if none does. The path has no links. */
   placeOf(realPath: string): { directory: string; isParked: boolean } | undefined;
 }
 
-/** What is kept of a session whose tree is put aside. */
+/** What is known of a session whose tree is to be parked. */
 export interface Parking {
   session: ParkedSession | null;
-  /** Where it lies: that need not be where its session's id says. */
+  /** Where its tree is, if not where its session's id says. */
   directory: string;
   /** In milliseconds, by the control plane's clock. */
   now: number;
@@ -115,12 +112,12 @@ export interface Parking {
 const makeMs = 25_000;
 const quickMs = 10_000;
 /**
- * Lets a worktree have settings of its own. Where the shared ones say that the repository is bare, git
- * then takes all of its worktrees for bare, the user's too.
+ * Gives worktrees settings of their own. If the shared settings say that the repository is bare, git
+ * then treats all of its worktrees as bare, the user's too.
  */
 const ownSettings = "extensions.worktreeConfig";
-/** The first git that minds this when it leaves files out of a worktree. */
-const minding = [2, 36] as const;
+/** The first git that leaves files out of a worktree without breaking the others in that way. */
+const safeSparseVersion = [2, 36] as const;
 
 export function createWorktrees(options: WorktreesOptions): Worktrees {
   const { git, directory, parkedDirectory, scratchDirectory } = options;
@@ -131,13 +128,13 @@ export function createWorktrees(options: WorktreesOptions): Worktrees {
     { top: realpathSync(directory), isParked: false },
     { top: realpathSync(parkedDirectory), isParked: true },
   ];
-  const placeOf = (sessionId: string) => join(places[0]!.top, checked(sessionId));
+  const directoryFor = (sessionId: string) => join(places[0]!.top, checked(sessionId));
   const indexOf = (sessionId: string) => join(scratchDirectory, `${checked(sessionId)}.index`);
   const working = new Map<string, Promise<unknown>>();
 
   /**
-   * One after the other in each repository: git does not wait for another git that writes its settings, and
-   * fails on a worktree that is half made.
+   * Runs work in the same repository one at a time: git does not wait for another git that writes its
+   * settings, and fails on a worktree that is half made.
    */
   function inTurn<Result>(repository: string, work: () => Promise<Result>): Promise<Result> {
     const common = findRepository(repository)?.common ?? repository;
@@ -156,11 +153,11 @@ export function createWorktrees(options: WorktreesOptions): Worktrees {
       ? inTurn(parking.kept.repository, () => parkTree(git, parking))
       : parkTree(git, parking);
 
-  /** Only this one: others whose place cannot be seen now are the user's. */
+  /** Only this worktree: others whose directory cannot be seen now are the user's. */
   async function forget(repository: string, worktree: string): Promise<void> {
     try {
       await git.runIn(repository, "worktree remove", {
-        // Also one that git was still making.
+        // Includes a worktree that git was still making.
         options: ["--force", "--force"],
         operands: [worktree],
         deadlineMs: quickMs,
@@ -187,7 +184,7 @@ export function createWorktrees(options: WorktreesOptions): Worktrees {
       sessionId,
       repository,
       branch: makeBranchName(title ?? "", shortId(checked(sessionId))),
-      directory: placeOf(sessionId),
+      directory: directoryFor(sessionId),
     }),
 
     async make(plan, without, signal) {
@@ -211,8 +208,8 @@ export function createWorktrees(options: WorktreesOptions): Worktrees {
       const adminDirectory = adminDirectoryOf(plan.directory);
       if (without.length > 0) {
         const version = await git.version();
-        const isCareless = version !== undefined && version.compare(minding) < 0;
-        if (isCareless && (await isSet(plan.directory, "core.bare", signal))) {
+        const breaksOthers = version !== undefined && version.compare(safeSparseVersion) < 0;
+        if (breaksOthers && (await isSet(plan.directory, "core.bare", signal))) {
           const message = `Git ${version.text} would make the other worktrees of ${repository} unusable. Install 2.36 or newer.`;
           throw new GitError("git_outdated", message);
         }
@@ -227,7 +224,7 @@ export function createWorktrees(options: WorktreesOptions): Worktrees {
     async discard(plan) {
       const { repository, branch } = plan;
       rmSync(plan.directory, { recursive: true, force: true });
-      // The user may have removed the repository meanwhile.
+      // The user may have removed the repository in the meantime.
       if (!existsSync(repository)) return;
       await inTurn(repository, async () => {
         await forget(repository, plan.directory);
@@ -259,7 +256,7 @@ export function createWorktrees(options: WorktreesOptions): Worktrees {
       await putAside({
         sessionId,
         kept,
-        worktree: about?.directory ?? placeOf(sessionId),
+        worktree: about?.directory ?? directoryFor(sessionId),
         parked: join(places[1]!.top, checked(sessionId)),
         session: about?.session ?? null,
         now: about?.now ?? Date.now(),
@@ -276,7 +273,7 @@ export function createWorktrees(options: WorktreesOptions): Worktrees {
       if (!record) return false;
       const { repository, branch, adminDirectory } = record;
       const isWorktree = repository !== null && branch !== null;
-      // What is still put aside was never in the way of anybody.
+      // A tree that is still parked was not restored: there is nothing to undo.
       const isBack = !existsSync(join(parked, "tree"));
       await putAside({
         sessionId,
@@ -308,7 +305,8 @@ export function createWorktrees(options: WorktreesOptions): Worktrees {
       return takeSnapshot({ git, tree, indexFile: indexOf(sessionId) }, ref, last);
     },
 
-    stillness: (sessionId, tree, begunAt) => openStillness(git, tree, indexOf(sessionId), begunAt),
+    stillness: (sessionId, tree, begunAt) =>
+      createStillness(git, tree, indexOf(sessionId), begunAt),
 
     async revert(sessionId, tree, target, number, before) {
       checkTree(tree);
@@ -345,7 +343,7 @@ function checkTree(tree: OwnTree): void {
   if (objection !== undefined) throw new GitError("unsafe_repository", objection);
 }
 
-/** An id becomes a directory's name. */
+/** Throws if the id cannot be the name of a directory. */
 function checked(sessionId: string): string {
   if (/^\w{6,64}$/.test(sessionId)) return sessionId;
   throw new Error(`"${sessionId}" is no session's id.`);
