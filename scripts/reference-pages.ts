@@ -1,5 +1,5 @@
-// Writes the reference as Markdown, from the registry alone: a page per action, an index, the
-// refusals and the permissions. The same registry always gives the same text.
+// Renders the reference as Markdown, from the registry alone: a page per action, an index, the refusals
+// and the permissions. The same registry always gives the same text.
 import {
   accessActions,
   agentActions,
@@ -52,31 +52,31 @@ export function referencePages(notYet: readonly string[]): Map<string, string> {
 const effects: Record<Action["effect"], string> = {
   reads: "reads; nothing changes",
   changes: "changes something",
-  destroys: "destroys; something is gone afterwards",
+  destroys: "destroys; something no longer exists afterwards",
 };
 
 function actionPage(name: string, entry: Action, isNotYet: boolean): string {
   const input: Schema = z.toJSONSchema(entry.input, { io: "input", unrepresentable: "any" });
   const result: Schema = z.toJSONSchema(entry.result, { unrepresentable: "any" });
   const facts = [
-    `- Permission: ${entry.permission === null ? "none; any valid key will do" : permissionLink(entry.permission)}`,
+    `- Permission: ${entry.permission === null ? "none; any valid key is enough" : permissionLink(entry.permission)}`,
     entry.extraPermission &&
-      `- Certain input also asks for: ${permissionLink(entry.extraPermission.permission)}`,
+      `- Certain inputs also need: ${permissionLink(entry.extraPermission.permission)}`,
     `- Effect: ${effects[entry.effect]}`,
     `- Answered: ${entry.reach === "records" ? "from the service's records" : "with the host's help"}`,
-    entry.resultHoldsSecret && "- The result holds a secret that is shown this once.",
-    entry.closedToAgents && "- Keys held by agents are refused.",
+    entry.resultHoldsSecret && "- The result contains a secret that is shown only here.",
+    entry.closedToAgents && "- Agent keys are refused.",
   ];
   return page([
     `# ${name}`,
-    isNotYet && "**Not built yet in this version: answers 501.**",
+    isNotYet && "**Not built in this version: answers 501.**",
     entry.summary,
     entry.details,
     facts.filter((fact) => fact).join("\n"),
     "## Request body",
     fieldTable(input, { required: "Required", empty: "An empty object." }),
     "## Result",
-    fieldTable(result, { required: "Always there", empty: "An empty object." }),
+    fieldTable(result, { required: "Always set", empty: "An empty object." }),
     "## Refusals",
     entry.refusals.length > 0 && refusalTable([...new Set(entry.refusals)]),
     `${entry.refusals.length > 0 ? "Besides these, every" : "Every"} action can give the [common refusals](errors.md#common-refusals).`,
@@ -111,7 +111,7 @@ function indexPage(notYet: readonly string[]): string {
         `[\`${name}\`](${name}.md)`,
         entry.permission === null ? "any valid key" : `\`${entry.permission}\``,
         entry.effect,
-        notYet.includes(name) ? `${entry.summary} *Not built yet.*` : entry.summary,
+        notYet.includes(name) ? `${entry.summary} *Not built.*` : entry.summary,
       ]),
     ),
   ]);
@@ -126,7 +126,7 @@ function errorsPage(): string {
   const own = (Object.keys(refusals) as RefusalCode[]).filter((code) => !isCommon(code));
   return page([
     "# Refusals",
-    'A refusal\'s body is `{ "error": { "code", "message", "fields"?, "retryAfterMs"?, "incidentId"? } }`. Match on the code, never on the message. Retry: `never`, the same call fails again; `later`, wait, then the same call may pass; `changed`, only after the state it names has changed.',
+    'A refusal\'s body is `{ "error": { "code", "message", "fields"?, "retryAfterMs"?, "incidentId"? } }`. Match on the code, never on the message. Retry advice: `never`: the same call fails again. `later`: wait, then the same call may succeed. `changed`: the same call may succeed only after the state it names has changed.',
     "## Common refusals",
     "Every action can give these.",
     refusalTable(commonRefusals),
@@ -138,7 +138,7 @@ function errorsPage(): string {
 function permissionsPage(): string {
   return page([
     "# Permissions",
-    "An action asks for one permission; holding another never stands in for it, and edit does not imply view.",
+    "An action needs one permission. No permission includes another: edit does not include view.",
     ...Object.entries(permissions).flatMap(([permission, allows]) => {
       const actions = Object.entries<Action>(registry)
         .filter(([, entry]) => entry.permission === permission)

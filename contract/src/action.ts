@@ -1,13 +1,13 @@
-// What an action is: one entry of data from which REST, MCP, OpenAPI, the action listing, audit and
-// the reference pages are all made. Nothing here knows about coding; another product's registry
-// is made of the same entries.
+// What an action is: one entry of data, from which REST, MCP, OpenAPI, the action listing, audit and
+// the reference pages are derived. Nothing here is about coding agents: another product could build its
+// registry from the same entries.
 import type { z } from "zod";
 import type { RefusalCode } from "./errors.ts";
 import type { Permission } from "./permissions.ts";
 
 /**
- * What a call does to the world: `reads` nothing changes; `changes` it can be undone or repeated;
- * `destroys` something is gone afterwards. Decides MCP hints, audit and confirmation prompts.
+ * `reads`: nothing changes. `changes`: the call can be undone or repeated. `destroys`: something no
+ * longer exists afterwards. Decides MCP hints, audit and confirmation prompts.
  */
 export type Effect = "reads" | "changes" | "destroys";
 
@@ -18,29 +18,29 @@ export interface Action<
 > {
   /** One sentence a caller reads first. */
   summary: string;
-  /** More about the behaviour, where one sentence is not enough. */
+  /** More about the behaviour, if one sentence is not enough. */
   details?: string;
-  /** The one permission it asks for; null when any valid key will do. */
+  /** The permission that a caller needs; null if any valid key is enough. */
   permission: Permission | null;
-  /** A further permission that a certain input asks for. */
+  /** A further permission that certain inputs need. */
   extraPermission?: { when: (input: z.output<Input>) => boolean; permission: Permission };
   effect: E;
-  /** `records`: answered from the database alone. `host`: a host is asked to act or to tell. */
+  /** `records`: answered from the database alone. `host`: a command is sent to a host. */
   reach: "records" | "host";
-  /** Strict: an undeclared field is refused, also in nested objects. */
+  /** Strict: undeclared fields are refused, in nested objects too. */
   input: Input;
   result: Result;
-  /** The refusals of its own, beyond those every action can give. */
+  /** Refusals that this action can give, in addition to the common ones. */
   refusals: readonly RefusalCode[];
-  /** The result carries something shown once; it is never stored readable. */
+  /** The result contains a secret that is shown once and never stored in readable form. */
   resultHoldsSecret?: true;
-  /** Keys held by agents are refused, whatever their permissions. */
+  /** Agent keys are refused, whatever their permissions. */
   closedToAgents?: true;
 }
 
 export type Actions = Readonly<Record<string, Action>>;
 
-/** Writes an action entry; it only helps the compiler infer the entry's types. */
+/** Returns the entry unchanged. It lets the compiler infer the entry's types. */
 export function action<Input extends z.ZodObject, Result extends z.ZodType, E extends Effect>(
   entry: Action<Input, Result, E>,
 ): Action<Input, Result, E> {

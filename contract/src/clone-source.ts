@@ -1,9 +1,9 @@
-// What may be cloned, and into a directory of which name. These texts end up as operands of git on
-// a host, so whatever git or ssh could take for an option, a command or a local file is refused
-// here, before any host is asked. Pure functions: the daemon asks the same ones again.
+// Which repositories may be cloned, and which names their directories may have. Git on a host receives
+// these texts as arguments. Anything that git or ssh could read as an option, a command or a local file
+// is refused here, before a host is asked. The daemon runs the same functions again.
 import { z } from "zod";
 
-/** Why a text is refused, as the rest of a sentence that begins with the field; null when it is fine. */
+/** Why a text is refused, as the rest of a sentence that begins with the field; null if it is valid. */
 export type Objection = string | null;
 
 // Control, format and unassigned characters, lone surrogates, and every kind of white space.
@@ -17,7 +17,7 @@ const sshUrl = new RegExp(`^ssh://(?:${user}@)?${host}(?::[0-9]{1,5})?/(?<path>.
 const scpLike = new RegExp(`^${user}@${host}:(?<path>[^:-].*)$`, "u");
 const credentials = /^(?:https:\/\/[^/]*@|ssh:\/\/[^/@]*:[^/]*@)/;
 
-/** Judges a clone address: https, ssh, or ssh in its short form `git@host:path`. */
+/** Validates a clone address: https, ssh, or the short form of ssh, `git@host:path`. */
 export function objectToCloneUrl(url: string): Objection {
   if (url.length > 2048) return "must have at most 2048 characters";
   if (unprintable.test(url) || url.includes("\\") || encodedControl.test(url)) {
@@ -35,7 +35,7 @@ export function objectToCloneUrl(url: string): Objection {
     : "must end in a repository name";
 }
 
-/** Judges the name of the directory a checkout is put into. */
+/** Validates the name of a checkout's directory. */
 export function objectToCheckoutName(name: string): Objection {
   if (name === "") return "must not be empty";
   if (new TextEncoder().encode(name).length > 255) return "must have at most 255 bytes";
@@ -44,12 +44,12 @@ export function objectToCheckoutName(name: string): Objection {
   }
   if (name.startsWith("-")) return "must not begin with a hyphen";
   if (/[.\s]$/u.test(name)) return "must not end in a dot or a space";
-  // Some file systems fold case, and one of them knows .git under a short name too.
+  // Some file systems ignore case, and one of them also has a short name for .git.
   if (/^(?:\.git|git~[0-9]+)$/i.test(name)) return "must not be git's own directory";
   return null;
 }
 
-/** Judges a hosted repository's name of the form owner/name. */
+/** Validates a hosted repository's name of the form owner/name. */
 export function objectToHostedRepository(repo: string): Objection {
   if (!new RegExp(hostedRepositoryPattern).test(repo)) return "must be of the form owner/name";
   return objectToCheckoutName(repo.slice(repo.indexOf("/") + 1)) === null
@@ -60,14 +60,14 @@ export function objectToHostedRepository(repo: string): Objection {
 const hostedRepositoryPattern =
   "^[A-Za-z0-9][A-Za-z0-9_-]{0,99}/[A-Za-z0-9._][A-Za-z0-9._-]{0,99}$";
 
-/** The repository's own name, which its checkout gets unless the caller gives another. */
+/** The repository's own name, the default name of its checkout. */
 export function nameOfRepository(source: string): string {
   const path = source.replace(/\/+$/, "").replace(/\/\.git$/, "");
   const name = path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf(":")) + 1);
   return name.length > 4 && name.endsWith(".git") ? name.slice(0, -4) : name;
 }
 
-/** A string that the given function has no objection to. */
+/** A string that the function accepts. */
 function unobjectionable(object: (text: string) => Objection) {
   return z.string().check((context) => {
     const objection = object(context.value);
@@ -79,7 +79,7 @@ function unobjectionable(object: (text: string) => Objection) {
 
 /** A clone address in an action's body. */
 export const CloneUrl = unobjectionable(objectToCloneUrl).meta({
-  description: "A clone address: https, ssh, or git@host:path. It must not hold credentials.",
+  description: "A clone address: https, ssh, or git@host:path. It must not contain credentials.",
 });
 
 /** A hosted repository in an action's body. */
@@ -88,7 +88,7 @@ export const HostedRepository = unobjectionable(objectToHostedRepository).meta({
   pattern: hostedRepositoryPattern,
 });
 
-/** A checkout's directory name in an action's body; an empty one counts as not given. */
+/** A checkout's directory name in an action's body; an empty one counts as omitted. */
 export const CheckoutName = unobjectionable((name) =>
   name === "" ? null : objectToCheckoutName(name),
-).meta({ description: "The checkout's directory name; the repository's own name when left out." });
+).meta({ description: "The checkout's directory name; default: the repository's own name." });

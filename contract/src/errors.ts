@@ -1,5 +1,5 @@
-// Every refusal a caller can meet: its HTTP status, what it means and what to do about it. Callers
-// match on the code, never on the message. A code, once published, is never renamed.
+// Every refusal that a caller can receive: its HTTP status, its meaning and whether to retry. Callers
+// match on the code, never on the message. A published code is never renamed.
 
 /** `never`: the same call fails again. `later`: wait, then the same call may pass. `changed`: only after the state it names has changed. */
 export type RetryAdvice = "never" | "later" | "changed";
@@ -14,8 +14,7 @@ export const refusals = {
   invalid_input: {
     status: 400,
     retry: "never",
-    meaning:
-      "The body breaks the action's schema or a listing's values; `fields` names each offending field.",
+    meaning: "The body does not match the action's schema; `fields` names each wrong field.",
   },
   unauthenticated: {
     status: 401,
@@ -25,10 +24,10 @@ export const refusals = {
   forbidden: {
     status: 403,
     retry: "never",
-    meaning: "The key is valid but lacks the permission the action asks for.",
+    meaning: "The key is valid but lacks the permission that the action needs.",
   },
   unknown_action: { status: 404, retry: "never", meaning: "No action has this name." },
-  unknown_path: { status: 404, retry: "never", meaning: "Nothing is served at this path." },
+  unknown_path: { status: 404, retry: "never", meaning: "There is nothing at this path." },
   not_found: {
     status: 404,
     retry: "never",
@@ -54,7 +53,7 @@ export const refusals = {
     status: 429,
     retry: "later",
     meaning:
-      "The organization and its hosts have sent as many bytes as they may in a day; `retryAfterMs` says when the next begins.",
+      "The organization and its hosts have used up their daily quota of bytes; `retryAfterMs` says when the next day begins.",
   },
   internal: {
     status: 500,
@@ -64,12 +63,12 @@ export const refusals = {
   not_implemented: {
     status: 501,
     retry: "never",
-    meaning: "The action is promised but not built in this version.",
+    meaning: "The action is not built in this version.",
   },
   unavailable: {
     status: 503,
     retry: "later",
-    meaning: "Something the service depends on, such as its database, does not answer.",
+    meaning: "A part that the service depends on, such as its database, does not answer.",
   },
   idempotency_mismatch: {
     status: 409,
@@ -89,18 +88,18 @@ export const refusals = {
   last_owner: {
     status: 409,
     retry: "changed",
-    meaning: "An organization keeps at least one owner.",
+    meaning: "An organization must have at least one owner.",
   },
   already_exists: {
     status: 409,
     retry: "changed",
-    meaning: "Something with this name or path is already there.",
+    meaning: "Something with this name or path exists already.",
   },
   host_offline: { status: 409, retry: "changed", meaning: "The instance's host is not connected." },
   host_refused: {
     status: 409,
     retry: "changed",
-    meaning: "The host's own policy or state forbids it; the message says which.",
+    meaning: "The host's policy or state forbids it; the message says why.",
   },
   daemon_outdated: {
     status: 409,
@@ -121,58 +120,58 @@ export const refusals = {
   not_a_repository: {
     status: 409,
     retry: "changed",
-    meaning: "A worktree was asked for in a directory that is not a git repository.",
+    meaning: "The action needs a git repository, and the directory is none.",
   },
   project_config_present: {
     status: 409,
     retry: "changed",
-    meaning: "The directory holds agent configuration that would run unasked.",
+    meaning: "The directory contains agent configuration that would run without a request.",
   },
   session_ended: {
     status: 409,
     retry: "never",
-    meaning: "The session has ended and takes no further work.",
+    meaning: "The session has ended and accepts no further work.",
   },
   turn_running: {
     status: 409,
     retry: "changed",
-    meaning: "The session's turn must finish or be stopped first.",
+    meaning: "A turn is running; wait until it has finished, or stop it.",
   },
   queue_full: {
     status: 409,
     retry: "later",
-    meaning: "The session already has as many prompts waiting as it takes.",
+    meaning: "The session has the maximum number of waiting prompts.",
   },
   journal_full: {
     status: 409,
     retry: "later",
-    meaning: "The host cannot record more work until what it has is applied.",
+    meaning: "The host's journal is full; it accepts work again when its entries are applied.",
   },
   nothing_deleted: {
     status: 409,
     retry: "changed",
-    meaning: "Not one of the given sessions could be deleted; `fields` has a reason for each.",
+    meaning: "None of the sessions could be deleted; `fields` has the reason for each.",
   },
   wrong_request_type: {
     status: 409,
     retry: "never",
-    meaning: "The request is a question and not a permission, or the reverse.",
+    meaning: "The request is a question but was answered as a permission, or the reverse.",
   },
   login_failed: {
     status: 409,
     retry: "never",
-    meaning: "The login attempt did not succeed; start a new one.",
+    meaning: "The login attempt failed; start a new one.",
   },
   wrong_login_flow: {
     status: 409,
     retry: "never",
-    meaning: "This login attempt takes no code; the host finishes it by itself.",
+    meaning: "This login attempt needs no code; the host completes it by itself.",
   },
 } as const satisfies Record<string, RefusalKind>;
 
 export type RefusalCode = keyof typeof refusals;
 
-/** The refusals that no action lists, because every action can give them. */
+/** Refusals that every action can give. No action lists them. */
 export const commonRefusals = [
   "invalid_input",
   "unauthenticated",
@@ -185,14 +184,14 @@ export const commonRefusals = [
   "unavailable",
 ] as const satisfies readonly RefusalCode[];
 
-/** What an action that needs its host can be refused with, whatever it asks of the host. */
+/** Refusals that every action with the reach `host` can give. */
 export const hostRefusals = [
   "host_offline",
   "host_refused",
   "daemon_outdated",
 ] as const satisfies readonly RefusalCode[];
 
-/** One offending field: where it is in the body, and what is wrong with it. */
+/** A wrong field: its path in the body, and what is wrong. */
 export interface FieldError {
   field: string;
   message: string;
@@ -204,7 +203,7 @@ export interface RefusalDetails {
   incidentId?: string;
 }
 
-/** A refusal on its way to the caller. Handlers throw it; only the dispatcher turns it into an answer. */
+/** A refusal. Handlers throw it; only the dispatcher turns it into an answer. */
 export class Refusal extends Error {
   readonly code: RefusalCode;
   readonly details: RefusalDetails;
@@ -226,7 +225,7 @@ export function errorBody(refusal: Refusal): ErrorBody {
   return { error: { code: refusal.code, message: refusal.message, ...refusal.details } };
 }
 
-/** What an unknown id and another organization's id are both answered with, word for word. */
+/** Answer to an unknown id and to another organization's id, word for word the same. */
 export function notFound(what: string): Refusal {
   return new Refusal("not_found", `There is no ${what} with this id in your organization.`);
 }

@@ -1,6 +1,6 @@
-// The rule that exactly one of several optional fields is given. JSON Schema could say it with a
-// top-level `oneOf`, which model providers refuse in tool schemas; so it is a check, and the
-// action's details say it in words.
+// The rule that exactly one of several optional fields is set. JSON Schema could express it with a
+// top-level `oneOf`, but model providers refuse that in tool schemas. So it is a check, and the
+// action's details state it.
 import type { z } from "zod";
 
 type Payload = z.core.ParsePayload<object>;
@@ -26,7 +26,7 @@ export function atMostOneOf(...fields: string[]) {
   };
 }
 
-/** Adds one issue per field, so that the caller sees each of them named. */
+/** Adds one issue per field, so that the answer names each of them. */
 export function objectTo(payload: Payload, fields: string[], message: string): void {
   for (const field of fields) {
     payload.issues.push({ code: "custom", path: [field], input: payload.value, message });
@@ -38,7 +38,7 @@ function fieldsGiven(value: object, fields: string[]): string[] {
   return fields.filter((field) => values[field] !== undefined && values[field] !== null);
 }
 
-/** Reads as the rest of a sentence that begins with the field. */
+/** The rest of a sentence that begins with the field's name. */
 function tellChoice(fields: string[], rule: string): string {
   const names = `${fields.slice(0, -1).join(", ")} and ${fields.at(-1)}`;
   return `is one of ${names}, of which ${rule}`;

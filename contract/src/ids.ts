@@ -1,6 +1,6 @@
-// Identifiers. Stored as UUIDv7, shown as a prefix that names the record and 26 characters of
-// base32. Callers must not read anything into them: any string is accepted where an id is asked
-// for, and one that names nothing is answered as not found.
+// Ids. Stored as UUIDv7, shown as a prefix that names the record, and 26 characters of base32. Ids are
+// opaque to callers: every id field accepts any string, and a string that names no record is answered
+// as not found.
 import { z } from "zod";
 
 /** The prefix of each record's ids. */
@@ -23,10 +23,10 @@ export type IdKind = keyof typeof idPrefixes;
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
 const digits = new Map([...alphabet].map((letter, value) => [letter, value]));
 
-/** Shows a stored UUID as the id callers see. Runs for every id of every listed row, so no BigInt. */
+/** Converts a stored UUID to the id that callers see. Runs for every id of every listed row, so no BigInt. */
 export function formatId(kind: IdKind, uuid: string): string {
   let text = `${idPrefixes[kind]}_`;
-  // 128 bits fill 26 letters of 5 bits when two zero bits stand before them.
+  // With two leading zero bits, 128 bits fill 26 letters of 5 bits.
   let pending = 0;
   let bits = 2;
   for (let i = 0; i < uuid.length; i++) {
@@ -49,7 +49,7 @@ function hexValue(code: number): number {
   return -1;
 }
 
-/** The stored UUID behind an id, or null for a text that cannot be an id of this record. */
+/** Converts an id to the stored UUID; null if the text is no id of this kind of record. */
 export function parseId(kind: IdKind, text: string): string | null {
   const prefix = `${idPrefixes[kind]}_`;
   if (text.length !== prefix.length + 26 || !text.startsWith(prefix)) return null;

@@ -1,4 +1,4 @@
-// Moments in time and time zones, as callers write them and as results show them.
+// Times and time zones, as callers write them and as results show them.
 import { z } from "zod";
 
 /** An instant, written as ISO 8601 in UTC, as every result shows times. */
@@ -7,11 +7,11 @@ export const Instant = z.iso.datetime();
 const dateTime =
   /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)?$/;
 
-/** Whether a text is an ISO 8601 date and time of a day that exists; an offset may be missing. */
+/** Whether a text is an ISO 8601 date and time of an existing day. The offset is optional. */
 export function isDateTime(text: string): boolean {
   const [, year, month, day, , offset] = dateTime.exec(text) ?? [];
   if (year === undefined || !dayExists(Number(year), Number(month), Number(day))) return false;
-  // An offset can carry the instant over the edge of what four digits, and databases, can write.
+  // An offset can move the instant beyond the years that four digits, and databases, can represent.
   const utcYear = new Date(offset === undefined ? `${text}Z` : text).getUTCFullYear();
   return utcYear >= 1 && utcYear <= 9999;
 }
@@ -22,7 +22,7 @@ function dayExists(year: number, month: number, day: number): boolean {
   return day >= 1 && day <= (lengths[month - 1] ?? 0);
 }
 
-/** A moment as a caller writes it. Without an offset it is read in the organization's time zone. */
+/** A time as a caller writes it. Without an offset it is in the organization's time zone. */
 export const DateTime = z
   .string()
   .check((context) => {
@@ -36,7 +36,7 @@ export const DateTime = z
   })
   .meta({
     description:
-      "An ISO 8601 date and time. Without an offset it is read in the organization's time zone.",
+      "An ISO 8601 date and time. Without an offset it is in the organization's time zone.",
     pattern: dateTime.source,
   });
 
@@ -54,7 +54,7 @@ export const TimeZone = z
   })
   .meta({ description: "A time zone of the IANA database, such as Europe/Berlin." });
 
-/** Whether this runtime knows the time zone by name; bare offsets such as +02:00 are not names. */
+/** Whether this runtime knows the time zone by name. Offsets such as +02:00 are no names. */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false;
   try {

@@ -1,20 +1,20 @@
-// How much of a list a caller gets, and where the next part begins.
+// Paging: how many entries a caller gets, and where the next page begins.
 import { z } from "zod";
 
-/** How many entries to return at most. Handlers apply the default; the schema only tells it. */
+/** Maximum number of entries. Handlers apply the default; the schema only documents it. */
 export function limit(bounds: { max: number; default: number }) {
   return z
     .int()
     .min(1)
     .max(bounds.max)
-    .meta({ description: "How many to return at most.", default: bounds.default })
+    .meta({ description: "Maximum number of entries.", default: bounds.default })
     .optional();
 }
 
-/** Where a page begins: the `nextCursor` of the one before it. */
+/** Start of a page: the `nextCursor` of the previous page. */
 export const Cursor = z
   .string()
-  .meta({ description: "The `nextCursor` of the previous page; left out for the first." });
+  .meta({ description: "The `nextCursor` of the previous page; omit it for the first page." });
 
-/** Where the next page begins. */
+/** Start of the next page. */
 export const NextCursor = z.string().nullable().meta({ description: "Null on the last page." });

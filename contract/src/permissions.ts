@@ -1,8 +1,8 @@
-// Who may do what. An action asks for one permission; holding another never stands in for it,
-// and edit does not imply view.
+// Permissions and roles. An action needs one permission. No permission includes another: edit does not
+// include view.
 import { z } from "zod";
 
-/** Every permission there is, with what it allows. */
+/** All permissions, with what each allows. */
 export const permissions = {
   "instances:view": "see hosts, their directories, repositories, agents and models",
   "instances:edit": "add, pair and rename hosts, and clone repositories onto them",
@@ -41,8 +41,8 @@ export type Role = keyof typeof roles;
 export const RoleName = z.enum(Object.keys(roles) as Role[]);
 
 /**
- * What a key held by an agent may have at most: to look, and to start and prompt sessions.
- * Answering, exposing and shell are closed to it action by action (`closedToAgents`).
+ * The most that an agent key may have: reading, and starting and prompting sessions. Answering,
+ * exposing and shell are refused action by action (`closedToAgents`).
  */
 export const agentKeyPermissions: readonly Permission[] = [
   "instances:view",

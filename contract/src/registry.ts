@@ -1,4 +1,4 @@
-// All actions in one object: the only list there is. REST, MCP, OpenAPI, the action listing and the
+// All actions in one object, the only list of them. REST, MCP, OpenAPI, the action listing and the
 // tests read it. Nothing public exists outside of it.
 import type { Actions } from "./action.ts";
 import { accessActions } from "./actions/access.ts";
@@ -27,7 +27,7 @@ export const registry = {
 
 export type ActionName = keyof typeof registry;
 
-/** The actions that the interface's document does not know; all others are pinned to it. */
+/** Actions that are not among the interface's 49. All others are pinned to the interface. */
 export const extensionNames = [
   "refresh_instance",
   "search_instances",

@@ -1,5 +1,5 @@
-// Text as callers send it. Lengths are counted in Unicode code points, which is how JSON Schema
-// counts them and not how JavaScript does; nothing is trimmed.
+// Text as callers send it. Lengths count Unicode code points, as JSON Schema does and JavaScript does
+// not. Nothing is trimmed.
 import { z } from "zod";
 
 /** How many code points a text has: "🙂" is one, though its JavaScript length is two. */
@@ -13,7 +13,7 @@ export function codePointLength(text: string): number {
   return text.length - surrogatePairs;
 }
 
-/** A string whose length in code points lies within the given bounds, both inclusive. */
+/** A string whose length in code points is within the bounds, both inclusive. */
 export function text(bounds: { min?: number; max?: number }) {
   const { min = 0, max = Infinity } = bounds;
   return z
@@ -49,7 +49,7 @@ export function neverLogged<Schema extends z.ZodType>(schema: Schema): Schema {
   return schema.meta({ ...schema.meta(), writeOnly: true });
 }
 
-/** An absolute path on a host. Whether it lies below a root is for the host to say. */
+/** An absolute path on a host. The host checks whether the path is below a root. */
 export const AbsolutePath = z
   .string()
   .check((context) => {

@@ -1,6 +1,5 @@
-// What the control plane can ask of a daemon: each command with its payload, its result and how long
-// it may take. A command is signed, so that being able to publish on the fabric is not enough to
-// command a host.
+// Commands of the control plane to a daemon, each with payload, result and deadline. Commands are signed:
+// being able to publish on the fabric is not enough to command a host.
 import { createHash } from "node:crypto";
 import { AgentKind, DirectoryRecord, HostedRepositoryRecord, RootListing } from "@hawser/contract";
 import { z } from "zod";
@@ -15,19 +14,19 @@ export const hostCommands = {
   ...sessionCommands,
   ...sessionFileCommands,
   ...codeCommands,
-  /** Looks at the machine again. `runs` counts how often this host has done it, in its journal. */
+  /** Inspects the machine again. `runs` counts, in the journal, how often this host has done it. */
   refresh_host_facts: {
     effect: "changes",
     payload: z.strictObject({}),
     result: z.strictObject({
       facts: HostFacts,
       runs: z.int().min(1),
-      /** Whose facts they are: another start of the daemon may have spoken since. */
+      /** The daemon's start that these facts belong to; a later start may have reported since. */
       bootId: z.string().optional(),
     }),
     deadlineMs: 10_000,
   },
-  /** What the account of the host's code-hosting client can reach. */
+  /** Repositories that the account of the host's code-hosting client can reach. */
   list_github_repos: {
     effect: "reads",
     payload: z.strictObject({ query: z.string(), limit: z.int().min(1) }),
@@ -44,41 +43,41 @@ export const hostCommands = {
       rootPath: z.string(),
       repo: z.string().optional(),
       url: z.string().optional(),
-      /** The repository's own when left out. */
+      /** Default: the repository's own name. */
       name: z.string().optional(),
     }),
     result: DirectoryRecord,
-    // What git may take. Nobody waits for that long: it is asked again under the same id.
+    // Git's time limit. No caller waits that long: the command is repeated under the same id.
     deadlineMs: 30 * 60_000,
     refusals: ["not_found", "already_exists"],
   },
-  /** Replace the daemon by the version that the service publishes. Answered when it has begun. */
+  /** Replaces the daemon by the version that the service publishes. Answered when the update has begun. */
   update_daemon: {
     effect: "changes",
     payload: z.strictObject({}),
     result: z.strictObject({ status: z.enum(["installed", "in_progress"]), version: z.string() }),
     deadlineMs: 15_000,
   },
-  /** Has an agent installed in the version the service ships; `waitMs` is how long to wait for that. */
+  /** Installs an agent in the version the service ships, and waits up to `waitMs` for it. */
   install_agent: {
     effect: "changes",
     payload: z.strictObject({ kind: AgentKind, waitMs: z.int().min(0).max(10_000) }),
     result: z.strictObject({ status: z.enum(["installed", "in_progress"]), version: z.string() }),
     deadlineMs: 20_000,
   },
-  /** Which agents there are, and what stands in their way. */
+  /** Lists the agents, and why one cannot be used. */
   list_agents: {
     effect: "reads",
     payload: z.strictObject({}),
     result: HostFacts.pick({ agents: true }),
     deadlineMs: 5_000,
   },
-  /** Stop, and forget the credentials: the instance is gone. */
+  /** Deletes the credentials and stops: the instance no longer exists. */
   forget_host: {
     effect: "changes",
     payload: z.strictObject({}),
     result: z.strictObject({}),
-    // The host is cut off right after; one that does not answer must not delay that.
+    // The host is disconnected right afterwards; a host that does not answer must not delay that.
     deadlineMs: 600,
   },
   list_directories: {
@@ -102,18 +101,18 @@ export type CommandResultOf<Name extends HostCommand> = z.output<
   (typeof hostCommands)[Name]["result"]
 >;
 
-/** What is signed, as JSON text. */
+/** The signed part, as JSON text. */
 export const CommandBody = z.strictObject({
   command: z.string(),
-  /** The daemon refuses a command that it sees later than this. */
+  /** The daemon refuses a command that arrives later than this. */
   deadlineAt: z.iso.datetime(),
-  /** Who asked, for the host's own log. */
+  /** The caller, for the host's own log. */
   actor: z.strictObject({ type: z.string(), id: z.string() }),
   payload: z.record(z.string(), z.unknown()),
 });
 export type CommandBody = z.infer<typeof CommandBody>;
 
-/** A command on the wire. The body travels as the very text that was signed. */
+/** A command as it is sent. The body is exactly the text that was signed. */
 export const SignedCommand = z.strictObject({
   instanceId: z.string(),
   commandId: z.uuid(),
@@ -123,7 +122,7 @@ export const SignedCommand = z.strictObject({
 });
 export type SignedCommand = z.infer<typeof SignedCommand>;
 
-/** The end of a command. The same command id always gets the same one. */
+/** Outcome of a command. The same command id always gets the same outcome. */
 export const CommandReply = z.strictObject({
   commandId: z.uuid(),
   outcome: z.union([
@@ -132,7 +131,7 @@ export const CommandReply = z.strictObject({
       refusal: z.strictObject({
         code: z.string(),
         message: z.string(),
-        /** Which of the caller's fields is to blame, for `invalid_input`. */
+        /** The caller's field that is wrong, for `invalid_input`. */
         field: z.string().optional(),
       }),
     }),
@@ -149,7 +148,7 @@ export function signCommand(
   return { ...unsigned, signature: signWith(privateKey, signedText(unsigned)) };
 }
 
-/** Whether the control plane whose key was pinned at pairing made this command, for this host. */
+/** Whether the pinned key of the control plane signed this command, for this host. */
 export function isGenuine(commandKey: string, instanceId: string, command: SignedCommand): boolean {
   return (
     command.instanceId === instanceId &&

@@ -1,6 +1,6 @@
-// The HTTP requests a host makes: pairing, the upgrade to the link itself, a new token when the old
-// one has run out, and blobs, which the link cannot carry. Each is proven by the host's own key, which
-// never leaves the host.
+// HTTP requests of a host: pairing, the upgrade to the link, a new token after the old one has expired,
+// and blobs, which are too large for the link. The host proves each with its own key, which never leaves
+// the host.
 import { z } from "zod";
 import { verifyNkey, type Nkey } from "./nkey.ts";
 
@@ -14,14 +14,14 @@ export type PairRequest = z.infer<typeof PairRequest>;
 
 export const PairReply = z.strictObject({
   instanceId: z.string(),
-  /** The host's credential for the fabric; good for a day. */
+  /** The host's credential for the fabric; valid for a day. */
   token: z.string(),
   /** Commands must be signed by this key; pinned for the life of the pairing. */
   commandKey: z.string(),
 });
 export type PairReply = z.infer<typeof PairReply>;
 
-/** POST /api/hosts/nonce answers this; it is good for a minute. */
+/** Answer of POST /api/hosts/nonce; valid for a minute. */
 export const NonceReply = z.strictObject({ nonce: z.string() });
 
 export const RenewRequest = z.strictObject({
@@ -47,14 +47,14 @@ export function isRenewGenuine({ publicKey, nonce, signature }: RenewRequest): b
   );
 }
 
-/** The path of the link, and the header that proves who dials it or asks at a door of blobs. */
+/** Path of the link, and the header with the host's proof, for the link and for blobs. */
 export const fabricPath = "/api/fabric";
 export const proofHeader = "x-hawser-proof";
 const proofAgeMs = 60_000;
 
 const linkText = (host: string, at: number) => `hawser link 1\n${host}\n${fabricPath}\n${at}`;
 
-/** `host` is the Host header the edge will see; `at` the time by the edge's clock, in milliseconds. */
+/** `host` is the Host header that the edge receives; `at` is the time by the edge's clock, in milliseconds. */
 export function makeProof(key: Nkey, host: string, at: number): string {
   return prove(key, linkText(host, at), at);
 }
@@ -63,14 +63,14 @@ export function isProofGood(publicKey: string, host: string, proof: string, now:
   return isProven(publicKey, (at) => linkText(host, at), proof, now);
 }
 
-/** PUT and GET of what no message can carry, each blob named by the SHA-256 of its bytes, in hexadecimal. */
+/** Path for PUT and GET of blobs. A blob's name is the SHA-256 of its bytes, in hexadecimal. */
 export const blobsPath = "/api/hosts/blobs/";
 export const largestBlob = 64 * 1024 * 1024;
 
-/** One request at a door of blobs. A proof for it is good for no other. */
+/** One request for a blob. Its proof is valid for no other request. */
 export interface BlobRequest {
   method: string;
-  /** The Host header the node will see. */
+  /** The Host header that the node receives. */
   host: string;
   path: string;
 }

@@ -1,5 +1,4 @@
-// What a daemon tells about its machine. Fields that came later may be missing in what an older daemon
-// says.
+// Facts that a daemon reports about its machine. An older daemon may omit newer fields.
 import { AgentKind, AgentProblem, HostOperation, HostWarning, RootRecord } from "@hawser/contract";
 import { z } from "zod";
 

@@ -1,4 +1,4 @@
-// What control plane and daemon say to each other. Both import it from here; it imports neither.
+// Messages between control plane and daemon. Both import them from here; this package imports neither.
 export {
   base32,
   isPublicNkey,

@@ -1,5 +1,5 @@
-// What a daemon says by itself. Every message is a request that is answered, so that a daemon knows
-// what has arrived; what was not answered is said again.
+// Messages that a daemon sends by itself. Each is a request with a reply, so the daemon knows what has
+// arrived. It sends unanswered messages again.
 import { z } from "zod";
 import { HostFacts } from "./facts.ts";
 
@@ -10,19 +10,19 @@ export const LogEntry = z.strictObject({
   seq: z.int().min(1),
   at: z.iso.datetime(),
   turnId: z.string().nullable(),
-  /** In the Agent Client Protocol's words where it has one, else in ours. */
+  /** In terms of the Agent Client Protocol where it has one, else in our own. */
   update: z.looseObject({ sessionUpdate: z.string().min(1) }),
 });
 export type LogEntry = z.infer<typeof LogEntry>;
 
-/** Limits of one entry and of one report, in bytes of JSON; what is longer is cut or sent apart. */
+/** Limits of one entry and of one report, in bytes of JSON. Longer entries are cut, longer reports split. */
 export const largestEntry = 128 * 1024;
 export const largestReport = 512 * 1024;
 
 /**
- * What an update that was cut to fit says of itself, in its `_meta` under this name: the blob that is
- * the whole update as JSON, or why there is none. A blob is stored before the entry that names it is
- * reported, so whoever has the name can read it.
+ * Name in `_meta` of an update that was cut. Its value names the blob with the whole update as JSON, or
+ * says why there is none. The blob is stored before the entry that names it is reported, so a reader of
+ * the entry can always read the blob.
  */
 export const wholeUpdate = "hawser/whole";
 export const WholeUpdate = z.union([
@@ -31,29 +31,29 @@ export const WholeUpdate = z.union([
 ]);
 export type WholeUpdate = z.infer<typeof WholeUpdate>;
 
-/** The first thing on every connection: who I am, and how far my journal has got. */
+/** First message on every connection: the host's identity, and the position of its journal. */
 export const Hello = z.strictObject({
   protocol: z.int(),
-  /** Tells two machines apart that hold the same key, such as a copied disk. */
+  /** Distinguishes two machines with the same key, such as a copied disk. */
   machineId: z.string(),
-  /** Made with the journal; another one means that the former is gone. */
+  /** Created with the journal. A different id means that the former journal is lost. */
   journalId: z.string(),
-  /** Made at each start of the daemon. */
+  /** Created at each start of the daemon. */
   bootId: z.string(),
   facts: HostFacts,
   sessions: z.array(z.strictObject({ sessionId: z.string(), lastSeq: seq })),
 });
 export type Hello = z.infer<typeof Hello>;
 
-/** `forget`: the control plane does not know this host, or no longer. */
+/** `forget`: the control plane does not know this host, or has removed it. */
 const Forget = z.strictObject({ forget: z.literal(true) });
 
 export const HelloReply = z.union([
   z.strictObject({
     heartbeatSeconds: z.number(),
-    /** Reconnects after an outage are spread over this long. */
+    /** Hosts spread their reconnects after an outage over this time. */
     reconnectJitterSeconds: z.number(),
-    /** How far each session's log has been applied; the journal continues after it. */
+    /** The last applied seq of each session; the journal continues after it. */
     sessions: z.array(z.strictObject({ sessionId: z.string(), appliedSeq: seq })),
   }),
   z.strictObject({ refused: z.literal("duplicate_host") }),
@@ -68,7 +68,7 @@ export const Report = z.strictObject({
 export type Report = z.infer<typeof Report>;
 
 export const ReportReply = z.union([
-  /** A session that is not named here is unknown; its entries need not be said again. */
+  /** A session that is missing here is unknown; its entries need not be sent again. */
   z.strictObject({ applied: z.array(z.strictObject({ sessionId: z.string(), appliedSeq: seq })) }),
   z.strictObject({ failed: z.literal(true) }),
   Forget,
@@ -81,10 +81,10 @@ export type Heartbeat = z.infer<typeof Heartbeat>;
 export const HeartbeatReply = z.union([z.strictObject({ nextSeconds: z.number() }), Forget]);
 export type HeartbeatReply = z.infer<typeof HeartbeatReply>;
 
-/** A fresh token, asked for on a live link. */
+/** A new token, requested over the link. */
 export const RenewReply = z.union([z.strictObject({ token: z.string() }), Forget]);
 export type RenewReply = z.infer<typeof RenewReply>;
 
-/** The last thing a daemon says when it stops on purpose. */
+/** Last message of a daemon that stops on purpose. */
 export const Bye = z.strictObject({ bootId: z.string() });
 export type Bye = z.infer<typeof Bye>;

@@ -1,4 +1,4 @@
-// What the control plane asks of a host about its sessions and the agents that serve them.
+// Commands about sessions and the agents that serve them.
 import {
   AgentKind,
   AgentKindRecord,
@@ -19,24 +19,24 @@ import { Author } from "./session-file-commands.ts";
 const ofSession = z.strictObject({ sessionId: SessionId });
 const Options = z.record(z.string(), z.string());
 
-/** A message that is still being written: all of it, from its beginning. */
+/** A message that the agent is still writing, from its beginning. */
 export const OpenText = z.strictObject({
   itemId: z.string(),
   turnId: z.string().nullable(),
-  /** output: of a shell command; `itemId` is its shellId then. */
+  /** `output` is that of a shell command; `itemId` is then its shellId. */
   kind: z.enum(["message", "thought", "output"]),
   text: z.string(),
 });
 export type OpenText = z.infer<typeof OpenText>;
 
-/** What a host publishes while someone watches: more of a message, from this character on. */
+/** Live text, published while someone watches: the next part of a message, from this character on. */
 export const LiveText = z.strictObject({ ...OpenText.shape, offset: z.int().min(0) });
 export type LiveText = z.infer<typeof LiveText>;
 
-/** How long a host goes on publishing after it was last told that someone watches. */
+/** How long a host keeps publishing after the last command to watch. */
 export const watchLeaseSeconds = 30;
 
-/** A file that goes with a prompt: a blob of the organization's, or an address that the host reads. */
+/** A file of a prompt: a blob of the organization, or an address that the host reads. */
 export const SentAttachment = z.strictObject({
   mime: z.string(),
   filename: z.string().nullable(),
@@ -47,7 +47,7 @@ export const SentAttachment = z.strictObject({
 });
 export type SentAttachment = z.infer<typeof SentAttachment>;
 
-/** How a prompt, or what is run as one, is answered. */
+/** Result of a prompt, and of a command that runs as one. */
 const takenTurn = {
   result: z.strictObject({
     turnId: z.string(),
@@ -67,22 +67,22 @@ const takenTurn = {
 } as const;
 
 export const sessionCommands = {
-  /** Makes the place to work in and the agent's own session. The first entry of its log is written. */
+  /** Creates the session's working directory and the agent's own session, and writes the log's first entry. */
   start_session: {
     effect: "changes",
     payload: z.strictObject({
       sessionId: SessionId,
       kind: AgentKind,
       directory: z.string(),
-      /** When left out: true in a git repository, else false. */
+      /** Default: true in a git repository, else false. */
       useWorktree: z.boolean().optional(),
       title: z.string().nullable(),
       providerId: z.string().optional(),
       modelId: z.string().optional(),
       options: Options.optional(),
-      /** What the agent must ask about. */
+      /** Which actions of the agent need a request. */
       policy: AgentPolicy,
-      /** In whose name it commits in a worktree of its own; the host's user when left out. */
+      /** Author of commits in the session's own worktree; default: the host's user. */
       author: Author.nullable().optional(),
     }),
     result: z.strictObject({
@@ -114,7 +114,7 @@ export const sessionCommands = {
     }),
     ...takenTurn,
   },
-  /** One of the agent's own slash commands, as a turn of its own. */
+  /** Runs one of the agent's slash commands, as a turn. */
   run_command: {
     effect: "changes",
     payload: z.strictObject({
@@ -125,7 +125,7 @@ export const sessionCommands = {
     }),
     ...takenTurn,
   },
-  /** Condenses what was said before, as a turn of its own that nothing may run beside. */
+  /** Condenses the earlier conversation, as a turn. */
   summarize_session: {
     effect: "changes",
     payload: ofSession,
@@ -133,7 +133,7 @@ export const sessionCommands = {
     deadlineMs: 28_000,
     refusals: ["session_ended", "turn_running", "journal_full", "agent_not_ready"],
   },
-  /** Runs beside the agent. The command's text is kept nowhere, on the host neither. */
+  /** Runs without the agent. The command's text is stored nowhere, not even on the host. */
   run_shell: {
     effect: "changes",
     payload: z.strictObject({
@@ -151,21 +151,21 @@ export const sessionCommands = {
     result: z.strictObject({ aborted: z.boolean(), droppedPrompts: z.int().min(0) }),
     deadlineMs: 20_000,
   },
-  /** Stops its turn, ends the agent's session, and parks its worktree. Also for one it never had. */
+  /** Stops the turn, ends the agent's session, and parks the worktree. Succeeds for an unknown session too. */
   end_session: {
     effect: "changes",
     payload: ofSession,
     result: z.strictObject({}),
     deadlineMs: 25_000,
   },
-  /** `answered` only when the agent has taken it. */
+  /** Delivers an answer. `answered` means that the agent has accepted it. */
   answer_request: {
     effect: "changes",
     payload: z.strictObject({
       sessionId: SessionId,
       requestId: RequestId,
       shownHash: z.string(),
-      /** Of a permission; `reject` also dismisses a question. */
+      /** Answer to a permission; `reject` also dismisses a question. */
       answer: PermissionAnswer.nullable(),
       answers: z.array(z.array(z.string())).nullable(),
     }),
@@ -180,7 +180,7 @@ export const sessionCommands = {
     result: z.strictObject({}),
     deadlineMs: 5_000,
   },
-  /** Someone watches: text is published as it is written, for as long as the lease lasts. */
+  /** Someone watches: live text is published until the lease ends. */
   watch_session: {
     effect: "reads",
     payload: ofSession,
@@ -207,7 +207,7 @@ export const sessionCommands = {
     result: z.strictObject({ agentKinds: z.array(AgentKindRecord) }),
     deadlineMs: 20_000,
   },
-  /** Ends the kind's processes; its sessions are detached and come back with their next prompt. */
+  /** Ends the kind's processes. Its sessions are detached and resume with their next prompt. */
   restart_agent: {
     effect: "changes",
     payload: z.strictObject({ kind: AgentKind }),
@@ -217,7 +217,7 @@ export const sessionCommands = {
   },
 } as const satisfies Record<string, CommandKind>;
 
-/** The labels of an answer fit what was asked; nothing, or what is wrong with them. */
+/** What is wrong with the labels of an answer; undefined if they fit the questions. */
 export function objectToAnswers(
   questions: readonly AskedQuestion[],
   answers: readonly (readonly string[])[],

@@ -1,4 +1,4 @@
-// What the control plane asks of a host about the files of its sessions, and the way back to them.
+// Commands about the files of sessions: diffs, reverting and restoring.
 import {
   AgentKind,
   AgentPolicy,
@@ -11,7 +11,7 @@ import {
 import { z } from "zod";
 import type { CommandKind } from "./command-kind.ts";
 
-/** In whose name a session's agent commits, in a worktree of its own. */
+/** Author of commits in a session's own worktree. */
 export const Author = z.strictObject({ name: z.string().min(1), email: z.string().min(1) });
 
 export const sessionFileCommands = {
@@ -22,7 +22,7 @@ export const sessionFileCommands = {
     deadlineMs: 25_000,
     refusals: ["not_found", "not_a_repository"],
   },
-  /** `hash` is that of the page before, whose patch this one goes on with. */
+  /** `hash` is that of the previous page, whose patch this page continues. */
   diff_session_file: {
     effect: "reads",
     payload: z.strictObject({
@@ -52,7 +52,7 @@ export const sessionFileCommands = {
     result: z.strictObject({ parkedSessions: z.array(ParkedSession), truncated: z.boolean() }),
     deadlineMs: 20_000,
   },
-  /** Makes a session of the worktree or the clone that `parkedId` left. */
+  /** Makes a session from the worktree or clone that `parkedId` left. */
   restore_session: {
     effect: "changes",
     payload: z.strictObject({

@@ -1,14 +1,14 @@
-// What may be installed on a host, signed by whoever publishes it: the daemon itself, and the agents.
-// A manifest is a JSON file beside a file of 64 bytes, its Ed25519 signature over the very bytes. Two
-// keys are trusted, so that one can be replaced: a release is signed with either.
+// Signed manifests of what may be installed on a host: the daemon, and the agents. A manifest is a JSON
+// file; a second file has its Ed25519 signature of 64 bytes. Two keys are trusted, so that one can be
+// replaced: a release is signed with either.
 //
-// The signature says who published it, the date until when it may be used says that it is not an old
-// one served again, and `type` that it is not another manifest in this one's place.
+// The signature proves the publisher. The expiry date prevents the replay of an old manifest, and `type`
+// prevents the use of one manifest in place of another.
 import { AgentKind } from "@hawser/contract";
 import { z } from "zod";
 import { isSignedBy, signWith } from "./nkey.ts";
 
-/** The platforms that are supported: what Node calls them, with glibc. */
+/** Supported platforms, in Node's names, with glibc. */
 export const Platform = z.enum(["linux-x64", "linux-arm64"]);
 export type Platform = z.infer<typeof Platform>;
 
@@ -33,21 +33,21 @@ export const DaemonManifest = z.strictObject({
     z.strictObject({
       /** One JavaScript file. */
       daemon: PublishedFile,
-      /** Node's own executable, gzipped. */
+      /** Node's executable, gzipped. */
       node: PublishedFile.extend({ version: Version }),
     }),
   ),
 });
 export type DaemonManifest = z.infer<typeof DaemonManifest>;
 
-/** A tarball of npm's, by its path below the address that packages are downloaded from. */
+/** An npm tarball, by its path below the download address of packages. */
 const AgentPackage = z.strictObject({
   path: z.string().regex(/^(@[\w.-]+\/)?[\w.-]+\/-\/[\w.-]+\.tgz$/),
-  /** In base64, as npm's own lock files have it. */
+  /** In base64, as in npm's lock files. */
   sha512: z.string().regex(/^[A-Za-z0-9+/]{86}==$/),
-  /** Of the tarball, in bytes. */
+  /** Size of the tarball in bytes. */
   size: z.int().min(1),
-  /** Where in the agent's directory it is unpacked. */
+  /** Directory to unpack it to, within the agent's directory. */
   into: z.string().regex(/^(\.|[\w@][\w.@-]*(\/[\w@][\w.@-]*)*)$/),
 });
 export type AgentPackage = z.infer<typeof AgentPackage>;
@@ -63,9 +63,9 @@ const PublishedAgent = z.strictObject({
 });
 export type PublishedAgent = z.infer<typeof PublishedAgent>;
 
-/** What the service ships, kept beside its source and published with dates and a signature. */
+/** Agents that the service ships. The list is kept with the source and published with dates and a signature. */
 export const AgentTable = z.strictObject({
-  /** Counts up; a host never goes back to a lower one. */
+  /** Increases with each list; a host never uses a lower one than before. */
   serial: z.int().min(1),
   agents: z.array(PublishedAgent),
 });
@@ -75,7 +75,7 @@ export type AgentTable = z.infer<typeof AgentTable>;
 export const AgentManifest = AgentTable.extend({ type: z.literal("hawser agents"), ...dates });
 export type AgentManifest = z.infer<typeof AgentManifest>;
 
-/** Why a manifest is not used. */
+/** Why a manifest is refused. */
 export class ManifestRefused extends Error {
   readonly code: "not_signed" | "unreadable" | "expired";
 
@@ -113,7 +113,7 @@ export function readManifest<Schema extends z.ZodObject<{ expiresAt: z.ZodType<s
   return manifest;
 }
 
-/** The 64 bytes that go beside the manifest's own. */
+/** The manifest's signature, 64 bytes. */
 export function signManifest(privateKey: string, text: string): Buffer {
   return Buffer.from(signWith(privateKey, text), "base64");
 }

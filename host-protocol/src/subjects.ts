@@ -1,27 +1,27 @@
-// The subjects of the fabric, in one place. A host's own id is one token of each of its subjects,
-// and its credential allows no other.
+// The subjects of the fabric, in one place. Each subject of a host contains its id, and its credential
+// allows no other subjects.
 
-/** Where a host takes commands. All its connections share one queue group. */
+/** Subject of commands to a host. All its connections share one queue group. */
 export const commandSubject = (instanceId: string) => `host.${instanceId}.cmd`;
 export const commandQueue = "daemon";
 
-/** What a host asks of the control plane. */
+/** Subject of messages from a host. */
 export type UpCall = "hello" | "report" | "heartbeat" | "renew" | "bye";
 export const upSubject = (instanceId: string, call: UpCall) => `host.${instanceId}.up.${call}`;
-/** All of it, for the nodes, which share the work in one queue group. */
+/** Messages from all hosts. The nodes share them in one queue group. */
 export const everyUpSubject = "host.*.up.*";
 export const upQueue = "nodes";
 
-/** The instance and the call that an up subject names. */
+/** Instance and call in a subject of messages from a host. */
 export function readUpSubject(subject: string): { instanceId: string; call: UpCall } {
   const [, instanceId, , call] = subject.split(".");
   return { instanceId: instanceId!, call: call as UpCall };
 }
 
-/** Where answers to a host's own requests arrive. */
+/** Subject of replies to a host's messages. */
 export const inboxPrefix = (instanceId: string) => `_INBOX.${instanceId}`;
 
-/** What a host's credential lets it do, and nothing beside it. */
+/** The complete permissions of a host's credential. */
 export function hostPermissions(instanceId: string) {
   return {
     publish: [`host.${instanceId}.up.>`, `host.${instanceId}.live.>`],
@@ -29,16 +29,16 @@ export function hostPermissions(instanceId: string) {
   };
 }
 
-/** Where a host publishes what a session's agent is writing, while someone watches. */
+/** Subject of live text, published while someone watches. */
 export const liveSubject = (instanceId: string, sessionId: string) =>
   `host.${instanceId}.live.${sessionId}`;
 
-/** Notices among nodes. They carry hints; whoever misses one finds out from the database. */
+/** Notices between nodes. They are hints: a node that misses one reads the database. */
 export const organizationChangedSubject = (organizationId: string) =>
   `org.${organizationId}.changed`;
-/** Entries of a session's log were stored: the number of the last. */
+/** Entries of a session's log were stored; the notice has the last seq. */
 export const sessionAppliedSubject = (sessionId: string) => `session.${sessionId}.applied`;
-/** An edge says which host came in through it. */
+/** A host connected through this edge. */
 export const edgeAdmittedSubject = "edge.admitted";
-/** The name of an edge's own connection, by which its death is seen. */
+/** Name of an edge's own connection. When it ends, the edge has died. */
 export const edgeConnectionName = (edgeId: string) => `edge.${edgeId}`;

@@ -1,5 +1,5 @@
-// Which daemons are understood. The control plane speaks with daemons of three minor versions; an
-// older one is told to update, and an unknown command is answered `daemon_outdated`, never silence.
+// Supported daemon versions. The control plane supports daemons of three minor versions. An older one is
+// refused with the advice to update. A daemon answers an unknown command with `daemon_outdated`.
 
 /** Raised when a message changes in a way that an older side would misread. */
 export const protocolVersion = 1;

@@ -1,5 +1,5 @@
-// Who may use the service: the calling key, API keys, members, settings and the audit trail. None
-// of these actions can give a key more than the caller has.
+// Access to the service: the calling key, API keys, members, settings and the audit trail. None of these
+// actions can grant a key more than the caller has.
 import { z } from "zod";
 import { action } from "../action.ts";
 import { objectTo } from "../exactly-one.ts";
@@ -42,7 +42,9 @@ const ExpiryTime = DateTime.check((context) => {
       message: "must say its offset from UTC, such as Z or +02:00",
     });
   }
-}).meta({ description: "An ISO 8601 date and time with an offset; never, when left out." });
+}).meta({
+  description: "An ISO 8601 date and time with an offset; if omitted, the key does not expire.",
+});
 
 const Days = z.int().min(1).max(3650);
 
@@ -50,15 +52,15 @@ const NewPolicy = z.strictObject({
   allowedCommands: z
     .array(text({ min: 1, max: 200 }))
     .max(100)
-    .meta({ description: "Commands an agent may run without asking." }),
+    .meta({ description: "Commands that an agent may run without a request." }),
   outsideWorktree: z
     .enum(["ask", "refuse"])
-    .meta({ description: "What happens when an agent wants to write outside its worktree." }),
+    .meta({ description: "What happens if an agent wants to write outside its worktree." }),
 });
 
 export const accessActions = {
   whoami: action({
-    summary: "Tell whose key this is and what it may do.",
+    summary: "Show whose key this is and what it may do.",
     permission: null,
     effect: "reads",
     reach: "records",
@@ -87,7 +89,7 @@ export const accessActions = {
   create_api_key: action({
     summary: "Make an API key for a user, for the organization, or for the agent of a session.",
     details:
-      "The key itself is shown this once. It can hold no permission its maker or its user lacks. With `sessionId` it is an agent's key: it may look, and start and prompt sessions.",
+      "The key itself is shown only here. It can have no permission that the calling key or the key's user lacks. With `sessionId` it is an agent key: it may read, and start and prompt sessions.",
     permission: "access:edit",
     effect: "changes",
     reach: "records",
@@ -96,7 +98,7 @@ export const accessActions = {
         name: Name,
         scope: z.enum(["user", "organization"]),
         userId: UserId.meta({
-          description: "Whose key it is, in the scope user; the caller's own user when left out.",
+          description: "Whose key it is, in the scope user; default: the caller's own user.",
         }).optional(),
         sessionId: SessionId.meta({ description: "Binds the key to this session." }).optional(),
         permissions: Permissions,
@@ -122,7 +124,7 @@ export const accessActions = {
   }),
 
   rotate_api_key: action({
-    summary: "Replace an API key's secret, while the former one works on for a while.",
+    summary: "Replace an API key's secret; the former one stays valid for a while.",
     permission: "access:edit",
     effect: "changes",
     reach: "records",
@@ -132,7 +134,7 @@ export const accessActions = {
         .int()
         .min(0)
         .max(1440)
-        .meta({ description: "How long the former secret works on.", default: 60 })
+        .meta({ description: "How long the former secret stays valid.", default: 60 })
         .optional(),
     }),
     result: z.strictObject({
@@ -183,7 +185,7 @@ export const accessActions = {
   }),
 
   update_member: action({
-    summary: "Give a member another role.",
+    summary: "Change a member's role.",
     details: "The member's keys never exceed the new role.",
     permission: "access:edit",
     effect: "changes",
@@ -217,7 +219,7 @@ export const accessActions = {
   }),
 
   update_settings: action({
-    summary: "Change the organization's settings; fields left out keep their value.",
+    summary: "Change the organization's settings; omitted fields keep their value.",
     permission: "access:edit",
     effect: "changes",
     reach: "records",

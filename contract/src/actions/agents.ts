@@ -1,5 +1,5 @@
-// The agents and the daemon of a host: installing, updating and restarting them, and which agent
-// takes over when the preferred one cannot work.
+// The agents and the daemon of a host: installing, updating and restarting them, and which agent kind is
+// used if the preferred one is not ready.
 import { z } from "zod";
 import { action } from "../action.ts";
 import { hostRefusals } from "../errors.ts";
@@ -9,17 +9,21 @@ import { AgentKind, FallbackEntry, FallbackEntryInput } from "../records/agent-k
 const onInstance = z.strictObject({ instanceId: InstanceId });
 const kindOnInstance = z.strictObject({ instanceId: InstanceId, kind: AgentKind });
 
-/** How an install or update went, or that it has begun. */
+/** Result of an install or update, or that it has begun. */
 const InstallOutcome = z
   .strictObject({
     instanceId: InstanceId,
     status: z.enum(["installed", "in_progress", "not_applicable"]).meta({
-      description: "installed: the host has `version`. in_progress: the host has taken the order.",
+      description:
+        "installed: the host has `version`. in_progress: the host has accepted the order.",
     }),
-    version: z.string().nullable().meta({ description: "The version that is or will be there." }),
+    version: z
+      .string()
+      .nullable()
+      .meta({ description: "The version that is or will be installed." }),
     message: z.string().nullable(),
   })
-  .meta({ id: "InstallOutcome", description: "How an install or update went." });
+  .meta({ id: "InstallOutcome", description: "Result of an install or update." });
 
 const RestartOutcome = z
   .strictObject({
@@ -33,7 +37,7 @@ export const agentActions = {
   restart_opencode: action({
     summary: "Restart the opencode server that the service runs on a host.",
     details:
-      "Running opencode turns are interrupted; their sessions become detached and come back with the next prompt.",
+      "Running opencode turns are interrupted. Their sessions become detached and resume with the next prompt.",
     permission: "settings:edit",
     effect: "changes",
     reach: "host",
@@ -44,8 +48,8 @@ export const agentActions = {
   }),
 
   update_opencode: action({
-    summary: "Bring opencode on a host to the newest release the service knows.",
-    details: "Answers once the host has taken the order; list_agent_kinds shows the version.",
+    summary: "Update opencode on a host to the version the service ships.",
+    details: "Answers when the host has accepted the order; list_agent_kinds shows the version.",
     permission: "settings:edit",
     effect: "changes",
     reach: "host",
@@ -56,8 +60,8 @@ export const agentActions = {
   }),
 
   update_agent: action({
-    summary: "Have a host's daemon replace itself with the version the service publishes.",
-    details: "The daemon restarts itself; opencode sessions run on meanwhile.",
+    summary: "Update a host's daemon to the version the service publishes.",
+    details: "The daemon restarts itself; opencode sessions continue meanwhile.",
     permission: "settings:edit",
     effect: "changes",
     reach: "host",
@@ -70,7 +74,7 @@ export const agentActions = {
   install_agent_kind: action({
     summary: "Install claude_code or codex on a host, in the version the service ships.",
     details:
-      "It goes into the daemon's own directory. Nothing else ever installs an agent. opencode is answered with not_applicable.",
+      "The agent is installed in the daemon's own directory. The answer for opencode is not_applicable.",
     permission: "settings:edit",
     effect: "changes",
     reach: "host",
@@ -81,9 +85,8 @@ export const agentActions = {
   }),
 
   update_agent_kind: action({
-    summary: "Bring claude_code or codex on a host to the version the service ships.",
-    details:
-      "opencode is answered with not_applicable; update_opencode and restart_opencode serve it.",
+    summary: "Update claude_code or codex on a host to the version the service ships.",
+    details: "The answer for opencode is not_applicable; use update_opencode and restart_opencode.",
     permission: "settings:edit",
     effect: "changes",
     reach: "host",
@@ -94,9 +97,9 @@ export const agentActions = {
   }),
 
   restart_agent_kind: action({
-    summary: "Detach every session of an agent kind on a host, so that each starts afresh.",
+    summary: "Restart an agent kind on a host; its sessions are detached.",
     details:
-      "Running turns are interrupted. Conversations are kept, and the next prompt brings a session back.",
+      "Running turns are interrupted. Conversations are kept, and each session resumes with its next prompt.",
     permission: "settings:edit",
     effect: "changes",
     reach: "host",
@@ -107,10 +110,9 @@ export const agentActions = {
   }),
 
   set_fallback_chain: action({
-    summary:
-      "Set which agent kinds a host's new sessions turn to when the preferred one cannot work.",
+    summary: "Set which agent kinds a host's new sessions use if the preferred one is not ready.",
     details:
-      "A kind is passed over when it is not ready or when its quota is used up to `threshold`. An empty chain switches fallback off. Running turns are not touched. A threshold left out becomes 90 again.",
+      "A kind is skipped if it is not ready or if `threshold` percent of its quota are used. An empty chain switches fallback off. Running turns are not affected. An omitted threshold is reset to 90.",
     permission: "settings:edit",
     effect: "changes",
     reach: "records",

@@ -1,4 +1,4 @@
-// Exposures: seeing and making direct access to a host's opencode server.
+// Exposures: listing and opening direct access to a host's opencode server.
 import { z } from "zod";
 import { action } from "../action.ts";
 import { hostRefusals } from "../errors.ts";
@@ -7,7 +7,7 @@ import { ExposureRecord, NewExposure } from "../records/exposure.ts";
 
 export const exposureActions = {
   list_exposures: action({
-    summary: "List a host's exposures that still work.",
+    summary: "List a host's exposures that have not expired.",
     permission: "sessions:view",
     effect: "reads",
     reach: "records",
@@ -19,7 +19,7 @@ export const exposureActions = {
   create_exposure: action({
     summary: "Open direct access to a host's opencode, or to one session of it, for a set time.",
     details:
-      "The address serves opencode's terminal client and web app to whoever has the username and the password, which is shown this once.",
+      "The address serves opencode's terminal client and web app. It needs the username and the password; the password is shown only here.",
     permission: "sessions:edit",
     effect: "changes",
     reach: "host",
@@ -28,7 +28,7 @@ export const exposureActions = {
       sessionId: SessionId.meta({ description: "Narrows the access to this session." }).optional(),
       ttlMinutes: z
         .literal([60, 480, 1440])
-        .meta({ type: "integer", description: "How long it lives, in minutes." }),
+        .meta({ type: "integer", description: "Lifetime in minutes." }),
     }),
     result: NewExposure,
     refusals: [

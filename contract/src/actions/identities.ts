@@ -1,5 +1,5 @@
-// A user's own agent accounts on a host: seeing, linking and unlinking them. All of this is for the
-// calling user, so a key of the organization as a whole can only look.
+// A user's own agent accounts on a host: listing, linking and unlinking them. These actions act for the
+// calling user, so a key of the organization can only list.
 import { z } from "zod";
 import { action } from "../action.ts";
 import { hostRefusals } from "../errors.ts";
@@ -12,7 +12,7 @@ import { neverLogged, text } from "../text.ts";
 export const identityActions = {
   list_agent_identities: action({
     summary: "List the agent accounts the calling user has linked on a host.",
-    details: "Credentials are never part of the answer. `all` also asks for instances:edit.",
+    details: "The answer never contains credentials. `all` also needs instances:edit.",
     permission: "instances:view",
     extraPermission: { when: (input) => input.all === true, permission: "instances:edit" },
     effect: "reads",
@@ -29,9 +29,9 @@ export const identityActions = {
   }),
 
   start_agent_login: action({
-    summary: "Begin to link, or renew, the calling user's agent account on a host.",
+    summary: "Begin to link the calling user's agent account on a host, or to renew the link.",
     details:
-      "Open `authorizationUrl` in a browser. With flow paste_code, hand the code shown there to submit_agent_login; with device_code, type `userCode` into the page and watch poll_agent_login. An attempt lives 15 minutes. A claude_code login lasts about 30 days.",
+      "Open `authorizationUrl` in a browser. With flow paste_code, send the code shown there with submit_agent_login. With device_code, type `userCode` into the page and call poll_agent_login until it is done. An attempt expires after 15 minutes. A claude_code login lasts about 30 days.",
     permission: "instances:view",
     effect: "changes",
     reach: "host",
@@ -40,7 +40,7 @@ export const identityActions = {
       kind: LinkableKind,
       email: z
         .string()
-        .meta({ description: "Filled into the login page beforehand; codex has no place for it." })
+        .meta({ description: "Prefilled in the login page; codex ignores it." })
         .optional(),
     }),
     result: LoginRecord,
@@ -49,7 +49,7 @@ export const identityActions = {
   }),
 
   poll_agent_login: action({
-    summary: "Tell how a login attempt of the calling user is getting on.",
+    summary: "Show the state of a login attempt of the calling user.",
     permission: "instances:view",
     effect: "reads",
     reach: "records",
@@ -59,8 +59,8 @@ export const identityActions = {
   }),
 
   submit_agent_login: action({
-    summary: "Finish a login attempt with the code the browser showed.",
-    details: "A wrong code ends the attempt; start a new one then.",
+    summary: "Complete a login attempt with the code from the browser.",
+    details: "A wrong code ends the attempt; start a new one.",
     permission: "instances:view",
     effect: "changes",
     reach: "host",
@@ -87,7 +87,7 @@ export const identityActions = {
     result: z.strictObject({
       instanceId: InstanceId,
       kind: LinkableKind,
-      unlinked: z.boolean().meta({ description: "False when no account was linked." }),
+      unlinked: z.boolean().meta({ description: "False if no account was linked." }),
     }),
     refusals: ["not_found", "user_key_required", ...hostRefusals],
     closedToAgents: true,

@@ -1,4 +1,4 @@
-// Hosts: seeing, pairing, renaming and removing them, and looking at what is on them.
+// Hosts: listing, pairing, renaming and removing them, and reading their directories and agents.
 import { z } from "zod";
 import { action } from "../action.ts";
 import { CheckoutName, CloneUrl, HostedRepository } from "../clone-source.ts";
@@ -37,7 +37,7 @@ export const instanceActions = {
 
   get_instance: action({
     summary: "Show one host in detail: machine, agents, roots and active sessions.",
-    details: "Tokens and credentials are never part of the answer.",
+    details: "The answer never contains tokens or credentials.",
     permission: "instances:view",
     effect: "reads",
     reach: "records",
@@ -48,8 +48,7 @@ export const instanceActions = {
 
   list_directories: action({
     summary: "List a host's roots and the projects directly below its folder roots.",
-    details:
-      "A connected host is asked; for one that is away the last answer is repeated with `live` false.",
+    details: "The host is asked. If it is offline, the last answer is repeated with `live` false.",
     permission: "instances:view",
     effect: "reads",
     reach: "host",
@@ -60,23 +59,21 @@ export const instanceActions = {
 
   browse_directory: action({
     summary: "List the directories inside a directory of a host.",
-    details:
-      "A path that leads out of every root is answered as not found, whether or not it exists.",
+    details: "A path outside of all roots is answered as not found, whether or not it exists.",
     permission: "instances:view",
     effect: "reads",
     reach: "host",
     input: z.strictObject({ instanceId: InstanceId, path: AbsolutePath }),
     result: z.strictObject({
       directories: z.array(DirectoryRecord),
-      truncated: z.boolean().meta({ description: "True when there are more than are listed." }),
+      truncated: z.boolean().meta({ description: "True if the list is incomplete." }),
     }),
     refusals: ["not_found", ...hostRefusals],
   }),
 
   list_github_repos: action({
     summary: "List the hosted repositories that the host's own code-hosting client can reach.",
-    details:
-      "If the client is missing or logged out, the list is empty and `reason` says which of the two.",
+    details: "If the client is missing or logged out, the list is empty and `reason` says which.",
     permission: "instances:view",
     effect: "reads",
     reach: "host",
@@ -84,7 +81,7 @@ export const instanceActions = {
       instanceId: InstanceId,
       query: z
         .string()
-        .meta({ description: "Keeps the repositories whose owner/name contains it." })
+        .meta({ description: "Returns only repositories whose owner/name contains this text." })
         .optional(),
       limit: limit({ max: 500, default: 100 }),
     }),
@@ -103,7 +100,7 @@ export const instanceActions = {
     input: z.strictObject({
       instanceId: InstanceId,
       agentKind: AgentKind.meta({
-        description: "The host's default kind when left out.",
+        description: "Default: the host's default kind.",
       }).optional(),
     }),
     result: ModelListing,
@@ -111,8 +108,8 @@ export const instanceActions = {
   }),
 
   list_agent_kinds: action({
-    summary: "Tell for each agent kind whether it is ready on a host, and what it can do.",
-    details: "For a host that is away the last answer is repeated with `live` false.",
+    summary: "Show for each agent kind whether it is ready on a host, and what it can do.",
+    details: "If the host is offline, the last answer is repeated with `live` false.",
     permission: "instances:view",
     effect: "reads",
     reach: "host",
@@ -122,8 +119,8 @@ export const instanceActions = {
   }),
 
   create_instance: action({
-    summary: "Register a host and get the one-time token and command that pair it.",
-    details: "Token and command work once, within 15 minutes, and are not shown again.",
+    summary: "Register a host and get the install command that pairs it.",
+    details: "Token and command work once, within 15 minutes, and are shown only here.",
     permission: "instances:edit",
     effect: "changes",
     reach: "records",
@@ -135,9 +132,9 @@ export const instanceActions = {
   }),
 
   regenerate_pairing_token: action({
-    summary: "Make a fresh pairing token and install command for a host.",
+    summary: "Make a new pairing token and install command for a host.",
     details:
-      "The former token stops working at once. A host that is already paired goes on as before, until another one redeems the new token and takes its place.",
+      "The former token stops working at once. A host that is already paired keeps working until another machine redeems the new token and replaces it.",
     permission: "instances:edit",
     effect: "changes",
     reach: "records",
@@ -162,7 +159,7 @@ export const instanceActions = {
   delete_instance: action({
     summary: "Remove a host from the service, together with its sessions' records and exposures.",
     details:
-      "The host's credential is revoked, and a connected daemon is told to stop and forget it. Files on the host stay.",
+      "The host's credential is revoked, and a connected daemon deletes its credentials and stops. Files on the host stay.",
     permission: "instances:delete",
     effect: "destroys",
     reach: "host",
@@ -175,7 +172,7 @@ export const instanceActions = {
   clone_repository: action({
     summary: "Clone a repository into a folder root of a host, with the host's own credentials.",
     details:
-      "Give exactly one of `repo` and `url`. A directory that is already there is never overwritten. A long clone goes on at the host after its caller was told `in_progress`: the instance's `operations` show it, and calling again with the same idempotency key gives its result.",
+      "Give exactly one of `repo` and `url`. An existing directory is never overwritten. A long clone is answered `in_progress` and continues on the host: the instance's `operations` show it, and calling again with the same idempotency key returns its result.",
     permission: "instances:edit",
     effect: "changes",
     reach: "host",
@@ -194,7 +191,7 @@ export const instanceActions = {
   }),
 
   refresh_instance: action({
-    summary: "Have a host look at itself again, and show what it found.",
+    summary: "Make a host inspect itself again, and show the result.",
     permission: "instances:edit",
     effect: "changes",
     reach: "host",
@@ -212,7 +209,7 @@ export const instanceActions = {
     input: z.strictObject({
       query: z
         .string()
-        .meta({ description: "Keeps the hosts whose name begins with it, in any case." })
+        .meta({ description: "Returns only hosts whose name begins with this text, in any case." })
         .optional(),
       status: InstanceStatus.optional(),
       cursor: Cursor.optional(),

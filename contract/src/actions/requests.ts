@@ -1,5 +1,4 @@
-// What agents asked and wait for: seeing and answering it. A request is answered by people, so
-// answering is closed to keys held by agents.
+// Requests of agents: listing and answering them. People answer requests, so agent keys are refused.
 import { z } from "zod";
 import { action } from "../action.ts";
 import { objectTo } from "../exactly-one.ts";
@@ -9,11 +8,11 @@ import { AnswerOutcome, PermissionAnswer, RequestRecord } from "../records/reque
 
 const Scope = z
   .enum(["pending", "resolved", "all"])
-  .meta({ description: "Those still open, those settled, or both.", default: "pending" });
+  .meta({ description: "Pending requests, resolved requests, or both.", default: "pending" });
 
 export const requestActions = {
   list_pending_requests: action({
-    summary: "List the permissions and questions that agents have asked for.",
+    summary: "List the permissions and questions that agents have raised.",
     permission: "sessions:view",
     effect: "reads",
     reach: "records",
@@ -28,9 +27,9 @@ export const requestActions = {
   }),
 
   answer_permission: action({
-    summary: "Allow or refuse what an agent asked permission for.",
+    summary: "Allow or refuse an action for which an agent asked permission.",
     details:
-      "once allows this one action. always also remembers the rules the request shows, for this session and no wider, where the agent can. reject refuses and lets the turn go on. Losing a race or a host out of reach is told by `status`, not by an error.",
+      "`once` allows this one action. `always` also stores the rules that the request shows, for this session only, if the agent supports it. `reject` refuses the action; the turn continues. If another answer was first, or the host is unreachable, `status` says so; that is no error.",
     permission: "sessions:edit",
     effect: "changes",
     reach: "host",
@@ -41,7 +40,7 @@ export const requestActions = {
   }),
 
   answer_question: action({
-    summary: "Answer or dismiss a question an agent asked.",
+    summary: "Answer or dismiss an agent's question.",
     details:
       "Give either `answers`, one list of chosen labels per question in the order asked, or `reject` true.",
     permission: "sessions:edit",
@@ -69,7 +68,7 @@ export const requestActions = {
   }),
 
   search_requests: action({
-    summary: "Page through what agents have asked for, the newest first, by session or host.",
+    summary: "Page through the requests of agents, the newest first, by session or host.",
     permission: "sessions:view",
     effect: "reads",
     reach: "records",

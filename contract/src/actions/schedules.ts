@@ -1,4 +1,4 @@
-// Scheduled prompts: seeing, making, changing, pausing and deleting them.
+// Scheduled prompts: listing, creating, changing, pausing and deleting them.
 import { z } from "zod";
 import { action } from "../action.ts";
 import { CloneUrl, HostedRepository } from "../clone-source.ts";
@@ -18,17 +18,17 @@ const target = {
 };
 
 const hosts = z.array(InstanceId).min(1).meta({
-  description: "Hosts in order of preference; the first that can be reached takes the run.",
+  description: "Hosts in order of preference; the first that is reachable runs it.",
 });
 
 const worktreeChoice = z
   .boolean()
-  .meta({ description: "When left out: true in a git repository, else false." })
+  .meta({ description: "Default: true in a git repository, else false." })
   .optional();
 
 const chain = z
   .array(FallbackEntryInput)
-  .meta({ description: "Used in place of the host's own chain." });
+  .meta({ description: "Used instead of the host's own chain." });
 
 export const scheduleActions = {
   list_scheduled_prompts: action({
@@ -44,7 +44,7 @@ export const scheduleActions = {
   create_scheduled_prompt: action({
     summary: "Schedule a prompt that starts a new session each time it is due.",
     details:
-      "Give exactly one of `directory`, `cloneRepo` and `cloneUrl`. A directory's runs get a worktree each; the other two are cloned anew for every run. With frequency never it runs once. A first run in the past means the next time counted from it, or at once for never.",
+      "Give exactly one of `directory`, `cloneRepo` and `cloneUrl`. Each run in a directory gets its own worktree; the other two are cloned for every run. With frequency never it runs once. If the first run is in the past, the next regular time counts, or for never the present moment.",
     permission: "sessions:edit",
     effect: "changes",
     reach: "records",
@@ -56,7 +56,7 @@ export const scheduleActions = {
         startAt: DateTime,
         name: text({ max: 120 }).optional(),
         ...target,
-        agentKind: AgentKind.meta({ description: "The host's default when left out." }).optional(),
+        agentKind: AgentKind.meta({ description: "Default: the host's default kind." }).optional(),
         providerId: z.string().optional(),
         modelId: z.string().optional(),
         useWorktree: worktreeChoice,
@@ -69,9 +69,9 @@ export const scheduleActions = {
   }),
 
   update_scheduled_prompt: action({
-    summary: "Change a scheduled prompt; fields left out keep their value.",
+    summary: "Change a scheduled prompt; omitted fields keep their value.",
     details:
-      "A new target takes the place of the former one, and one target must remain. The next run is computed anew only when `frequency` or `startAt` is given.",
+      "A new target replaces the former one, and one target must remain. The next run is recomputed only if `frequency` or `startAt` is set.",
     permission: "sessions:edit",
     effect: "changes",
     reach: "records",
@@ -91,7 +91,7 @@ export const scheduleActions = {
         startAt: DateTime.optional(),
       })
       .check(atMostOneOf(...targets))
-      // Whether one target is left otherwise depends on the stored schedule.
+      // In all other cases the stored schedule decides whether a target remains.
       .check((payload) => {
         const { directory, cloneRepo, cloneUrl } = payload.value;
         if (directory === null && cloneRepo === null && cloneUrl === null) {
@@ -108,8 +108,8 @@ export const scheduleActions = {
   }),
 
   set_scheduled_prompt_enabled: action({
-    summary: "Pause a scheduled prompt, or let it run again.",
-    details: "Runs missed while paused are not made up for.",
+    summary: "Pause a scheduled prompt, or resume it.",
+    details: "Runs that were due during the pause are skipped.",
     permission: "sessions:edit",
     effect: "changes",
     reach: "records",
@@ -120,7 +120,7 @@ export const scheduleActions = {
   }),
 
   delete_scheduled_prompt: action({
-    summary: "Delete a scheduled prompt; the sessions it has spawned stay.",
+    summary: "Delete a scheduled prompt; the sessions it started stay.",
     permission: "sessions:edit",
     effect: "destroys",
     reach: "records",

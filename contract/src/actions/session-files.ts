@@ -1,5 +1,4 @@
-// The files of sessions: the patch of one, and the worktrees and clones that hosts keep of sessions that
-// have ended.
+// The files of sessions: patches of single files, and the parked worktrees and clones of ended sessions.
 import { z } from "zod";
 import { action } from "../action.ts";
 import { hostRefusals } from "../errors.ts";
@@ -11,20 +10,20 @@ export const sessionFileActions = {
   get_session_file_diff: action({
     summary: "Show what a session has changed in one file, as a patch.",
     details:
-      "Compared as by get_session_diff, page by page of at most 64 KiB. When the file changes between two pages, the cursor is refused and the patch has to be read from its beginning.",
+      "Same comparison as get_session_diff, in pages of at most 64 KiB. If the file changes between two pages, the cursor is refused; read the patch from its beginning.",
     permission: "sessions:view",
     effect: "reads",
     reach: "host",
     input: z.strictObject({
       sessionId: SessionId,
-      path: z.string().min(1).meta({ description: "As get_session_diff lists it." }),
+      path: z.string().min(1).meta({ description: "A path from get_session_diff." }),
       cursor: Cursor.optional(),
     }),
     result: z.strictObject({
       path: z.string(),
-      patch: z
-        .string()
-        .meta({ description: "In git's form; the pages put together are the whole." }),
+      patch: z.string().meta({
+        description: "A part of the patch, in git's format; joined, the pages are the whole patch.",
+      }),
       nextCursor: NextCursor,
     }),
     refusals: ["not_found", "session_ended", "not_a_repository", ...hostRefusals],
@@ -32,9 +31,9 @@ export const sessionFileActions = {
 
   list_parked_sessions: action({
     summary:
-      "List the ended sessions of a host whose worktree or clone it still keeps, the newest first.",
+      "List the ended sessions whose worktree or clone the host has parked, the newest first.",
     details:
-      "A host keeps them for 14 days, and drops the oldest earlier when they take more disk than its policy file allows.",
+      "A host keeps them for 14 days. If they need more disk than its policy file allows, it removes the oldest earlier.",
     permission: "sessions:view",
     effect: "reads",
     reach: "host",
@@ -45,9 +44,9 @@ export const sessionFileActions = {
 
   restore_session: action({
     summary:
-      "Make a new session of an ended one, with its worktree and branch, or its clone, as they were left.",
+      "Make a new session from an ended one, with its worktree and branch, or its clone, as they were.",
     details:
-      "Also of a deleted one, as long as its host keeps the worktree or the clone. Agent kind, title and model are the old session's; the conversation is new.",
+      "Works for deleted sessions too, as long as the host has the worktree or the clone. Agent kind, title and model are the old session's; the conversation is new.",
     permission: "sessions:edit",
     effect: "changes",
     reach: "host",

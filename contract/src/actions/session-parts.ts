@@ -1,4 +1,4 @@
-// Parts of what a caller gives a session: what to clone, agent options, attachments, commands.
+// Parts of the inputs of session actions: clone sources, agent options, attachments, commands.
 import { z } from "zod";
 import { CheckoutName, CloneUrl, HostedRepository } from "../clone-source.ts";
 import { exactlyOneOf } from "../exactly-one.ts";
@@ -9,7 +9,7 @@ export const Options = z
   .record(z.string(), z.string())
   .meta({ description: "Option ids and values, as list_agent_kinds offers them." });
 
-/** Which of the agent's modes or sub-agents does the work. */
+/** The agent's mode or sub-agent that does the work. */
 export const AgentMode = z
   .string()
   .meta({ description: "A mode or sub-agent of the session's agent." });

@@ -1,4 +1,4 @@
-// Turns of sessions: asking an agent for work, stopping it, and following what it does.
+// Turns of sessions: prompting an agent, stopping it, and reading what it does.
 import { z } from "zod";
 import { action } from "../action.ts";
 import { hostRefusals } from "../errors.ts";
@@ -12,23 +12,21 @@ import { AgentMode, Attachment, CommandName, Options } from "./session-parts.ts"
 
 const ofSession = z.strictObject({ sessionId: SessionId });
 
-/** Work the host has taken; what comes of it shows in the session's view. */
+/** Work that the host has accepted. The session's view shows its progress. */
 const AcceptedTurn = z
   .strictObject({
     sessionId: SessionId,
     turnId: z.string(),
-    messageId: z
-      .string()
-      .meta({ description: "The prompt's message, as revert_session takes it." }),
-    queued: z.boolean().meta({ description: "True when it waits for an earlier turn." }),
+    messageId: z.string().meta({ description: "The prompt's message; pass it to revert_session." }),
+    queued: z.boolean().meta({ description: "True if it waits for an earlier turn." }),
   })
-  .meta({ id: "AcceptedTurn", description: "A turn the host has taken." });
+  .meta({ id: "AcceptedTurn", description: "A turn that the host has accepted." });
 
 export const sessionTurnActions = {
   send_prompt: action({
-    summary: "Give a session a prompt.",
+    summary: "Send a prompt to a session.",
     details:
-      "Answers once the host has taken it; the agent's work streams into the session's view. While a turn runs, prompts wait in order. A given model and options also hold for later prompts, a given `agent` does not.",
+      "Answers when the host has accepted the prompt; the agent's work streams into the session's view. While a turn runs, prompts wait in order. `model` and `options` also apply to later prompts; `agent` does not.",
     permission: "sessions:edit",
     effect: "changes",
     reach: "host",
@@ -54,8 +52,7 @@ export const sessionTurnActions = {
 
   abort_session: action({
     summary: "Stop a session's running turn and drop the prompts waiting behind it.",
-    details:
-      "Its shell commands are ended too. The session stays usable. With nothing running, nothing happens.",
+    details: "Its shell commands are ended too. The session stays usable. No-op if nothing runs.",
     permission: "sessions:edit",
     effect: "changes",
     reach: "host",
@@ -93,7 +90,7 @@ export const sessionTurnActions = {
   run_shell: action({
     summary: "Run a shell command in a session's working directory, without the model.",
     details:
-      "Answers once the host has taken it; the output streams into the session's view. The call is audited, the command's text is kept nowhere. Only for kinds that have the capability shell.",
+      "Answers when the host has accepted the command; the output streams into the session's view. The call is audited, but the command's text is stored nowhere. Only for kinds with the capability shell.",
     permission: "sessions:edit",
     effect: "destroys",
     reach: "host",
@@ -104,7 +101,7 @@ export const sessionTurnActions = {
     }),
     result: z.strictObject({
       sessionId: SessionId,
-      shellId: z.string().meta({ description: "Finds the output in the session's view." }),
+      shellId: z.string().meta({ description: "Identifies the output in the session's view." }),
     }),
     refusals: [
       "not_found",
@@ -122,7 +119,7 @@ export const sessionTurnActions = {
   run_command: action({
     summary: "Run one of the agent's own slash commands in a session.",
     details:
-      "Answers once the host has taken it; the output streams into the session's view. Only for kinds that have the capability commands.",
+      "Answers when the host has accepted the command; the output streams into the session's view. Only for kinds with the capability commands.",
     permission: "sessions:edit",
     effect: "changes",
     reach: "host",
@@ -161,22 +158,25 @@ export const sessionTurnActions = {
       after: z
         .int()
         .min(0)
-        .meta({ description: "The `seq` to read on after.", default: 0 })
+        .meta({ description: "Returns entries after this `seq`.", default: 0 })
         .optional(),
       limit: limit({ max: 500, default: 100 }),
     }),
     result: z.strictObject({
       events: z.array(SessionEvent),
-      lastSeq: z.int().min(0).meta({ description: "The newest entry there is; 0 for none." }),
+      lastSeq: z
+        .int()
+        .min(0)
+        .meta({ description: "`seq` of the newest entry; 0 if there is none." }),
       hasMore: z.boolean(),
     }),
     refusals: ["not_found"],
   }),
 
   wait_for_session: action({
-    summary: "Wait until a session's turn is over or something needs an answer.",
+    summary: "Wait until a session's turn is finished or a request needs an answer.",
     details:
-      "Answers at once when nothing runs. With `afterSeq` it also waits until the log has gone beyond that entry. At the timeout it answers what is there, with `timedOut` true; call again to go on waiting.",
+      "Answers at once if nothing runs. With `afterSeq` it also waits until the log has a later entry. After the timeout it answers with the current state and `timedOut` true; call again to keep waiting.",
     permission: "sessions:view",
     effect: "reads",
     reach: "records",
@@ -186,23 +186,20 @@ export const sessionTurnActions = {
         .int()
         .min(1)
         .max(25)
-        .meta({ description: "How long to wait at most.", default: 20 })
+        .meta({ description: "Maximum wait.", default: 20 })
         .optional(),
       afterSeq: z
         .int()
         .min(0)
-        .meta({ description: "The last entry that the caller knows." })
+        .meta({ description: "`seq` of the last entry that the caller has." })
         .optional(),
     }),
     result: z.strictObject({
       sessionId: SessionId,
       status: SessionStatus,
       activity: SessionActivity,
-      turnId: z
-        .string()
-        .nullable()
-        .meta({ description: "The turn that runs, or the last one that did." }),
-      turnOutcome: TurnOutcome.nullable().meta({ description: "Null while it runs." }),
+      turnId: z.string().nullable().meta({ description: "The running turn, or the last one." }),
+      turnOutcome: TurnOutcome.nullable().meta({ description: "Null while the turn runs." }),
       pendingRequests: z.array(RequestRecord),
       lastSeq: z.int().min(0),
       timedOut: z.boolean(),

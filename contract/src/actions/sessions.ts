@@ -1,4 +1,4 @@
-// Sessions: seeing, starting and steering them, taking their work out, and ending them.
+// Sessions: listing, starting, renaming, pushing, reverting and ending them.
 import { z } from "zod";
 import { action } from "../action.ts";
 import { hostRefusals } from "../errors.ts";
@@ -35,7 +35,7 @@ export const sessionActions = {
   }),
 
   get_session_summary: action({
-    summary: "Show a session, with what its host says of it now.",
+    summary: "Show a session, with its present state on the host.",
     permission: "sessions:view",
     effect: "reads",
     reach: "host",
@@ -47,23 +47,23 @@ export const sessionActions = {
   get_session_diff: action({
     summary: "List the files a session has changed, with lines added and removed.",
     details:
-      "Compared with the commit the session began at, untracked files included. For a host that is away the last answer is repeated with `live` false.",
+      "Compares with the commit at which the session began, including untracked files. If the host is offline, the last answer is repeated with `live` false.",
     permission: "sessions:view",
     effect: "reads",
     reach: "host",
     input: ofSession,
     result: z.strictObject({
       files: z.array(FileChange),
-      truncated: z.boolean().meta({ description: "True when there are more than are listed." }),
+      truncated: z.boolean().meta({ description: "True if the list is incomplete." }),
       ...freshness,
     }),
     refusals: ["not_found", "not_a_repository"],
   }),
 
   start_session: action({
-    summary: "Start a session of an agent in a directory of a host, or in a fresh clone.",
+    summary: "Start a session in a directory of a host, or in a new clone.",
     details:
-      "Give exactly one of `directory` and `clone`. In a git repository the session gets a worktree and a branch of its own, unless `useWorktree` is false; a cloned session works in its checkout. When the kind cannot work now, the host's fallback chain is followed. No repository's own hooks, plugins or tool servers are run.",
+      "Give exactly one of `directory` and `clone`. In a git repository the session gets its own worktree and branch, unless `useWorktree` is false. A session with `clone` works directly in its clone. If the kind is not ready, the host's fallback chain is used. Hooks, plugins and tool servers of a repository are never run.",
     permission: "sessions:edit",
     effect: "changes",
     reach: "host",
@@ -74,13 +74,16 @@ export const sessionActions = {
         title: text({ max: 200 }).optional(),
         useWorktree: z
           .boolean()
-          .meta({ description: "When left out: true in a git repository, else false." })
+          .meta({ description: "Default: true in a git repository, else false." })
           .optional(),
-        agentKind: AgentKind.meta({ description: "The host's default when left out." }).optional(),
+        agentKind: AgentKind.meta({ description: "Default: the host's default kind." }).optional(),
         providerId: z.string().optional(),
         modelId: z
           .string()
-          .meta({ description: "A model of `providerId`; alone, if only one provider has it." })
+          .meta({
+            description:
+              "A model of `providerId`; without `providerId`, a model that only one provider has.",
+          })
           .optional(),
         options: Options.optional(),
         clone: Clone.optional(),
@@ -101,7 +104,7 @@ export const sessionActions = {
   end_session: action({
     summary: "End a session: stop its turn and remove its worktree and branch from the host.",
     details:
-      "Uncommitted changes and unpushed commits go with the worktree; the record stays. While the host is away the status is cleanup_failed, and the clean-up happens when it is back. A directory of the user's own is never touched. Ending an ended session changes nothing.",
+      "Uncommitted changes and unpushed commits are removed with the worktree; the host parks them, and restore_session restores them. The record stays. While the host is offline the status is cleanup_failed, and the host cleans up when it is back. A user's own directory is never touched. No-op if the session has ended.",
     permission: "sessions:edit",
     effect: "destroys",
     reach: "host",
@@ -114,7 +117,7 @@ export const sessionActions = {
   delete_session: action({
     summary: "End sessions where needed, and delete their records and requests.",
     details:
-      "Give exactly one of `sessionId` and `sessionIds`. Each id is treated by itself; only when none could be deleted does the call fail, also when the ids are unknown.",
+      "Give exactly one of `sessionId` and `sessionIds`. Each id is handled separately. The call fails only if no session could be deleted, for example because all ids are unknown.",
     permission: "sessions:edit",
     effect: "destroys",
     reach: "host",
@@ -133,9 +136,9 @@ export const sessionActions = {
   }),
 
   fork_session: action({
-    summary: "Make a new session, of any ready kind, that carries on from an existing one.",
+    summary: "Make a new session, of any ready kind, that continues an existing one.",
     details:
-      "The new session has a worktree of its own with the original's files, uncommitted ones included. The original is not touched and may even have ended.",
+      "The new session has its own worktree with the original's files, including uncommitted ones. The original is not changed, and may have ended.",
     permission: "sessions:edit",
     effect: "changes",
     reach: "host",
@@ -145,7 +148,8 @@ export const sessionActions = {
       mode: z
         .enum(["full", "compress"])
         .meta({
-          description: "full: the whole conversation is carried over. compress: a summary of it.",
+          description:
+            "full: the new session gets the whole conversation. compress: it gets a summary.",
           default: "full",
         })
         .optional(),
@@ -163,7 +167,7 @@ export const sessionActions = {
   }),
 
   rename_session: action({
-    summary: "Give a session another title.",
+    summary: "Change a session's title.",
     permission: "sessions:edit",
     effect: "changes",
     reach: "records",
@@ -175,7 +179,7 @@ export const sessionActions = {
   push_session: action({
     summary: "Push a session's commits to origin and open a pull request for them.",
     details:
-      "A pull request already open is returned instead of a second one. Only commits are pushed; uncommitted changes are counted and left alone. Exactly one of `pullRequestUrl` and `pullRequestError` is set.",
+      "If a pull request is open already, it is returned. Only commits are pushed; uncommitted changes are counted and stay. Exactly one of `pullRequestUrl` and `pullRequestError` is set.",
     permission: "sessions:edit",
     effect: "changes",
     reach: "host",
@@ -183,7 +187,7 @@ export const sessionActions = {
       sessionId: SessionId,
       openPr: z.boolean().meta({ default: true }).optional(),
       title: text({ max: 200 })
-        .meta({ description: "The pull request's title; the session's when left out." })
+        .meta({ description: "The pull request's title; default: the session's title." })
         .optional(),
       body: text({ max: 20_000 }).meta({ description: "The pull request's text." }).optional(),
     }),
@@ -192,9 +196,12 @@ export const sessionActions = {
       branch: z.string(),
       uncommittedChanges: z.int().min(0),
       pullRequestUrl: z.string().nullable(),
-      pullRequestError: z.string().nullable().meta({ description: "Why there is none." }),
+      pullRequestError: z
+        .string()
+        .nullable()
+        .meta({ description: "Why there is no pull request." }),
       compareUrl: z.string().nullable().meta({
-        description: "Where a person can open one; null for a remote without a web page.",
+        description: "Address at which a person can open one; null for a remote without web pages.",
       }),
     }),
     refusals: ["not_found", "session_ended", "not_a_repository", ...hostRefusals],
@@ -202,15 +209,18 @@ export const sessionActions = {
   }),
 
   revert_session: action({
-    summary: "Take a session back to a message, dropping what was said and changed after it.",
-    details: "Only for kinds that have the capability revert, and not while a turn is running.",
+    summary: "Revert a session to before a message: its conversation and its files.",
+    details: "Only for kinds with the capability revert, and not while a turn runs.",
     permission: "sessions:edit",
     effect: "destroys",
     reach: "host",
     input: z.strictObject({
       sessionId: SessionId,
       messageId: z.string(),
-      partId: z.string().meta({ description: "Counts as the message it is part of." }).optional(),
+      partId: z
+        .string()
+        .meta({ description: "Same effect as the message that contains it." })
+        .optional(),
     }),
     result: z.strictObject({ sessionId: SessionId, messageId: z.string() }),
     refusals: ["not_found", "capability_missing", "turn_running", "session_ended", ...hostRefusals],

@@ -1,5 +1,4 @@
-// Who may use the service, and what is remembered of it: the organization, its members, API keys,
-// settings and audit entries.
+// Records of access: the organization, its members, API keys, settings and audit entries.
 import { z } from "zod";
 import { ApiKeyId, AuditId, OrganizationId, SessionId, UserId } from "../ids.ts";
 import { Instant } from "../moments.ts";
@@ -22,7 +21,7 @@ export const MemberRecord = z
   .meta({ id: "Member", description: "A user of the organization." });
 export type MemberRecord = z.infer<typeof MemberRecord>;
 
-/** Whom a key speaks for. An agent's key is bound to a session and may do little. */
+/** Whom a key speaks for. An agent key is bound to a session and has few permissions. */
 export const KeyScope = z.enum(["user", "organization", "agent"]);
 export type KeyScope = z.infer<typeof KeyScope>;
 
@@ -31,12 +30,14 @@ export const ApiKeyRecord = z
     apiKeyId: ApiKeyId,
     name: z.string(),
     scope: KeyScope,
-    user: UserReference.nullable().meta({ description: "Whose key it is; null for none." }),
+    user: UserReference.nullable().meta({
+      description: "Whose key it is; null if it belongs to no user.",
+    }),
     sessionId: SessionId.nullable().meta({
-      description: "The session an agent's key is bound to.",
+      description: "The session of an agent key.",
     }),
     permissions: z.array(PermissionName),
-    createdBy: Caller.nullable().meta({ description: "Null when made at installation." }),
+    createdBy: Caller.nullable().meta({ description: "Null if made by bootstrap." }),
     createdAt: Instant,
     expiresAt: Instant.nullable(),
     lastUsedAt: Instant.nullable(),
@@ -45,7 +46,7 @@ export const ApiKeyRecord = z
   .meta({ id: "ApiKey", description: "An API key, without its secret." });
 export type ApiKeyRecord = z.infer<typeof ApiKeyRecord>;
 
-/** What agents may do without asking, unless a host's own policy is stricter. */
+/** What agents may do without a request, unless the host's policy is stricter. */
 export const AgentPolicy = z.strictObject({
   allowedCommands: z.array(z.string()),
   outsideWorktree: z.enum(["ask", "refuse"]),
@@ -79,12 +80,12 @@ export const AuditEntry = z
     }),
     apiKeyId: ApiKeyId.nullable(),
     input: z.record(z.string(), z.unknown()).meta({
-      description: "What was asked for; secrets are left out, long texts replaced by their length.",
+      description: "The input; secrets are omitted, and long texts replaced by their length.",
     }),
     records: z
       .record(z.string(), z.string())
-      .meta({ description: "The ids of the records it made or changed." }),
-    callId: z.string().meta({ description: "Names the call in the service's logs." }),
+      .meta({ description: "Ids of the records that the call created or changed." }),
+    callId: z.string().meta({ description: "Identifies the call in the service's logs." }),
   })
   .meta({ id: "AuditEntry", description: "A call that changed something, or tried to." });
 export type AuditEntry = z.infer<typeof AuditEntry>;

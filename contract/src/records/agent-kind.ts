@@ -1,15 +1,15 @@
-// Agent kinds: which there are, what one can do on a host, its models, and fallback chains.
+// Agent kinds: their names, what each can do on a host, their models, and fallback chains.
 import { z } from "zod";
 
-/** The coding agents the service can run. */
+/** Coding agents that the service can run. */
 export const AgentKind = z.enum(["opencode", "claude_code", "codex"]);
 export type AgentKind = z.infer<typeof AgentKind>;
 
-/** The kinds a user links an account of their own to; opencode uses the host's providers. */
+/** Kinds to which a user can link an account; opencode uses the host's providers. */
 export const LinkableKind = AgentKind.exclude(["opencode"]);
 export type LinkableKind = z.infer<typeof LinkableKind>;
 
-/** What an agent kind can do beyond taking prompts. */
+/** What an agent kind can do in addition to accepting prompts. */
 export const Capability = z.enum([
   "commands",
   "diff",
@@ -22,7 +22,7 @@ export const Capability = z.enum([
 ]);
 export type Capability = z.infer<typeof Capability>;
 
-/** What stands in the way of using an agent kind on a host. */
+/** Why an agent kind cannot be used on a host. */
 export const AgentProblem = z.strictObject({
   code: z.string().meta({ description: "A stable word, such as not_installed." }),
   message: z.string(),
@@ -33,11 +33,11 @@ export type AgentProblem = z.infer<typeof AgentProblem>;
 const AgentOption = z.strictObject({
   id: z.string().meta({ description: "The key to use in `options`." }),
   name: z.string(),
-  values: z.array(z.string()).meta({ description: "Every value the option takes." }),
+  values: z.array(z.string()).meta({ description: "All values that the option accepts." }),
   default: z.string().nullable(),
 });
 
-/** One agent kind as found on one host, seen by one caller. */
+/** One agent kind on one host, for one caller. */
 export const AgentKindRecord = z
   .strictObject({
     kind: AgentKind,
@@ -45,14 +45,14 @@ export const AgentKindRecord = z
     version: z.string().nullable(),
     authenticated: z
       .boolean()
-      .meta({ description: "Whether the agent could work for this caller now." }),
+      .meta({ description: "Whether this caller could start a session with it now." }),
     problems: z
       .array(AgentProblem)
-      .meta({ description: "What blocks its use; empty when nothing does." }),
+      .meta({ description: "Why it cannot be used; empty if it can." }),
     capabilities: z.array(Capability),
     options: z.array(AgentOption),
   })
-  .meta({ id: "AgentKind", description: "An agent kind as found on one host." });
+  .meta({ id: "AgentKind", description: "An agent kind on one host." });
 export type AgentKindRecord = z.infer<typeof AgentKindRecord>;
 
 /** A model together with the provider that serves it. */
@@ -71,7 +71,7 @@ export const ModelListing = z
             modelId: z.string(),
             variants: z
               .array(z.string())
-              .meta({ description: "Flavours of the model, such as levels of reasoning." }),
+              .meta({ description: "Variants of the model, such as levels of reasoning." }),
           }),
         ),
       }),
@@ -81,7 +81,7 @@ export const ModelListing = z
   .meta({ id: "ModelListing", description: "The models one agent kind can use on one host." });
 export type ModelListing = z.infer<typeof ModelListing>;
 
-/** A fallback entry as a caller writes it; a missing provider or model means the kind's own. */
+/** A fallback entry as a caller writes it; without provider or model, the kind's default is used. */
 export const FallbackEntryInput = z.strictObject({
   kind: AgentKind,
   providerId: z.string().nullable().optional(),

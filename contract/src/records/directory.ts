@@ -1,15 +1,15 @@
-// Directories of a host: its roots, the projects below them, and hosted repositories it can reach.
+// Directories of a host: its roots, the projects below them, and the hosted repositories it can reach.
 import { z } from "zod";
 import { Instant } from "../moments.ts";
 
 const gitFacts = {
   path: z.string(),
   isGitRepository: z.boolean(),
-  branch: z.string().nullable().meta({ description: "The branch checked out there." }),
+  branch: z.string().nullable().meta({ description: "The checked-out branch." }),
   remote: z
     .string()
     .nullable()
-    .meta({ description: "The address of its remote, without any credentials." }),
+    .meta({ description: "The address of its remote, without credentials." }),
 };
 
 export const DirectoryRecord = z
@@ -20,14 +20,14 @@ export type DirectoryRecord = z.infer<typeof DirectoryRecord>;
 const rootFacts = {
   ...gitFacts,
   type: z.enum(["folder", "repository"]).meta({
-    description: "A folder holds projects; a repository is one itself.",
+    description: "A folder contains projects; a repository is a project itself.",
   }),
 };
 
 /** A root as an instance's detail shows it. */
 export const RootRecord = z
   .strictObject(rootFacts)
-  .meta({ id: "Root", description: "A directory the host lets the service work in." });
+  .meta({ id: "Root", description: "A directory that the host's owner opened to the service." });
 export type RootRecord = z.infer<typeof RootRecord>;
 
 /** A root with the projects directly below it; a repository has none. */
@@ -35,7 +35,7 @@ export const RootListing = z
   .strictObject({
     ...rootFacts,
     children: z.array(DirectoryRecord),
-    truncated: z.boolean().meta({ description: "True when there are more than are listed." }),
+    truncated: z.boolean().meta({ description: "True if the list is incomplete." }),
   })
   .meta({ id: "RootListing", description: "A root with the projects directly below it." });
 export type RootListing = z.infer<typeof RootListing>;
@@ -44,13 +44,17 @@ export const HostedRepositoryRecord = z
   .strictObject({
     name: z.string().meta({ description: "Written owner/name." }),
     private: z.boolean(),
-    defaultBranch: z.string().nullable().meta({ description: "Null while it has no commit." }),
+    defaultBranch: z.string().nullable().meta({ description: "Null if it has no commit." }),
   })
   .meta({ id: "Repository", description: "A repository the host's account can reach." });
 export type HostedRepositoryRecord = z.infer<typeof HostedRepositoryRecord>;
 
-/** Added to what is read from a host, but can be answered from memory while the host is away. */
+/** Added to answers of a host that the service repeats while the host is offline. */
 export const freshness = {
-  live: z.boolean().meta({ description: "False when the host was away and this is remembered." }),
-  takenAt: Instant.nullable().meta({ description: "When the host told; null if it never did." }),
+  live: z
+    .boolean()
+    .meta({ description: "False if the host was offline and this is its last answer." }),
+  takenAt: Instant.nullable().meta({
+    description: "When the host answered; null if it never did.",
+  }),
 };

@@ -1,5 +1,5 @@
-// Exposures: time-boxed direct access to a host or one session. The password is only in the result
-// that makes one.
+// Exposures: direct access to a host or one session for a limited time. Only the result of
+// create_exposure contains the password.
 import { z } from "zod";
 import { ExposureId, InstanceId, SessionId } from "../ids.ts";
 import { Instant } from "../moments.ts";
@@ -9,16 +9,19 @@ const recorded = {
   exposureId: ExposureId,
   instanceId: InstanceId,
   scope: z.enum(["instance", "session"]),
-  sessionId: SessionId.nullable().meta({ description: "The one session it reaches, if narrowed." }),
+  sessionId: SessionId.nullable().meta({
+    description: "The one session it gives access to; null for the whole host.",
+  }),
   createdBy: Caller,
   createdAt: Instant,
   expiresAt: Instant,
   lastUsedAt: Instant.nullable(),
 };
 
-export const ExposureRecord = z
-  .strictObject(recorded)
-  .meta({ id: "Exposure", description: "Direct access to a host or one session, for a time." });
+export const ExposureRecord = z.strictObject(recorded).meta({
+  id: "Exposure",
+  description: "Direct access to a host or one session, for a limited time.",
+});
 export type ExposureRecord = z.infer<typeof ExposureRecord>;
 
 export const NewExposure = z
@@ -26,7 +29,7 @@ export const NewExposure = z
     ...recorded,
     url: z.string(),
     username: z.string(),
-    password: z.string().meta({ description: "Shown here and never again." }),
+    password: z.string().meta({ description: "Shown only here." }),
     attachCommand: z.string().meta({ description: "Connects an opencode terminal client." }),
   })
   .meta({ id: "NewExposure", description: "An exposure with its credentials, shown once." });

@@ -1,4 +1,4 @@
-// A user's own agent account on one host, for one kind. Credentials are no part of it.
+// A user's agent account of one kind on one host. The record contains no credentials.
 import { z } from "zod";
 import { Instant } from "../moments.ts";
 import { UserReference } from "./actor.ts";
@@ -8,10 +8,10 @@ export const IdentityRecord = z
   .strictObject({
     user: UserReference,
     kind: LinkableKind,
-    authenticated: z.boolean().meta({ description: "Whether the login is good now." }),
+    authenticated: z.boolean().meta({ description: "Whether the login is valid now." }),
     account: z.string().nullable(),
-    plan: z.string().nullable().meta({ description: "The subscription, where the agent tells." }),
-    expiresAt: Instant.nullable().meta({ description: "When the login has to be renewed." }),
+    plan: z.string().nullable().meta({ description: "The subscription, if the agent reports it." }),
+    expiresAt: Instant.nullable().meta({ description: "When the login expires." }),
   })
   .meta({ id: "AgentIdentity", description: "A user's agent account on one host." });
 export type IdentityRecord = z.infer<typeof IdentityRecord>;

@@ -1,4 +1,4 @@
-// Instances as callers see them: in lists, and one in detail. No token is ever part of one.
+// Instances as callers see them: in lists, and in detail. They never contain a token.
 import { z } from "zod";
 import { InstanceId } from "../ids.ts";
 import { Instant } from "../moments.ts";
@@ -27,29 +27,29 @@ const InstalledAgent = z.strictObject({
   kind: AgentKind,
   installed: z.boolean(),
   version: z.string().nullable(),
-  ready: z.boolean().meta({ description: "Whether a session could be started with it now." }),
-  problems: z.array(AgentProblem).meta({ description: "What blocks its use." }),
+  ready: z.boolean().meta({ description: "Whether a session can be started with it now." }),
+  problems: z.array(AgentProblem).meta({ description: "Why it cannot be used." }),
 });
 
-/** Something on a host that does not stop it, but that its owner should know. */
+/** A problem on a host that does not stop it, but that its owner should solve. */
 export const HostWarning = z.strictObject({
   code: z.string().meta({ description: "A stable word, such as git_outdated." }),
   message: z.string(),
 });
 export type HostWarning = z.infer<typeof HostWarning>;
 
-/** Something a host is doing that takes a while, or has done a moment ago. */
+/** A long operation that a host is running, or has finished recently. */
 export const HostOperation = z
   .strictObject({
     operationId: z.string(),
     type: z.enum(["clone_repository", "install_agent", "update_daemon"]),
-    subject: z.string().meta({ description: "What it is about, such as opencode 1.18.33." }),
+    subject: z.string().meta({ description: "Its subject, such as opencode 1.18.33." }),
     state: z.enum(["running", "done", "failed"]),
-    step: z.string().meta({ description: "What it is doing, or why it failed, in words." }),
-    percent: z.int().min(0).max(100).nullable().meta({ description: "Null when nobody can tell." }),
+    step: z.string().meta({ description: "The present step, or why it failed." }),
+    percent: z.int().min(0).max(100).nullable().meta({ description: "Null if unknown." }),
     startedAt: Instant,
   })
-  .meta({ id: "HostOperation", description: "Something a host is doing that takes a while." });
+  .meta({ id: "HostOperation", description: "A long operation on a host." });
 export type HostOperation = z.infer<typeof HostOperation>;
 
 const listed = {
@@ -57,13 +57,13 @@ const listed = {
   name: z.string(),
   status: InstanceStatus,
   statusReason: InstanceStatusReason.nullable().meta({
-    description: "Why it is not simply online; null when it is.",
+    description: "Why it has this status; null if it is online without restriction.",
   }),
   host: HostFacts.nullable().meta({ description: "The machine; null before pairing." }),
   daemonVersion: z.string().nullable().meta({ description: "Null before pairing." }),
   agents: z.array(InstalledAgent).meta({ description: "Empty before pairing." }),
   activeSessionCount: z.int().min(0),
-  lastSeenAt: Instant.nullable().meta({ description: "When its daemon was last heard." }),
+  lastSeenAt: Instant.nullable().meta({ description: "When its daemon last sent a message." }),
   createdAt: Instant,
 };
 
@@ -84,22 +84,24 @@ export const InstanceDetail = z
       })
       .nullable()
       .meta({ description: "The host's own code-hosting client; null before pairing." }),
-    warnings: z.array(HostWarning).meta({ description: "What the host's owner should put right." }),
+    warnings: z
+      .array(HostWarning)
+      .meta({ description: "Problems that the host's owner should solve." }),
     operations: z
       .array(HostOperation)
-      .meta({ description: "What the host is doing, and what it did in the last ten minutes." }),
+      .meta({ description: "Operations that run, or that ended within the last ten minutes." }),
     activeSessions: z.array(SessionListEntry),
-    fallbackChain: z.array(FallbackEntry).meta({ description: "Empty when fallback is off." }),
+    fallbackChain: z.array(FallbackEntry).meta({ description: "Empty if fallback is off." }),
     fallbackThreshold: z
       .int()
       .min(1)
       .max(100)
-      .meta({ description: "Use of its quota, in percent, from which a kind is passed over." }),
+      .meta({ description: "Percent of its quota from which a kind is skipped." }),
   })
-  .meta({ id: "InstanceDetail", description: "An instance with everything known of its host." });
+  .meta({ id: "InstanceDetail", description: "An instance with all facts of its host." });
 export type InstanceDetail = z.infer<typeof InstanceDetail>;
 
-/** What pairs a host; shown once. */
+/** Fields that pair a host; shown once. */
 export const pairing = {
   pairingToken: z.string().meta({ description: "Pairs one host, once." }),
   installCommand: z.string().meta({ description: "The one command to run on the host." }),

@@ -1,5 +1,5 @@
-// A login attempt: linking a user's agent account to a host, from the address to open in a browser
-// until it is done or has failed.
+// A login attempt: linking a user's agent account to a host, from the address for the browser until it
+// is done or has failed.
 import { z } from "zod";
 import { InstanceId, LoginId } from "../ids.ts";
 import { Instant } from "../moments.ts";
@@ -21,8 +21,8 @@ export const LoginRecord = z
     userCode: z.string().nullable().meta({ description: "Set in the device_code flow only." }),
     status: z.enum(["pending", "done", "error"]),
     error: z.string().nullable().meta({ description: "Why it failed." }),
-    account: z.string().nullable().meta({ description: "The linked account, once done." }),
-    expiresAt: Instant.nullable().meta({ description: "When the account's login runs out." }),
+    account: z.string().nullable().meta({ description: "The linked account, when done." }),
+    expiresAt: Instant.nullable().meta({ description: "When the account's login expires." }),
   })
   .meta({ id: "LoginAttempt", description: "An attempt to link an agent account to a host." });
 export type LoginRecord = z.infer<typeof LoginRecord>;

@@ -1,4 +1,4 @@
-// What an agent asked and waits for: a permission or a question, and how it was settled.
+// Requests of agents: a permission or a question that an agent waits for, and its answer.
 import { z } from "zod";
 import { InstanceId, RequestId, SessionId } from "../ids.ts";
 import { Instant } from "../moments.ts";
@@ -7,11 +7,11 @@ import { Caller } from "./actor.ts";
 export const PermissionAnswer = z.enum(["once", "always", "reject"]);
 export type PermissionAnswer = z.infer<typeof PermissionAnswer>;
 
-/** What became of an answer. */
+/** What happened to an answer. */
 export const AnswerOutcome = z.strictObject({
   status: z.enum(["answered", "already_resolved", "undeliverable"]).meta({
     description:
-      "answered: the agent took it. already_resolved: another answer was first. undeliverable: kept on record, but the host could not be reached.",
+      "answered: the agent accepted it. already_resolved: another answer was first. undeliverable: stored, but the host could not be reached.",
   }),
 });
 export type AnswerOutcome = z.infer<typeof AnswerOutcome>;
@@ -23,7 +23,7 @@ export const AskedPermission = z.strictObject({
     .nullable()
     .meta({ description: "The exact command or change, if there is one." }),
   alwaysRules: z.array(z.string()).meta({
-    description: "The exact rules `always` would remember; empty where nothing would be.",
+    description: "The exact rules that `always` would store; empty if there are none.",
   }),
 });
 export type AskedPermission = z.infer<typeof AskedPermission>;
@@ -47,10 +47,10 @@ export const RequestRecord = z
     permission: AskedPermission.nullable().meta({ description: "Set for a permission." }),
     questions: z.array(AskedQuestion).nullable().meta({ description: "Set for a question." }),
     answer: PermissionAnswer.nullable().meta({
-      description: "The decision on record; `reject` also for a dismissed question.",
+      description: "The stored decision; `reject` also for a dismissed question.",
     }),
-    answers: z.array(z.array(z.string())).nullable().meta({ description: "The labels on record." }),
-    answeredBy: Caller.nullable().meta({ description: "Null when settled on the host itself." }),
+    answers: z.array(z.array(z.string())).nullable().meta({ description: "The stored labels." }),
+    answeredBy: Caller.nullable().meta({ description: "Null if answered on the host itself." }),
     raisedAt: Instant,
     resolvedAt: Instant.nullable(),
   })

@@ -1,4 +1,4 @@
-// Scheduled prompts: what to tell an agent, where, how often, and how the last run went.
+// Scheduled prompts: the prompt, its target, its times, and the result of the last run.
 import { z } from "zod";
 import { InstanceId, ScheduleId, SessionId } from "../ids.ts";
 import { Instant } from "../moments.ts";
@@ -10,15 +10,15 @@ export type Frequency = z.infer<typeof Frequency>;
 
 /** One run of a schedule. */
 export const ScheduleRun = z.strictObject({
-  runAt: Instant.meta({ description: "The time it was due." }),
+  runAt: Instant.meta({ description: "When it was due." }),
   outcome: z
     .enum(["running", "succeeded", "failed", "needs_answer", "missed", "skipped"])
     .meta({ description: "needs_answer: its session waits for someone to answer a request." }),
-  sessionId: SessionId.nullable().meta({ description: "The session it spawned, if any." }),
+  sessionId: SessionId.nullable().meta({ description: "The session it started, if any." }),
   failure: z.string().nullable(),
   passedOver: z
     .array(z.strictObject({ instanceId: InstanceId, reason: z.string() }))
-    .meta({ description: "The hosts that could not take it, in the order tried." }),
+    .meta({ description: "Hosts that could not run it, in the order tried." }),
 });
 export type ScheduleRun = z.infer<typeof ScheduleRun>;
 
@@ -31,24 +31,24 @@ export const ScheduleRecord = z
     cloneRepo: z.string().nullable(),
     cloneUrl: z.string().nullable(),
     instanceIds: z.array(InstanceId).meta({ description: "Hosts, the preferred one first." }),
-    agentKind: AgentKind.nullable().meta({ description: "Null: the chosen host's default." }),
+    agentKind: AgentKind.nullable().meta({ description: "Null for the chosen host's default." }),
     providerId: z.string().nullable(),
     modelId: z.string().nullable(),
     useWorktree: z
       .boolean()
       .nullable()
-      .meta({ description: "Null: a worktree wherever the target is a git repository." }),
+      .meta({ description: "Null for a worktree if the target is a git repository." }),
     fallbackChain: z
       .array(FallbackEntry)
       .nullable()
-      .meta({ description: "Null: the chosen host's own chain." }),
+      .meta({ description: "Null for the chosen host's own chain." }),
     frequency: Frequency,
     startAt: Instant,
-    nextRunAt: Instant.nullable().meta({ description: "Null while paused and once finished." }),
+    nextRunAt: Instant.nullable().meta({ description: "Null while paused and when finished." }),
     enabled: z.boolean(),
     status: z.enum(["scheduled", "paused", "finished"]),
     lastRun: ScheduleRun.nullable(),
-    sessionCount: z.int().min(0).meta({ description: "How many sessions it has spawned." }),
+    sessionCount: z.int().min(0).meta({ description: "Number of sessions it has started." }),
     createdBy: Caller,
     createdAt: Instant,
   })

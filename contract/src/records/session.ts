@@ -1,5 +1,5 @@
-// Sessions as callers see them: the record, its shorter form in lists, the summary with what the
-// host says now, and changed files.
+// Sessions as callers see them: the record, its shorter form in lists, the summary with the present
+// state on the host, and changed files.
 import { z } from "zod";
 import { InstanceId, SessionId } from "../ids.ts";
 import { Instant } from "../moments.ts";
@@ -26,26 +26,26 @@ const listed = {
   instanceId: InstanceId,
   title: text({ max: 200 })
     .nullable()
-    .meta({ description: "Null until the caller or the agent has given one." }),
-  agentKind: AgentKind.meta({ description: "The kind that runs it, after any fallback." }),
+    .meta({ description: "Null until the caller or the agent has set one." }),
+  agentKind: AgentKind.meta({ description: "The kind that runs it, after fallback." }),
   directory: z
     .string()
     .nullable()
-    .meta({ description: "Where it was started; null until a clone has its place." }),
+    .meta({ description: "Its directory; null until a clone is complete." }),
   worktreeBranch: z
     .string()
     .nullable()
-    .meta({ description: "The branch of its own worktree; null when it has none." }),
+    .meta({ description: "The branch of its own worktree; null if it has none." }),
   status: SessionStatus,
   statusReason: z
     .string()
     .nullable()
-    .meta({ description: "Why it has this status, if not by request." }),
+    .meta({ description: "Why it has this status, if no caller caused it." }),
   reachable: z.boolean().meta({ description: "Whether its host is connected." }),
-  cost: z.number().min(0).nullable().meta({ description: "US dollars so far; null when unknown." }),
+  cost: z.number().min(0).nullable().meta({ description: "US dollars so far; null if unknown." }),
   costIsEstimate: z
     .boolean()
-    .meta({ description: "True when a price table was used instead of the agent's own figures." }),
+    .meta({ description: "True if computed from a price table instead of reported by the agent." }),
   startedBy: Starter,
   forkedFrom: SessionId.nullable().meta({ description: "The session it was forked from." }),
   createdAt: Instant,
@@ -69,11 +69,11 @@ export const SessionRecord = z
   .meta({ id: "Session", description: "An agent at work in a directory of a host." });
 export type SessionRecord = z.infer<typeof SessionRecord>;
 
-/** What the daemon says of a session at this moment. */
+/** Present state of a session on its host. */
 export const LiveSession = z.strictObject({
   title: z.string().nullable(),
   status: z.enum(["starting", "idle", "running", "waiting", "stopped"]).meta({
-    description: "`waiting` for an answer; `stopped` while no agent process serves it.",
+    description: "`waiting`: for an answer. `stopped`: no agent process serves it.",
   }),
   model: ModelChoice.nullable(),
   usage: Usage.nullable(),
@@ -85,10 +85,10 @@ export const SessionSummary = z
     ...recorded,
     live: LiveSession.nullable().meta({ description: "Null while the host is not connected." }),
   })
-  .meta({ id: "SessionSummary", description: "A session with what its host says now." });
+  .meta({ id: "SessionSummary", description: "A session with its present state on the host." });
 export type SessionSummary = z.infer<typeof SessionSummary>;
 
-/** What a session's agent does right now, as its log tells. */
+/** What a session's agent is doing, according to its log. */
 export const SessionActivity = z.enum(["starting", "idle", "running", "waiting"]).meta({
   description: "`waiting` for an answer to a request.",
 });
@@ -100,7 +100,8 @@ export const SessionEvent = z
     at: Instant,
     turnId: z.string().nullable().meta({ description: "The turn it belongs to." }),
     update: z.record(z.string(), z.unknown()).meta({
-      description: "What happened; `sessionUpdate` names it, in the Agent Client Protocol's words.",
+      description:
+        "What happened; `sessionUpdate` names it, in terms of the Agent Client Protocol.",
     }),
   })
   .meta({ id: "SessionEvent", description: "An entry of a session's log." });
@@ -121,11 +122,13 @@ export const ParkedSession = z
     title: z.string().nullable(),
     branch: z.string().nullable().meta({ description: "Null for a session in a clone." }),
     parkedAt: Instant,
-    sizeBytes: count.meta({ description: "What it takes on the host's disk." }),
-    expiresAt: Instant.meta({ description: "It may go earlier when the host's limit is reached." }),
+    sizeBytes: count.meta({ description: "Size on the host's disk." }),
+    expiresAt: Instant.meta({
+      description: "The host may remove it earlier, if its limit is reached.",
+    }),
   })
   .meta({
     id: "ParkedSession",
-    description: "An ended session whose worktree or clone its host still keeps.",
+    description: "An ended session whose worktree or clone the host has parked.",
   });
 export type ParkedSession = z.infer<typeof ParkedSession>;

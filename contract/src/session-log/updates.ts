@@ -1,6 +1,6 @@
-// What an entry of a session's log says. The words are the Agent Client Protocol's where it has one;
-// the others are ours. An entry holds a complete thing: a whole message, a tool call's start or its
-// end. Text that is still being written travels beside the log and is never part of it.
+// Contents of log entries, in terms of the Agent Client Protocol where it has one, else in our own. An
+// entry is always complete: a whole message, the start of a tool call, or its end. Live text is sent
+// beside the log and is never part of it.
 import { z } from "zod";
 import { RequestId } from "../ids.ts";
 import { Capability, ModelChoice } from "../records/agent-kind.ts";
@@ -12,10 +12,10 @@ const TextContent = z.strictObject({ type: z.literal("text"), text: z.string() }
 /** In the log one chunk is the whole message. */
 const message = { messageId: z.string(), content: TextContent };
 
-/** What a tool call shows of itself. */
+/** Output of a tool call. */
 const ToolContent = z.union([
   z.strictObject({ type: z.literal("content"), content: TextContent }),
-  /** A patch of at most 64 KiB and the counts of the whole change; never whole files. */
+  /** A patch of at most 64 KiB, and the counts of the whole change; never whole files. */
   z.strictObject({
     type: z.literal("patch"),
     path: z.string(),
@@ -38,7 +38,7 @@ const toolKinds = [
   "other",
 ] as const;
 
-/** `parentToolCallId`: the call whose sub-agent did it; null for the session's own agent. */
+/** `parentToolCallId`: the tool call whose sub-agent wrote it; null for the session's own agent. */
 const ofSubAgent = { parentToolCallId: z.string().nullable() };
 
 export const TurnOutcome = z.enum(["completed", "aborted", "failed", "interrupted"]).meta({
@@ -74,7 +74,7 @@ const updates = {
       }),
     ),
   }),
-  /** The session's totals so far. `costUsd` is null as long as nobody knows it. */
+  /** The session's totals so far. `costUsd` is null if unknown. */
   usage_update: z.strictObject({
     usage: Usage,
     costUsd: z.number().min(0).nullable(),
@@ -83,7 +83,7 @@ const updates = {
   session_info_update: z.strictObject({ title: z.string().nullable() }),
 
   prompt_queued: z.strictObject({ turnId: z.string(), messageId: z.string(), text: z.string() }),
-  /** A prompt that will not be run, because the turn before it was stopped. */
+  /** A prompt that is not run, because the turn before it was stopped. */
   prompt_dropped: z.strictObject({ turnId: z.string(), messageId: z.string(), reason: z.string() }),
   turn_started: z.strictObject({
     messageId: z.string(),
@@ -96,7 +96,7 @@ const updates = {
     type: z.enum(["permission", "question"]),
     permission: AskedPermission.nullable(),
     questions: z.array(AskedQuestion).nullable(),
-    /** Of what is shown; an answer names it, so that it is never given to something else. */
+    /** Hash of the request as shown. An answer contains it, so it cannot apply to another request. */
     shownHash: z.string(),
     toolCallId: z.string().nullable(),
   }),
@@ -108,8 +108,8 @@ const updates = {
     reason: z.string().nullable(),
   }),
   /**
-   * A shell command of a caller's that has ended; what it was is written nowhere. `exitCode` is null when
-   * it did not end by itself, and `reason` says why. `agent`: the mode it was run for; null for the
+   * A caller's shell command that has ended; its text is stored nowhere. `exitCode` is null if the command
+   * did not end by itself, and `reason` says why. `agent`: the mode it was run for; null for the
    * session's own.
    */
   shell: z.strictObject({
@@ -119,22 +119,22 @@ const updates = {
     reason: z.string().nullable(),
     agent: z.string().nullable(),
   }),
-  /** What was said before is now a summary to the agent. The log keeps all of it. */
+  /** The agent replaced the earlier conversation by a summary. The log keeps all of it. */
   session_compacted: z.looseObject({}),
   session_status: z.strictObject({ status: SessionStatus, reason: z.string().nullable() }),
-  /** Where a session works whose clone took longer than its caller waited, and what it can do there. */
+  /** Directory and capabilities of a session whose clone took longer than its caller waited. */
   session_placed: z.strictObject({
     directory: z.string(),
     worktreeBranch: z.string().nullable(),
     model: ModelChoice.nullable(),
     capabilities: z.array(Capability),
   }),
-  /** Configuration of the repository's own that the agent was kept from. */
+  /** Configuration in the repository that was withheld from the agent. */
   config_ignored: z.strictObject({ paths: z.array(z.string()) }),
-  /** Conversation and files are as they were before this message; it and all after it no longer count. */
+  /** Conversation and files are as before this message; this message and later ones no longer apply. */
   session_reverted: z.strictObject({ messageId: z.string() }),
   journal_reset: z.looseObject({}),
-  /** What an agent said that we have no word for, as it came. */
+  /** An event of the agent that has no equivalent here, unchanged. */
   unknown: z.strictObject({ raw: z.unknown() }),
 };
 
@@ -145,7 +145,7 @@ export type SessionUpdate = {
 }[UpdateName];
 export type UpdateOf<Name extends UpdateName> = Extract<SessionUpdate, { sessionUpdate: Name }>;
 
-/** An update as it was stored; nothing for one in words of another version, or cut to fit. */
+/** A stored update; undefined if another version wrote it in other terms, or if it was cut. */
 export function readUpdate(stored: { sessionUpdate: string }): SessionUpdate | undefined {
   const { sessionUpdate, _meta, ...rest } = stored as Record<string, unknown>;
   if (!Object.hasOwn(updates, sessionUpdate as string)) return undefined;
