@@ -35,21 +35,51 @@ export function openDatabase(path: string, flush: boolean, steps = journalSteps)
 const sqliteBusy = 5;
 const sqliteFull = 13;
 
+/** What to do once the running transaction of a database is on disk. */
+const followUps = new WeakMap<DatabaseSync, (() => void)[]>();
+
 /**
  * Runs the work in one transaction: when this returns, all that it wrote is on disk; if it throws,
  * nothing is. Inside another transaction, the work becomes a part of that one.
  */
 export function transact<Result>(database: DatabaseSync, work: () => Result): Result {
   if (database.isTransaction) return work();
+  const afterwards: (() => void)[] = [];
+  let result: Result;
   try {
     database.exec("BEGIN IMMEDIATE");
-    const result = work();
+    followUps.set(database, afterwards);
+    result = work();
     database.exec("COMMIT");
-    return result;
   } catch (error) {
     // After some errors, such as a full disk, SQLite has already rolled back.
     if (database.isTransaction) database.exec("ROLLBACK");
     throw codeOf(error) === sqliteFull ? full(error) : error;
+  } finally {
+    followUps.delete(database);
+  }
+  for (const followUp of afterwards) runFollowUp(followUp);
+  return result;
+}
+
+/**
+ * Calls the function once the running transaction is on disk; never if it is rolled back. Throws
+ * outside of a transaction.
+ */
+export function afterCommit(database: DatabaseSync, followUp: () => void): void {
+  const afterwards = followUps.get(database);
+  if (!afterwards) throw new Error("afterCommit was called outside of a transaction.");
+  afterwards.push(followUp);
+}
+
+/** The transaction is on disk, so a follow-up that throws must not look like a failed transaction. */
+function runFollowUp(followUp: () => void): void {
+  try {
+    followUp();
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
   }
 }
 

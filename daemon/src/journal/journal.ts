@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { createCommandRecord, type CommandRecord } from "./command-record.ts";
-import { openDatabase, transact } from "./database.ts";
+import { afterCommit, openDatabase, transact } from "./database.ts";
 import { createDrivenSessions, type DrivenSessions } from "./driven-sessions.ts";
 import { createKeptBlobs, type KeptBlobs } from "./kept-blobs.ts";
 import { createKeptMessages, type KeptMessages } from "./kept-messages.ts";
@@ -26,6 +26,8 @@ export interface Journal {
   count(name: string): number;
   /** Runs the work in one transaction. */
   atOnce<Result>(work: () => Result): Result;
+  /** Called once the running commit is on disk; never if it is rolled back. */
+  afterCommit(followUp: () => void): void;
   /** Drops the records that are older than the journal keeps them. */
   clean(): void;
   close(): void;
@@ -76,6 +78,7 @@ export function openJournal(path: string, options: JournalOptions = {}): Journal
     messages,
     count: (name) => transact(database, () => counter.get(name)!["value"] as number),
     atOnce: (work) => transact(database, work),
+    afterCommit: (followUp) => afterCommit(database, followUp),
     clean() {
       commands.dropFinished(now() - commandsKeptMs);
       log.dropApplied(now() - appliedKeptMs);

@@ -1,13 +1,12 @@
-// Answering what an agent waits for. An answer is bound to what was shown by its hash, of several one
-// wins, and it is told as given only when the agent has taken it.
+// Callers' answers to what an agent waits for. An answer is bound to what was shown by its hash, one of
+// several wins, and it counts as answered only once the agent has accepted it.
 import type { PermissionAnswer } from "@hawser/contract";
 import { objectToAnswers } from "@hawser/host-protocol";
 import { CommandRefusal } from "../command-refusal.ts";
 import type { GivenAnswer, KeptRequest } from "../journal/driven-sessions.ts";
-import { describe } from "../log.ts";
 import { attach } from "./attach.ts";
-import { runningTurn, type Core } from "./core.ts";
 import { agentMovedOn, settle, withdraw } from "./requests.ts";
+import type { Session } from "./session.ts";
 
 export interface Answering {
   sessionId: string;
@@ -21,21 +20,20 @@ export interface Answered {
   status: "answered" | "already_resolved" | "undeliverable";
 }
 
-/** What it gives writes the answer down when called, together with the command's outcome. */
+/** Throws refusals. A returned function records the answer, in the commit of the command's outcome. */
 export async function answerRequest(
-  core: Core,
+  session: Session,
   wanted: Answering,
   signal: AbortSignal,
 ): Promise<Answered | (() => Answered)> {
-  const { sessionId, requestId } = wanted;
-  const { driven } = core.journal;
-  const session = driven.get(sessionId);
-  if (!session || session.state === "ending") return { status: "undeliverable" };
-  const { answering } = core.live(sessionId);
-  // Of several answers one wins; the others hear how it went first.
+  const { requestId } = wanted;
+  const { driven } = session.host.journal;
+  if (!session.allows("answer")) return { status: "undeliverable" };
+  const { answering } = session;
+  // One answer at a time; the others wait for its outcome.
   while (answering.has(requestId)) await answering.get(requestId);
   const request = driven.request(requestId);
-  if (request?.sessionId !== sessionId || request.state === "granted") {
+  if (request?.sessionId !== session.id || request.state === "granted") {
     return { status: "already_resolved" };
   }
   const given = checkAnswer(request, wanted);
@@ -46,23 +44,21 @@ export async function answerRequest(
     done.resolve();
   };
   try {
-    // So that it is known what the agent took, if the daemon dies before it can say so.
+    // If the daemon dies now, the next one knows which answer the agent may have accepted.
     driven.noteGiven(requestId, given);
-    const agent = await attach(core, sessionId);
-    const taken = await agent.answer(request.key, given.toAgent, signal);
+    const agent = await attach(session);
+    const reply = await agent.answer(request.key, given.toAgent, signal);
     return () => {
-      // The agent may have said itself that it has it.
-      const still = driven.request(requestId);
       leave();
-      if (!still) return { status: taken === "accepted" ? "answered" : "already_resolved" };
-      const turnId = runningTurn(core, sessionId)?.turnId ?? null;
-      if (taken === "accepted") settle(core, still, turnId, given, null);
-      else withdraw(core, still, turnId, agentMovedOn);
-      return { status: taken === "accepted" ? "answered" : "already_resolved" };
+      const still = driven.request(requestId);
+      // Already gone if the agent's own event was faster.
+      if (still && reply === "accepted") settle(session, still, session.turnId, given, null);
+      else if (still) withdraw(session, still, session.turnId, agentMovedOn);
+      return { status: reply === "accepted" ? "answered" : "already_resolved" };
     };
   } catch (error) {
     leave();
-    core.log.warn("an answer was not taken", { sessionId, requestId, error: describe(error) });
+    session.warn("an answer did not reach the agent", error, { requestId });
     return { status: "undeliverable" };
   }
 }
@@ -73,23 +69,20 @@ function checkAnswer(
 ): GivenAnswer {
   if (seen !== shownHash) {
     const message =
-      "What the agent asks is not what was shown. Look at the request again, then answer it.";
+      "The agent's request is not the one that was shown. Read the request again, then answer it.";
     throw new CommandRefusal("request_changed", message);
   }
   if ("permission" in asked) {
     if (answer === null) {
-      throw new CommandRefusal(
-        "invalid_input",
-        "A permission takes once, always or reject.",
-        "answer",
-      );
+      const message = "Answer a permission with once, always or reject.";
+      throw new CommandRefusal("invalid_input", message, "answer");
     }
     const permission = answer === "reject" ? "reject" : "once";
     return { answer, answers: null, toAgent: { permission } };
   }
   if (answer === "reject") return { answer, answers: null, toAgent: { dismiss: true } };
   if (answers === null) {
-    const message = "A question takes answers, or reject to dismiss it.";
+    const message = "Answer a question with answers, or with reject to dismiss it.";
     throw new CommandRefusal("invalid_input", message, "answers");
   }
   const objection = objectToAnswers(asked.questions, answers);

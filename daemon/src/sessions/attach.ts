@@ -1,102 +1,99 @@
-// Having a session's agent at hand: the one that serves it now, or the one that takes it up again.
-import { AgentNotReady, type AgentSession, type SessionSettings } from "../drivers/driver.ts";
+// The agent behind a session: the one that serves it now, or one that resumes it.
+import { AgentNotReady, type AgentSession } from "../drivers/driver.ts";
 import { describe } from "../log.ts";
-import { checkProjectConfig, driverOf, mayWork, setStatus, type Core } from "./core.ts";
-import { loseNow, openListening } from "./listening.ts";
-import { grant } from "./requests.ts";
+import { createListener } from "./agent-events.ts";
+import { checkProjectConfig } from "./project-config.ts";
+import { answerByRule } from "./requests.ts";
+import type { Session } from "./session.ts";
 
 const resumeMs = 20_000;
-const stuckMs = 5_000;
+const retryMs = 5_000;
 
 /**
- * Throws AgentNotReady, SessionGone or ProjectConfigPresent. When the agent cannot be had, the turn it
- * ran is over, and the session's status says so.
+ * Throws AgentNotReady, SessionGone or ProjectConfigPresent. If the agent cannot be reached, its turn
+ * has ended and the session's status says so.
  */
-export function attach(core: Core, sessionId: string): Promise<AgentSession> {
-  const live = core.live(sessionId);
-  if (live.agent) return Promise.resolve(live.agent);
-  live.attaching ??= resume(core, sessionId)
-    .catch((error: unknown) => {
-      loseNow(core, sessionId, error);
-      throw error;
-    })
-    .finally(() => {
-      live.attaching = undefined;
-    });
-  return live.attaching;
-}
-
-async function resume(core: Core, sessionId: string): Promise<AgentSession> {
-  const { driven } = core.journal;
-  const live = core.live(sessionId);
-  const kind = driven.get(sessionId)?.kind;
-  if (kind) await core.restarting.get(kind)?.catch(() => {});
-  core.closed.throwIfAborted();
-  const session = driven.get(sessionId);
-  if (!session || session.handle === null) throw new AgentNotReady("The session has no agent.");
-  const driver = driverOf(core, session.kind);
-  await checkProjectConfig(core, driver, session);
-  const listening = openListening(core, sessionId, {
-    isHeld: false,
-    onStuck: (error) => standBack(core, sessionId, error),
-  });
-  const [first] = driven.prompts(sessionId);
-  const kept = {
-    ...settingsOf(session),
-    handle: session.handle,
-    // As it is now: it may have moved while the directory was looked at.
-    cursor: driven.get(sessionId)!.cursor,
-    turnId: first?.state === "sent" ? first.turnId : null,
-    openRequests: driven.openRequests(sessionId).map(({ key }) => key),
-  };
-  const signal = AbortSignal.any([core.closed, AbortSignal.timeout(resumeMs)]);
-  let agent: AgentSession;
-  try {
-    agent = await driver.resume(kept, listening.tell, signal);
-  } catch (error) {
-    listening.close();
+export function attach(session: Session): Promise<AgentSession> {
+  const { serving } = session;
+  if (serving.by !== "none") return Promise.resolve(serving.agent);
+  const link = listen(session, { isHeld: false });
+  const agent = resume(session, link).catch((error: unknown) => {
+    if (session.serving.by === "attaching") session.serving = { by: "none" };
+    link.sink({ type: "lost", reason: describe(error) });
     throw error;
-  }
-  if (listening.isOver()) {
-    agent.release();
-    throw new AgentNotReady("The agent was lost while the session was taken up again.");
-  }
-  live.agent = agent;
-  live.listening = listening;
-  core.journal.atOnce(() => setStatus(core, sessionId, "active", null));
-  grant(core, sessionId);
-  core.log.info("a session was taken up again", { sessionId });
+  });
+  session.serving = { by: "attaching", agent };
   return agent;
 }
 
-export function settingsOf(session: SessionSettings): SessionSettings {
-  const { sessionId, directory, title, model, options, policy } = session;
-  return { sessionId, directory, title, model, options, policy };
+function listen(session: Session, { isHeld }: { isHeld: boolean }) {
+  return createListener(session, { isHeld, onStuck: (error) => retryLater(session, error) });
 }
 
-/** Nobody hears the agent any more; it goes on, and is taken up again when it is needed. */
-export function letGo(core: Core, sessionId: string): void {
-  const live = core.live(sessionId);
-  live.listening?.close();
-  live.agent?.release();
-  live.agent = undefined;
-  live.listening = undefined;
+async function resume(
+  session: Session,
+  { listener, sink }: ReturnType<typeof listen>,
+): Promise<AgentSession> {
+  const { restarting, closed, log, journal } = session.host;
+  const kind = session.record?.kind;
+  if (kind) await restarting.get(kind)?.catch(() => {});
+  closed.throwIfAborted();
+  const handle = session.record?.handle ?? null;
+  if (handle === null) throw new AgentNotReady("The session has no agent.");
+  const { driver } = session;
+  await checkProjectConfig(session);
+  // Read only now: the cursor may have moved while the directory was checked.
+  const kept = {
+    ...session.settings,
+    handle,
+    cursor: session.record!.cursor,
+    turnId: session.turnId,
+    openRequests: journal.driven.openRequests(session.id).map(({ key }) => key),
+  };
+  const signal = AbortSignal.any([closed, AbortSignal.timeout(resumeMs)]);
+  const agent = await driver.resume(kept, sink, signal);
+  if (listener.isClosed()) {
+    agent.release();
+    throw new AgentNotReady("The agent was lost while the session was resumed.");
+  }
+  session.serving = { by: "attached", agent, listener };
+  session.commit(() => session.setStatus("active", null));
+  answerByRule(session);
+  log.info("a session was resumed", { sessionId: session.id });
+  return agent;
+}
+
+/** Starts the agent of a new session. Its events are held back until the session counts. */
+export async function startAgent(session: Session, signal: AbortSignal): Promise<AgentSession> {
+  const { listener, sink } = listen(session, { isHeld: true });
+  const { driver } = session;
+  await session.host.restarting.get(driver.kind)?.catch(() => {});
+  const agent = await driver.start(session.settings, sink, signal);
+  session.serving = { by: "attached", agent, listener };
+  return agent;
+}
+
+/** Stops listening to the agent. The agent goes on, and is resumed when it is needed. */
+export function release(session: Session): void {
+  const { serving } = session;
+  if (serving.by !== "attached") return;
+  session.serving = { by: "none" };
+  serving.listener.close();
+  serving.agent.release();
 }
 
 /**
- * What an agent did could not be written, as on a full disk. It goes on unheard, and is taken up again
- * where the journal is, as often as it takes.
+ * An event of the agent could not be recorded, for example on a full disk. The agent goes on without a
+ * listener and is resumed from the journal's cursor, as often as it takes.
  */
-export function standBack(core: Core, sessionId: string, error: unknown): void {
-  core.log.warn("what an agent did could not be recorded", { sessionId, error: describe(error) });
-  // Not within the driver's own call.
-  queueMicrotask(() => letGo(core, sessionId));
+function retryLater(session: Session, error: unknown): void {
+  const { closed } = session.host;
+  session.warn("what an agent did could not be recorded", error);
+  // Not inside the driver's own call.
+  queueMicrotask(() => release(session));
   const timer = setTimeout(() => {
-    const session = core.journal.driven.get(sessionId);
-    if (core.closed.aborted || !session || !mayWork(session)) return;
-    attach(core, sessionId).catch((failure: unknown) => {
-      core.log.warn("a session was not taken up again", { sessionId, error: describe(failure) });
-    });
-  }, stuckMs);
-  core.closed.addEventListener("abort", () => clearTimeout(timer), { once: true });
+    if (closed.aborted || !session.isUsable) return;
+    attach(session).catch((failure: unknown) => session.warn("a session was not resumed", failure));
+  }, retryMs);
+  closed.addEventListener("abort", () => clearTimeout(timer), { once: true });
 }

@@ -1,18 +1,18 @@
-// What a session has changed, as git sees it: the list of files, and the patch of one, page by page.
+// What a session has changed, according to git: the list of files, and the patch of one file in pages.
 import { createHash } from "node:crypto";
 import type { FileChange } from "@hawser/contract";
 import { CommandRefusal } from "../command-refusal.ts";
 import { GitError } from "../git/git.ts";
 import type { DrivenSession } from "../journal/driven-sessions.ts";
 import type { Compared } from "../worktrees/diffs.ts";
-import type { Core } from "./core.ts";
-import { baseOf, objectToGit } from "./file-work.ts";
+import { baseOf, objectToGit } from "./files.ts";
+import type { Session } from "./session.ts";
 
 export interface PatchPage {
   patch: string;
   /** Where the next page begins, in bytes; null on the last. */
   nextOffset: number | null;
-  /** Of the whole patch: pages of different ones do not fit together. */
+  /** Hash of the whole patch: pages of different patches do not fit together. */
   hash: string;
 }
 
@@ -24,21 +24,22 @@ export interface WantedPage {
 
 const pageBytes = 64 * 1024;
 
-export function diffSession(
-  core: Core,
-  session: DrivenSession,
+export async function diffSession(
+  session: Session,
   signal: AbortSignal,
 ): Promise<{ files: FileChange[]; truncated: boolean }> {
-  return asked(() => core.worktrees.diffs.list(comparedOf(session, signal)));
+  const record = session.require("read");
+  return compare(() => session.host.worktrees.diffs.list(comparedOf(record, signal)));
 }
 
 export async function diffFile(
-  core: Core,
-  session: DrivenSession,
+  session: Session,
   { path, offset, hash }: WantedPage,
   signal: AbortSignal,
 ): Promise<PatchPage> {
-  const patch = await asked(() => core.worktrees.diffs.patch(comparedOf(session, signal), path));
+  const record = session.require("read");
+  const { diffs } = session.host.worktrees;
+  const patch = await compare(() => diffs.patch(comparedOf(record, signal), path));
   if (patch === undefined) {
     throw new CommandRefusal("not_found", "The session has not changed a file of this path.");
   }
@@ -56,7 +57,7 @@ export async function diffFile(
   };
 }
 
-/** Behind a line where there is one, and never within a character. */
+/** Ends behind a line if possible, and never within a character. */
 function endOfPage(bytes: Buffer, offset: number): number {
   const most = offset + pageBytes;
   if (most >= bytes.length) return bytes.length;
@@ -78,7 +79,8 @@ function comparedOf(session: DrivenSession, signal: AbortSignal): Compared {
   throw new CommandRefusal("not_a_repository", message);
 }
 
-async function asked<Result>(work: () => Promise<Result>): Promise<Result> {
+/** Throws diff_failed if git fails. */
+async function compare<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {

@@ -1,83 +1,80 @@
-// Ending a session: its turn is stopped, the agent's own session ended, its processes with it, and its
-// worktree or clone put aside. What cannot be done is said, and the session stays as one that is being
-// ended until it can; a daemon that is killed meanwhile goes on with it when it comes back.
+// Ending a session: its turn is stopped, the agent's own session and its processes are ended, and its
+// worktree or clone is parked. If something cannot be done, the session stays in `ending` until it can;
+// the next daemon goes on with it.
 import { CommandRefusal } from "../command-refusal.ts";
 import { describe } from "../log.ts";
 import { within } from "../pause.ts";
-import { attach, letGo } from "./attach.ts";
-import { stopStart } from "./clone-starts.ts";
-import { note, type Core } from "./core.ts";
-import { parkingOf } from "./file-work.ts";
+import { attach, release } from "./attach.ts";
+import { undoStart } from "./begin.ts";
+import { stopClone } from "./clone-plan.ts";
+import { parkingOf } from "./files.ts";
 import { withdrawRequests } from "./requests.ts";
-import { undoStart } from "./starts.ts";
+import type { Session } from "./session.ts";
 import { abortTurn } from "./turns.ts";
 
 const agentMs = 5_000;
 
-/** Throws a refusal when something is left that should be gone. Those who come meanwhile share it. */
-export function endSession(core: Core, sessionId: string): Promise<void> {
-  const live = core.live(sessionId);
-  live.ending ??= end(core, sessionId).finally(() => {
-    live.ending = undefined;
-    if (!core.journal.driven.get(sessionId)) core.forget(sessionId);
+/** Throws a refusal if something could not be cleaned up. Callers that come meanwhile share it. */
+export function endSession(session: Session): Promise<void> {
+  session.ending ??= end(session).finally(() => {
+    session.ending = undefined;
+    session.forget();
   });
-  return live.ending;
+  return session.ending;
 }
 
-async function end(core: Core, sessionId: string): Promise<void> {
-  const { driven } = core.journal;
-  if (driven.hasEnded(sessionId)) return;
-  const session = driven.get(sessionId);
-  // A start that comes late finds that it has ended.
-  if (!session) return driven.markEnded(sessionId);
-  if (session.state === "starting") {
-    driven.change(sessionId, { state: "ending" });
-    await stopStart(core, sessionId);
-    await undoStart(core, session);
-    await park(core, sessionId, false);
-    return driven.markEnded(sessionId);
+async function end(session: Session): Promise<void> {
+  const { journal, lane, log, reap } = session.host;
+  const { driven } = journal;
+  if (driven.hasEnded(session.id)) return;
+  const wasStarting = session.state === "starting";
+  // A start that arrives later finds that the session has ended.
+  if (!session.record) return driven.markEnded(session.id);
+  // No prompt is accepted from here on.
+  session.change({ state: "ending" });
+  if (wasStarting) {
+    await stopClone(session);
+    await undoStart(session);
+    await park(session, false);
+    return driven.markEnded(session.id);
   }
-  // From here on no prompt is taken.
-  driven.change(sessionId, { state: "ending" });
-  await abortTurn(core, sessionId, "The session was ended.");
-  await endAgent(core, sessionId);
-  await core.reap();
-  await park(core, sessionId, true);
-  core.journal.atOnce(() => {
-    withdrawRequests(core, sessionId, "The session was ended.");
-    note(core, sessionId, { sessionUpdate: "session_status", status: "ended", reason: null });
-    driven.markEnded(sessionId);
+  await abortTurn(session, "The session was ended.");
+  await endAgent(session);
+  await reap();
+  await park(session, true);
+  session.commit(() => {
+    withdrawRequests(session, "The session was ended.");
+    session.note({ sessionUpdate: "session_status", status: "ended", reason: null });
+    driven.markEnded(session.id);
   });
-  core.lane.clear(sessionId);
-  core.log.info("a session was ended", { sessionId });
-  void core.reap();
+  lane.clear(session.id);
+  log.info("a session was ended", { sessionId: session.id });
+  void reap();
 }
 
-/** One that cannot be reached is left to itself: what matters is that nothing runs in the directory. */
-async function endAgent(core: Core, sessionId: string): Promise<void> {
+/** An agent that cannot be reached is left alone: what matters is that nothing runs in the directory. */
+async function endAgent(session: Session): Promise<void> {
   try {
-    const ended = attach(core, sessionId).then((agent) => agent.end(AbortSignal.timeout(agentMs)));
+    const ended = attach(session).then((agent) => agent.end(AbortSignal.timeout(agentMs)));
     if (!(await within(agentMs, ended))) throw new Error("The agent did not answer in time.");
   } catch (error) {
-    core.log.warn("an agent's session was not ended", { sessionId, error: describe(error) });
+    session.warn("an agent's session was not ended", error);
   }
-  letGo(core, sessionId);
+  release(session);
 }
 
-async function park(core: Core, sessionId: string, isTold: boolean): Promise<void> {
-  const { driven } = core.journal;
-  const session = driven.get(sessionId);
-  if (!session) return;
-  await core.live(sessionId).fileWork;
-  const { worktree, checkout } = session;
-  if (!worktree && !checkout) return;
+async function park(session: Session, isNoted: boolean): Promise<void> {
+  const { worktrees, now } = session.host;
+  await session.files.last;
+  const record = session.record;
+  if (!record || (!record.worktree && !record.checkout)) return;
   try {
-    await core.worktrees.park(sessionId, worktree, parkingOf(core, session));
+    await worktrees.park(session.id, record.worktree, parkingOf(record, now()));
   } catch (error) {
-    const what = checkout ? "clone" : "worktree";
-    const reason = `The session's ${what} could not be put aside: ${describe(error)}`;
-    if (isTold) {
-      note(core, sessionId, { sessionUpdate: "session_status", status: "cleanup_failed", reason });
+    const what = record.checkout ? "clone" : "worktree";
+    const reason = `The session's ${what} could not be parked: ${describe(error)}`;
+    if (isNoted) {
+      session.note({ sessionUpdate: "session_status", status: "cleanup_failed", reason });
     }
     throw new CommandRefusal("cleanup_failed", reason);
   }

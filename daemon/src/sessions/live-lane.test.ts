@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LiveText } from "@hawser/host-protocol";
-import { openLiveLane } from "./live-lane.ts";
+import { createLiveLane } from "./live-lane.ts";
 
 function openWorld() {
   const clock = { time: 0 };
   const published: LiveText[] = [];
-  const lane = openLiveLane(
+  const lane = createLiveLane(
     (_sessionId, text) => published.push(text),
     () => clock.time,
   );

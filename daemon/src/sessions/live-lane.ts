@@ -32,7 +32,7 @@ interface Item {
   timer: NodeJS.Timeout | undefined;
 }
 
-export function openLiveLane(
+export function createLiveLane(
   publish: PublishLive,
   now: () => number = () => performance.now(),
 ): LiveLane {

@@ -1,10 +1,10 @@
-// What goes wrong below the session layer, in the words of a command's refusal.
+// What goes wrong below the session layer, as a command's refusal.
 import { CommandRefusal } from "../command-refusal.ts";
 import { AgentNotReady, NotOffered, SessionGone } from "../drivers/driver.ts";
 import { JournalFull } from "../journal/journal.ts";
-import { ProjectConfigPresent } from "./core.ts";
+import { ProjectConfigPresent } from "./project-config.ts";
 
-/** The same error when there is no word for it. */
+/** Returns the same error if there is no refusal for it. */
 export function asRefusal(error: unknown): unknown {
   if (error instanceof AgentNotReady) return new CommandRefusal("agent_not_ready", error.message);
   if (error instanceof SessionGone) {

@@ -1,65 +1,64 @@
-// What agents ask and wait for: raised, granted by a remembered rule, settled or withdrawn. `always`
-// remembers the exact rules that were shown, for this session; what they cover later is allowed once
-// each time, without asking unless that does not reach the agent. Answers are given in answers.ts.
+// What agents ask and wait for: raised, answered by a remembered rule, settled or withdrawn. `always`
+// remembers the exact rules that were shown, for this session. What they cover later is allowed once
+// each time, and a person is asked only if that answer does not reach the agent. Callers' answers are
+// in answers.ts.
 import { createHash } from "node:crypto";
-import type { AgentEvent, AgentSession, Asked } from "../drivers/driver.ts";
+import type { AgentEvent, AgentSession } from "../drivers/driver.ts";
 import type { GivenAnswer, KeptRequest } from "../journal/driven-sessions.ts";
-import { describe } from "../log.ts";
-import { note, runningTurn, type Core } from "./core.ts";
 import { makeRequestId } from "./ids.ts";
+import type { Session } from "./session.ts";
 import { untilWritten } from "./until-written.ts";
 
 type Raised = Extract<AgentEvent, { type: "request" }>;
 type Gone = Extract<AgentEvent, { type: "request_gone" }>;
 
 export const agentMovedOn = "The agent no longer waits for it.";
+const answerMs = 10_000;
 
-/** Within the commit of its event. */
+/** Within the commit of the event. */
 export function raiseRequest(
-  core: Core,
-  sessionId: string,
+  session: Session,
   turnId: string | null,
   { key, asked, toolCallId }: Raised,
-): (() => void)[] {
-  const { driven } = core.journal;
-  // An agent that is taken up again may tell what it waits for once more.
-  if (driven.requestByKey(sessionId, key)) return [];
-  const requestId = makeRequestId(core.now());
-  const shownHash = hashOf(asked);
+): void {
+  const { driven } = session.host.journal;
+  // An agent that is resumed may repeat what it waits for.
+  if (driven.requestByKey(session.id, key)) return;
   const request: KeptRequest = {
-    requestId,
-    sessionId,
+    requestId: makeRequestId(session.host.now()),
+    sessionId: session.id,
     key,
     asked,
-    shownHash,
+    shownHash: createHash("sha256").update(JSON.stringify(asked)).digest("hex"),
     state: "open",
     given: null,
   };
   const rules = "permission" in asked ? asked.permission.alwaysRules : [];
-  if (driven.isRemembered(sessionId, rules)) {
+  if (driven.isRemembered(session.id, rules)) {
     driven.addRequest({ ...request, state: "granted" });
-    return [() => grant(core, sessionId)];
+    session.afterwards(() => answerByRule(session));
+    return;
   }
   driven.addRequest(request);
-  noteRaised(core, request, turnId, toolCallId);
-  return [];
+  noteRaised(session, request, turnId, toolCallId);
 }
 
 function noteRaised(
-  core: Core,
-  { requestId, sessionId, asked, shownHash }: KeptRequest,
+  session: Session,
+  { requestId, asked, shownHash }: KeptRequest,
   turnId: string | null,
   toolCallId: string | null,
 ): void {
-  note(
-    core,
-    sessionId,
+  const permission = "permission" in asked ? asked.permission : null;
+  const questions = "questions" in asked ? asked.questions : null;
+  const type = permission ? "permission" : "question";
+  session.note(
     {
       sessionUpdate: "request_raised",
       requestId,
-      type: "permission" in asked ? "permission" : "question",
-      permission: "permission" in asked ? asked.permission : null,
-      questions: "questions" in asked ? asked.questions : null,
+      type,
+      permission,
+      questions,
       shownHash,
       toolCallId,
     },
@@ -67,142 +66,116 @@ function noteRaised(
   );
 }
 
-function hashOf(asked: Asked): string {
-  return createHash("sha256").update(JSON.stringify(asked)).digest("hex");
-}
-
-/** Allows what remembered rules cover. What a crash cut is done again when the agent is back. */
-export function grant(core: Core, sessionId: string): void {
-  const { driven } = core.journal;
-  // After the driver has told the event: it may not expect an answer within.
+/** Allows what remembered rules cover, also what a crash left unanswered. */
+export function answerByRule(session: Session): void {
+  const { journal, closed } = session.host;
+  // After the driver's call: a driver may not expect an answer while it reports the request.
   setImmediate(() => {
-    const { agent } = core.live(sessionId);
-    if (!agent || core.closed.aborted) return;
-    for (const { requestId, key, state } of driven.openRequests(sessionId)) {
-      if (state !== "granted") continue;
-      void allow(core, agent, sessionId, requestId, key);
+    const { agent } = session;
+    if (!agent || closed.aborted) return;
+    for (const { requestId, key, state } of journal.driven.openRequests(session.id)) {
+      if (state === "granted") void allow(session, agent, requestId, key);
     }
   });
 }
 
 async function allow(
-  core: Core,
+  session: Session,
   agent: AgentSession,
-  sessionId: string,
   requestId: string,
   key: string,
 ): Promise<void> {
-  const about = { sessionId, requestId };
-  let taken: "accepted" | "gone" | "unknown";
+  let reply: "accepted" | "gone" | "unknown";
   try {
-    taken = await agent.answer(key, { permission: "once" }, AbortSignal.timeout(10_000));
+    reply = await agent.answer(key, { permission: "once" }, AbortSignal.timeout(answerMs));
   } catch (error) {
-    core.log.warn("a remembered permission was not taken", { ...about, error: describe(error) });
-    taken = "unknown";
+    session.warn("a remembered permission did not reach the agent", error, { requestId });
+    reply = "unknown";
   }
-  await untilWritten(core, "how a permission went was not recorded", about, () =>
-    core.journal.atOnce(() => {
-      const request = core.journal.driven.request(requestId);
+  const { driven } = session.host.journal;
+  await untilWritten(session, "a permission's outcome was not recorded", { requestId }, () =>
+    session.commit(() => {
+      const request = driven.request(requestId);
       if (!request) return;
-      const turnId = runningTurn(core, sessionId)?.turnId ?? null;
-      const once = { answer: "once" as const, answers: null };
-      if (taken === "accepted") settle(core, request, turnId, once, null);
-      else if (taken === "gone") withdraw(core, request, turnId, agentMovedOn);
-      // The agent may still wait, and nobody tries again; somebody who is asked can.
-      else if (request.state === "granted") openGranted(core, request, turnId);
+      const { turnId } = session;
+      if (reply === "accepted") {
+        settle(session, request, turnId, { answer: "once", answers: null }, null);
+      } else if (reply === "gone") {
+        withdraw(session, request, turnId, agentMovedOn);
+      } else if (request.state === "granted") {
+        // The agent may still wait, so a person is asked. Its tool call was not kept.
+        driven.openRequest(requestId);
+        noteRaised(session, request, turnId, null);
+      }
     }),
   );
 }
 
-/** Within a commit. */
-function openGranted(core: Core, request: KeptRequest, turnId: string | null): void {
-  core.journal.driven.openRequest(request.requestId);
-  // Which of the agent's calls it is for was not kept.
-  noteRaised(core, request, turnId, null);
-}
-
-/** The agent does not wait for it any more. Within the commit of its event. */
+/** The agent does not wait for it any more. Within the commit of the event. */
 export function settleByAgent(
-  core: Core,
-  sessionId: string,
+  session: Session,
   turnId: string | null,
   { key, answer, reason }: Gone,
 ): void {
-  const request = core.journal.driven.requestByKey(sessionId, key);
+  const request = session.host.journal.driven.requestByKey(session.id, key);
   if (!request) return;
-  // Ours, when it was on its way and nobody knew whether the agent took it.
   const { given } = request;
+  // A caller's answer was on its way, and this shows that the agent has accepted it.
   if (given && (answer === null || isSame(given, answer))) {
-    return settle(core, request, turnId, given, null);
+    return settle(session, request, turnId, given, null);
   }
-  if (answer !== null) {
-    return settle(core, request, turnId, { answer, answers: null }, reason);
-  }
-  withdraw(core, request, turnId, reason);
+  if (answer === null) return withdraw(session, request, turnId, reason);
+  settle(session, request, turnId, { answer, answers: null }, reason);
 }
 
-/** Otherwise ours never arrived, and somebody else's was taken. */
-const isSame = ({ toAgent }: GivenAnswer, taken: string): boolean =>
-  "permission" in toAgent && toAgent.permission === taken;
+/** If not, the caller's answer never arrived and the agent accepted somebody else's. */
+const isSame = ({ toAgent }: GivenAnswer, accepted: string): boolean =>
+  "permission" in toAgent && toAgent.permission === accepted;
 
-/** A turn that came to its end has got the answers that were on their way. Within a commit. */
-export function settleGiven(core: Core, sessionId: string, turnId: string): void {
-  for (const request of core.journal.driven.openRequests(sessionId)) {
-    if (request.given) settle(core, request, turnId, request.given, null);
+/** A turn that completed has received the answers that were on their way. Within a commit. */
+export function settleGiven(session: Session, turnId: string): void {
+  for (const request of session.host.journal.driven.openRequests(session.id)) {
+    if (request.given) settle(session, request, turnId, request.given, null);
   }
 }
 
 /** Within a commit. */
-export function withdrawRequests(core: Core, sessionId: string, reason: string): void {
-  const turnId = runningTurn(core, sessionId)?.turnId ?? null;
-  for (const request of core.journal.driven.openRequests(sessionId)) {
-    withdraw(core, request, turnId, reason);
+export function withdrawRequests(session: Session, reason: string): void {
+  const { turnId } = session;
+  for (const request of session.host.journal.driven.openRequests(session.id)) {
+    withdraw(session, request, turnId, reason);
   }
 }
 
 /** Within a commit. */
 export function withdraw(
-  core: Core,
-  request: KeptRequest,
+  session: Session,
+  { requestId, state }: KeptRequest,
   turnId: string | null,
   reason: string | null,
 ): void {
-  const { requestId, sessionId } = request;
-  core.journal.driven.removeRequest(requestId);
+  session.host.journal.driven.removeRequest(requestId);
   // Nobody was asked.
-  if (request.state === "granted") return;
-  note(
-    core,
-    sessionId,
-    {
-      sessionUpdate: "request_settled",
-      requestId,
-      outcome: "withdrawn",
-      answer: null,
-      answers: null,
-      reason,
-    },
-    turnId,
-  );
+  if (state === "granted") return;
+  const outcome = { outcome: "withdrawn", answer: null, answers: null } as const;
+  session.note({ sessionUpdate: "request_settled", requestId, ...outcome, reason }, turnId);
 }
 
 /** Within a commit. */
 export function settle(
-  core: Core,
-  { requestId, sessionId, state, asked }: KeptRequest,
+  session: Session,
+  { requestId, state, asked }: KeptRequest,
   turnId: string | null,
   { answer, answers }: Pick<GivenAnswer, "answer" | "answers">,
   reason: string | null,
 ): void {
-  core.journal.driven.removeRequest(requestId);
+  const { driven } = session.host.journal;
+  driven.removeRequest(requestId);
+  // Nobody was asked.
   if (state === "granted") return;
   if (answer === "always" && "permission" in asked) {
-    core.journal.driven.remember(sessionId, asked.permission.alwaysRules);
+    driven.remember(session.id, asked.permission.alwaysRules);
   }
-  note(
-    core,
-    sessionId,
-    { sessionUpdate: "request_settled", requestId, outcome: "answered", answer, answers, reason },
-    turnId,
-  );
+  const outcome = { outcome: "answered", answer, answers } as const;
+  session.note({ sessionUpdate: "request_settled", requestId, ...outcome, reason }, turnId);
 }

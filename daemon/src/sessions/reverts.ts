@@ -1,87 +1,70 @@
 // Taking a session back to before one of its messages: the conversation by the agent's own means, files
-// and HEAD from the snapshot that was taken before the message. What is there now is kept first.
+// and HEAD from the snapshot that was taken before the message. The current files are kept first.
 import { CommandRefusal } from "../command-refusal.ts";
 import { GitError } from "../git/git.ts";
 import { attach } from "./attach.ts";
-import { driverOf, mayWork, note, type Core } from "./core.ts";
-import { capabilitiesIn, inOrder, nextNumber, ownTreeOf } from "./file-work.ts";
+import { capabilitiesIn, inOrder, nextNumber, ownTreeOf } from "./files.ts";
 import { asRefusal } from "./refusals.ts";
+import type { Session } from "./session.ts";
 
 /** Throws refusals. */
 export async function revertSession(
-  core: Core,
-  sessionId: string,
+  session: Session,
   messageId: string,
   signal: AbortSignal,
 ): Promise<void> {
-  check(core, sessionId, messageId);
-  const live = core.live(sessionId);
-  const work = inOrder(core, sessionId, () => revert(core, sessionId, messageId, signal));
-  const over = work.catch(() => {});
-  live.reverting = over;
+  check(session, messageId);
+  const reverting = inOrder(session, () => revert(session, messageId, signal));
+  const work = { type: "revert", done: reverting.catch(() => {}) } as const;
+  session.work = work;
   try {
-    await work;
+    await reverting;
   } catch (error) {
     if (error instanceof GitError) throw new CommandRefusal("revert_failed", error.message);
     throw asRefusal(error);
   } finally {
-    if (live.reverting === over) live.reverting = undefined;
+    if (session.work === work) session.work = { type: "none" };
   }
 }
 
-/** Everything that speaks against it. */
-function check(core: Core, sessionId: string, messageId: string) {
-  const { driven, messages } = core.journal;
-  const session = driven.get(sessionId);
-  if (!session || !mayWork(session)) {
-    throw new CommandRefusal("session_ended", "The session has ended. Start another.");
-  }
-  const tree = ownTreeOf(session);
-  if (!tree || !capabilitiesIn(driverOf(core, session.kind), session).includes("revert")) {
+/** Throws the refusal if the session cannot go back to before this message. */
+function check(session: Session, messageId: string) {
+  const record = session.require("revert");
+  const tree = ownTreeOf(record);
+  if (!tree || !capabilitiesIn(session.driver, record).includes("revert")) {
     const message =
-      "This session's agent cannot go back, or it works in a directory of the user's.";
+      "The session's agent cannot revert, or the session works in a directory of the user.";
     throw new CommandRefusal("capability_missing", message);
   }
-  if (driven.prompts(sessionId).length > 0) {
-    throw new CommandRefusal("turn_running", "A turn runs. Stop it, or wait until it is over.");
-  }
-  if (session.shells?.length) {
-    const message = "A shell command runs. Wait for its end, or stop it with abort_session.";
-    throw new CommandRefusal("turn_running", message);
-  }
-  const all = messages.list(sessionId);
+  const all = session.host.journal.messages.list(session.id);
   const from = all.findIndex((message) => message.messageId === messageId);
   const target = all[from];
   if (!target) {
-    throw new CommandRefusal("not_found", "The session has no message of a user with this id.");
+    throw new CommandRefusal("not_found", "The session has no user message with this id.");
   }
   if (!target.snapshot) {
-    const message = "What the worktree held before this message could not be kept at that time.";
+    const message = "There is no snapshot of the files from before this message.";
     throw new CommandRefusal("no_snapshot", message);
   }
   return { tree, snapshot: target.snapshot, later: all.slice(from) };
 }
 
-async function revert(
-  core: Core,
-  sessionId: string,
-  messageId: string,
-  signal: AbortSignal,
-): Promise<void> {
-  check(core, sessionId, messageId);
-  const agent = await attach(core, sessionId);
-  // Again, because taking it up may have taken a while.
-  const { tree, snapshot, later } = check(core, sessionId, messageId);
-  await core.worktrees.revert(sessionId, tree, snapshot, nextNumber(core, sessionId), async () => {
-    // A prompt that failed before the agent had it is not there to go back to; the next one is.
+async function revert(session: Session, messageId: string, signal: AbortSignal): Promise<void> {
+  const { worktrees, journal, log } = session.host;
+  check(session, messageId);
+  const agent = await attach(session);
+  // Again, because attaching may have taken a while.
+  const { tree, snapshot, later } = check(session, messageId);
+  await worktrees.revert(session.id, tree, snapshot, nextNumber(session), async () => {
+    // The agent never got a prompt whose delivery failed; the next one leads back as far.
     for (const message of later) {
       if ((await agent.revert!(message.messageId, signal)) === "reverted") return;
     }
   });
-  core.live(sessionId).snapshot = snapshot;
-  core.journal.atOnce(() => {
-    core.journal.messages.dropFrom(sessionId, messageId);
-    note(core, sessionId, { sessionUpdate: "session_reverted", messageId });
+  session.files.snapshot = snapshot;
+  session.commit(() => {
+    journal.messages.dropFrom(session.id, messageId);
+    session.note({ sessionUpdate: "session_reverted", messageId });
   });
-  core.log.info("a session was reverted", { sessionId });
+  log.info("a session was reverted", { sessionId: session.id });
 }

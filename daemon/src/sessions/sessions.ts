@@ -1,12 +1,10 @@
-// The sessions of this host, above the drivers: who may do what when, the queue, the turns, the log and
-// everything on disk. Callers are the commands; what it needs after a restart it finds in the journal.
-import type { AgentKind, LiveSession, SessionUpdate } from "@hawser/contract";
+// The sessions of this host, above the drivers: the entry for commands, and what a daemon does when it
+// starts and stops. What it needs after a restart is in the journal.
+import type { AgentKind, LiveSession } from "@hawser/contract";
 import type { OpenText } from "@hawser/host-protocol";
-import { CommandRefusal } from "../command-refusal.ts";
 import type { Attachments } from "../attachments/attachments.ts";
 import type { Directories } from "../directories/directories.ts";
 import type { Driver } from "../drivers/driver.ts";
-import type { DrivenSession } from "../journal/driven-sessions.ts";
 import type { Journal } from "../journal/journal.ts";
 import { describe, type Log } from "../log.ts";
 import { within } from "../pause.ts";
@@ -16,39 +14,33 @@ import type { ParkedTree } from "../worktrees/parked.ts";
 import type { Pushed, Pushes } from "../worktrees/push.ts";
 import type { Worktrees } from "../worktrees/worktrees.ts";
 import { answerRequest, type Answered, type Answering } from "./answers.ts";
-import { attach, letGo } from "./attach.ts";
-import { stopStart } from "./clone-starts.ts";
+import { attach, release } from "./attach.ts";
+import { undoStart, type StartedSession } from "./begin.ts";
+import { stopClone } from "./clone-plan.ts";
 import { diffFile, diffSession, type PatchPage, type WantedPage } from "./diffs.ts";
-import { driverOf, mayWork, note, runningTurn, setStatus, type Core, type Live } from "./core.ts";
 import { endSession } from "./endings.ts";
-import { placeToPark } from "./file-work.ts";
-import { openLiveLane, type PublishLive } from "./live-lane.ts";
-import { pushSession, type AskedPush } from "./pushing.ts";
-import { reapOrphans } from "./orphans.ts";
+import { createLiveLane, type PublishLive } from "./live-lane.ts";
+import { acceptPrompt, acceptSummary, type AcceptedPrompt, type WantedPrompt } from "./prompts.ts";
+import { pushSession, type WantedPush } from "./pushing.ts";
+import { createReaper } from "./reaper.ts";
 import { asRefusal } from "./refusals.ts";
 import {
+  removeParkedLeftovers,
   restoreSession,
-  settleRestored,
   type RestoredSession,
   type WantedRestore,
-} from "./restores.ts";
+} from "./restore-plan.ts";
 import { revertSession } from "./reverts.ts";
-import {
-  closeShells,
-  recordCutShells,
-  shellStarts,
-  takeShell,
-  type WantedShell,
-} from "./shells.ts";
-import { startSession, undoStart, type StartedSession, type WantedSession } from "./starts.ts";
-import { takeSummary } from "./summaries.ts";
-import { abortTurn, pump, takePrompt, type TakenPrompt, type WantedPrompt } from "./turns.ts";
+import { Session, driverOf, type HostParts } from "./session.ts";
+import { acceptShell, endShells, recordCutShells, type WantedShell } from "./shells.ts";
+import { startSession, type WantedSession } from "./start-plan.ts";
+import { abortTurn, deliver } from "./turns.ts";
 
 export interface SessionsOptions {
   journal: Journal;
   stateDirectory: string;
   drivers: readonly Driver[];
-  /** Files that go with prompts. */
+  /** Files that callers send with prompts. */
   attachments: Attachments;
   worktrees: Worktrees;
   checkouts: Checkouts;
@@ -61,15 +53,15 @@ export interface SessionsOptions {
   log: Log;
 }
 
-/** What a function gives is called in the commit that keeps the command's outcome. */
+/** A returned function takes effect when it is called, in the commit of the command's outcome. */
 export interface Sessions {
   start(wanted: WantedSession, signal: AbortSignal): Promise<() => StartedSession>;
-  prompt(wanted: WantedPrompt, signal: AbortSignal): Promise<() => TakenPrompt>;
+  prompt(wanted: WantedPrompt, signal: AbortSignal): Promise<() => AcceptedPrompt>;
   summarize(sessionId: string): Promise<() => { turnId: string }>;
   runShell(wanted: WantedShell, signal: AbortSignal): Promise<() => { shellId: string }>;
   abort(sessionId: string): Promise<{ aborted: boolean; droppedPrompts: number }>;
   end(sessionId: string): Promise<void>;
-  push(wanted: AskedPush, signal: AbortSignal): Promise<Pushed>;
+  push(wanted: WantedPush, signal: AbortSignal): Promise<Pushed>;
   answer(wanted: Answering, signal: AbortSignal): Promise<Answered | (() => Answered)>;
   rename(sessionId: string, title: string, signal: AbortSignal): Promise<void>;
   watch(sessionId: string): OpenText[];
@@ -79,163 +71,128 @@ export interface Sessions {
   revert(sessionId: string, messageId: string, signal: AbortSignal): Promise<void>;
   restore(wanted: WantedRestore, signal: AbortSignal): Promise<() => RestoredSession>;
   listParked(): Promise<ParkedTree[]>;
-  /** Drops worktrees and clones of ended sessions that were kept long enough, or are too many. */
+  /** Deletes parked trees that are older than the limit, or more than the limit allows. */
   cleanParked(): Promise<void>;
   restartAgent(kind: AgentKind, signal: AbortSignal): Promise<string[]>;
   driver(kind: AgentKind): Driver | undefined;
-  /** Throws a refusal when the kind cannot be run here. */
+  /** Throws a refusal if the kind cannot run here. */
   readyDriver(kind: AgentKind): Driver;
-  /** Lets go of the agents: what goes on without the daemon goes on, unless it is to end too. */
+  /** Stops listening to the agents. Agents that can go on without the daemon do, unless `endsAgents`. */
   close(options?: { endsAgents: boolean }): Promise<void>;
 }
 
 const reapEveryMs = 60_000;
 const settleMs = 3_000;
-const cutStart = new Error("The daemon was stopped while the session began.");
+const daemonStopped = "The daemon was stopped while it ran.";
+const cutStart = new Error("The daemon was stopped while the session started.");
 
 export function openSessions(options: SessionsOptions): Sessions {
   const { journal, log, worktrees } = options;
   const { driven } = journal;
   const drivers = new Map(options.drivers.map((driver) => [driver.kind, driver]));
-  const lives = new Map<string, Live>();
   const closed = new AbortController();
-  let reaping: Promise<void> = Promise.resolve();
-
-  const core: Core = {
+  const sessions = new Map<string, Session>();
+  const reaper = createReaper({ ...options, sessions, closed: closed.signal });
+  const host: HostParts = {
     ...options,
     drivers,
-    lane: openLiveLane(options.publishLive),
-    live(sessionId) {
-      const known = lives.get(sessionId) ?? {
-        waiters: new Set(),
-        answering: new Map(),
-        shells: new Map(),
-      };
-      lives.set(sessionId, known);
-      return known;
-    },
-    forget: (sessionId) => void lives.delete(sessionId),
+    sessions,
+    deliver,
+    reap: reaper.reap,
+    lane: createLiveLane(options.publishLive),
     restarting: new Map(),
-    wake: (sessionId) => pump(core, sessionId),
-    // One after the other, and never one that had begun before it was asked for.
-    reap: () => (reaping = reaping.then(reap)),
     closed: closed.signal,
   };
 
-  async function reap(): Promise<void> {
-    if (closed.signal.aborted) return;
-    const kept = driven.list().flatMap(({ sessionId }) => driven.prompts(sessionId));
-    options.attachments.tidy(kept.flatMap(({ attachments = [] }) => attachments));
-    try {
-      await reapOrphans({
-        stateDirectory: options.stateDirectory,
-        liveStarts: () => [
-          ...options.drivers.flatMap((driver) => driver.liveStarts()),
-          ...shellStarts(lives.values()),
-        ],
-        placeOf(realPath) {
-          const found = worktrees.placeOf(realPath);
-          if (found?.isParked) return "parked";
-          const place = found?.directory ?? options.checkouts.placeOf(realPath);
-          if (place === undefined) return undefined;
-          const session = driven.list().find((each) => placeToPark(each) === place);
-          return !session || session.state === "ending" ? "ended" : undefined;
-        },
-        log,
-      });
-    } catch (error) {
-      log.warn("processes were not looked at", { error: describe(error) });
-    }
+  /** The same object for each session that the journal has. */
+  function find(sessionId: string): Session {
+    const known = sessions.get(sessionId);
+    if (known) return known;
+    const session = new Session(host, sessionId);
+    if (session.record) sessions.set(sessionId, session);
+    return session;
   }
 
-  const find = (sessionId: string) => {
-    const session = driven.get(sessionId);
-    if (session && session.state !== "ending") return session;
-    throw new CommandRefusal("not_found", "The host has no such session.");
-  };
+  const all = () => driven.list().map(({ sessionId }) => find(sessionId));
 
-  /** What an earlier daemon left: nothing is lost, and nothing runs that nobody waits for. */
-  function takeUp(): void {
-    for (const session of driven.list()) {
-      const { sessionId, state } = session;
-      recordCutShells(core, session);
-      if (mayWork(session)) settleRestored(core, session);
-      const fail = (error: unknown) =>
-        log.warn("a session was not taken up again", { sessionId, error: describe(error) });
-      if (state === "starting") void undoStart(core, session, cutStart);
-      else if (state === "ending") endSession(core, sessionId).catch(fail);
-      else if (drivers.get(session.kind)?.endsWithDaemon) detach(session).catch(fail);
-      else if (isUnfinished(sessionId)) {
-        attach(core, sessionId).then(() => core.wake(sessionId), fail);
-      } else core.wake(sessionId);
-    }
-    void core.reap();
+  /** Continues with what an earlier daemon left. */
+  function resume(session: Session): void {
+    const fail = (error: unknown) => session.warn("a session was not resumed", error);
+    recordCutShells(session);
+    if (session.isUsable) removeParkedLeftovers(session);
+    if (session.state === "starting") void undoStart(session, cutStart);
+    else if (session.state === "ending") endSession(session).catch(fail);
+    else if (drivers.get(session.record!.kind)?.endsWithDaemon) detach(session).catch(fail);
+    else if (isUnfinished(session)) attach(session).then(() => session.wake(), fail);
+    else session.wake();
   }
 
-  const isUnfinished = (sessionId: string) =>
-    runningTurn(core, sessionId) !== undefined || driven.openRequests(sessionId).length > 0;
+  const isUnfinished = (session: Session) =>
+    session.runningTurn !== undefined || driven.openRequests(session.id).length > 0;
 
-  /** Its agent has ended with the daemon. What it still did is told; prompts that wait bring it back. */
-  async function detach({ sessionId }: DrivenSession): Promise<void> {
-    if (isUnfinished(sessionId)) {
-      await attach(core, sessionId);
-      letGo(core, sessionId);
+  /** The agent ended with the daemon. Its last events are recorded; prompts that wait resume it. */
+  async function detach(session: Session): Promise<void> {
+    if (isUnfinished(session)) {
+      await attach(session);
+      release(session);
     }
-    if (driven.get(sessionId)?.state === "active" && !core.live(sessionId).agent) {
-      const reason = "The agent ended with the daemon. The next prompt takes the session up again.";
-      journal.atOnce(() => setStatus(core, sessionId, "detached", reason));
+    if (session.record?.state === "active" && !session.agent) {
+      const reason = "The agent ended with the daemon. The next prompt resumes the session.";
+      session.commit(() => session.setStatus("detached", reason));
     }
-    core.wake(sessionId);
+    session.wake();
   }
-  takeUp();
-  const sweeping = setInterval(() => void core.reap(), reapEveryMs);
+
+  for (const session of all()) resume(session);
+  void reaper.reap();
+  const sweeping = setInterval(() => void reaper.reap(), reapEveryMs);
   sweeping.unref();
 
   return {
-    start: (wanted, signal) => startSession(core, options.directories, wanted, signal),
-    prompt: (wanted, signal) => takePrompt(core, wanted, signal),
-    summarize: (sessionId) => takeSummary(core, sessionId),
-    runShell: (wanted, signal) => takeShell(core, wanted, signal),
+    start: (wanted, signal) =>
+      startSession(find(wanted.sessionId), options.directories, wanted, signal),
+    prompt: (wanted, signal) => acceptPrompt(find(wanted.sessionId), wanted, signal),
+    summarize: (sessionId) => acceptSummary(find(sessionId)),
+    runShell: (wanted, signal) => acceptShell(find(wanted.sessionId), wanted, signal),
     async abort(sessionId) {
-      const session = driven.get(sessionId);
-      if (!session || !mayWork(session)) return { aborted: false, droppedPrompts: 0 };
-      return abortTurn(core, sessionId);
+      const session = find(sessionId);
+      return session.allows("abort") ? abortTurn(session) : { aborted: false, droppedPrompts: 0 };
     },
-    end: (sessionId) => endSession(core, sessionId),
-    push: (wanted, signal) => pushSession(core, wanted, signal),
-    answer: (wanted, signal) => answerRequest(core, wanted, signal),
+    end: (sessionId) => endSession(find(sessionId)),
+    push: (wanted, signal) => pushSession(find(wanted.sessionId), wanted, signal),
+    answer: (wanted, signal) => answerRequest(find(wanted.sessionId), wanted, signal),
 
     async rename(sessionId, title, signal) {
-      find(sessionId);
-      const update: SessionUpdate = { sessionUpdate: "session_info_update", title };
-      journal.atOnce(() => {
-        driven.change(sessionId, { title, isTitledByCaller: true });
-        note(core, sessionId, update);
+      const session = find(sessionId);
+      session.require("read");
+      session.commit(() => {
+        session.change({ title, isTitledByCaller: true });
+        session.note({ sessionUpdate: "session_info_update", title });
       });
       try {
-        await core.live(sessionId).agent?.rename(title, signal);
+        await session.agent?.rename(title, signal);
       } catch (error) {
-        // The name is ours; the agent's own is for those who look at it on the host.
-        log.warn("an agent's session was not renamed", { sessionId, error: describe(error) });
+        // Our title counts; the agent's own is only seen on the host.
+        session.warn("an agent's session was not renamed", error);
       }
     },
 
-    watch: (sessionId) => (driven.get(sessionId) ? core.lane.watch(sessionId) : []),
+    watch: (sessionId) => (driven.get(sessionId) ? host.lane.watch(sessionId) : []),
 
     describe(sessionId) {
-      const { title, model, usage, state } = find(sessionId);
+      const session = find(sessionId);
+      const { title, model, usage, state } = session.require("read");
       const isWaiting = driven.openRequests(sessionId).some((request) => request.state === "open");
-      const isBusy = driven.prompts(sessionId).length > 0 || core.live(sessionId).shells.size > 0;
-      const isServed = core.live(sessionId).agent !== undefined;
-      const resting = isServed ? "idle" : "stopped";
+      const isBusy = session.prompts.length > 0 || session.shells.size > 0;
+      const resting = session.agent ? "idle" : "stopped";
       const working = isWaiting ? "waiting" : isBusy ? "running" : resting;
       return { title, status: state === "starting" ? "starting" : working, model, usage };
     },
 
-    diff: (sessionId, signal) => diffSession(core, find(sessionId), signal),
-    diffFile: (sessionId, wanted, signal) => diffFile(core, find(sessionId), wanted, signal),
-    revert: (sessionId, messageId, signal) => revertSession(core, sessionId, messageId, signal),
-    restore: (wanted, signal) => restoreSession(core, wanted, signal),
+    diff: (sessionId, signal) => diffSession(find(sessionId), signal),
+    diffFile: (sessionId, wanted, signal) => diffFile(find(sessionId), wanted, signal),
+    revert: (sessionId, messageId, signal) => revertSession(find(sessionId), messageId, signal),
+    restore: (wanted, signal) => restoreSession(find(wanted.sessionId), wanted, signal),
     listParked: () => worktrees.parked.list(),
     async cleanParked() {
       const limitBytes = options.policy().parkedLimitBytes;
@@ -243,36 +200,34 @@ export function openSessions(options: SessionsOptions): Sessions {
       const now = options.now();
       const { dropped, failed } = await worktrees.parked.clean({ now, limitBytes, taken });
       for (const [sessionId, error] of failed) {
-        log.warn("what was kept of an ended session was not dropped", {
-          sessionId,
-          error: describe(error),
-        });
+        log.warn("a parked session was not deleted", { sessionId, error: describe(error) });
       }
-      if (dropped.length > 0)
-        log.info("what was kept of ended sessions was dropped", { sessionIds: dropped.join(" ") });
+      if (dropped.length > 0) {
+        log.info("parked sessions were deleted", { sessionIds: dropped.join(" ") });
+      }
     },
 
     async restartAgent(kind, signal) {
       const driver = readyDriver(kind);
-      const served = driven.list().filter((session) => session.kind === kind && mayWork(session));
+      const served = all().filter((session) => session.isUsable && session.record!.kind === kind);
+      const active = served.filter((session) => session.record!.state === "active");
       const work = driver.restart(signal);
-      core.restarting.set(kind, work);
+      host.restarting.set(kind, work);
       try {
         await work;
       } catch (error) {
         throw asRefusal(error);
       } finally {
-        core.restarting.delete(kind);
+        host.restarting.delete(kind);
       }
-      const reason = "The agent was restarted. The next prompt takes the session up again.";
+      const reason = "The agent was restarted. The next prompt resumes the session.";
       journal.atOnce(() => {
-        for (const { sessionId, state } of served) {
-          // One with prompts waiting is being taken up already.
-          const isBack = core.live(sessionId).agent !== undefined;
-          if (state === "active" && !isBack) setStatus(core, sessionId, "detached", reason);
+        for (const session of active) {
+          // A session with prompts that wait is being resumed already.
+          if (!session.agent) session.setStatus("detached", reason);
         }
       });
-      return served.map(({ sessionId }) => sessionId);
+      return served.map(({ id }) => id);
     },
 
     driver: (kind) => drivers.get(kind),
@@ -281,32 +236,34 @@ export function openSessions(options: SessionsOptions): Sessions {
     async close({ endsAgents } = { endsAgents: false }) {
       clearInterval(sweeping);
       // A prompt on its way arrives, or the next daemon finds that it has not.
-      const underWay = [...lives.values()].flatMap(({ giving, fileWork }) =>
-        [giving?.done, fileWork].filter((work) => work !== undefined),
+      const underWay = [...sessions.values()].flatMap(({ work, files }) =>
+        work.type === "turn" && work.turn.delivery
+          ? [files.last, work.turn.delivery.done]
+          : [files.last],
       );
       await within(settleMs, Promise.all(underWay));
-      const starts = [...lives.keys()].map((sessionId) => stopStart(core, sessionId));
-      await within(settleMs, Promise.all(starts));
-      await closeShells(core, lives.keys());
+      await within(settleMs, Promise.all([...sessions.values()].map(stopClone)));
+      const shells = [...sessions.values()].map((session) => endShells(session, daemonStopped));
+      await Promise.all(shells);
       closed.abort();
-      await Promise.all(options.drivers.map((driver) => letGoOf(driver, endsAgents)));
-      core.lane.close();
-      await reaping;
+      await Promise.all(options.drivers.map((driver) => closeDriver(driver, endsAgents)));
+      host.lane.close();
+      await reaper.settled();
     },
   };
 
-  async function letGoOf(driver: Driver, endsIt: boolean): Promise<void> {
+  async function closeDriver(driver: Driver, endsAgent: boolean): Promise<void> {
     try {
-      if (endsIt) await within(settleMs, driver.restart(AbortSignal.timeout(settleMs)));
+      if (endsAgent) await within(settleMs, driver.restart(AbortSignal.timeout(settleMs)));
       await driver.close();
     } catch (error) {
-      log.warn("an agent was not let go", { kind: driver.kind, error: describe(error) });
+      log.warn("a driver was not closed", { kind: driver.kind, error: describe(error) });
     }
   }
 
   function readyDriver(kind: AgentKind): Driver {
     try {
-      return driverOf(core, kind);
+      return driverOf(host, kind);
     } catch (error) {
       throw asRefusal(error);
     }

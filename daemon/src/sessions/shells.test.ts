@@ -149,7 +149,7 @@ test("a command that a killed daemon leaves is ended by the next one, which says
   const second = small.open();
   const { exitCode, reason } = await ended(second, sessionId, shellId);
   assert.equal(exitCode, null);
-  assert.match(reason ?? "", /went away/);
+  assert.match(reason ?? "", /stopped while it ran/);
   await until("no process of it", () => own().length === 0);
   await second.close();
   await first.sessions.close();

@@ -1,0 +1,183 @@
+// The one way to begin a session. A plan says what the session is and how its directory is made; starts,
+// clone starts and restores are plans. Nothing is reported before everything is there, and what was not
+// finished is undone, also after a crash.
+import type { AgentKind, AgentPolicy, Capability, ModelChoice } from "@hawser/contract";
+import { CommandRefusal } from "../command-refusal.ts";
+import { AgentNotReady, type AgentState, type Driver } from "../drivers/driver.ts";
+import { beginning, type DrivenSession } from "../journal/driven-sessions.ts";
+import { describe } from "../log.ts";
+import { within } from "../pause.ts";
+import { CannotRestore } from "../worktrees/parked.ts";
+import { release, startAgent } from "./attach.ts";
+import { capabilitiesIn, parkingOf } from "./files.ts";
+import { refuseProjectConfig } from "./project-config.ts";
+import { driverOf, type Session } from "./session.ts";
+
+/** Where a session works, as the journal keeps it. */
+export type Place = Pick<
+  DrivenSession,
+  | "directory"
+  | "worktree"
+  | "checkout"
+  | "startedIn"
+  | "baseCommit"
+  | "origin"
+  | "pushBranch"
+  | "restoredFrom"
+>;
+
+export interface Plan {
+  kind: AgentKind;
+  title: string | null;
+  policy: AgentPolicy;
+  /** The user's own directory, if the session works there: it is checked before the agent reads it. */
+  usersDirectory?: string;
+  /** Throws refusals for what the agent does not offer. */
+  choose(
+    driver: Driver,
+    state: AgentState,
+    signal: AbortSignal,
+  ): Promise<Pick<DrivenSession, "model" | "options">>;
+  /** Names the directory before anything is made. */
+  locate(signal: AbortSignal): Promise<Place>;
+  /** Makes the directory ready for the agent. Returns configuration files that the agent will not read. */
+  make(session: Session, driver: Driver, signal: AbortSignal): Promise<string[]>;
+  /** In the commit with which the session counts. */
+  onBegun?(session: Session, started: StartedSession): void;
+}
+
+export interface StartedSession {
+  directory: string;
+  worktreeBranch: string | null;
+  model: ModelChoice | null;
+  capabilities: Capability[];
+}
+
+/** Throws refusals. With the returned function the session counts, in the commit of the outcome. */
+export async function begin(
+  session: Session,
+  makePlan: () => Plan | Promise<Plan>,
+  signal: AbortSignal,
+): Promise<() => StartedSession> {
+  if (session.record || session.host.journal.driven.hasEnded(session.id)) {
+    throw new CommandRefusal("already_exists", "The host already had a session with this id.");
+  }
+  session.requireRoom();
+  const plan = await makePlan();
+  const { kind, title, policy, usersDirectory } = plan;
+  const driver = driverOf(session.host, kind);
+  if (usersDirectory !== undefined) await refuseProjectConfig(driver, usersDirectory);
+  const state = await driver.readState(signal);
+  const [problem] = state.problems;
+  if (problem) throw new AgentNotReady(problem.message);
+  const choice = await plan.choose(driver, state, signal);
+  const isTitledByCaller = title !== null;
+  const place = await plan.locate(signal);
+  session.add({
+    sessionId: session.id,
+    kind,
+    ...place,
+    title,
+    isTitledByCaller,
+    ...choice,
+    policy,
+    ...beginning,
+  });
+  try {
+    const ignored = await plan.make(session, driver, signal);
+    const agent = await startAgent(session, signal);
+    checkStarting(session);
+    return () => {
+      const started = count(session, driver, agent.handle, ignored);
+      plan.onBegun?.(session, started);
+      return started;
+    };
+  } catch (error) {
+    if (error instanceof CannotRestore) dropRecord(session);
+    else await undoStart(session, error);
+    throw error;
+  }
+}
+
+/** Within the commit of the command's outcome: from here on the session counts. */
+function count(
+  session: Session,
+  driver: Driver,
+  handle: string,
+  ignored: string[],
+): StartedSession {
+  checkStarting(session);
+  session.change({ state: "active", handle });
+  session.host.journal.log.introduce(session.id);
+  session.note({ sessionUpdate: "session_status", status: "active", reason: null });
+  if (ignored.length > 0) session.note({ sessionUpdate: "config_ignored", paths: ignored });
+  session.afterwards(() => {
+    if (session.serving.by === "attached") session.serving.listener.begin();
+  });
+  const record = session.record!;
+  return {
+    directory: record.startedIn ?? record.directory,
+    worktreeBranch: record.worktree?.branch ?? null,
+    model: record.model,
+    capabilities: capabilitiesIn(driver, record),
+  };
+}
+
+/** Throws if the session was ended while it started. */
+export function checkStarting(session: Session): void {
+  if (session.state === "starting") return;
+  throw new CommandRefusal("session_ended", "The session was ended while it started.");
+}
+
+const undoMs = 5_000;
+
+/** Undoes a start, also one that a crash cut. Nobody knows of the session, so nothing of it is kept. */
+export async function undoStart(session: Session, cause?: unknown): Promise<void> {
+  const { checkouts, worktrees } = session.host;
+  const record = session.record;
+  try {
+    const { agent } = session;
+    if (agent) await within(undoMs, agent.end(AbortSignal.timeout(undoMs)));
+  } catch (error) {
+    session.warn("an agent's session was not ended", error);
+  }
+  release(session);
+  if (!record) return;
+  const { worktree, checkout, restoredFrom, directory } = record;
+  try {
+    if (restoredFrom) await parkAgain(session, record, restoredFrom);
+    else if (checkout) checkouts.discard(session.id);
+    else if (worktree) await worktrees.discard({ ...worktree, sessionId: session.id, directory });
+    // If the session is being ended, its end has the last word.
+    if (session.state === "starting") dropRecord(session);
+    noteFailedClone(session, record, cause);
+  } catch (error) {
+    // The next start of the daemon tries again.
+    session.warn("a start could not be undone", error);
+  }
+}
+
+function dropRecord(session: Session): void {
+  session.host.journal.driven.remove(session.id);
+  session.forget();
+}
+
+async function parkAgain(session: Session, record: DrivenSession, parkedId: string): Promise<void> {
+  const { worktrees, now } = session.host;
+  if (await worktrees.unrestore(parkedId)) return;
+  // The work of an ended session, whose other record is gone.
+  await worktrees.park(session.id, record.worktree, parkingOf(record, now()));
+}
+
+/** The caller of a clone start may not have waited for the answer, so the log says why it failed. */
+function noteFailedClone(session: Session, record: DrivenSession, cause: unknown): void {
+  const { driven, log } = session.host.journal;
+  if (!record.checkout || record.restoredFrom) return;
+  if (session.record || driven.hasEnded(session.id)) return;
+  session.commit(() => {
+    log.introduce(session.id);
+    const reason = describe(cause);
+    session.note({ sessionUpdate: "session_status", status: "ended", reason });
+    driven.markEnded(session.id);
+  });
+}

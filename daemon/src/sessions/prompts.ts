@@ -1,0 +1,116 @@
+// Accepting prompts into a session's queue: texts, slash commands and summaries. One prompt is one turn;
+// turns.ts delivers them in their order.
+import type { ModelChoice } from "@hawser/contract";
+import type { SentAttachment } from "@hawser/host-protocol";
+import { CommandRefusal } from "../command-refusal.ts";
+import type { Task } from "../drivers/driver.ts";
+import { checkAcceptsAttachments, checkCommand, checkPromptChoices } from "../drivers/offer.ts";
+import type { KeptPrompt } from "../journal/driven-sessions.ts";
+import { attach } from "./attach.ts";
+import { makeMessageId, makeTurnId } from "./ids.ts";
+import { checkProjectConfig } from "./project-config.ts";
+import { asRefusal } from "./refusals.ts";
+import type { Session } from "./session.ts";
+
+const longestQueue = 20;
+
+export interface WantedPrompt {
+  sessionId: string;
+  text: string;
+  model?: ModelChoice | undefined;
+  options?: Record<string, string> | undefined;
+  agent?: string | undefined;
+  task?: Task;
+  attachments?: readonly SentAttachment[] | undefined;
+}
+
+export interface AcceptedPrompt {
+  turnId: string;
+  messageId: string;
+  queued: boolean;
+  model: ModelChoice | null;
+}
+
+/** Throws refusals. The returned function queues the prompt, in the commit of the command's outcome. */
+export async function acceptPrompt(
+  session: Session,
+  wanted: WantedPrompt,
+  signal: AbortSignal,
+): Promise<() => AcceptedPrompt> {
+  const { text, agent = null, task = { type: "prompt" } } = wanted;
+  const check = () => {
+    const record = session.require(task.type === "command" ? "command" : "prompt");
+    const waiting = session.prompts.filter(({ state }) => state === "queued").length;
+    if (waiting < longestQueue) return record;
+    const message = `${longestQueue} prompts wait already. Wait for one to start, or stop the turn.`;
+    throw new CommandRefusal("queue_full", message);
+  };
+  const { directory } = check();
+  try {
+    const { driver } = session;
+    // First: the agent reads the directory whenever it is asked something.
+    await checkProjectConfig(session);
+    await attach(session);
+    await checkPromptChoices(driver, wanted, directory, signal);
+    if (task.type === "command") await checkCommand(driver, task.name, directory, signal);
+    if (wanted.attachments?.length) checkAcceptsAttachments(driver);
+  } catch (error) {
+    throw asRefusal(error);
+  }
+  const attachments = await session.host.attachments.bring(wanted.attachments ?? [], signal);
+  return () => {
+    const record = check();
+    const model = wanted.model ?? record.model;
+    const options = { ...record.options, ...wanted.options };
+    // Model and options also apply to later prompts, the agent's mode does not.
+    if (wanted.model ?? wanted.options) session.change({ model, options });
+    return { ...enqueue(session, { text, model, options, agent, task, attachments }), model };
+  };
+}
+
+/** Throws refusals. The returned function queues the turn that condenses the session's history. */
+export async function acceptSummary(session: Session): Promise<() => { turnId: string }> {
+  const { kind } = session.require("summary");
+  try {
+    if (!session.driver.abilities.summarize) {
+      throw new CommandRefusal("capability_missing", `${kind} sessions cannot be summarized.`);
+    }
+    await checkProjectConfig(session);
+    await attach(session);
+  } catch (error) {
+    throw asRefusal(error);
+  }
+  return () => {
+    const { model, options } = session.require("summary");
+    const task = { type: "summarize" } as const;
+    const { turnId } = enqueue(session, { text: "", model, options, agent: null, task });
+    return { turnId };
+  };
+}
+
+/** Within a commit. */
+function enqueue(
+  session: Session,
+  prompt: Omit<KeptPrompt, "turnId" | "messageId" | "state">,
+): { turnId: string; messageId: string; queued: boolean } {
+  const { now, journal } = session.host;
+  const turnId = makeTurnId(now());
+  const messageId = makeMessageId(now());
+  const queued = session.prompts.length > 0;
+  journal.driven.addPrompt(session.id, { ...prompt, turnId, messageId, state: "queued" });
+  if (queued) {
+    const text = shownText(prompt) ?? "";
+    session.note({ sessionUpdate: "prompt_queued", turnId, messageId, text }, turnId);
+  }
+  session.afterwards(() => session.wake());
+  return { turnId, messageId, queued };
+}
+
+export const taskOf = ({ task }: Pick<KeptPrompt, "task">): Task => task ?? { type: "prompt" };
+
+/** The text of a prompt as the log shows it; undefined for a summary, which nobody wrote. */
+export function shownText(prompt: Pick<KeptPrompt, "task" | "text">): string | undefined {
+  const task = taskOf(prompt);
+  if (task.type === "summarize") return undefined;
+  return task.type === "command" ? `/${task.name} ${prompt.text}`.trimEnd() : prompt.text;
+}

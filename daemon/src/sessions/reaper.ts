@@ -1,0 +1,65 @@
+// Clearing up behind sessions: files that no prompt needs any more, and processes that belong to no
+// session. orphans.ts decides which processes those are.
+import type { Attachments } from "../attachments/attachments.ts";
+import type { Driver } from "../drivers/driver.ts";
+import type { Journal } from "../journal/journal.ts";
+import { describe, type Log } from "../log.ts";
+import type { Checkouts } from "../worktrees/checkouts.ts";
+import type { Worktrees } from "../worktrees/worktrees.ts";
+import { placeToPark } from "./files.ts";
+import { reapOrphans } from "./orphans.ts";
+import type { Session } from "./session.ts";
+
+export interface ReaperOptions {
+  journal: Journal;
+  stateDirectory: string;
+  drivers: readonly Driver[];
+  attachments: Attachments;
+  worktrees: Worktrees;
+  checkouts: Checkouts;
+  sessions: ReadonlyMap<string, Session>;
+  closed: AbortSignal;
+  log: Log;
+}
+
+export interface Reaper {
+  /** One run after the other. The run that is waited for started after this call. */
+  reap: () => Promise<void>;
+  /** Resolves when no run is under way. */
+  settled: () => Promise<void>;
+}
+
+export function createReaper(options: ReaperOptions): Reaper {
+  const { worktrees, checkouts, closed, log } = options;
+  const { driven } = options.journal;
+  let last: Promise<void> = Promise.resolve();
+
+  const liveStarts = () => [
+    ...options.drivers.flatMap((driver) => driver.liveStarts()),
+    ...[...options.sessions.values()].flatMap(({ shells }) =>
+      [...shells.values()].map(({ process }) => process.startId),
+    ),
+  ];
+
+  function placeOf(realPath: string): "ended" | "parked" | undefined {
+    const found = worktrees.placeOf(realPath);
+    if (found?.isParked) return "parked";
+    const place = found?.directory ?? checkouts.placeOf(realPath);
+    if (place === undefined) return undefined;
+    const session = driven.list().find((each) => placeToPark(each) === place);
+    return !session || session.state === "ending" ? "ended" : undefined;
+  }
+
+  async function run(): Promise<void> {
+    if (closed.aborted) return;
+    const kept = driven.list().flatMap(({ sessionId }) => driven.prompts(sessionId));
+    options.attachments.tidy(kept.flatMap(({ attachments = [] }) => attachments));
+    try {
+      await reapOrphans({ stateDirectory: options.stateDirectory, liveStarts, placeOf, log });
+    } catch (error) {
+      log.warn("processes were not checked", { error: describe(error) });
+    }
+  }
+
+  return { reap: () => (last = last.then(run)), settled: () => last };
+}

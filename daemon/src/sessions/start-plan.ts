@@ -1,0 +1,140 @@
+// Starting a session in a directory below the host's roots: in a worktree of its own if the directory is
+// a repository, else in the directory itself.
+import type { AgentKind, AgentPolicy } from "@hawser/contract";
+import { CommandRefusal } from "../command-refusal.ts";
+import { findRoots, openBelowRoots } from "../directories/below-roots.ts";
+import type { RepositorySource } from "../directories/bring-repository.ts";
+import type { Directories } from "../directories/directories.ts";
+import type { AgentState, Driver } from "../drivers/driver.ts";
+import { checkOptions, chooseModel } from "../drivers/offer.ts";
+import { GitError } from "../git/git.ts";
+import type { OwnWorktree } from "../journal/driven-sessions.ts";
+import type { Author, WorktreePlan } from "../worktrees/worktrees.ts";
+import { begin, checkStarting, type Plan, type StartedSession } from "./begin.ts";
+import { planClone } from "./clone-plan.ts";
+import { setAuthor } from "./files.ts";
+import { refuseProjectConfig } from "./project-config.ts";
+import { asRefusal } from "./refusals.ts";
+import type { HostParts, Session } from "./session.ts";
+
+export interface WantedSession {
+  sessionId: string;
+  kind: AgentKind;
+  /** Exactly one of directory and clone. */
+  directory?: string;
+  clone?: RepositorySource;
+  useWorktree?: boolean | undefined;
+  title: string | null;
+  providerId?: string | undefined;
+  modelId?: string | undefined;
+  options?: Record<string, string> | undefined;
+  policy: AgentPolicy;
+  /** Author of the agent's commits in a tree of the session's own; the host's user if undefined. */
+  author?: Author | null | undefined;
+}
+
+/** Throws refusals. With the returned function the session counts, in the commit of the outcome. */
+export async function startSession(
+  session: Session,
+  directories: Directories,
+  wanted: WantedSession,
+  signal: AbortSignal,
+): Promise<() => StartedSession> {
+  try {
+    return await begin(session, () => planStart(session.host, directories, wanted), signal);
+  } catch (error) {
+    throw asRefusal(error instanceof GitError ? gitRefusal(error) : error);
+  }
+}
+
+async function planStart(
+  host: HostParts,
+  directories: Directories,
+  wanted: WantedSession,
+): Promise<Plan> {
+  const { sessionId, kind, title, policy, author, clone } = wanted;
+  const choose = (driver: Driver, state: AgentState, signal: AbortSignal) =>
+    chooseWanted(driver, state, wanted, signal);
+  const common = { kind, title, policy, choose };
+  if (clone) return { ...common, ...planClone(host.checkouts.plan(sessionId, clone), author) };
+  const found = await findDirectory(host, directories, wanted);
+  const { path, realPath, isGitRepository } = found;
+  const worktree = found.useWorktree
+    ? host.worktrees.plan({ sessionId, repository: realPath, title })
+    : undefined;
+  return {
+    ...common,
+    ...(!worktree && { usersDirectory: realPath }),
+    locate: async (signal) => ({
+      directory: worktree?.directory ?? realPath,
+      worktree: worktree ? planned(worktree) : null,
+      startedIn: path,
+      baseCommit: worktree ? null : await host.worktrees.headOf(realPath, signal),
+      ...(isGitRepository && { origin: await host.pushes.readOrigin(realPath, signal) }),
+    }),
+    async make(session, driver, signal) {
+      const leftOut = worktree ? await makeWorktree(session, driver, worktree, author, signal) : [];
+      checkStarting(session);
+      const ignored = await driver.findIgnoredConfig?.(session.record!.directory);
+      return [...leftOut, ...(ignored ?? [])];
+    },
+  };
+}
+
+async function chooseWanted(
+  driver: Driver,
+  state: AgentState,
+  wanted: WantedSession,
+  signal: AbortSignal,
+) {
+  const { options = {} } = wanted;
+  const model = await chooseModel(driver, wanted, signal);
+  checkOptions(state.options, options);
+  return { model, options };
+}
+
+async function findDirectory(host: HostParts, directories: Directories, wanted: WantedSession) {
+  const roots = await findRoots(host.policy().roots);
+  const { directory = "" } = wanted;
+  using place = await openBelowRoots(roots, directory);
+  const facts = place && (await directories.describe(directory));
+  if (!place || !facts) {
+    throw new CommandRefusal("not_found", "There is no such directory below the host's roots.");
+  }
+  const { isGitRepository } = facts;
+  const useWorktree = wanted.useWorktree ?? isGitRepository;
+  if (useWorktree && !isGitRepository) {
+    const message = "The directory is not the top of a git repository, so it can have no worktree.";
+    throw new CommandRefusal("not_a_repository", message);
+  }
+  return { path: place.path, realPath: place.handle.realPath, useWorktree, isGitRepository };
+}
+
+/** Returns the files that were not checked out. */
+async function makeWorktree(
+  session: Session,
+  driver: Driver,
+  plan: WorktreePlan,
+  author: Author | null | undefined,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const made = await session.host.worktrees.make(plan, driver.sparsePatterns, signal);
+  checkStarting(session);
+  const { baseCommit, adminDirectory, leftOut } = made;
+  session.change({ worktree: { ...planned(plan), baseCommit, adminDirectory } });
+  await setAuthor(session, author, signal);
+  await refuseProjectConfig(driver, plan.directory);
+  return leftOut;
+}
+
+const planned = ({ repository, branch }: WorktreePlan): OwnWorktree => ({
+  repository,
+  branch,
+  adminDirectory: null,
+  baseCommit: null,
+});
+
+function gitRefusal({ reason, message }: GitError): CommandRefusal {
+  const code = reason === "unsafe_repository" ? "unsafe_repository" : "worktree_failed";
+  return new CommandRefusal(code, message);
+}

@@ -1,0 +1,51 @@
+// How a turn ends: by the agent's word, or because the agent is lost. Both are called within a commit.
+import type { TurnOutcome } from "@hawser/contract";
+import { snapshotAhead } from "./files.ts";
+import { settleGiven, withdrawRequests } from "./requests.ts";
+import type { Session } from "./session.ts";
+
+/** No-op if no turn runs. */
+export function finishTurn(session: Session, outcome: TurnOutcome, reason: string | null): void {
+  const running = session.runningTurn;
+  if (!running) return;
+  const { turnId, task } = running;
+  const work = session.work.type === "turn" ? session.work.turn : undefined;
+  const turn = work?.turnId === turnId ? work : undefined;
+  if (outcome === "completed") settleGiven(session, turnId);
+  withdrawRequests(session, "The turn has ended.");
+  // A turn that was stopped counts as aborted, whatever its agent calls that.
+  const recorded = turn?.isStopped && outcome !== "completed" ? "aborted" : outcome;
+  if (recorded === "completed" && task?.type === "summarize") {
+    session.note({ sessionUpdate: "session_compacted" }, turnId);
+  }
+  session.note({ sessionUpdate: "turn_finished", outcome: recorded, reason }, turnId);
+  session.host.journal.driven.removePrompt(turnId);
+  session.afterwards(() => {
+    session.host.lane.clear(session.id);
+    turn?.ended.resolve();
+    if (session.work.type === "turn" && session.work.turn === turn) session.work = { type: "none" };
+    // While nobody waits for it. Before the next turn there is little left to read.
+    void snapshotAhead(session);
+    session.wake();
+  });
+}
+
+/** The agent is gone, and with it the running turn and the requests. */
+export function loseAgent(session: Session, reason: string): void {
+  const { serving } = session;
+  session.afterwards(() => {
+    if (serving.by === "attached") {
+      serving.listener.close();
+      // Another agent may serve the session by now.
+      if (session.serving === serving) session.serving = { by: "none" };
+    }
+    session.host.lane.clear(session.id);
+    session.host.log.warn("a session's agent is lost", { sessionId: session.id, reason });
+    session.wake();
+  });
+  finishTurn(session, "interrupted", reason);
+  withdrawRequests(session, reason);
+  const kind = session.record?.kind;
+  const isRestarting = kind !== undefined && session.host.restarting.has(kind);
+  session.setStatus(isRestarting ? "detached" : "error", reason);
+}
