@@ -1,5 +1,5 @@
 // One call of an action as a client of a run makes it: whatever comes back is an answer to write down.
-import type { Answer } from "./history.ts";
+import type { Answer } from "./command-records.ts";
 
 export interface Question {
   action: string;

@@ -5,7 +5,7 @@ import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import type { Random } from "../fuzz/random.ts";
 import { ask } from "./ask.ts";
 import type { Bed } from "./bed.ts";
-import type { Answer, SentCommand } from "./history.ts";
+import type { Answer, SentCommand } from "./command-records.ts";
 
 const pauseMs = 150;
 

@@ -1,5 +1,5 @@
 // A command's story in few lines, for whoever has to find out what went wrong with it.
-import type { Answer, JournalCommand, SentCommand } from "./history.ts";
+import type { Answer, JournalCommand, SentCommand } from "./command-records.ts";
 
 /** Without the facts of the machine, which say nothing here. */
 export const ofJournal = (kept: JournalCommand | "" | undefined) =>

@@ -4,7 +4,8 @@ import { DatabaseSync } from "node:sqlite";
 import { formatId } from "@hawser/contract";
 import type { JournalHost } from "@hawser/testkit/journal-host.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
-import type { Entry, History, Host, JournalCommand } from "./history.ts";
+import type { JournalCommand } from "./command-records.ts";
+import type { Entry, History, Host } from "./history.ts";
 
 export function readHost({ instanceId, journalFile, deaths }: JournalHost): Host {
   const journal = new DatabaseSync(journalFile);

@@ -2,35 +2,9 @@
 // command took effect once or failed visibly, every entry was applied once and in order, presence
 // was true. Pure: it reads nothing but the history it is given, and knows nothing of the fault.
 
+import type { JournalCommand, SentCommand } from "./command-records.ts";
 import { brief, ofJournal } from "./describe.ts";
 import { same, violation, type Violation } from "./violation.ts";
-
-/** An answer of the service to a client. `final` is one that no retry may change. */
-export interface Answer {
-  at: number;
-  tookMs: number;
-  node: string;
-  /** 0 when there was none. */
-  status: number;
-  code: string;
-  body: string;
-  final: boolean;
-}
-
-/** A command as its client saw it; the id is what the service gave it. */
-export interface SentCommand {
-  name: string;
-  instanceId: string;
-  commandId: string | undefined;
-  answers: Answer[];
-}
-
-export interface JournalCommand {
-  id: string;
-  begunAt: number;
-  finishedAt: number | null;
-  outcome: { result: Record<string, unknown> } | { refusal: { code: string } } | null;
-}
 
 export interface Entry {
   seq: number;

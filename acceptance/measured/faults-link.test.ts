@@ -2,7 +2,8 @@
 // run of two faults keeps them all. The long runs are `npm run faults -- link`.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { check, type Answer, type Entry, type History } from "../faults/history.ts";
+import type { Answer } from "../faults/command-records.ts";
+import { check, type Entry, type History } from "../faults/history.ts";
 import { daemonKilled } from "../faults/process-faults.ts";
 import { hostCut } from "../faults/network-faults.ts";
 import { runFault } from "../faults/run.ts";

@@ -6,7 +6,8 @@ import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { AgentKind } from "@hawser/contract";
 import { until } from "@hawser/testkit/until.ts";
-import type { Answer, Entry } from "../faults/history.ts";
+import type { Answer } from "../faults/command-records.ts";
+import type { Entry } from "../faults/history.ts";
 import {
   checkApprovals,
   type Approval,

@@ -1,23 +1,6 @@
 // The answers of the stand-in for GitHub to the queries of `gh`. It has no GraphQL engine: the queries are
 // few and known, and an unknown query is answered with an error.
-import type { PullRequest } from "./github-pulls.ts";
-import type { Affiliation, HostedRepository } from "./github.ts";
-
-export interface GithubWorld {
-  account: string;
-  repositories: readonly HostedRepository[];
-  /** Address of the API as the client uses it, without a slash at the end. */
-  apiUrl: string;
-  /** The directory of the bare repositories. */
-  directory: string;
-  pullRequests: PullRequest[];
-}
-
-export interface ApiAnswer {
-  status?: number;
-  headers?: Record<string, string>;
-  body: unknown;
-}
+import type { Affiliation, ApiAnswer, GithubWorld, HostedRepository } from "./github-world.ts";
 
 export interface GraphqlQuestion {
   query: string;

@@ -2,21 +2,7 @@
 // requests, and creating one. It refuses with the same messages as GitHub.
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import type { ApiAnswer, GithubWorld } from "./github-api.ts";
-
-export interface NewPullRequest {
-  head: string;
-  base: string;
-  title: string;
-  body?: string;
-}
-
-export interface PullRequest extends Required<NewPullRequest> {
-  repository: string;
-  number: number;
-  url: string;
-  state: "open" | "closed";
-}
+import type { ApiAnswer, GithubWorld, NewPullRequest, PullRequest } from "./github-world.ts";
 
 /** undefined if the path is not about pull requests. `given` is the body of a POST. */
 export function answerPulls(

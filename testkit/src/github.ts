@@ -9,31 +9,20 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { createBareRepository, type BareOptions } from "./bare-repository.ts";
+import { createBareRepository } from "./bare-repository.ts";
 import { makeCertificate } from "./certificate-authority.ts";
 import { startConnectProxy } from "./connect-proxy.ts";
 import { serveGit } from "./git-server.ts";
-import {
-  answerApi,
-  answerGraphql,
-  type ApiAnswer,
-  type GithubWorld,
-  type GraphqlQuestion,
-} from "./github-api.ts";
-import { answerPulls, type NewPullRequest, type PullRequest } from "./github-pulls.ts";
+import { answerApi, answerGraphql, type GraphqlQuestion } from "./github-api.ts";
+import { answerPulls } from "./github-pulls.ts";
+import type {
+  ApiAnswer,
+  GithubWorld,
+  HostedRepository,
+  NewPullRequest,
+  PullRequest,
+} from "./github-world.ts";
 import { removeDirectory } from "./remove-directory.ts";
-
-/** How an account has access to a repository. */
-export type Affiliation = "owner" | "organization_member" | "collaborator";
-
-export interface HostedRepository extends BareOptions {
-  /** Written owner/name. */
-  name: string;
-  private?: boolean;
-  affiliation?: Affiliation;
-  /** The API lists it, but there is no repository to clone. */
-  onlyListed?: boolean;
-}
 
 export interface Github extends AsyncDisposable {
   /** The environment with which a host's processes reach and trust the stand-in. */

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentKind } from "@hawser/contract";
 import type { AgentHost } from "@hawser/testkit/agent-host.ts";
 import { ask, type Question } from "../ask.ts";
-import type { Answer } from "../history.ts";
+import type { Answer } from "../command-records.ts";
 import type { SessionsBed } from "./bed.ts";
 import { acceptedTurn, type SentPrompt } from "./history.ts";
 

@@ -1,6 +1,7 @@
 // What a run of sessions left behind: what callers asked and were told, what every viewer saw, what the
 // hosts' journals hold, what the model was really asked, and what was there at the end. Only data.
-import type { Answer, Entry } from "../history.ts";
+import type { Answer } from "../command-records.ts";
+import type { Entry } from "../history.ts";
 
 /** A prompt as its caller saw it. Its name is part of its text, and of no other prompt's. */
 export interface SentPrompt {

@@ -5,13 +5,8 @@ import type { LogEntry } from "@hawser/host-protocol";
 import { fitEntry, wholeOf } from "./cut-entry.ts";
 import { JournalFull, transact } from "./database.ts";
 import type { KeptBlobs } from "./kept-blobs.ts";
-import { settle, type Settling } from "./settle.ts";
+import { settle, type SessionPosition, type Settling } from "./settle.ts";
 import { storable } from "./storable.ts";
-
-export interface SessionPosition {
-  sessionId: string;
-  appliedSeq: number;
-}
 
 export interface SessionBatch {
   sessionId: string;

@@ -4,7 +4,11 @@
 // entry that reports the reset, then the entries that were never sent, under new numbers.
 import type { DatabaseSync } from "node:sqlite";
 import type { LogEntry } from "@hawser/host-protocol";
-import type { SessionPosition } from "./session-log.ts";
+
+export interface SessionPosition {
+  sessionId: string;
+  appliedSeq: number;
+}
 
 export interface Settling {
   database: DatabaseSync;

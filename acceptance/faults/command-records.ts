@@ -1,0 +1,28 @@
+// Commands as a client sent them and as a host's journal has them.
+
+/** An answer of the service to a client. `final` is one that no retry may change. */
+export interface Answer {
+  at: number;
+  tookMs: number;
+  node: string;
+  /** 0 when there was none. */
+  status: number;
+  code: string;
+  body: string;
+  final: boolean;
+}
+
+/** A command as its client saw it; the id is what the service gave it. */
+export interface SentCommand {
+  name: string;
+  instanceId: string;
+  commandId: string | undefined;
+  answers: Answer[];
+}
+
+export interface JournalCommand {
+  id: string;
+  begunAt: number;
+  finishedAt: number | null;
+  outcome: { result: Record<string, unknown> } | { refusal: { code: string } } | null;
+}
