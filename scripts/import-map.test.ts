@@ -36,6 +36,26 @@ const forbidden: [path: string, line: string, reason: RegExp][] = [
     /only main\.ts/,
   ],
   [
+    "control-plane/src/sessions/ending.ts",
+    'import { withdraw } from "../requests/store.ts";',
+    /sessions stands below requests .* import each other one way/,
+  ],
+  [
+    "control-plane/src/access/store.ts",
+    'import type { SessionRow } from "../sessions/store.ts";',
+    /access stands below sessions/,
+  ],
+  [
+    "control-plane/src/hosts/store.ts",
+    'import { handlers } from "../product.ts";',
+    /hosts stands below product\.ts/,
+  ],
+  [
+    "control-plane/src/unheard-of/store.ts",
+    'import { statement } from "../postgres/statement.ts";',
+    /unheard-of has no place in the order/,
+  ],
+  [
     "control-plane/src/dispatch/dispatcher.ts",
     'import { x } from "../access/store.ts";',
     /no resource/,
@@ -73,7 +93,12 @@ const allowed: [path: string, line: string][] = [
   ["control-plane/src/postgres/database.ts", 'import pg from "pg";'],
   ["control-plane/src/main.ts", 'import { accessHandlers } from "./access/handlers.ts";'],
   ["control-plane/src/access/handlers.test.ts", 'import { handlers } from "./handlers.ts";'],
-  ["control-plane/src/access/handlers.ts", 'import { sessionExists } from "../sessions/store.ts";'],
+  [
+    "control-plane/src/requests/listing.ts",
+    'import { sessionExists } from "../sessions/store.ts";',
+  ],
+  ["control-plane/src/sessions/a.test.ts", 'import { x } from "../requests/store.ts";'],
+  ["control-plane/src/sessions/a.ts", 'import { lastId } from "../cursor.ts";'],
   ["control-plane/src/access/store.test.ts", 'import { x } from "@hawser/testkit/postgres.ts";'],
   ["control-plane/src/dispatch/dispatcher.ts", 'import { insertEntry } from "../audit/store.ts";'],
   ["control-plane/src/dispatch/a.ts", 'import { Refusal, type Actions } from "@hawser/contract";'],
@@ -106,6 +131,37 @@ describe("the import map", () => {
     assert.deepEqual(violations("testkit/src/a.test.ts", "export {};\n"), []);
     assert.deepEqual(violations("testkit/src/a.ts", "#!/usr/bin/env node\n"), []);
     assert.deepEqual(violations("testkit/src/a.ts", "/** A thing. */\nexport {};\n"), []);
+  });
+});
+
+describe("circles of files", () => {
+  const file = (path: string, ...imported: string[]) => ({
+    path,
+    text: `// What it is.\n${imported.map((each) => `import type { X } from "${each}";\n`).join("")}`,
+  });
+
+  test("are reported once, with every file on them", () => {
+    const violations = findViolations([
+      file("testkit/src/a.ts", "./b.ts"),
+      file("testkit/src/b.ts", "./deep/c.ts"),
+      file("testkit/src/deep/c.ts", "@hawser/testkit/a.ts"),
+      file("testkit/src/d.ts", "./a.ts"),
+    ]);
+    assert.equal(violations.length, 1, violations.join("\n"));
+    assert.match(
+      violations[0]!,
+      /^testkit\/src\/a\.ts:1 .*: testkit\/src\/a\.ts -> testkit\/src\/b\.ts -> testkit\/src\/deep\/c\.ts -> testkit\/src\/a\.ts\. .* Fix: /,
+    );
+  });
+
+  test("are not two ways to the same file", () => {
+    const violations = findViolations([
+      file("testkit/src/a.ts", "./b.ts", "./c.ts"),
+      file("testkit/src/b.ts", "./d.ts"),
+      file("testkit/src/c.ts", "./d.ts"),
+      file("testkit/src/d.ts"),
+    ]);
+    assert.deepEqual(violations, []);
   });
 });
 

@@ -2,6 +2,7 @@
 // Each rule carries its reason and the way out; a violation is one line, file:line.
 import { globSync, readFileSync } from "node:fs";
 import { join, normalize, posix } from "node:path";
+import { findCircles } from "./import-map-circles.ts";
 import { importsOf, type Import } from "./imports-of.ts";
 
 export interface SourceFile {
@@ -78,12 +79,46 @@ export const map: Record<string, Row> = {
   },
 };
 
+/**
+ * The folders of control-plane/src, from the lowest to the highest. A folder imports only folders that
+ * stand before it. Files directly below src/ that build everything stand above all folders.
+ */
+const layers = [
+  "postgres",
+  "secrets",
+  "events",
+  "audit",
+  "dispatch",
+  "blobs",
+  "files",
+  "fabric",
+  "edge",
+  "transports",
+  "access",
+  "hosts",
+  "agents",
+  "sessions",
+  "requests",
+  "session-log",
+  "instances",
+];
+const compositionRoot = ["main", "node", "edge-node", "host-link", "product"];
+
+/** Circles that remain until the daemon's session layer is one object per session. */
+const circlesAllowedIn = "daemon/src/sessions/";
+
 /** Every violation of the map in these files, one line each, in the order of the files. */
 export function findViolations(files: SourceFile[]): string[] {
   const resources = new Set(
     files.flatMap(({ path }) => /^contract\/src\/actions\/([a-z-]+)\.ts$/.exec(path)?.[1] ?? []),
   );
-  return files.flatMap((file) => {
+  const circles = findCircles(files)
+    .filter((circle) => !circle.every((path) => path.startsWith(circlesAllowedIn)))
+    .map(
+      (circle) =>
+        `${circle[0]}:1 is in a circle of imports: ${[...circle, circle[0]].join(" -> ")}. Files that import each other can only be understood together. Fix: move what two of them share, often a type, to a file of its own.`,
+    );
+  const violations = files.flatMap((file) => {
     const complaints = importsOf(file.text).flatMap((found) => {
       const complaint = objectTo(file.path, found, resources);
       return complaint
@@ -97,6 +132,7 @@ export function findViolations(files: SourceFile[]): string[] {
       ...complaints,
     ];
   });
+  return [...violations, ...circles];
 }
 
 const isTest = (path: string) => path.endsWith(".test.ts");
@@ -146,7 +182,9 @@ function objectInControlPlane(
   if (to !== undefined && from !== undefined && to !== from && target.endsWith("/handlers.ts")) {
     return "handlers say what an action does and belong to the dispatcher; only main.ts collects them. Fix: use the other folder's store.ts or a function named for the job.";
   }
-  if (from !== "dispatch" && from !== "transports") return undefined;
+  const upwards =
+    from === undefined || isTest(path) ? undefined : objectToLayer(from, to, specifier, target);
+  if (from !== "dispatch" && from !== "transports") return upwards;
   if (to !== undefined && resources.has(to)) {
     return `${from} serves any product's registry and knows no resource. Fix: take it as a parameter that main.ts fills.`;
   }
@@ -155,7 +193,26 @@ function objectInControlPlane(
   if (specifier === "@hawser/contract" && list !== undefined) {
     return `${from} serves any product's registry, so it must not take "${list}" from the contract. Fix: take the registry as a parameter that main.ts fills.`;
   }
-  return undefined;
+  return upwards;
+}
+
+function objectToLayer(
+  from: string,
+  to: string | undefined,
+  specifier: string,
+  target: string,
+): string | undefined {
+  if (!layers.includes(from)) {
+    return `${from} has no place in the order of the control plane's folders. Fix: add it to layers in scripts/import-map.ts, above what it imports.`;
+  }
+  if (!specifier.startsWith(".")) return undefined;
+  const root = /^control-plane\/src\/([^/]+)\.ts$/.exec(target)?.[1];
+  const isUpwards =
+    to === undefined
+      ? root !== undefined && compositionRoot.includes(root)
+      : layers.indexOf(to) > layers.indexOf(from);
+  if (!isUpwards) return undefined;
+  return `${from} stands below ${to ?? `${root}.ts`} in the order of the control plane's folders, which import each other one way so that each can be read without those above it. Fix: move the code to the folder that needs both, or pass the function in from product.ts or host-link.ts.`;
 }
 
 /** The folder below control-plane/src a file lies in; undefined for main.ts and its neighbours. */

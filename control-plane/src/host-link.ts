@@ -36,7 +36,7 @@ import type { SystemSql } from "./postgres/statement.ts";
 import { openFollows, type Follows } from "./session-log/follow.ts";
 import { notifyOfApplied, openIntake } from "./session-log/intake.ts";
 import { openLiveWatch } from "./session-log/live-watch.ts";
-import { openOwedEndings } from "./sessions/owed-endings.ts";
+import { openOwedEndings } from "./instances/owed-endings.ts";
 import { openSessionViews } from "./session-log/view.ts";
 import { blobDoors } from "./transports/blob-doors.ts";
 import { hostDoors } from "./transports/host-doors.ts";

@@ -21,7 +21,7 @@ import { joinNodes } from "./nodes.ts";
 import { openDatabase } from "./postgres/database.ts";
 import { pendingMigrations } from "./postgres/migrate.ts";
 import { systemStatement } from "./postgres/statement.ts";
-import { codeApi, handlers, type Services } from "./product.ts";
+import { calledFromBelow, codeApi, handlers, type Services } from "./product.ts";
 import { readMasterKey } from "./secrets/master-key.ts";
 import { randomSecret } from "./secrets/secrets.ts";
 import { ensureLogPartitions } from "./session-log/log-partitions.ts";
@@ -64,6 +64,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
       : undefined;
   const files = openFiles(database, blobs);
   const services: Services = {
+    ...calledFromBelow,
     authenticator,
     baseUrl: config.baseUrl,
     hosts: link?.hosts ?? noHosts,

@@ -16,7 +16,7 @@ import { followsWithoutNotices, noHosts, noViewers } from "./host-link.ts";
 import { openLog } from "./log.ts";
 import { notYet } from "./not-yet.ts";
 import type { Database } from "./postgres/database.ts";
-import { codeApi, handlers } from "./product.ts";
+import { calledFromBelow, codeApi, handlers } from "./product.ts";
 
 test("every action has a handler or is listed as not built, and none is both", () => {
   assert.deepEqual([...Object.keys(handlers), ...notYet].sort(), [...actionNames].sort());
@@ -38,6 +38,7 @@ before(async () => {
     actions: codeApi.actions,
     handlers,
     services: {
+      ...calledFromBelow,
       authenticator,
       baseUrl: "https://hawser.example",
       hosts: noHosts,

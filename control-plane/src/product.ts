@@ -6,9 +6,12 @@ import type { HandlersFor } from "./dispatch/handler.ts";
 import { instanceHandlers, type InstanceServices } from "./instances/handlers.ts";
 import type { NotYet } from "./not-yet.ts";
 import { requestHandlers } from "./requests/handlers.ts";
-import type { SessionServices } from "./sessions/ask-host.ts";
+import { sessionRequests } from "./requests/of-sessions.ts";
+import { sessionLogHandlers } from "./session-log/handlers.ts";
+import type { SessionServices } from "./sessions/find-session.ts";
 import { sessionFileHandlers } from "./sessions/files.ts";
 import { sessionHandlers } from "./sessions/handlers.ts";
+import { sessionExists } from "./sessions/store.ts";
 import { sessionTurnHandlers } from "./sessions/turns.ts";
 import type { SessionLogServices } from "./session-log/wait.ts";
 import type { Product } from "./transports/serve.ts";
@@ -26,7 +29,15 @@ export const handlers: HandlersFor<typeof registry, Services, NotYet> = {
   ...sessionHandlers,
   ...sessionTurnHandlers,
   ...sessionFileHandlers,
+  ...sessionLogHandlers,
   ...requestHandlers,
+};
+
+/** Functions of one folder that a folder below it calls; imports only point downwards. */
+export const calledFromBelow: Pick<Services, "sessionExists" | "sessionRequests"> = {
+  sessionExists: async (sql, id) =>
+    (await sql.first(sessionExists, sql.organizationId, id)) !== undefined,
+  sessionRequests,
 };
 
 export const codeApi: Product = {

@@ -16,7 +16,7 @@ import type { HostAsker } from "@hawser/control-plane/fabric/host-asker.ts";
 import { noHosts } from "@hawser/control-plane/host-link.ts";
 import { openBlobs } from "@hawser/control-plane/blobs/blobs.ts";
 import { openLog } from "@hawser/control-plane/log.ts";
-import { codeApi, handlers } from "@hawser/control-plane/product.ts";
+import { calledFromBelow, codeApi, handlers } from "@hawser/control-plane/product.ts";
 import { openFollows, type Follows } from "@hawser/control-plane/session-log/follow.ts";
 import { notifyOfApplied, openIntake } from "@hawser/control-plane/session-log/intake.ts";
 import type { HostCommand, ReportReply } from "@hawser/host-protocol";
@@ -141,6 +141,7 @@ export async function openSessionBed(): Promise<SessionBed> {
         actions: codeApi.actions,
         handlers,
         services: {
+          ...calledFromBelow,
           authenticator,
           baseUrl: "https://hawser.example",
           hosts: { ...noHosts, ...hosts },

@@ -17,7 +17,6 @@ import { firstId, page, readCursor, readIdCursor } from "../cursor.ts";
 import type { Caller } from "../dispatch/caller.ts";
 import type { HandlersFor } from "../dispatch/handler.ts";
 import type { TenantSql } from "../postgres/statement.ts";
-import { sessionExists } from "../sessions/store.ts";
 import { apiKeyRecord, makeApiKey } from "./api-key.ts";
 import type { Authenticator } from "./authenticate.ts";
 import { callerReference, userReference } from "./caller-reference.ts";
@@ -25,6 +24,8 @@ import * as store from "./store.ts";
 
 export interface AccessServices {
   authenticator: Authenticator;
+  /** Takes the stored id. */
+  sessionExists: (sql: TenantSql, sessionId: string) => Promise<boolean>;
 }
 
 export const accessHandlers: HandlersFor<typeof accessActions, AccessServices> = {
@@ -48,11 +49,12 @@ export const accessHandlers: HandlersFor<typeof accessActions, AccessServices> =
     return { apiKeys: rows.map(apiKeyRecord), nextCursor };
   },
 
-  async create_api_key({ caller, sql }, input) {
+  async create_api_key(context, input) {
+    const { caller, sql } = context;
     const permissions: readonly Permission[] = input.permissions;
     const owner = input.scope === "user" ? await keyOwner(sql, caller, input.userId) : null;
     const sessionId =
-      input.sessionId === undefined ? null : await boundSession(sql, input.sessionId);
+      input.sessionId === undefined ? null : await boundSession(context, input.sessionId);
     refuseWidening(caller, permissions, "permissions");
     if (owner) refuseBeyondRole(owner.role, permissions);
     const made = await makeApiKey(sql, {
@@ -188,9 +190,12 @@ function refuseBeyondRole(role: Role, wanted: readonly Permission[]): void {
   });
 }
 
-async function boundSession(sql: TenantSql, sessionId: string): Promise<string> {
+async function boundSession(
+  { sql, sessionExists }: { sql: TenantSql } & AccessServices,
+  sessionId: string,
+): Promise<string> {
   const id = parseId("session", sessionId);
-  if (!id || !(await sql.first(sessionExists, sql.organizationId, id))) throw notFound("session");
+  if (!id || !(await sessionExists(sql, id))) throw notFound("session");
   return id;
 }
 

@@ -4,7 +4,7 @@ import type { CommandResultOf, HostCommand, PayloadOf } from "@hawser/host-proto
 import { actorOf } from "../dispatch/caller.ts";
 import type { AskContext, ChangeContext, HandlersFor } from "../dispatch/handler.ts";
 import type { HostAsker } from "../fabric/host-asker.ts";
-import { selectStatus } from "../instances/store.ts";
+import { selectStatus } from "../hosts/store.ts";
 import type { NotYet } from "../not-yet.ts";
 
 export interface AgentServices {

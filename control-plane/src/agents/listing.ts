@@ -2,10 +2,10 @@
 // is away.
 import { AgentKind, Refusal, notFound, parseId, type AgentKindRecord } from "@hawser/contract";
 import type { HostFacts } from "@hawser/host-protocol";
-import { actorOf } from "../dispatch/caller.ts";
 import type { ReadContext } from "../dispatch/handler.ts";
-import { hostOffline, type HostAsker } from "../fabric/host-asker.ts";
-import { selectInstance } from "../instances/store.ts";
+import { hostOffline } from "../fabric/host-asker.ts";
+import { readFromHost, type HostServices, type HostTarget } from "../hosts/ask-host.ts";
+import { selectHostAgents } from "../hosts/store.ts";
 import { keepKinds, selectKinds } from "./store.ts";
 
 interface Listing {
@@ -15,17 +15,18 @@ interface Listing {
 }
 
 export async function listAgentKinds(
-  { sql, hosts, caller }: ReadContext & { hosts: HostAsker },
+  context: ReadContext & HostServices,
   instanceId: string,
 ): Promise<Listing> {
+  const { sql } = context;
   const id = parseId("instance", instanceId);
-  const row = id && (await sql.first(selectInstance, sql.organizationId, id));
+  const row = id && (await sql.first(selectHostAgents, sql.organizationId, id));
   if (!row) throw notFound("instance");
-  const looking = { actor: actorOf(caller), isOnline: row.status === "online" };
+  const host = { instanceId, isOnline: row.status === "online" };
   let agentKinds: AgentKindRecord[];
   try {
-    if (!looking.isOnline) throw hostOffline();
-    agentKinds = await lookAtKinds(hosts, instanceId, looking);
+    if (!host.isOnline) throw hostOffline();
+    agentKinds = await readKinds(context, host);
   } catch (error) {
     // Whatever keeps the host from answering, what it last told is better than nothing.
     if (!(error instanceof Refusal)) throw error;
@@ -40,16 +41,15 @@ export async function listAgentKinds(
 }
 
 /** A daemon that cannot run agents yet only knows which are there. */
-async function lookAtKinds(
-  hosts: HostAsker,
-  instanceId: string,
-  looking: Parameters<HostAsker["look"]>[3],
+async function readKinds(
+  context: ReadContext & HostServices,
+  host: HostTarget,
 ): Promise<AgentKindRecord[]> {
   try {
-    return (await hosts.look(instanceId, "list_agent_kinds", {}, looking)).agentKinds;
+    return (await readFromHost(context, host, "list_agent_kinds", {})).agentKinds;
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== "daemon_outdated") throw error;
-    return kindsFromFacts((await hosts.look(instanceId, "list_agents", {}, looking)).agents);
+    return kindsFromFacts((await readFromHost(context, host, "list_agents", {})).agents);
   }
 }
 

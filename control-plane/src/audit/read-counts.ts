@@ -1,12 +1,11 @@
 // Counts reads per key, action and hour. Counts are gathered in memory and written every few
 // seconds and at shutdown: a node that is killed loses at most the last few seconds of counts,
 // which is the price of not writing a row for every read.
-import type { Caller } from "../dispatch/caller.ts";
 import type { SystemSql } from "../postgres/statement.ts";
 import { addReads } from "./store.ts";
 
 export interface ReadCounts {
-  count(caller: Caller, action: string): void;
+  count(caller: { organizationId: string; apiKeyId: string }, action: string): void;
   flush(): Promise<void>;
 }
 

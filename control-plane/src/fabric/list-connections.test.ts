@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startNats, type Nats } from "@hawser/testkit/nats.ts";
-import type { FabricConnection } from "../instances/presence.ts";
+import type { FabricConnection } from "./list-connections.ts";
 import { openLog } from "../log.ts";
 import { FabricTimeout, connectFabric, type Fabric } from "./connection.ts";
 import { makeFabricKeys } from "./fabric-keys.ts";

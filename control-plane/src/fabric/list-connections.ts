@@ -4,8 +4,25 @@
 //
 // Guarantee: a connection that was there all the time is listed, unless its server is in `cut`.
 import { z } from "zod";
-import type { FabricConnection, Listed } from "../instances/presence.ts";
 import { FabricTimeout, NoResponders, type Fabric } from "./connection.ts";
+
+/** A connection as a NATS server reports it. */
+export interface FabricConnection {
+  serverId: string;
+  clientId: number;
+  /** The public key it authenticated with. */
+  user: string;
+  /** The name that the client gave itself. */
+  name: string;
+}
+
+export interface ListedConnections {
+  listed: FabricConnection[];
+  /** The servers that answered. */
+  servers: ReadonlySet<string>;
+  /** The servers whose list is incomplete: a connection that is missing in it may exist. */
+  cut: ReadonlySet<string>;
+}
 
 const Page = z.object({
   server: z.object({ id: z.string() }),
@@ -29,7 +46,7 @@ export async function listConnections(
   system: Pick<Fabric["system"], "request" | "requestMany">,
   account: string,
   pageSize = 1024,
-): Promise<Listed> {
+): Promise<ListedConnections> {
   /** Each page repeats the end of the one before, which shows that nothing lies between them. */
   const repeated = Math.ceil(pageSize / 16);
   const question = (offset: number) =>

@@ -2,14 +2,27 @@
 // they happen, and a comparison with what every server lists, for events that got lost.
 import { edgeAdmittedSubject } from "@hawser/host-protocol";
 import { z } from "zod";
-import type { FabricConnection, Presence } from "../instances/presence.ts";
 import type { Log } from "../log.ts";
 import type { Fabric } from "./connection.ts";
-import { listConnections } from "./list-connections.ts";
+import {
+  listConnections,
+  type FabricConnection,
+  type ListedConnections,
+} from "./list-connections.ts";
 
 export interface PresenceFeed {
   /** Asks every server for its connections and makes presence equal to them. */
   compare(): Promise<void>;
+}
+
+/** What happens to the connections of hosts. instances/presence.ts records it. */
+export interface ConnectionEvents {
+  connected(connection: FabricConnection): Promise<void>;
+  disconnected(connection: FabricConnection, reason: string): Promise<void>;
+  /** An edge has accepted a host that will connect next. */
+  admitted(publicKey: string, edgeId: string): Promise<void>;
+  /** Makes the record equal to what all living servers list. `list` asks the servers. */
+  compare(list: () => Promise<ListedConnections>): Promise<void>;
 }
 
 const ConnectionEvent = z.object({
@@ -25,7 +38,7 @@ const queue = "presence";
 export function feedPresence(
   fabric: Fabric,
   account: string,
-  presence: Presence,
+  presence: ConnectionEvents,
   log: Log,
 ): PresenceFeed {
   /** Events of one connection are taken in their order; across connections there is none. */

@@ -8,11 +8,10 @@ import {
 } from "@hawser/contract";
 import type { CommandResultOf } from "@hawser/host-protocol";
 import type { ReadContext } from "../dispatch/handler.ts";
-import type { HostAsker } from "../fabric/host-asker.ts";
-import { actorOf } from "../dispatch/caller.ts";
+import { findHost, readFromHost, type HostServices } from "../hosts/ask-host.ts";
 import * as store from "./store.ts";
 
-type Context = ReadContext & { hosts: HostAsker };
+type Context = ReadContext & HostServices;
 
 interface Listing {
   roots: RootListing[];
@@ -21,11 +20,12 @@ interface Listing {
 }
 
 export async function listDirectories(context: Context, instanceId: string): Promise<Listing> {
-  const { sql, hosts } = context;
-  const { id, looking } = await findHost(context, instanceId);
+  const { sql } = context;
+  const host = await findHost(sql, instanceId);
+  const id = parseId("instance", instanceId)!;
   let answer: CommandResultOf<"list_directories">;
   try {
-    answer = await hosts.look(instanceId, "list_directories", {}, looking);
+    answer = await readFromHost(context, host, "list_directories", {});
   } catch (error) {
     // Whatever keeps the host from answering, the last listing is better than none.
     if (!(error instanceof Refusal)) throw error;
@@ -44,14 +44,6 @@ export async function browseDirectory(
   instanceId: string,
   path: string,
 ): Promise<{ directories: DirectoryRecord[]; truncated: boolean }> {
-  const { looking } = await findHost(context, instanceId);
-  return context.hosts.look(instanceId, "browse_directory", { path }, looking);
-}
-
-/** An instance of the caller's organization, and how its host is asked. */
-export async function findHost({ sql, caller }: Context, instanceId: string) {
-  const id = parseId("instance", instanceId);
-  const row = id && (await sql.first(store.selectStatus, sql.organizationId, id));
-  if (!row) throw notFound("instance");
-  return { id, looking: { actor: actorOf(caller), isOnline: row.status === "online" } };
+  const host = await findHost(context.sql, instanceId);
+  return readFromHost(context, host, "browse_directory", { path });
 }

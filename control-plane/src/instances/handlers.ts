@@ -16,6 +16,8 @@ import { actorOf } from "../dispatch/caller.ts";
 import { OutcomeUnknown, type HandlersFor } from "../dispatch/handler.ts";
 import { notifyAfterCommit, type Viewers } from "../events/viewers.ts";
 import { hostOffline, type HostAsker } from "../fabric/host-asker.ts";
+import { findHost, readFromHost } from "../hosts/ask-host.ts";
+import { selectHostAgents } from "../hosts/store.ts";
 import type { NotYet } from "../not-yet.ts";
 import { query, type Query } from "../postgres/statement.ts";
 import { deleteRequestsOfInstance } from "../requests/store.ts";
@@ -26,7 +28,7 @@ import {
   selectNewestOfInstanceInStatus,
   type SessionListRow,
 } from "../sessions/store.ts";
-import { browseDirectory, findHost, listDirectories } from "./directories.ts";
+import { browseDirectory, listDirectories } from "./directories.ts";
 import { revokeHostKeys } from "./host-identity.ts";
 import { issuePairingToken } from "./pairing.ts";
 import * as store from "./store.ts";
@@ -66,23 +68,23 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
   browse_directory: (context, { instanceId, path }) => browseDirectory(context, instanceId, path),
 
   async list_github_repos(context, { instanceId, query: part = "", limit = 100 }) {
-    const { looking } = await findHost(context, instanceId);
-    return context.hosts.look(instanceId, "list_github_repos", { query: part, limit }, looking);
+    const host = await findHost(context.sql, instanceId);
+    return readFromHost(context, host, "list_github_repos", { query: part, limit });
   },
 
   list_agent_kinds: (context, { instanceId }) => listAgentKinds(context, instanceId),
 
-  async list_models({ sql, hosts, caller }, { instanceId, agentKind }) {
+  async list_models(context, { instanceId, agentKind }) {
+    const { sql } = context;
     const id = parseId("instance", instanceId);
-    const row = id && (await sql.first(store.selectInstance, sql.organizationId, id));
+    const row = id && (await sql.first(selectHostAgents, sql.organizationId, id));
     if (!row) throw notFound("instance");
     // Only by the host itself: nobody should choose from what was there some time ago.
     if (row.status !== "online") {
       throw hostOffline();
     }
     const kind = agentKind ?? defaultKind(row.fallback_chain, row.agents).kind;
-    const looking = { actor: actorOf(caller), isOnline: true };
-    return hosts.look(instanceId, "list_models", { kind }, looking);
+    return readFromHost(context, { instanceId, isOnline: true }, "list_models", { kind });
   },
 
   async create_instance(context, { name }) {
@@ -142,7 +144,7 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
 
   clone_repository: {
     async prepare(context, { instanceId }) {
-      const { isOnline } = (await findHost(context, instanceId)).looking;
+      const { isOnline } = await findHost(context.sql, instanceId);
       return { isOnline };
     },
     ask({ hosts, caller, commandId, resumed, signal }, { instanceId, name, ...source }, intent) {
@@ -161,7 +163,7 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
 
   refresh_instance: {
     async prepare(context, { instanceId }) {
-      const { isOnline } = (await findHost(context, instanceId)).looking;
+      const { isOnline } = await findHost(context.sql, instanceId);
       return { isOnline };
     },
     ask: ({ hosts, caller, commandId, resumed, signal }, { instanceId }, intent) =>

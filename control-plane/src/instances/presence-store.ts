@@ -5,6 +5,7 @@
 // what is known of connections first locks their instances, in the order of ids: so sets never wait
 // for each other in a circle, and what is shown of an instance is decided by one at a time, each
 // seeing what the one before has written.
+import { lockInOrder } from "../hosts/store.ts";
 import { systemStatement } from "../postgres/statement.ts";
 
 export interface PresenceChange {
@@ -12,21 +13,12 @@ export interface PresenceChange {
   instance_id: string;
 }
 
-const inOrder = `ORDER BY i.organization_id, i.instance_id FOR NO KEY UPDATE OF i`;
-
-export const lockInstances = systemStatement(
-  "lock instances",
-  `SELECT FROM unnest($1::uuid[], $2::uuid[]) AS named (organization_id, instance_id)
-     JOIN instances i ON i.organization_id = named.organization_id AND i.instance_id = named.instance_id
-    ${inOrder}`,
-);
-
 export const lockInstancesOfKeys = systemStatement(
   "lock the instances of hosts that come in",
   `SELECT FROM host_keys k
      JOIN instances i ON i.organization_id = k.organization_id AND i.instance_id = k.instance_id
     WHERE k.public_key = ANY ($1::text[])
-    ${inOrder}`,
+    ${lockInOrder}`,
 );
 
 export const lockInstancesOfConnections = systemStatement(
@@ -34,7 +26,7 @@ export const lockInstancesOfConnections = systemStatement(
   `SELECT FROM unnest($1::text[], $2::bigint[]) AS lost (server_id, client_id)
      JOIN host_connections c ON c.server_id = lost.server_id AND c.client_id = lost.client_id
      JOIN instances i ON i.organization_id = c.organization_id AND i.instance_id = c.instance_id
-    ${inOrder}`,
+    ${lockInOrder}`,
 );
 
 /** Leaves out keys that are no host's, or were revoked. */
@@ -115,7 +107,7 @@ export const giveUpMoving = systemStatement<PresenceChange>(
   "show instances offline that moved for too long",
   `WITH due AS (
      SELECT i.organization_id, i.instance_id FROM instances i
-      WHERE i.moving_since < hawser_now() - interval '15 seconds' ${inOrder})
+      WHERE i.moving_since < hawser_now() - interval '15 seconds' ${lockInOrder})
    UPDATE instances i SET status = 'offline', status_reason = 'link_lost', moving_since = NULL
      FROM due
     WHERE i.organization_id = due.organization_id AND i.instance_id = due.instance_id

@@ -8,7 +8,8 @@ import { createTestOrganization } from "@hawser/testkit/organization.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
 import { openLog } from "../log.ts";
-import { openPresence, type FabricConnection, type Presence } from "./presence.ts";
+import type { FabricConnection } from "../fabric/list-connections.ts";
+import { openPresence, type Presence } from "./presence.ts";
 
 let service: ServiceDatabase;
 let presence: Presence;

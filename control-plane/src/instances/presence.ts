@@ -6,37 +6,17 @@
 // Guarantee: a row of host_connections is one connection of one server; an instance is shown online
 // while it has one, or for 15 s after its edge or its server died under it.
 import { formatId } from "@hawser/contract";
+import type { FabricConnection } from "../fabric/list-connections.ts";
+import type { ConnectionEvents } from "../fabric/presence-feed.ts";
+import { lockInstances } from "../hosts/store.ts";
 import type { Log } from "../log.ts";
 import type { Database } from "../postgres/database.ts";
 import { inGroups } from "../postgres/in-groups.ts";
 import { query } from "../postgres/statement.ts";
 import * as store from "./presence-store.ts";
 
-/** A connection as a NATS server tells of it. */
-export interface FabricConnection {
-  serverId: string;
-  clientId: number;
-  /** The public key it authenticated with. */
-  user: string;
-  /** What it calls itself. */
-  name: string;
-}
-
-export interface Listed {
-  listed: FabricConnection[];
-  /** Those that answered. */
-  servers: ReadonlySet<string>;
-  /** Those of them that did not answer to the end: what is missing in their lists may be there. */
-  cut: ReadonlySet<string>;
-}
-
-export interface Presence {
-  connected(connection: FabricConnection): Promise<void>;
-  disconnected(connection: FabricConnection, reason: string): Promise<void>;
-  admitted(publicKey: string, edgeId: string): Promise<void>;
-  /** Makes the rows equal to what all living servers list. `list` asks them. */
-  compare(list: () => Promise<Listed>): Promise<void>;
-  /** Gives up hosts that have been moving for too long. */
+export interface Presence extends ConnectionEvents {
+  /** Shows hosts offline that have been moving for too long. */
   sweep(): Promise<void>;
 }
 
@@ -160,7 +140,7 @@ export function openPresence({ database, log, changed, holdMs = 300 }: PresenceP
         stranded.map((row) => row.instance_id),
       ];
       const [, moving] = await system.together(
-        query(store.lockInstances, ...named),
+        query(lockInstances, ...named),
         query(store.setMoving, ...named),
       );
       tell(moving, () => "moving");

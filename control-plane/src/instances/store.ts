@@ -7,16 +7,6 @@ import type {
 } from "@hawser/contract";
 import { statement, systemStatement } from "../postgres/statement.ts";
 
-export const instanceExists = statement<{ instance_id: string }>(
-  `SELECT instance_id FROM instances
-    WHERE organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL`,
-);
-
-export const selectStatus = statement<{ status: InstanceStatus }>(
-  `SELECT status FROM instances
-    WHERE organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL`,
-);
-
 /** Locked, so that of two tokens made at once for an instance the later revokes the earlier. */
 export const lockInstance = statement<{ instance_id: string }>(
   `SELECT instance_id FROM instances

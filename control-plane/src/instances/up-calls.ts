@@ -14,11 +14,11 @@ import {
   type UpCall,
 } from "@hawser/host-protocol";
 import type { Viewers } from "../events/viewers.ts";
+import { lockInstances } from "../hosts/store.ts";
 import type { Database } from "../postgres/database.ts";
 import { inGroups } from "../postgres/in-groups.ts";
 import type { Intake } from "../session-log/intake.ts";
 import { answerHellos, failLost, type SaidHello } from "../session-log/hello.ts";
-import { lockInstances } from "./presence-store.ts";
 import * as store from "./up-call-store.ts";
 
 export interface UpCalls {

@@ -14,7 +14,8 @@ import { objectToAnswers, type PayloadOf } from "@hawser/host-protocol";
 import { callerReference } from "../access/caller-reference.ts";
 import { OutcomeUnknown, type AskContext, type ChangeContext } from "../dispatch/handler.ts";
 import { notifyAfterCommit } from "../events/viewers.ts";
-import { askHost, type SessionPlace, type SessionServices } from "../sessions/ask-host.ts";
+import { askHost, type HostTarget } from "../hosts/ask-host.ts";
+import type { SessionServices } from "../sessions/find-session.ts";
 import { isOver } from "../sessions/lifecycle.ts";
 import * as store from "./store.ts";
 
@@ -27,7 +28,7 @@ export interface GivenAnswer {
 
 /** `settled`: decided without the host. */
 export type AnswerIntent =
-  { settled: AnswerOutcome["status"] } | (SessionPlace & { payload: PayloadOf<"answer_request"> });
+  { settled: AnswerOutcome["status"] } | (HostTarget & { payload: PayloadOf<"answer_request"> });
 
 export async function prepareAnswer(
   context: ChangeContext & SessionServices,

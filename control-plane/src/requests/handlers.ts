@@ -3,7 +3,7 @@ import type { AnswerOutcome, requestActions } from "@hawser/contract";
 import { lastId, page, readIdCursor } from "../cursor.ts";
 import type { HandlersFor } from "../dispatch/handler.ts";
 import type { NotYet } from "../not-yet.ts";
-import type { SessionServices } from "../sessions/ask-host.ts";
+import type { SessionServices } from "../sessions/find-session.ts";
 import {
   askWithAnswer,
   concludeAnswer,

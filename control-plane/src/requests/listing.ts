@@ -8,7 +8,7 @@ import {
   type AskedQuestion,
   type RequestRecord,
 } from "@hawser/contract";
-import { instanceExists } from "../instances/store.ts";
+import { instanceExists } from "../hosts/store.ts";
 import { query, type Query, type TenantSql } from "../postgres/statement.ts";
 import { isOver } from "../sessions/lifecycle.ts";
 import { sessionExists } from "../sessions/store.ts";

@@ -4,7 +4,7 @@
 // An entry of the right name in words we do not understand is stored and causes nothing.
 import { codePointLength, parseId, readUpdate, type SessionUpdate } from "@hawser/contract";
 import type { SessionStatus } from "@hawser/contract";
-import { lockInstances } from "../instances/presence-store.ts";
+import { lockInstances } from "../hosts/store.ts";
 import type { SystemTransaction } from "../postgres/database.ts";
 import { raiseRequests, settleRequests } from "../requests/log-store.ts";
 import { setStates, setStatuses } from "./effect-store.ts";

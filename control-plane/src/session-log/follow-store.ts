@@ -1,6 +1,14 @@
 // The SQL of following logs.
 import { statement, systemStatement } from "../postgres/statement.ts";
-import type { LogRow } from "./follow.ts";
+
+/** One entry of a session's log. */
+export interface LogRow {
+  seq: number;
+  at: string;
+  turn_id: string | null;
+  /** JSON text. */
+  update: string;
+}
 
 /** $1 organizations, $2 sessions; nothing for one that is gone. */
 export const selectFollowed = systemStatement<{

@@ -4,7 +4,8 @@ import { after, before, test } from "node:test";
 import { parseId } from "@hawser/contract";
 import { openSessionBed, type SessionBed } from "@hawser/testkit/session-bed.ts";
 import { until } from "@hawser/testkit/until.ts";
-import { followLog, openFollows, type FollowedLog, type Follower, type LogRow } from "./follow.ts";
+import { followLog, openFollows, type FollowedLog, type Follower } from "./follow.ts";
+import type { LogRow } from "./follow-store.ts";
 
 let bed: SessionBed;
 

@@ -7,7 +7,7 @@ import { sessionAppliedSubject } from "@hawser/host-protocol";
 import type { Notices } from "../events/organization-feed.ts";
 import type { SessionNotice } from "../events/viewers.ts";
 import type { SystemSql } from "../postgres/statement.ts";
-import { selectFollowed } from "./follow-store.ts";
+import { selectFollowed, type LogRow } from "./follow-store.ts";
 
 /** What one who follows is told. */
 export interface Follower {
@@ -115,14 +115,6 @@ async function withinReason(flushed: Promise<void>): Promise<void> {
   const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, longestFlushMs)));
   await Promise.race([flushed.catch(() => {}), late]);
   clearTimeout(timer);
-}
-
-export interface LogRow {
-  seq: number;
-  at: string;
-  turn_id: string | null;
-  /** As JSON text. */
-  update: string;
 }
 
 /** A log as one follower sees it. */

@@ -4,8 +4,8 @@
 import { formatId, parseId, type SessionRecord } from "@hawser/contract";
 import type { Database } from "../postgres/database.ts";
 import type { SessionViews, ViewFrame } from "../transports/session-stream.ts";
-import { followLog, type Follower, type Follows, type LogRow } from "./follow.ts";
-import { selectEntries } from "./follow-store.ts";
+import { followLog, type Follower, type Follows } from "./follow.ts";
+import { selectEntries, type LogRow } from "./follow-store.ts";
 import { isOver } from "../sessions/lifecycle.ts";
 import type { LiveWatch } from "./live-watch.ts";
 import { sessionRecord } from "../sessions/record.ts";

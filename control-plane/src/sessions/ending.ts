@@ -5,8 +5,8 @@ import { Refusal, formatId, notFound, parseId, type sessionActions } from "@haws
 import type { AskContext, ChangeContext, HostHandler } from "../dispatch/handler.ts";
 import { OutcomeUnknown } from "../dispatch/handler.ts";
 import { notifyAfterCommit } from "../events/viewers.ts";
-import { deleteRequestsOf, withdrawRequestsOf } from "../requests/store.ts";
-import { askHost, placeOf, type SessionPlace, type SessionServices } from "./ask-host.ts";
+import { askHost, type HostTarget } from "../hosts/ask-host.ts";
+import { hostOf, type SessionServices } from "./find-session.ts";
 import { oweEndings, settleEndings } from "./owed-store.ts";
 import { told } from "./start.ts";
 import * as store from "./store.ts";
@@ -21,7 +21,7 @@ type Ending =
 export const endSession: HostHandler<
   (typeof sessionActions)["end_session"],
   SessionServices,
-  SessionPlace & { isEnded: boolean },
+  HostTarget & { isEnded: boolean },
   Ending
 > = {
   async prepare(context, { sessionId }) {
@@ -31,7 +31,7 @@ export const endSession: HostHandler<
     if (!row) throw notFound("session");
     const isEnded = row.status === "ended";
     if (!isEnded) await beginEnding(context, [row]);
-    return { ...placeOf(row), isEnded };
+    return { ...hostOf(row), isEnded };
   },
   ask: (context, { sessionId }, intent) =>
     intent.isEnded
@@ -51,7 +51,7 @@ export const endSession: HostHandler<
 };
 
 interface DeleteIntent {
-  found: (SessionPlace & { sessionId: string; isEnded: boolean })[];
+  found: (HostTarget & { sessionId: string; isEnded: boolean })[];
   failed: { sessionId: string; reason: string }[];
 }
 
@@ -77,7 +77,7 @@ export const deleteSession: HostHandler<
     const open = rows.filter(({ status }) => status !== "ended");
     if (open.length > 0) await beginEnding(context, open);
     const found = rows.map((row) => ({
-      ...placeOf(row),
+      ...hostOf(row),
       sessionId: formatId("session", row.session_id),
       isEnded: row.status === "ended",
     }));
@@ -97,7 +97,7 @@ export const deleteSession: HostHandler<
     return endings;
   },
   conclude(context, _input, { failed }, endings) {
-    const { sql } = context;
+    const { sql, sessionRequests } = context;
     const kept = endings.flatMap(asFailure);
     const keptIds = new Set(kept.map(({ sessionId }) => sessionId));
     const gone = endings.filter(({ sessionId }) => !keptIds.has(sessionId));
@@ -107,7 +107,7 @@ export const deleteSession: HostHandler<
       sql.later(store.setEnding, sql.organizationId, ids, "cleanup_failed", ending.reason);
     }
     const idsOf = (some: Deleted[]) => some.map(({ sessionId }) => parseId("session", sessionId)!);
-    sql.later(deleteRequestsOf, sql.organizationId, idsOf(gone));
+    sessionRequests.delete(sql, idsOf(gone));
     sql.later(store.deleteSessions, sql.organizationId, idsOf(gone));
     const cleanedUp = gone.filter(({ ending }) => ending.took === "ended");
     sql.later(settleEndings, sql.organizationId, idsOf(cleanedUp));
@@ -130,7 +130,7 @@ async function beginEnding(
   context: ChangeContext & SessionServices,
   rows: store.SessionRow[],
 ): Promise<void> {
-  const { sql } = context;
+  const { sql, sessionRequests } = context;
   const ids = rows.map(({ session_id }) => session_id);
   sql.later(
     oweEndings,
@@ -138,20 +138,17 @@ async function beginEnding(
     ids,
     rows.map(({ instance_id }) => instance_id),
   );
-  const withdrawn = await sql.rows(withdrawRequestsOf, sql.organizationId, ids);
-  notifyAfterCommit(context, {
-    requests: withdrawn.map(({ request_id }) => formatId("request", request_id)),
-  });
+  notifyAfterCommit(context, { requests: await sessionRequests.withdraw(sql, ids) });
 }
 
 async function askToEnd(
   context: AskContext & SessionServices,
-  place: SessionPlace,
+  host: HostTarget,
   sessionId: string,
   commandId: string,
 ): Promise<Ending> {
   try {
-    await askHost({ ...context, commandId }, place, "end_session", { sessionId });
+    await askHost({ ...context, commandId }, host, "end_session", { sessionId });
     return { took: "ended" };
   } catch (error) {
     if (error instanceof OutcomeUnknown) return { took: "later", reason: "host_silent" };
@@ -171,10 +168,10 @@ function nothingDeleted(
   { sessionIds }: { sessionIds?: string[] | undefined },
   failed: DeleteIntent["failed"],
 ): Refusal {
-  const place = (id: string) =>
+  const fieldOf = (id: string) =>
     sessionIds ? `sessionIds[${sessionIds.indexOf(id)}]` : "sessionId";
   return new Refusal("nothing_deleted", "Not one of these sessions could be deleted.", {
-    fields: failed.map(({ sessionId, reason }) => ({ field: place(sessionId), message: reason })),
+    fields: failed.map(({ sessionId, reason }) => ({ field: fieldOf(sessionId), message: reason })),
   });
 }
 

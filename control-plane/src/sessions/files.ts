@@ -11,20 +11,12 @@ import {
 } from "@hawser/contract";
 import type { CommandResultOf, PayloadOf } from "@hawser/host-protocol";
 import { callerReference } from "../access/caller-reference.ts";
-import { actorOf } from "../dispatch/caller.ts";
 import type { HandlersFor, HostHandler, ReadContext } from "../dispatch/handler.ts";
 import { notifyAfterCommit } from "../events/viewers.ts";
 import { hostOffline } from "../fabric/host-asker.ts";
-import { findHost } from "../instances/directories.ts";
-import {
-  askHost,
-  findSession,
-  placeOf,
-  refuseOver,
-  type SessionPlace,
-  type SessionServices,
-} from "./ask-host.ts";
+import { askHost, findHost, readFromHost, type HostTarget } from "../hosts/ask-host.ts";
 import { authorFor } from "./author.ts";
+import { findSession, hostOf, refuseOver, type SessionServices } from "./find-session.ts";
 import * as files from "./file-store.ts";
 import { isOver } from "./lifecycle.ts";
 import { noteBegun, noteUnknown, takeBack } from "./start.ts";
@@ -38,17 +30,16 @@ interface Diff {
 }
 
 export async function getSessionDiff(
-  { sql, hosts, caller }: ReadContext & SessionServices,
+  context: ReadContext & SessionServices,
   { sessionId }: { sessionId: string },
 ): Promise<Diff> {
+  const { sql } = context;
   const row = await findSession(sql, sessionId);
   const key = [sql.organizationId, row.session_id] as const;
-  const { instanceId, isOnline } = placeOf(row);
   let answer: CommandResultOf<"diff_session">;
   try {
     if (isOver(row.status)) throw new Refusal("session_ended", "The session has ended.");
-    const looking = { actor: actorOf(caller), isOnline };
-    answer = await hosts.look(instanceId, "diff_session", { sessionId }, looking);
+    answer = await readFromHost(context, hostOf(row), "diff_session", { sessionId });
   } catch (error) {
     if (!(error instanceof Refusal) || error.code === "not_a_repository") throw error;
     // Whatever keeps the host from answering, the last list is better than none.
@@ -69,7 +60,7 @@ export async function getSessionDiff(
 export const revertSession: HostHandler<
   (typeof sessionActions)["revert_session"],
   SessionServices,
-  SessionPlace,
+  HostTarget,
   CommandResultOf<"revert_session">
 > = {
   async prepare({ sql }, { sessionId }) {
@@ -81,14 +72,14 @@ export const revertSession: HostHandler<
         "This session cannot be taken back: its agent cannot do that, or it works in a directory that is not its own.",
       );
     }
-    return placeOf(row);
+    return hostOf(row);
   },
-  ask: (context, { sessionId, messageId }, place) =>
-    askHost(context, place, "revert_session", { sessionId, messageId }),
+  ask: (context, { sessionId, messageId }, host) =>
+    askHost(context, host, "revert_session", { sessionId, messageId }),
   conclude: (_context, { sessionId, messageId }) => Promise.resolve({ sessionId, messageId }),
 };
 
-interface RestoreIntent extends SessionPlace {
+interface RestoreIntent extends HostTarget {
   payload: PayloadOf<"restore_session">;
 }
 
@@ -132,34 +123,32 @@ const restoreSession: HostHandler<
 };
 
 export const sessionFileHandlers: HandlersFor<typeof sessionFileActions, SessionServices> = {
-  async get_session_file_diff({ sql, hosts, caller }, { sessionId, path, cursor }) {
-    const row = await findSession(sql, sessionId);
+  async get_session_file_diff(context, { sessionId, path, cursor }) {
+    const row = await findSession(context.sql, sessionId);
     refuseOver(row);
-    const { instanceId, isOnline } = placeOf(row);
-    const payload = { sessionId, path, ...readPlace(cursor) };
-    const looking = { actor: actorOf(caller), isOnline };
-    const { patch, nextOffset, hash } = await hosts.look(
-      instanceId,
+    const { patch, nextOffset, hash } = await readFromHost(
+      context,
+      hostOf(row),
       "diff_session_file",
-      payload,
-      looking,
+      { sessionId, path, ...readPatchCursor(cursor) },
     );
-    return { path, patch, nextCursor: nextOffset === null ? null : makePlace(nextOffset, hash) };
+    const nextCursor = nextOffset === null ? null : makePatchCursor(nextOffset, hash);
+    return { path, patch, nextCursor };
   },
 
   async list_parked_sessions(context, { instanceId }) {
-    const { looking } = await findHost(context, instanceId);
-    return context.hosts.look(instanceId, "list_parked_sessions", {}, looking);
+    const host = await findHost(context.sql, instanceId);
+    return readFromHost(context, host, "list_parked_sessions", {});
   },
 
   restore_session: restoreSession,
 };
 
-const makePlace = (offset: number, hash: string) =>
+const makePatchCursor = (offset: number, hash: string) =>
   Buffer.from(`${offset} ${hash}`).toString("base64url");
 
-/** Where in a patch a page begins, and in which patch. */
-function readPlace(cursor: string | undefined): { offset: number; hash?: string } {
+/** The offset in the patch at which a page begins, and the hash of that patch. */
+function readPatchCursor(cursor: string | undefined): { offset: number; hash?: string } {
   if (cursor === undefined) return { offset: 0 };
   const text = Buffer.from(cursor, "base64url").toString();
   const [, offset, hash] = /^([1-9]\d{0,9}) ([0-9a-f]{32})$/.exec(text) ?? [];

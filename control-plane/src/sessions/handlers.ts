@@ -1,12 +1,12 @@
 // What the actions on sessions do, but for their turns.
 import { Refusal, type sessionActions } from "@hawser/contract";
 import { lastId, page, readIdCursor } from "../cursor.ts";
-import { actorOf } from "../dispatch/caller.ts";
 import type { HandlersFor } from "../dispatch/handler.ts";
+import { readFromHost } from "../hosts/ask-host.ts";
 import type { NotYet } from "../not-yet.ts";
-import { findSession, placeOf, type SessionServices } from "./ask-host.ts";
 import { deleteSession, endSession } from "./ending.ts";
 import { getSessionDiff, revertSession } from "./files.ts";
+import { findSession, hostOf, type SessionServices } from "./find-session.ts";
 import { isOver } from "./lifecycle.ts";
 import { readSessions, sessionListEntry } from "./listing.ts";
 import { pushSession } from "./push.ts";
@@ -26,15 +26,12 @@ export const sessionHandlers: HandlersFor<typeof sessionActions, SessionServices
     return { sessions: rows.map(sessionListEntry), nextCursor };
   },
 
-  async get_session_summary({ sql, hosts, caller }, { sessionId }) {
-    const row = await findSession(sql, sessionId);
-    const { instanceId, isOnline } = placeOf(row);
-    const looking = { actor: actorOf(caller), isOnline };
+  async get_session_summary(context, { sessionId }) {
+    const row = await findSession(context.sql, sessionId);
+    const host = hostOf(row);
     const live =
-      isOnline && !isOver(row.status)
-        ? await hosts
-            .look(instanceId, "describe_session", { sessionId }, looking)
-            .catch(nullIfRefused)
+      host.isOnline && !isOver(row.status)
+        ? await readFromHost(context, host, "describe_session", { sessionId }).catch(nullIfRefused)
         : null;
     return { ...sessionRecord(row), live };
   },
@@ -47,15 +44,14 @@ export const sessionHandlers: HandlersFor<typeof sessionActions, SessionServices
   push_session: pushSession,
 
   async rename_session(context, { sessionId, title }) {
-    const { sql, hosts, caller } = context;
+    const { sql } = context;
     const row = await findSession(sql, sessionId);
     await sql.rows(store.renameSession, sql.organizationId, row.session_id, title);
-    const { instanceId, isOnline } = placeOf(row);
-    if (isOnline && !isOver(row.status)) {
-      // The record is what counts; the agent's own title follows if it can.
+    const host = hostOf(row);
+    if (host.isOnline && !isOver(row.status)) {
+      // The record decides the title; the agent's own title follows if the host can change it.
       sql.afterCommit(() => {
-        const looking = { actor: actorOf(caller), isOnline };
-        hosts.look(instanceId, "rename_session", { sessionId, title }, looking).catch(() => {});
+        readFromHost(context, host, "rename_session", { sessionId, title }).catch(() => {});
       });
     }
     return told(context, sessionId);

@@ -7,7 +7,7 @@ import {
   type SessionListEntry,
   type SessionStatus,
 } from "@hawser/contract";
-import { instanceExists } from "../instances/store.ts";
+import { instanceExists } from "../hosts/store.ts";
 import { query, type Query, type TenantSql } from "../postgres/statement.ts";
 import * as store from "./store.ts";
 

@@ -6,20 +6,14 @@ import type { ChangeContext, HostHandler } from "../dispatch/handler.ts";
 import { notifyAfterCommit } from "../events/viewers.ts";
 import { useFiles } from "../files/files.ts";
 import { decodeDataUrl } from "../files/data-url.ts";
+import { askHost, type HostTarget } from "../hosts/ask-host.ts";
 import type { TenantSql } from "../postgres/statement.ts";
-import {
-  askHost,
-  findSession,
-  placeOf,
-  refuseOver,
-  type SessionPlace,
-  type SessionServices,
-} from "./ask-host.ts";
+import { findSession, hostOf, refuseOver, type SessionServices } from "./find-session.ts";
 import * as store from "./store.ts";
 
 type Actions = typeof sessionTurnActions;
 
-interface Intent extends SessionPlace {
+interface Intent extends HostTarget {
   /** How far the log was. */
   appliedSeq: number;
 }
@@ -45,7 +39,7 @@ export const sendPrompt: HostHandler<
     const found = await useFiles(sql, [...new Set(fileIds)]);
     const files: PromptIntent["files"] = {};
     for (const [fileId, { sha256, size }] of found) files[fileId] = { sha256, size };
-    return { ...placeOf(row), appliedSeq: row.applied_seq, files };
+    return { ...hostOf(row), appliedSeq: row.applied_seq, files };
   },
   async ask(context, { sessionId, text, model, options, agent, attachments = [] }, intent) {
     const sent: SentAttachment[] = [];
@@ -104,7 +98,7 @@ export const summarizeSession: HostHandler<
 export const runShell: HostHandler<
   Actions["run_shell"],
   SessionServices,
-  SessionPlace,
+  HostTarget,
   CommandResultOf<"run_shell">
 > = {
   prepare: ({ sql }, { sessionId }) => prepareWith(sql, sessionId, "shell"),
@@ -131,7 +125,7 @@ async function prepareWith(
       `Sessions of ${row.agent_kind} do not have the capability ${capability}. list_agent_kinds tells which kinds do.`,
     );
   }
-  return { ...placeOf(row), appliedSeq: row.applied_seq };
+  return { ...hostOf(row), appliedSeq: row.applied_seq };
 }
 
 function noteTurn(

@@ -6,7 +6,7 @@ import { Refusal, parseId } from "@hawser/contract";
 import { openSessionBed, refusing, type SessionBed } from "@hawser/testkit/session-bed.ts";
 import { OutcomeUnknown } from "../dispatch/handler.ts";
 import { openLog } from "../log.ts";
-import { openOwedEndings } from "./owed-endings.ts";
+import { openOwedEndings } from "../instances/owed-endings.ts";
 
 let bed: SessionBed;
 let node: ReturnType<SessionBed["addNode"]>;

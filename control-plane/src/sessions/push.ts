@@ -3,17 +3,10 @@
 import type { sessionActions } from "@hawser/contract";
 import type { CommandResultOf } from "@hawser/host-protocol";
 import type { HostHandler } from "../dispatch/handler.ts";
-import {
-  askHost,
-  findSession,
-  placeOf,
-  refuseOver,
-  withShortWait,
-  type SessionPlace,
-  type SessionServices,
-} from "./ask-host.ts";
+import { askHost, withShortWait, type HostTarget } from "../hosts/ask-host.ts";
+import { findSession, hostOf, refuseOver, type SessionServices } from "./find-session.ts";
 
-interface Intent extends SessionPlace {
+interface Intent extends HostTarget {
   pullRequest: { title: string; body: string } | null;
 }
 
@@ -31,10 +24,10 @@ export const pushSession: HostHandler<
       title: oneLine(title) || oneLine(row.title) || `Changes by ${row.agent_kind}`,
       body: body ?? origin,
     };
-    return { ...placeOf(row), pullRequest: openPr ? pullRequest : null };
+    return { ...hostOf(row), pullRequest: openPr ? pullRequest : null };
   },
-  ask: (context, { sessionId }, { pullRequest, ...place }) =>
-    askHost(withShortWait(context), place, "push_session", { sessionId, pullRequest }),
+  ask: (context, { sessionId }, { pullRequest, ...host }) =>
+    askHost(withShortWait(context), host, "push_session", { sessionId, pullRequest }),
   conclude: (_context, { sessionId }, _intent, answer) => Promise.resolve({ sessionId, ...answer }),
 };
 

@@ -15,14 +15,15 @@ import { defaultKind } from "../agents/default-kind.ts";
 import type { ChangeContext, HostHandler } from "../dispatch/handler.ts";
 import { notifyAfterCommit } from "../events/viewers.ts";
 import { hostOffline } from "../fabric/host-asker.ts";
-import { askHost, withShortWait, type SessionPlace, type SessionServices } from "./ask-host.ts";
+import { askHost, withShortWait, type HostTarget } from "../hosts/ask-host.ts";
 import { authorFor } from "./author.ts";
+import type { SessionServices } from "./find-session.ts";
 import { sessionRecord } from "./record.ts";
 import * as store from "./store.ts";
 
 type Start = (typeof sessionActions)["start_session"];
 
-interface Intent extends SessionPlace {
+interface Intent extends HostTarget {
   payload: PayloadOf<"start_session"> | PayloadOf<"start_session_in_clone">;
 }
 

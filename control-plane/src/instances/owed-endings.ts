@@ -9,7 +9,7 @@ import type { Database } from "../postgres/database.ts";
 import { inGroups } from "../postgres/in-groups.ts";
 import { query } from "../postgres/statement.ts";
 import { offerAgain } from "../requests/log-store.ts";
-import * as store from "./owed-store.ts";
+import * as store from "../sessions/owed-store.ts";
 
 export interface OwedEndings {
   /** A host said hello: what it owes is asked of it. */
