@@ -3,7 +3,7 @@
 // Whoever changes both locks in this order: sessions by id, then the instance, then its tokens and
 // keys. Report intake starts with sessions, and a change of theirs reaches the instance by itself.
 import { statement, systemStatement } from "../postgres/statement.ts";
-import { movedBy } from "../sessions/lifecycle.ts";
+import { movedBySql, statusAfterSql } from "../sessions/lifecycle.ts";
 
 export interface PairingRow {
   organization_id: string;
@@ -28,9 +28,7 @@ export const selectPairing = systemStatement<PairingRow>(
 
 /** The sessions that a change of machine ends in error. */
 const openSessions = `organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL
-      AND status IN (${movedBy("host_replaced")
-        .map((status) => `'${status}'`)
-        .join(", ")})`;
+      AND ${movedBySql("host_replaced")}`;
 
 export const lockOpenSessions = systemStatement<{ session_id: string }>(
   "lock the open sessions of an instance that is paired anew",
@@ -81,7 +79,9 @@ export const setHost = systemStatement(
 
 export const failOpenSessions = systemStatement(
   "end the sessions in error whose machine was replaced",
-  `UPDATE sessions SET status = 'error', status_reason = 'host_replaced', activity = 'idle', queued_turns = '{}'
+  `UPDATE sessions
+      SET status = ${statusAfterSql("host_replaced")}, status_reason = 'host_replaced', activity = 'idle',
+          queued_turns = '{}'
     WHERE ${openSessions}`,
 );
 

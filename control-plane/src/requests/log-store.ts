@@ -1,6 +1,7 @@
 // The SQL of what hosts tell about requests. It crosses organizations, because one transaction holds
 // the reports of many hosts; each row it touches is named by organization and session.
 import { systemStatement } from "../postgres/statement.ts";
+import { isOverSql } from "../sessions/lifecycle.ts";
 
 /**
  * $1 is a JSON array of rows, none of them for the same request. A request that is raised again is open
@@ -40,7 +41,7 @@ export const settleRequests = systemStatement(
       AND r.session_id = told.session_id
       AND (told.status = 'answered'
            OR NOT (r.status = 'answered'
-                   OR (r.status = 'undeliverable' AND s.status IN ('ended', 'cleanup_failed'))))`,
+                   OR (r.status = 'undeliverable' AND ${isOverSql("s.status")})))`,
 );
 
 /** $1 instances. What their hosts no longer wait for they have told, or tell next. */
@@ -50,7 +51,7 @@ export const offerAgain = systemStatement<{ organization_id: string; request_id:
      FROM sessions s
     WHERE r.instance_id = ANY ($1::uuid[]) AND r.status = 'undeliverable'
       AND s.organization_id = r.organization_id AND s.session_id = r.session_id
-      AND s.deleted_at IS NULL AND s.status NOT IN ('ended', 'cleanup_failed')
+      AND s.deleted_at IS NULL AND NOT ${isOverSql("s.status")}
    RETURNING r.organization_id, r.request_id`,
 );
 

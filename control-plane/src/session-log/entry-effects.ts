@@ -129,7 +129,7 @@ function fold({ status: before, effects }: CausingEntries) {
   for (const { effect, turnId } of effects) {
     switch (effect.sessionUpdate) {
       case "session_status":
-        move(statusAfter(current, `told_${effect.status}`), effect.reason);
+        move(statusAfter(current, `reported_${effect.status}`), effect.reason);
         if (effect.status === "active") state.begun = true;
         else state.activity = "idle";
         break;

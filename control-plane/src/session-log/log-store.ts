@@ -2,7 +2,7 @@
 // reports of many hosts; each row it touches is named by organization and instance.
 import type { SessionStatus } from "@hawser/contract";
 import { systemStatement } from "../postgres/statement.ts";
-import { movedBy } from "../sessions/lifecycle.ts";
+import { movedBySql, statusAfterSql } from "../sessions/lifecycle.ts";
 
 export interface LockedSession {
   /** Which of the sessions asked for it is: 1, 2, 3 … */
@@ -82,9 +82,7 @@ export const selectOfOtherJournals = systemStatement<{ place: number; session_id
            SELECT session_id FROM sessions
             WHERE organization_id = said.organization_id AND instance_id = said.instance_id
               AND deleted_at IS NULL
-              AND status IN (${movedBy("journal_lost")
-                .map((status) => `'${status}'`)
-                .join(", ")})
+              AND ${movedBySql("journal_lost")}
               AND journal_id <> said.journal_id AND NOT starts_with(journal_id, '${goneJournal("")}')) s`,
 );
 
@@ -92,9 +90,10 @@ export const selectOfOtherJournals = systemStatement<{ place: number; session_id
 export const failOfLostJournals = systemStatement(
   "show sessions in error whose journal is gone",
   `UPDATE sessions s
-      SET status = 'error', status_reason = $3, activity = 'idle', queued_turns = '{}',
+      SET status = ${statusAfterSql("journal_lost", "s.status")}, status_reason = $3, activity = 'idle', queued_turns = '{}',
           journal_id = '${goneJournal("")}' || s.journal_id
      FROM unnest($1::uuid[], $2::uuid[]) AS lost (organization_id, session_id)
     WHERE s.organization_id = lost.organization_id AND s.session_id = lost.session_id
+      AND ${movedBySql("journal_lost", "s.status")}
       AND NOT starts_with(s.journal_id, '${goneJournal("")}')`,
 );

@@ -41,10 +41,12 @@ export const endSession: HostHandler<
     const { sql } = context;
     const ids = [parseId("session", sessionId)!];
     if (!isEnded) {
-      const [status, reason] =
-        ending.took === "ended" ? ["ended", null] : ["cleanup_failed", ending.reason];
-      sql.later(store.setEnding, sql.organizationId, ids, status, reason);
-      if (ending.took === "ended") sql.later(settleEndings, sql.organizationId, ids);
+      if (ending.took === "ended") {
+        sql.later(store.setEnded, sql.organizationId, ids);
+        sql.later(settleEndings, sql.organizationId, ids);
+      } else {
+        sql.later(store.setCleanupOwed, sql.organizationId, ids, ending.reason);
+      }
     }
     return told(context, sessionId);
   },
@@ -104,7 +106,7 @@ export const deleteSession: HostHandler<
     for (const { sessionId, ending } of endings) {
       if (ending.took !== "refused") continue;
       const ids = [parseId("session", sessionId)!];
-      sql.later(store.setEnding, sql.organizationId, ids, "cleanup_failed", ending.reason);
+      sql.later(store.setCleanupOwed, sql.organizationId, ids, ending.reason);
     }
     const idsOf = (some: Deleted[]) => some.map(({ sessionId }) => parseId("session", sessionId)!);
     sessionRequests.delete(sql, idsOf(gone));
@@ -120,7 +122,7 @@ export const deleteSession: HostHandler<
     const { sql } = context;
     const open = found.filter(({ isEnded }) => !isEnded).map(({ sessionId }) => sessionId);
     const ids = open.map((sessionId) => parseId("session", sessionId)!);
-    await sql.rows(store.setEnding, sql.organizationId, ids, "cleanup_failed", "host_refused");
+    await sql.rows(store.setCleanupOwed, sql.organizationId, ids, "host_refused");
     notifyAfterCommit(context, { sessions: open });
   },
 };

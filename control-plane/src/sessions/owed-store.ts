@@ -1,6 +1,6 @@
 // The SQL of the endings that hosts owe. A row outlives the record of its session.
 import { statement, systemStatement } from "../postgres/statement.ts";
-import { movedBy } from "./lifecycle.ts";
+import { movedBySql, statusAfterSql } from "./lifecycle.ts";
 
 /** $2 sessions, $3 their instances. */
 export const oweEndings = statement(
@@ -51,11 +51,10 @@ export const noteTried = systemStatement(
 export const endOwed = systemStatement<{ session_id: string }>(
   "end a session whose host has cleaned up at last",
   `UPDATE sessions
-      SET status = 'ended', status_reason = NULL, activity = 'idle', ended_at = coalesce(ended_at, hawser_now())
+      SET status = ${statusAfterSql("cleaned_up")}, status_reason = NULL, activity = 'idle',
+          ended_at = coalesce(ended_at, hawser_now())
     WHERE organization_id = $1 AND session_id = $2 AND deleted_at IS NULL
-      AND status IN (${movedBy("cleaned_up")
-        .map((status) => `'${status}'`)
-        .join(", ")})
+      AND ${movedBySql("cleaned_up")}
    RETURNING session_id`,
 );
 
@@ -70,11 +69,10 @@ export const settleEnding = systemStatement(
  */
 export const giveUpStarts = systemStatement<{ organization_id: string; session_id: string }>(
   "show starts in error that nobody finished",
-  `UPDATE sessions SET status = 'error', status_reason = 'start_unknown', activity = 'idle'
+  `UPDATE sessions
+      SET status = ${statusAfterSql("start_unknown")}, status_reason = 'start_unknown', activity = 'idle'
     WHERE activity = 'starting' AND deleted_at IS NULL AND created_at < hawser_now() - interval '1 minute'
       AND (directory IS NOT NULL OR created_at < hawser_now() - interval '31 minutes')
-      AND status IN (${movedBy("start_unknown")
-        .map((status) => `'${status}'`)
-        .join(", ")})
+      AND ${movedBySql("start_unknown")}
    RETURNING organization_id, session_id`,
 );

@@ -15,7 +15,7 @@ import type {
   Usage,
 } from "@hawser/contract";
 import { statement } from "../postgres/statement.ts";
-import { movedBy } from "./lifecycle.ts";
+import { isOverSql, movedBySql, statusAfterSql } from "./lifecycle.ts";
 
 export const sessionExists = statement<{ session_id: string }>(
   `SELECT session_id FROM sessions
@@ -116,25 +116,20 @@ export const insertSession = statement<{ session_id: string }>(
    RETURNING session_id`,
 );
 
-const moves = (trigger: Parameters<typeof movedBy>[0]) =>
-  `status IN (${movedBy(trigger)
-    .map((status) => `'${status}'`)
-    .join(", ")})`;
-
-/** What the host has made of it. A start that was thought lost is found. */
+/** Stores what the host has created, and corrects the status of a start whose outcome was unknown. */
 export const noteStarted = statement(
   `UPDATE sessions
       SET directory = $3, worktree_branch = $4, model = coalesce(model, $5), capabilities = $6::text[],
           activity = CASE WHEN activity = 'starting' THEN 'idle' ELSE activity END,
-          status = CASE WHEN ${moves("started")} AND status_reason = 'start_unknown' THEN 'active' ELSE status END,
+          status = CASE WHEN status_reason = 'start_unknown' THEN ${statusAfterSql("started")} ELSE status END,
           status_reason = CASE WHEN status_reason = 'start_unknown' THEN NULL ELSE status_reason END
     WHERE organization_id = $1 AND session_id = $2 AND deleted_at IS NULL`,
 );
 
-/** Unless its log has told of it already. */
+/** No-op if the session's log has already reported something. */
 export const noteStartUnknown = statement(
-  `UPDATE sessions SET status = 'error', status_reason = 'start_unknown', activity = 'idle'
-    WHERE organization_id = $1 AND session_id = $2 AND activity = 'starting' AND ${moves("start_unknown")}`,
+  `UPDATE sessions SET status = ${statusAfterSql("start_unknown")}, status_reason = 'start_unknown', activity = 'idle'
+    WHERE organization_id = $1 AND session_id = $2 AND activity = 'starting' AND ${movedBySql("start_unknown")}`,
 );
 
 /** $2 sessions. Nothing brings them back. */
@@ -150,7 +145,7 @@ export const deleteSessions = statement(
 export const takeBackSession = statement(
   `UPDATE sessions s SET deleted_at = hawser_now()
     WHERE organization_id = $1 AND session_id = $2 AND deleted_at IS NULL
-      AND (status NOT IN ('ended', 'cleanup_failed') OR status = 'ended' AND status_reason IS NOT NULL)
+      AND (NOT ${isOverSql()} OR status = 'ended' AND status_reason IS NOT NULL)
       AND NOT EXISTS (SELECT FROM owed_endings o
                        WHERE o.organization_id = s.organization_id AND o.session_id = s.session_id)`,
 );
@@ -177,11 +172,17 @@ export const noteTurnTaken = statement(
     WHERE s.organization_id = $1 AND s.session_id = $2`,
 );
 
-/** $2 sessions, $3 the status and $4 its reason. */
-export const setEnding = statement(
+/** $2 sessions whose host has cleaned up. */
+export const setEnded = statement(
   `UPDATE sessions
-      SET status = $3, status_reason = $4, activity = 'idle',
-          ended_at = CASE WHEN $3 = 'ended' THEN coalesce(ended_at, hawser_now()) ELSE ended_at END
-    WHERE organization_id = $1 AND session_id = ANY ($2::uuid[])
-      AND CASE WHEN $3 = 'ended' THEN ${moves("cleaned_up")} ELSE ${moves("cleanup_owed")} END`,
+      SET status = ${statusAfterSql("cleaned_up")}, status_reason = NULL, activity = 'idle',
+          ended_at = coalesce(ended_at, hawser_now())
+    WHERE organization_id = $1 AND session_id = ANY ($2::uuid[]) AND ${movedBySql("cleaned_up")}`,
+);
+
+/** $2 sessions whose host has not cleaned up, $3 why. */
+export const setCleanupOwed = statement(
+  `UPDATE sessions
+      SET status = ${statusAfterSql("cleanup_owed")}, status_reason = $3, activity = 'idle'
+    WHERE organization_id = $1 AND session_id = ANY ($2::uuid[]) AND ${movedBySql("cleanup_owed")}`,
 );
