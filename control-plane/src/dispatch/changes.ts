@@ -153,9 +153,7 @@ export async function changeOnHost(
             await handler.undo?.(context, input, intent);
             throw asked.refusal;
           }
-          return sql.savepoint(() =>
-            handler.conclude(context, input, intent as never, asked.answer as never),
-          );
+          return sql.savepoint(async () => handler.conclude(context, input, intent, asked.answer));
         });
         audit(sql, change, outcome);
         if (idempotent && !(await idempotent.finish(sql, claim, outcome))) throw new Overtaken();

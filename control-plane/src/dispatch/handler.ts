@@ -45,7 +45,8 @@ export type RecordHandler<A extends Action, Services> = (
  * A change that a host carries out. No transaction is open while the host is asked: `prepare`
  * commits the intended state, `conclude` the outcome. A node that dies in between is followed by
  * the caller's retry, which asks again under the same command id; so `ask` must be safe to repeat
- * under one id, which is what the host's journal is for.
+ * under one id, which is what the host's journal is for. The intent is stored as JSON for that retry,
+ * which may reach a newer version of this service: fields may be added to it, not renamed.
  */
 export interface HostHandler<A extends Action, Services, Intent = unknown, Answer = unknown> {
   prepare(context: ChangeContext & Services, input: InputOf<A>): Promise<Intent>;
@@ -55,11 +56,21 @@ export interface HostHandler<A extends Action, Services, Intent = unknown, Answe
     input: InputOf<A>,
     intent: Intent,
     answer: Answer,
-  ): Promise<ResultOf<A>>;
+  ): ResultOf<A> | Promise<ResultOf<A>>;
   /** Takes the intended state back after the host refused. */
   undo?(context: ChangeContext & Services, input: InputOf<A>, intent: Intent): Promise<void>;
   /** Says on record that nobody knows whether the host acted. A retry may still conclude or undo it. */
   unknown?(context: ChangeContext & Services, input: InputOf<A>, intent: Intent): Promise<void>;
+}
+
+/**
+ * Writes a handler that asks a host. The types are inferred in this order: `prepare` returns the intent,
+ * `ask` receives it and returns the answer, `conclude` receives both. Write the properties in this order.
+ */
+export function onHost<A extends Action, Services, Intent, Answer>(
+  handler: HostHandler<A, Services, Intent, Answer>,
+): HostHandler<A, Services> {
+  return handler;
 }
 
 export type Handler<A extends Action, Services> =

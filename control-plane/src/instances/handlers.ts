@@ -8,15 +8,13 @@ import {
   type InstanceDetail,
   type InstanceRecord,
 } from "@hawser/contract";
-import type { CommandResultOf } from "@hawser/host-protocol";
 import { defaultKind } from "../agents/default-kind.ts";
 import { listAgentKinds } from "../agents/listing.ts";
 import { firstId, lastId, page, readCursor } from "../cursor.ts";
-import { actorOf } from "../dispatch/caller.ts";
-import { OutcomeUnknown, type HandlersFor } from "../dispatch/handler.ts";
+import { OutcomeUnknown, onHost, type HandlersFor } from "../dispatch/handler.ts";
 import { notifyAfterCommit, type Viewers } from "../events/viewers.ts";
 import { hostOffline, type HostAsker } from "../fabric/host-asker.ts";
-import { findHost, readFromHost } from "../hosts/ask-host.ts";
+import { askHost, findHost, readFromHost, withShortWait } from "../hosts/ask-host.ts";
 import { selectHostAgents } from "../hosts/store.ts";
 import type { NotYet } from "../not-yet.ts";
 import { query, type Query } from "../postgres/statement.ts";
@@ -44,8 +42,6 @@ export interface InstanceServices {
 
 const mostListed = 1000;
 const mostActiveSessionsShown = 200;
-/** Then the caller is told `in_progress`, while the host goes on. */
-const longestCloneWaitMs = 20_000;
 
 export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServices, NotYet> = {
   async list_instances({ sql }) {
@@ -112,7 +108,7 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
     return instanceRecord(row);
   },
 
-  delete_instance: {
+  delete_instance: onHost({
     async prepare(context, { instanceId }) {
       const { sql } = context;
       const id = parseId("instance", instanceId);
@@ -127,62 +123,36 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
       sql.later(store.revokePairingTokens, sql.organizationId, id);
       revokeHostKeys(sql, sql.organizationId, id);
     },
-    async ask({ hosts, caller, commandId, signal }, { instanceId }) {
-      // Told first, then cut off. A host that cannot be told learns it when it next calls.
-      await hosts
-        .ask(
-          instanceId,
-          "forget_host",
-          {},
-          { commandId, actor: actorOf(caller), resumed: false, signal, isOnline: false },
-        )
-        .catch(ignoreUnreachable);
-      await hosts.pushRevocations();
+    async ask(context, { instanceId }) {
+      // The host is told before it is cut off. A host that cannot be reached learns it when it next calls.
+      const host = { instanceId, isOnline: false };
+      await askHost({ ...context, resumed: false }, host, "forget_host", {}).catch(
+        ignoreUnreachable,
+      );
+      await context.hosts.pushRevocations();
     },
-    conclude: (_context, { instanceId }) => Promise.resolve({ instanceId, deleted: true }),
-  },
+    conclude: (_context, { instanceId }) => ({ instanceId, deleted: true }),
+  }),
 
-  clone_repository: {
-    async prepare(context, { instanceId }) {
-      const { isOnline } = await findHost(context.sql, instanceId);
-      return { isOnline };
-    },
-    ask({ hosts, caller, commandId, resumed, signal }, { instanceId, name, ...source }, intent) {
-      const payload = name ? { ...source, name } : source;
-      return hosts.ask(instanceId, "clone_repository", payload, {
-        commandId,
-        actor: actorOf(caller),
-        resumed,
-        signal: AbortSignal.any([signal, AbortSignal.timeout(longestCloneWaitMs)]),
-        ...(intent as { isOnline: boolean }),
-      });
-    },
-    conclude: (_context, _input, _intent, answer) =>
-      Promise.resolve(answer as CommandResultOf<"clone_repository">),
-  },
-
-  refresh_instance: {
-    async prepare(context, { instanceId }) {
-      const { isOnline } = await findHost(context.sql, instanceId);
-      return { isOnline };
-    },
-    ask: ({ hosts, caller, commandId, resumed, signal }, { instanceId }, intent) =>
-      hosts.ask(
-        instanceId,
-        "refresh_host_facts",
-        {},
-        {
-          commandId,
-          actor: actorOf(caller),
-          resumed,
-          signal,
-          ...(intent as { isOnline: boolean }),
-        },
+  clone_repository: onHost({
+    prepare: ({ sql }, { instanceId }) => findHost(sql, instanceId),
+    ask: (context, { instanceId, name, ...source }, { isOnline }) =>
+      askHost(
+        withShortWait(context),
+        { instanceId, isOnline },
+        "clone_repository",
+        name ? { ...source, name } : source,
       ),
-    async conclude(context, { instanceId }, _intent, answer) {
+    conclude: (_context, _input, _intent, cloned) => cloned,
+  }),
+
+  refresh_instance: onHost({
+    prepare: ({ sql }, { instanceId }) => findHost(sql, instanceId),
+    ask: (context, { instanceId }, { isOnline }) =>
+      askHost(context, { instanceId, isOnline }, "refresh_host_facts", {}),
+    async conclude(context, { instanceId }, _intent, { facts, bootId = null }) {
       const { sql } = context;
       const id = parseId("instance", instanceId)!;
-      const { facts, bootId = null } = answer as CommandResultOf<"refresh_host_facts">;
       const [noted, ...read] = await sql.together(
         query(noteFacts, sql.organizationId, id, ...factValues(facts), bootId),
         ...detailQueries(sql.organizationId, id),
@@ -190,7 +160,7 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
       if (noted.length > 0) notifyAfterCommit(context, { instances: [instanceId] });
       return instanceDetail(...read);
     },
-  },
+  }),
 
   async search_instances({ sql }, { query: beginning = "", status, cursor, limit = 50 }) {
     const after = cursor === undefined ? ["", firstId] : readCursor(cursor, 2);

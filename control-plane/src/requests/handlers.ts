@@ -1,7 +1,7 @@
 // What the request actions do.
-import type { AnswerOutcome, requestActions } from "@hawser/contract";
+import type { requestActions } from "@hawser/contract";
 import { lastId, page, readIdCursor } from "../cursor.ts";
-import type { HandlersFor } from "../dispatch/handler.ts";
+import { onHost, type HandlersFor } from "../dispatch/handler.ts";
 import type { NotYet } from "../not-yet.ts";
 import type { SessionServices } from "../sessions/find-session.ts";
 import {
@@ -9,7 +9,6 @@ import {
   concludeAnswer,
   prepareAnswer,
   undoAnswer,
-  type AnswerIntent,
   type GivenAnswer,
 } from "./answer.ts";
 import { readRequests, requestRecord } from "./listing.ts";
@@ -26,31 +25,21 @@ export const requestHandlers: HandlersFor<typeof requestActions, SessionServices
     return { requests: rows.map(requestRecord), nextCursor };
   },
 
-  answer_permission: {
+  answer_permission: onHost({
     prepare: (context, input) => prepareAnswer(context, permissionAnswer(input)),
-    ask: (context, _input, intent) => askWithAnswer(context, intent as AnswerIntent),
+    ask: (context, _input, intent) => askWithAnswer(context, intent),
     conclude: (context, input, intent, outcome) =>
-      concludeAnswer(
-        context,
-        permissionAnswer(input),
-        intent as AnswerIntent,
-        outcome as AnswerOutcome,
-      ),
-    undo: (context, input, intent) => undoAnswer(context, input, intent as AnswerIntent),
-  },
+      concludeAnswer(context, permissionAnswer(input), intent, outcome),
+    undo: undoAnswer,
+  }),
 
-  answer_question: {
+  answer_question: onHost({
     prepare: (context, input) => prepareAnswer(context, questionAnswer(input)),
-    ask: (context, _input, intent) => askWithAnswer(context, intent as AnswerIntent),
+    ask: (context, _input, intent) => askWithAnswer(context, intent),
     conclude: (context, input, intent, outcome) =>
-      concludeAnswer(
-        context,
-        questionAnswer(input),
-        intent as AnswerIntent,
-        outcome as AnswerOutcome,
-      ),
-    undo: (context, input, intent) => undoAnswer(context, input, intent as AnswerIntent),
-  },
+      concludeAnswer(context, questionAnswer(input), intent, outcome),
+    undo: undoAnswer,
+  }),
 };
 
 function permissionAnswer({

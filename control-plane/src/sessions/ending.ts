@@ -2,8 +2,13 @@
 // whatever dies meanwhile, the ending happens. A host that cannot be asked, or refuses, still owes it.
 import { createHash } from "node:crypto";
 import { Refusal, formatId, notFound, parseId, type sessionActions } from "@hawser/contract";
-import type { AskContext, ChangeContext, HostHandler } from "../dispatch/handler.ts";
-import { OutcomeUnknown } from "../dispatch/handler.ts";
+import {
+  OutcomeUnknown,
+  onHost,
+  type AskContext,
+  type ChangeContext,
+  type HostHandler,
+} from "../dispatch/handler.ts";
 import { notifyAfterCommit } from "../events/viewers.ts";
 import { askHost, type HostTarget } from "../hosts/ask-host.ts";
 import { hostOf, type SessionServices } from "./find-session.ts";
@@ -18,53 +23,43 @@ type Ending =
   | { took: "later"; reason: string }
   | { took: "refused"; reason: string; message: string };
 
-export const endSession: HostHandler<
-  (typeof sessionActions)["end_session"],
-  SessionServices,
-  HostTarget & { isEnded: boolean },
-  Ending
-> = {
-  async prepare(context, { sessionId }) {
-    const { sql } = context;
-    const id = parseId("session", sessionId);
-    const row = id && (await sql.first(store.lockSession, sql.organizationId, id));
-    if (!row) throw notFound("session");
-    const isEnded = row.status === "ended";
-    if (!isEnded) await beginEnding(context, [row]);
-    return { ...hostOf(row), isEnded };
-  },
-  ask: (context, { sessionId }, intent) =>
-    intent.isEnded
-      ? Promise.resolve({ took: "ended" })
-      : askToEnd(context, intent, sessionId, context.commandId),
-  async conclude(context, { sessionId }, { isEnded }, ending) {
-    const { sql } = context;
-    const ids = [parseId("session", sessionId)!];
-    if (!isEnded) {
-      if (ending.took === "ended") {
-        sql.later(store.setEnded, sql.organizationId, ids);
-        sql.later(settleEndings, sql.organizationId, ids);
-      } else {
-        sql.later(store.setCleanupOwed, sql.organizationId, ids, ending.reason);
+export const endSession: HostHandler<(typeof sessionActions)["end_session"], SessionServices> =
+  onHost({
+    async prepare(context, { sessionId }) {
+      const { sql } = context;
+      const id = parseId("session", sessionId);
+      const row = id && (await sql.first(store.lockSession, sql.organizationId, id));
+      if (!row) throw notFound("session");
+      const isEnded = row.status === "ended";
+      if (!isEnded) await beginEnding(context, [row]);
+      return { ...hostOf(row), isEnded };
+    },
+    ask: async (context, { sessionId }, { isEnded, ...host }): Promise<Ending> =>
+      isEnded ? { took: "ended" } : askToEnd(context, host, sessionId, context.commandId),
+    async conclude(context, { sessionId }, { isEnded }, ending) {
+      const { sql } = context;
+      const ids = [parseId("session", sessionId)!];
+      if (!isEnded) {
+        if (ending.took === "ended") {
+          sql.later(store.setEnded, sql.organizationId, ids);
+          sql.later(settleEndings, sql.organizationId, ids);
+        } else {
+          sql.later(store.setCleanupOwed, sql.organizationId, ids, ending.reason);
+        }
       }
-    }
-    return told(context, sessionId);
-  },
-};
-
-interface DeleteIntent {
-  found: (HostTarget & { sessionId: string; isEnded: boolean })[];
-  failed: { sessionId: string; reason: string }[];
-}
+      return told(context, sessionId);
+    },
+  });
 
 type Deleted = { sessionId: string; ending: Ending };
 
+/** A session that was not deleted, and why. */
+type Failure = { sessionId: string; reason: string };
+
 export const deleteSession: HostHandler<
   (typeof sessionActions)["delete_session"],
-  SessionServices,
-  DeleteIntent,
-  Deleted[]
-> = {
+  SessionServices
+> = onHost({
   async prepare(context, input) {
     const { sql } = context;
     const wanted = [...new Set(input.sessionIds ?? [input.sessionId!])];
@@ -72,7 +67,7 @@ export const deleteSession: HostHandler<
     const known = [...ids.keys()].filter((id) => id !== null);
     const rows = await sql.rows(store.lockSessionsById, sql.organizationId, known);
     const there = new Set(rows.map((row) => formatId("session", row.session_id)));
-    const failed = wanted
+    const failed: Failure[] = wanted
       .filter((shown) => !there.has(shown))
       .map((shown) => ({ sessionId: shown, reason: notFound("session").message }));
     if (rows.length === 0) throw nothingDeleted(input, failed);
@@ -87,11 +82,10 @@ export const deleteSession: HostHandler<
   },
   async ask(context, input, { found, failed }) {
     const endings = await Promise.all(
-      found.map(async (session): Promise<Deleted> => {
-        const { sessionId, isEnded } = session;
+      found.map(async ({ sessionId, isEnded, ...host }): Promise<Deleted> => {
         if (isEnded) return { sessionId, ending: { took: "ended" } };
         const ownId = commandIdFor(context.commandId, sessionId);
-        return { sessionId, ending: await askToEnd(context, session, sessionId, ownId) };
+        return { sessionId, ending: await askToEnd(context, host, sessionId, ownId) };
       }),
     );
     const refused = endings.flatMap(asFailure);
@@ -115,7 +109,7 @@ export const deleteSession: HostHandler<
     sql.later(settleEndings, sql.organizationId, idsOf(cleanedUp));
     notifyAfterCommit(context, { sessions: endings.map(({ sessionId }) => sessionId) });
     const deleted = gone.map(({ sessionId }) => sessionId);
-    return Promise.resolve({ deleted, failed: [...failed, ...kept] });
+    return { deleted, failed: [...failed, ...kept] };
   },
   /** Every host refused: the sessions are over all the same, and their clean-up is owed. */
   async undo(context, _input, { found }) {
@@ -125,7 +119,7 @@ export const deleteSession: HostHandler<
     await sql.rows(store.setCleanupOwed, sql.organizationId, ids, "host_refused");
     notifyAfterCommit(context, { sessions: open });
   },
-};
+});
 
 /** Nobody can answer its requests any more, and its host owes its ending. */
 async function beginEnding(
@@ -162,13 +156,13 @@ async function askToEnd(
   }
 }
 
-function asFailure({ sessionId, ending }: Deleted): { sessionId: string; reason: string }[] {
+function asFailure({ sessionId, ending }: Deleted): Failure[] {
   return ending.took === "refused" ? [{ sessionId, reason: ending.message }] : [];
 }
 
 function nothingDeleted(
   { sessionIds }: { sessionIds?: string[] | undefined },
-  failed: DeleteIntent["failed"],
+  failed: Failure[],
 ): Refusal {
   const fieldOf = (id: string) =>
     sessionIds ? `sessionIds[${sessionIds.indexOf(id)}]` : "sessionId";

@@ -9,12 +9,17 @@ import {
   type sessionActions,
   type sessionFileActions,
 } from "@hawser/contract";
-import type { CommandResultOf, PayloadOf } from "@hawser/host-protocol";
+import type { CommandResultOf } from "@hawser/host-protocol";
 import { callerReference } from "../access/caller-reference.ts";
-import type { HandlersFor, HostHandler, ReadContext } from "../dispatch/handler.ts";
+import {
+  onHost,
+  type HandlersFor,
+  type HostHandler,
+  type ReadContext,
+} from "../dispatch/handler.ts";
 import { notifyAfterCommit } from "../events/viewers.ts";
 import { hostOffline } from "../fabric/host-asker.ts";
-import { askHost, findHost, readFromHost, type HostTarget } from "../hosts/ask-host.ts";
+import { askHost, findHost, readFromHost } from "../hosts/ask-host.ts";
 import { authorFor } from "./author.ts";
 import { findSession, hostOf, refuseOver, type SessionServices } from "./find-session.ts";
 import * as files from "./file-store.ts";
@@ -59,10 +64,8 @@ export async function getSessionDiff(
 
 export const revertSession: HostHandler<
   (typeof sessionActions)["revert_session"],
-  SessionServices,
-  HostTarget,
-  CommandResultOf<"revert_session">
-> = {
+  SessionServices
+> = onHost({
   async prepare({ sql }, { sessionId }) {
     const row = await findSession(sql, sessionId);
     refuseOver(row);
@@ -76,51 +79,42 @@ export const revertSession: HostHandler<
   },
   ask: (context, { sessionId, messageId }, host) =>
     askHost(context, host, "revert_session", { sessionId, messageId }),
-  conclude: (_context, { sessionId, messageId }) => Promise.resolve({ sessionId, messageId }),
-};
+  conclude: (_context, { sessionId, messageId }) => ({ sessionId, messageId }),
+});
 
-interface RestoreIntent extends HostTarget {
-  payload: PayloadOf<"restore_session">;
-}
-
-const restoreSession: HostHandler<
-  (typeof sessionFileActions)["restore_session"],
-  SessionServices,
-  RestoreIntent,
-  CommandResultOf<"restore_session">
-> = {
-  async prepare(context, { sessionId: parkedId }) {
-    const { sql, caller } = context;
-    const id = parseId("session", parkedId);
-    const former = id && (await sql.first(files.selectFormer, sql.organizationId, id));
-    if (!former) throw notFound("session");
-    if (former.instance_status !== "online") {
-      throw hostOffline();
-    }
-    const { title, agent_kind, directory, policy } = former;
-    const made = await sql.first(
-      store.insertSession,
-      sql.organizationId,
-      former.instance_id,
-      title,
-      agent_kind,
-      directory,
-      await callerReference(sql, caller),
-    );
-    const sessionId = formatId("session", made!.session_id);
-    notifyAfterCommit(context, { sessions: [sessionId] });
-    const author = await authorFor(sql, caller);
-    return {
-      instanceId: formatId("instance", former.instance_id),
-      isOnline: true,
-      payload: { sessionId, parkedId, policy, author },
-    };
-  },
-  ask: (context, _input, intent) => askHost(context, intent, "restore_session", intent.payload),
-  conclude: (context, _input, { payload }, answer) => noteBegun(context, payload.sessionId, answer),
-  undo: (context, _input, { payload }) => takeBack(context, payload.sessionId),
-  unknown: (context, _input, { payload }) => noteUnknown(context, payload.sessionId),
-};
+const restoreSession: HostHandler<(typeof sessionFileActions)["restore_session"], SessionServices> =
+  onHost({
+    async prepare(context, { sessionId: parkedId }) {
+      const { sql, caller } = context;
+      const id = parseId("session", parkedId);
+      const former = id && (await sql.first(files.selectFormer, sql.organizationId, id));
+      if (!former) throw notFound("session");
+      if (former.instance_status !== "online") {
+        throw hostOffline();
+      }
+      const { title, agent_kind, directory, policy } = former;
+      const made = await sql.first(
+        store.insertSession,
+        sql.organizationId,
+        former.instance_id,
+        title,
+        agent_kind,
+        directory,
+        await callerReference(sql, caller),
+      );
+      const sessionId = formatId("session", made!.session_id);
+      notifyAfterCommit(context, { sessions: [sessionId] });
+      const author = await authorFor(sql, caller);
+      const host = { instanceId: formatId("instance", former.instance_id), isOnline: true };
+      return { ...host, payload: { sessionId, parkedId, policy, author } };
+    },
+    ask: (context, _input, { payload, ...host }) =>
+      askHost(context, host, "restore_session", payload),
+    conclude: (context, _input, { payload }, answer) =>
+      noteBegun(context, payload.sessionId, answer),
+    undo: (context, _input, { payload }) => takeBack(context, payload.sessionId),
+    unknown: (context, _input, { payload }) => noteUnknown(context, payload.sessionId),
+  });
 
 export const sessionFileHandlers: HandlersFor<typeof sessionFileActions, SessionServices> = {
   async get_session_file_diff(context, { sessionId, path, cursor }) {

@@ -1,8 +1,8 @@
 // Giving a session work that becomes a turn: prompts with their files, slash commands, summaries. The host
 // answers when it has taken it; what comes of it is in the log.
 import { Refusal, parseId, type Capability, type sessionTurnActions } from "@hawser/contract";
-import type { CommandResultOf, SentAttachment } from "@hawser/host-protocol";
-import type { ChangeContext, HostHandler } from "../dispatch/handler.ts";
+import type { SentAttachment } from "@hawser/host-protocol";
+import { onHost, type ChangeContext, type HostHandler } from "../dispatch/handler.ts";
 import { notifyAfterCommit } from "../events/viewers.ts";
 import { useFiles } from "../files/files.ts";
 import { decodeDataUrl } from "../files/data-url.ts";
@@ -14,37 +14,34 @@ import * as store from "./store.ts";
 type Actions = typeof sessionTurnActions;
 
 interface Intent extends HostTarget {
-  /** How far the log was. */
+  /** The seq of the newest log entry when the call began. */
   appliedSeq: number;
 }
 
-interface PromptIntent extends Intent {
-  /** What the uploaded files among the attachments are, by their ids. */
-  files: Record<string, { sha256: string; size: number }>;
-}
+/** The blobs of the uploaded files among the attachments, by file id. */
+type UploadedFiles = Record<string, { sha256: string; size: number }>;
 
 const mostAttachments = 20;
 
-export const sendPrompt: HostHandler<
-  Actions["send_prompt"],
-  SessionServices,
-  PromptIntent,
-  CommandResultOf<"send_prompt">
-> = {
+export const sendPrompt: HostHandler<Actions["send_prompt"], SessionServices> = onHost({
   async prepare({ sql }, { sessionId, attachments = [] }) {
     const row = await findSession(sql, sessionId);
     refuseOver(row);
     checkAttachments(attachments);
     const fileIds = attachments.flatMap(({ fileId }) => fileId ?? []);
     const found = await useFiles(sql, [...new Set(fileIds)]);
-    const files: PromptIntent["files"] = {};
+    const files: UploadedFiles = {};
     for (const [fileId, { sha256, size }] of found) files[fileId] = { sha256, size };
     return { ...hostOf(row), appliedSeq: row.applied_seq, files };
   },
-  async ask(context, { sessionId, text, model, options, agent, attachments = [] }, intent) {
+  async ask(
+    context,
+    { sessionId, text, model, options, agent, attachments = [] },
+    { files, ...host },
+  ) {
     const sent: SentAttachment[] = [];
-    for (const each of attachments) sent.push(await sentOf(context, each, intent));
-    return askHost(context, intent, "send_prompt", {
+    for (const each of attachments) sent.push(await sentOf(context, each, files));
+    return askHost(context, host, "send_prompt", {
       sessionId,
       text,
       ...(model && { model: { providerId: model.providerID, modelId: model.modelID } }),
@@ -53,64 +50,47 @@ export const sendPrompt: HostHandler<
       ...(sent.length > 0 && { attachments: sent }),
     });
   },
-  async conclude(context, { sessionId }, { appliedSeq }, { turnId, messageId, queued, model }) {
+  conclude(context, { sessionId }, { appliedSeq }, { turnId, messageId, queued, model }) {
     noteTurn(context, sessionId, { turnId, appliedSeq, model, queued });
     return { sessionId, turnId, messageId, queued };
   },
-};
+});
 
-export const runCommand: HostHandler<
-  Actions["run_command"],
-  SessionServices,
-  Intent,
-  CommandResultOf<"run_command">
-> = {
+export const runCommand: HostHandler<Actions["run_command"], SessionServices> = onHost({
   prepare: ({ sql }, { sessionId }) => prepareWith(sql, sessionId, "commands"),
-  ask: (context, { sessionId, command, arguments: text = "", agent }, intent) =>
-    askHost(context, intent, "run_command", {
+  ask: (context, { sessionId, command, arguments: text = "", agent }, host) =>
+    askHost(context, host, "run_command", {
       sessionId,
       command,
       arguments: text,
       ...(agent !== undefined && { agent }),
     }),
-  async conclude(context, { sessionId }, { appliedSeq }, { turnId, messageId, queued, model }) {
+  conclude(context, { sessionId }, { appliedSeq }, { turnId, messageId, queued, model }) {
     noteTurn(context, sessionId, { turnId, appliedSeq, model, queued });
     return { sessionId, turnId, messageId, queued };
   },
-};
+});
 
-export const summarizeSession: HostHandler<
-  Actions["summarize_session"],
-  SessionServices,
-  Intent,
-  CommandResultOf<"summarize_session">
-> = {
+export const summarizeSession: HostHandler<Actions["summarize_session"], SessionServices> = onHost({
   prepare: ({ sql }, { sessionId }) => prepareWith(sql, sessionId, "summarize"),
-  ask: (context, { sessionId }, intent) =>
-    askHost(context, intent, "summarize_session", { sessionId }),
-  async conclude(context, { sessionId }, { appliedSeq }, { turnId }) {
+  ask: (context, { sessionId }, host) => askHost(context, host, "summarize_session", { sessionId }),
+  conclude(context, { sessionId }, { appliedSeq }, { turnId }) {
     noteTurn(context, sessionId, { turnId, appliedSeq, model: null, queued: false });
     return { sessionId, status: "in_progress" };
   },
-};
+});
 
 /** The command's text goes to the host and nowhere else: not into the intent, which is kept. */
-export const runShell: HostHandler<
-  Actions["run_shell"],
-  SessionServices,
-  HostTarget,
-  CommandResultOf<"run_shell">
-> = {
+export const runShell: HostHandler<Actions["run_shell"], SessionServices> = onHost({
   prepare: ({ sql }, { sessionId }) => prepareWith(sql, sessionId, "shell"),
-  ask: (context, { sessionId, command, agent }, intent) =>
-    askHost(context, intent, "run_shell", {
+  ask: (context, { sessionId, command, agent }, host) =>
+    askHost(context, host, "run_shell", {
       sessionId,
       command,
       ...(agent !== undefined && { agent }),
     }),
-  conclude: (_context, { sessionId }, _intent, { shellId }) =>
-    Promise.resolve({ sessionId, shellId }),
-};
+  conclude: (_context, { sessionId }, _intent, { shellId }) => ({ sessionId, shellId }),
+});
 
 async function prepareWith(
   sql: TenantSql,
@@ -167,10 +147,10 @@ function checkAttachments(attachments: readonly Attached[]): void {
 async function sentOf(
   { files, caller: { organizationId } }: { caller: { organizationId: string } } & SessionServices,
   { mime, fileId, url, filename }: Attached,
-  intent: PromptIntent,
+  uploaded: UploadedFiles,
 ): Promise<SentAttachment> {
   const named = { mime, filename: filename ? shownName(filename) : null };
-  if (fileId !== undefined) return { ...named, from: intent.files[fileId]! };
+  if (fileId !== undefined) return { ...named, from: uploaded[fileId]! };
   const bytes = decodeDataUrl(url!);
   if (!bytes) return { ...named, from: { url: url! } };
   const stored = await files.add({

@@ -1,34 +1,25 @@
 // Pushing what a session has committed. The host does it with its own credentials; what it is called,
 // unless the caller says so, comes from the record.
 import type { sessionActions } from "@hawser/contract";
-import type { CommandResultOf } from "@hawser/host-protocol";
-import type { HostHandler } from "../dispatch/handler.ts";
-import { askHost, withShortWait, type HostTarget } from "../hosts/ask-host.ts";
+import { onHost, type HostHandler } from "../dispatch/handler.ts";
+import { askHost, withShortWait } from "../hosts/ask-host.ts";
 import { findSession, hostOf, refuseOver, type SessionServices } from "./find-session.ts";
 
-interface Intent extends HostTarget {
-  pullRequest: { title: string; body: string } | null;
-}
-
-export const pushSession: HostHandler<
-  (typeof sessionActions)["push_session"],
-  SessionServices,
-  Intent,
-  CommandResultOf<"push_session">
-> = {
-  async prepare({ sql }, { sessionId, openPr = true, title, body }) {
-    const row = await findSession(sql, sessionId);
-    refuseOver(row);
-    const origin = `Made by ${row.agent_kind} in the Hawser session ${sessionId}.`;
-    const pullRequest = {
-      title: oneLine(title) || oneLine(row.title) || `Changes by ${row.agent_kind}`,
-      body: body ?? origin,
-    };
-    return { ...hostOf(row), pullRequest: openPr ? pullRequest : null };
-  },
-  ask: (context, { sessionId }, { pullRequest, ...host }) =>
-    askHost(withShortWait(context), host, "push_session", { sessionId, pullRequest }),
-  conclude: (_context, { sessionId }, _intent, answer) => Promise.resolve({ sessionId, ...answer }),
-};
+export const pushSession: HostHandler<(typeof sessionActions)["push_session"], SessionServices> =
+  onHost({
+    async prepare({ sql }, { sessionId, openPr = true, title, body }) {
+      const row = await findSession(sql, sessionId);
+      refuseOver(row);
+      const origin = `Made by ${row.agent_kind} in the Hawser session ${sessionId}.`;
+      const pullRequest = {
+        title: oneLine(title) || oneLine(row.title) || `Changes by ${row.agent_kind}`,
+        body: body ?? origin,
+      };
+      return { ...hostOf(row), pullRequest: openPr ? pullRequest : null };
+    },
+    ask: (context, { sessionId }, { pullRequest, ...host }) =>
+      askHost(withShortWait(context), host, "push_session", { sessionId, pullRequest }),
+    conclude: (_context, { sessionId }, _intent, pushed) => ({ sessionId, ...pushed }),
+  });
 
 const oneLine = (text: string | null = "") => (text ?? "").replace(/\s+/g, " ").trim();

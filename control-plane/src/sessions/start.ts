@@ -9,13 +9,13 @@ import {
   type SessionRecord,
   type sessionActions,
 } from "@hawser/contract";
-import type { CommandResultOf, PayloadOf } from "@hawser/host-protocol";
+import type { CommandResultOf } from "@hawser/host-protocol";
 import { callerReference } from "../access/caller-reference.ts";
 import { defaultKind } from "../agents/default-kind.ts";
-import type { ChangeContext, HostHandler } from "../dispatch/handler.ts";
+import { onHost, type ChangeContext, type HostHandler } from "../dispatch/handler.ts";
 import { notifyAfterCommit } from "../events/viewers.ts";
 import { hostOffline } from "../fabric/host-asker.ts";
-import { askHost, withShortWait, type HostTarget } from "../hosts/ask-host.ts";
+import { askHost, withShortWait } from "../hosts/ask-host.ts";
 import { authorFor } from "./author.ts";
 import type { SessionServices } from "./find-session.ts";
 import { sessionRecord } from "./record.ts";
@@ -23,16 +23,7 @@ import * as store from "./store.ts";
 
 type Start = (typeof sessionActions)["start_session"];
 
-interface Intent extends HostTarget {
-  payload: PayloadOf<"start_session"> | PayloadOf<"start_session_in_clone">;
-}
-
-export const startSession: HostHandler<
-  Start,
-  SessionServices,
-  Intent,
-  CommandResultOf<"start_session">
-> = {
+export const startSession: HostHandler<Start, SessionServices> = onHost({
   async prepare(context, input) {
     const { sql, caller } = context;
     const { instanceId, directory } = input;
@@ -82,7 +73,7 @@ export const startSession: HostHandler<
     const row = await sql.first(store.selectSession, sql.organizationId, id);
     if (!("clone" in payload && row?.reachable)) await noteUnknown(context, payload.sessionId);
   },
-};
+});
 
 type Changing = ChangeContext & SessionServices;
 

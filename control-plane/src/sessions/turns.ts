@@ -1,8 +1,7 @@
 // What the actions on a session's turns do. session-log/handlers.ts has those that read the log.
 import type { sessionTurnActions } from "@hawser/contract";
-import type { CommandResultOf } from "@hawser/host-protocol";
-import type { HandlersFor } from "../dispatch/handler.ts";
-import { askHost, type HostTarget } from "../hosts/ask-host.ts";
+import { onHost, type HandlersFor } from "../dispatch/handler.ts";
+import { askHost } from "../hosts/ask-host.ts";
 import type { NotYet } from "../not-yet.ts";
 import { findSession, hostOf, type SessionServices } from "./find-session.ts";
 import { isOver } from "./lifecycle.ts";
@@ -20,18 +19,15 @@ export const sessionTurnHandlers: HandlersFor<
   run_shell: runShell,
   summarize_session: summarizeSession,
 
-  abort_session: {
+  abort_session: onHost({
     async prepare({ sql }, { sessionId }) {
       const row = await findSession(sql, sessionId);
       return { ...hostOf(row), isOver: isOver(row.status) };
     },
-    ask(context, { sessionId }, intent) {
-      const { isOver: over, ...host } = intent as HostTarget & { isOver: boolean };
-      return over
-        ? Promise.resolve({ aborted: false, droppedPrompts: 0 })
-        : askHost(context, host, "abort_turn", { sessionId });
-    },
-    conclude: (_context, { sessionId }, _intent, answer) =>
-      Promise.resolve({ sessionId, ...(answer as CommandResultOf<"abort_turn">) }),
-  },
+    ask: async (context, { sessionId }, host) =>
+      host.isOver
+        ? { aborted: false, droppedPrompts: 0 }
+        : askHost(context, host, "abort_turn", { sessionId }),
+    conclude: (_context, { sessionId }, _intent, aborted) => ({ sessionId, ...aborted }),
+  }),
 };
