@@ -5,7 +5,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { connectFabric } from "@hawser/control-plane/fabric/connection.ts";
 import type { FabricKeys } from "@hawser/control-plane/fabric/fabric-keys.ts";
-import { openLog } from "@hawser/control-plane/log.ts";
+import { createLog } from "@hawser/control-plane/log.ts";
 import { takeOrders } from "./orders.ts";
 
 export interface BareEventOrders {
@@ -15,7 +15,12 @@ export interface BareEventOrders {
 takeOrders<BareEventOrders>({
   async serve({ keys, urls, subject }) {
     const viewers = new Set<ServerResponse>();
-    const fabric = await connectFabric({ keys, urls, name: "bare events", log: openLog("silent") });
+    const fabric = await connectFabric({
+      keys,
+      urls,
+      name: "bare events",
+      log: createLog("silent"),
+    });
     fabric.subscribe(subject, {}, ({ data }) => {
       const frame = `event: live\ndata: ${Buffer.from(data).toString()}\n\n`;
       for (const viewer of viewers) viewer.write(frame);

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { parseId } from "@hawser/contract";
 import { encodeClaims } from "@hawser/control-plane/fabric/claims.ts";
 import { makeFabricKeys, type FabricKeys } from "@hawser/control-plane/fabric/fabric-keys.ts";
-import { openHostTokens } from "@hawser/control-plane/fabric/host-token.ts";
+import { createHostTokens } from "@hawser/control-plane/fabric/host-token.ts";
 import { makeNkey, makeSigningKey, nkeyFromSeed, signCommand } from "@hawser/host-protocol";
 import { startNats, type NatsServer } from "@hawser/testkit/nats.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
@@ -67,7 +67,7 @@ export async function startBareLink(world: World, instanceId: string): Promise<B
     ...messages,
   });
   const owned = startup.move();
-  const tokens = openHostTokens(keys, tokenSeconds);
+  const tokens = createHostTokens(keys, tokenSeconds);
   return {
     url,
     pid: node.pid!,

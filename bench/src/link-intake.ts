@@ -2,10 +2,10 @@
 // beside the same rows written by bare batched inserts. What lies between the two is the lock and
 // the move of each session's row, the checks, and the answers.
 import { formatId, parseId } from "@hawser/contract";
-import { openLog } from "@hawser/control-plane/log.ts";
+import { createLog } from "@hawser/control-plane/log.ts";
 import type { ReportingHost } from "@hawser/control-plane/session-log/apply-reports.ts";
 import { ensureLogPartitions } from "@hawser/control-plane/session-log/log-partitions.ts";
-import { openIntake } from "@hawser/control-plane/session-log/intake.ts";
+import { createIntake } from "@hawser/control-plane/session-log/intake.ts";
 import { insertEntries } from "@hawser/control-plane/session-log/log-store.ts";
 import { createTestOrganization } from "@hawser/testkit/organization.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
@@ -79,10 +79,10 @@ async function addHosts(service: ServiceDatabase): Promise<SessionOfHost[]> {
 /** Each host sends its next entry when the one before is applied. */
 function openOurs(service: ServiceDatabase, sessions: SessionOfHost[]) {
   let applied = 0;
-  const intake = openIntake({
+  const intake = createIntake({
     database: service.database,
     onApplied: () => {},
-    log: openLog("warn"),
+    log: createLog("warn"),
   });
   const seqs = sessions.map(() => 0);
   const reportUntil = async (index: number, end: number) => {

@@ -3,7 +3,7 @@
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { connectFabric } from "@hawser/control-plane/fabric/connection.ts";
-import { openLog } from "@hawser/control-plane/log.ts";
+import { createLog } from "@hawser/control-plane/log.ts";
 import { liveSubject, type LiveText } from "@hawser/host-protocol";
 import { insertSessions } from "@hawser/testkit/session-rows.ts";
 import { stopProcess } from "@hawser/testkit/stop-process.ts";
@@ -34,7 +34,7 @@ export async function* measureFanOut(quick: boolean): AsyncGenerator<[Figure, Go
   const instanceId = hosts.instanceIds[0]!;
   const [sessionId] = await insertSessions(world, world.organizations[0], { instanceId });
   const { keys, urls } = world.nats!;
-  const fabric = await connectFabric({ keys, urls, name: "bench", log: openLog("silent") });
+  const fabric = await connectFabric({ keys, urls, name: "bench", log: createLog("silent") });
   await using _fabric = { [Symbol.asyncDispose]: () => fabric.close() };
   const child = fork(fileURLToPath(new URL("./bare-event-server.ts", import.meta.url)));
   await using _child = { [Symbol.asyncDispose]: () => stopProcess(child) };

@@ -6,13 +6,13 @@ import { ConfigError, type Config } from "./config.ts";
 import { startEdgeRole } from "./edge/edge-role.ts";
 import { connectFabric } from "./fabric/connection.ts";
 import { readFabricKeys } from "./fabric/fabric-keys.ts";
-import { openHostTokens } from "./fabric/host-token.ts";
-import { openLog } from "./log.ts";
+import { createHostTokens } from "./fabric/host-token.ts";
+import { createLog } from "./log.ts";
 import { openDatabase } from "./postgres/database.ts";
 import { readMasterKey } from "./secrets/master-key.ts";
 
 export async function startEdgeNode(config: Config): Promise<{ stop(): Promise<void> }> {
-  const log = openLog(config.logLevel);
+  const log = createLog(config.logLevel);
   if (config.natsUrls.length === 0 || config.natsWebsockets.length === 0) {
     throw new ConfigError("An edge needs HAWSER_NATS_URLS and HAWSER_NATS_WEBSOCKETS.");
   }
@@ -26,7 +26,7 @@ export async function startEdgeNode(config: Config): Promise<{ stop(): Promise<v
   });
   const edge = await startEdgeRole({
     listen: config.listen,
-    tokens: openHostTokens(keys, config.hostTokenSeconds),
+    tokens: createHostTokens(keys, config.hostTokenSeconds),
     websockets: config.natsWebsockets,
     edgeId,
     log,

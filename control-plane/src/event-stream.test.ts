@@ -14,11 +14,11 @@ import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
 import { until } from "@hawser/testkit/until.ts";
 import type { Hono } from "hono";
-import { openAuthenticator, type Authenticator } from "./access/authenticate.ts";
-import { openReadCounts } from "./audit/read-counts.ts";
+import { createAuthenticator, type Authenticator } from "./access/authenticate.ts";
+import { createReadCounts } from "./audit/read-counts.ts";
 import { createDispatcher } from "./dispatch/dispatcher.ts";
-import { openTokenBuckets } from "./dispatch/token-bucket.ts";
-import { openLog } from "./log.ts";
+import { createTokenBuckets } from "./dispatch/token-bucket.ts";
+import { createLog } from "./log.ts";
 import { eventStreamTransport, type Feed } from "./transports/event-stream.ts";
 
 let service: ServiceDatabase;
@@ -32,17 +32,17 @@ before(async () => {
   service = await openServiceDatabase({ patienceMs: 3_000 });
   const { database } = service;
   organization = await createTestOrganization(database, "Acme", "ada@acme.example");
-  authenticator = openAuthenticator(database.system);
+  authenticator = createAuthenticator(database.system);
   const dispatcher = createDispatcher({
     actions: {},
     handlers: {},
     services: {},
     database,
     authenticate: authenticator.authenticate,
-    buckets: openTokenBuckets({ perSecond: 100, burst: 100 }),
+    buckets: createTokenBuckets({ perSecond: 100, burst: 100 }),
     pepper: randomBytes(32),
-    readCounts: openReadCounts(database.system),
-    log: openLog("silent"),
+    readCounts: createReadCounts(database.system),
+    log: createLog("silent"),
     observe: () => {},
   });
   app = eventStreamTransport(dispatcher, {

@@ -14,30 +14,30 @@ import {
 import type { Hono } from "hono";
 import type { Blobs } from "./blobs/blobs.ts";
 import { ConfigError, type Config } from "./config.ts";
-import { openEdge } from "./edge/edge.ts";
-import { openOrganizationFeed, type OrganizationFeed } from "./events/organization-feed.ts";
+import { createEdge } from "./edge/edge.ts";
+import { createOrganizationFeed, type OrganizationFeed } from "./events/organization-feed.ts";
 import { createViewers, type Viewers } from "./events/viewers.ts";
 import { FabricDown, connectFabric } from "./fabric/connection.ts";
 import { readFabricKeys } from "./fabric/fabric-keys.ts";
-import { openHostAsker } from "./fabric/host-asker.ts";
-import { openHostTokens } from "./fabric/host-token.ts";
+import { createHostAsker } from "./fabric/host-asker.ts";
+import { createHostTokens } from "./fabric/host-token.ts";
 import { feedPresence } from "./fabric/presence-feed.ts";
-import { openRevocations } from "./fabric/revocation.ts";
+import { createRevocations } from "./fabric/revocation.ts";
 import type { InstanceServices } from "./instances/handlers.ts";
-import { openNonces, pairHost, renewHost, renewToken } from "./instances/host-identity.ts";
+import { createNonces, pairHost, renewHost, renewToken } from "./instances/host-identity.ts";
 import { selectHostKey } from "./instances/host-key-store.ts";
-import { openPresence } from "./instances/presence.ts";
+import { createPresence } from "./instances/presence.ts";
 import { takeLease } from "./instances/presence-store.ts";
-import { openUpCalls } from "./instances/up-calls.ts";
+import { createUpCalls } from "./instances/up-calls.ts";
 import type { Log } from "./log.ts";
 import type { Database } from "./postgres/database.ts";
 import { randomSecret } from "./secrets/secrets.ts";
 import type { SystemSql } from "./postgres/statement.ts";
-import { openFollows, type Follows } from "./session-log/follow.ts";
-import { notifyOfApplied, openIntake } from "./session-log/intake.ts";
-import { openLiveWatch } from "./session-log/live-watch.ts";
-import { openOwedEndings } from "./instances/owed-endings.ts";
-import { openSessionViews } from "./session-log/view.ts";
+import { createFollows, type Follows } from "./session-log/follow.ts";
+import { notifyOfApplied, createIntake } from "./session-log/intake.ts";
+import { createLiveWatch } from "./session-log/live-watch.ts";
+import { createOwedEndings } from "./instances/owed-endings.ts";
+import { createSessionViews } from "./session-log/view.ts";
 import { blobDoors } from "./transports/blob-doors.ts";
 import { hostDoors } from "./transports/host-doors.ts";
 import type { SessionViews } from "./transports/session-stream.ts";
@@ -74,7 +74,7 @@ interface HostLinkParts {
   log: Log;
 }
 
-export async function openHostLink({
+export async function createHostLink({
   config,
   database,
   blobs,
@@ -97,28 +97,28 @@ export async function openHostLink({
     name: edgeConnectionName(edgeId),
     log,
   });
-  const tokens = openHostTokens(keys, config.hostTokenSeconds);
-  const revocations = openRevocations({ database, fabric, keys });
-  const feed = openOrganizationFeed(fabric);
+  const tokens = createHostTokens(keys, config.hostTokenSeconds);
+  const revocations = createRevocations({ database, fabric, keys });
+  const feed = createOrganizationFeed(fabric);
   const viewers = createViewers(feed, fabric);
-  const presence = openPresence({
+  const presence = createPresence({
     database,
     log,
     changed: (organizationId, instanceId) =>
       viewers.notify(organizationId, { instances: [instanceId] }),
   });
-  const follows = openFollows(database.system, fabric);
-  const intake = openIntake({ database, log, onApplied: notifyOfApplied(viewers) });
-  const hosts = openHostAsker(fabric, keys.commandKey.privateKey);
-  const owed = openOwedEndings({ database, hosts, viewers, log });
+  const follows = createFollows(database.system, fabric);
+  const intake = createIntake({ database, log, onApplied: notifyOfApplied(viewers) });
+  const hosts = createHostAsker(fabric, keys.commandKey.privateKey);
+  const owed = createOwedEndings({ database, hosts, viewers, log });
   const identity = {
     database,
     tokens,
     commandKey: keys.commandKey.publicKey,
-    nonces: openNonces(await randomSecret(database.system, masterKey, "host-nonces")),
+    nonces: createNonces(await randomSecret(database.system, masterKey, "host-nonces")),
     revoked: () => pushSoon(),
   };
-  const upCalls = openUpCalls({
+  const upCalls = createUpCalls({
     database,
     intake,
     viewers,
@@ -126,7 +126,7 @@ export async function openHostLink({
     renewToken: (publicKey) => renewToken(identity, publicKey),
   });
   const presenceFeed = feedPresence(fabric, keys.accountPublicKey, presence, log);
-  const edge = openEdge({
+  const edge = createEdge({
     tokens,
     websockets: config.natsWebsockets,
     edgeId,
@@ -196,7 +196,11 @@ export async function openHostLink({
     feed,
     viewers,
     follows,
-    views: openSessionViews({ database, follows, live: openLiveWatch({ notices: fabric, hosts }) }),
+    views: createSessionViews({
+      database,
+      follows,
+      live: createLiveWatch({ notices: fabric, hosts }),
+    }),
     doors: [
       hostDoors({
         pair: (request, callId) => pairHost(identity, request, callId),
@@ -238,7 +242,7 @@ const noFabric = () =>
 /** What a node without NATS servers has instead. */
 export const noHosts: InstanceServices["hosts"] = {
   ask: () => Promise.reject(noFabric()),
-  look: () => Promise.reject(noFabric()),
+  read: () => Promise.reject(noFabric()),
   pushRevocations: () => Promise.resolve(),
 };
 
@@ -247,5 +251,5 @@ export const noViewers: Viewers = { notify: () => {} };
 /** Without notices, a call that waits for a session reads it again only when its time is up. */
 export function followsWithoutNotices(system: SystemSql): Follows {
   const quiet = { publish: () => {}, subscribe: () => () => {}, flush: () => Promise.resolve() };
-  return openFollows(system, quiet);
+  return createFollows(system, quiet);
 }

@@ -8,8 +8,8 @@ test("a secret that reaches the log by mistake is blanked, at any depth and insi
   const key = makeSecretText("hwk_01m7eb5q0nezfvfwb0qzkah6a4");
   const token = makeSecretText("hwp");
   const program = `
-    import { openLog } from ${JSON.stringify(new URL("log.ts", import.meta.url).href)};
-    const log = openLog("info");
+    import { createLog } from ${JSON.stringify(new URL("log.ts", import.meta.url).href)};
+    const log = createLog("info");
     log.info({ a: { b: { c: process.argv[1] } }, err: new Error("with " + process.argv[2]) }, "token " + process.argv[2]);`;
   const { stdout } = spawnSync(
     process.execPath,
@@ -28,8 +28,8 @@ test("a secret that reaches the log by mistake is blanked, at any depth and insi
 
 test("a process whose log nobody reads any more ends all the same", async () => {
   const program = `
-    import { openLog } from ${JSON.stringify(new URL("log.ts", import.meta.url).href)};
-    const log = openLog("info");
+    import { createLog } from ${JSON.stringify(new URL("log.ts", import.meta.url).href)};
+    const log = createLog("info");
     process.stdin.resume().on("end", () => {
       log.info("one");
       log.info("two");

@@ -5,7 +5,7 @@ import pino from "pino";
 
 export type Log = pino.Logger;
 
-export function openLog(level: string): Log {
+export function createLog(level: string): Log {
   const settings = {
     level,
     base: null,

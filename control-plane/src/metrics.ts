@@ -8,7 +8,7 @@ export interface Metrics {
   server: Server;
 }
 
-export function openMetrics(): Metrics {
+export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const calls = new Counter({

@@ -2,21 +2,21 @@
 // decides when; nothing else knows all the parts.
 import { once } from "node:events";
 import type { Server } from "node:http";
-import { openAuthenticator } from "./access/authenticate.ts";
+import { createAuthenticator } from "./access/authenticate.ts";
 import { blobsPath } from "@hawser/host-protocol";
-import { openReadCounts } from "./audit/read-counts.ts";
-import { openBlobs } from "./blobs/blobs.ts";
+import { createReadCounts } from "./audit/read-counts.ts";
+import { createBlobs } from "./blobs/blobs.ts";
 import { deleteCutUploads } from "./blobs/store.ts";
 import { ConfigError, type Config } from "./config.ts";
 import { createDispatcher } from "./dispatch/dispatcher.ts";
 import { deleteExpired } from "./dispatch/idempotency-store.ts";
-import { openTokenBuckets } from "./dispatch/token-bucket.ts";
+import { createTokenBuckets } from "./dispatch/token-bucket.ts";
 import type { OrganizationFeed } from "./events/organization-feed.ts";
-import { openFiles } from "./files/files.ts";
+import { createFiles } from "./files/files.ts";
 import { deleteUnusedBlobs, deleteUnusedFiles } from "./files/store.ts";
-import { followsWithoutNotices, noHosts, noViewers, openHostLink } from "./host-link.ts";
-import { openLog } from "./log.ts";
-import { openMetrics } from "./metrics.ts";
+import { followsWithoutNotices, noHosts, noViewers, createHostLink } from "./host-link.ts";
+import { createLog } from "./log.ts";
+import { createMetrics } from "./metrics.ts";
 import { joinNodes } from "./nodes.ts";
 import { openDatabase } from "./postgres/database.ts";
 import { pendingMigrations } from "./postgres/migrate.ts";
@@ -43,7 +43,7 @@ const longestDrainMs = 10_000;
 
 export async function startNode(config: Config): Promise<RunningNode> {
   await refuseUnready(config.databaseUrl);
-  const log = openLog(config.logLevel);
+  const log = createLog(config.logLevel);
   const database = openDatabase({
     url: config.databaseUrl,
     ...config.database,
@@ -52,17 +52,17 @@ export async function startNode(config: Config): Promise<RunningNode> {
   const masterKey = await readMasterKey(config);
   const pepper = await randomSecret(database.system, masterKey, "idempotency");
   await ensureLogPartitions(database.system);
-  const authenticator = openAuthenticator(database.system);
-  const readCounts = openReadCounts(database.system);
-  const buckets = openTokenBuckets(config.rateLimit);
-  const metrics = openMetrics();
+  const authenticator = createAuthenticator(database.system);
+  const readCounts = createReadCounts(database.system);
+  const buckets = createTokenBuckets(config.rateLimit);
+  const metrics = createMetrics();
   const nodes = await joinNodes(database.system);
-  const blobs = openBlobs(database);
+  const blobs = createBlobs(database);
   const link =
     config.natsUrls.length > 0
-      ? await openHostLink({ config, database, blobs, masterKey, nodeId: nodes.nodeId, log })
+      ? await createHostLink({ config, database, blobs, masterKey, nodeId: nodes.nodeId, log })
       : undefined;
-  const files = openFiles(database, blobs);
+  const files = createFiles(database, blobs);
   const services: Services = {
     ...calledFromBelow,
     authenticator,

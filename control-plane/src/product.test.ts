@@ -8,12 +8,12 @@ import { createTestOrganization, type TestOrganization } from "@hawser/testkit/o
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
 import { z } from "zod";
-import { openAuthenticator } from "./access/authenticate.ts";
-import { openReadCounts } from "./audit/read-counts.ts";
+import { createAuthenticator } from "./access/authenticate.ts";
+import { createReadCounts } from "./audit/read-counts.ts";
 import { createDispatcher, type Dispatcher } from "./dispatch/dispatcher.ts";
-import { openTokenBuckets } from "./dispatch/token-bucket.ts";
+import { createTokenBuckets } from "./dispatch/token-bucket.ts";
 import { followsWithoutNotices, noHosts, noViewers } from "./host-link.ts";
-import { openLog } from "./log.ts";
+import { createLog } from "./log.ts";
 import { notYet } from "./not-yet.ts";
 import type { Database } from "./postgres/database.ts";
 import { calledFromBelow, codeApi, handlers } from "./product.ts";
@@ -33,7 +33,7 @@ before(async () => {
   acme = await createTestOrganization(service.database, "Acme", "ada@acme.example");
   globex = await createTestOrganization(service.database, "Globex", "grace@globex.example");
   const database = counting(service.database);
-  const authenticator = openAuthenticator(service.database.system);
+  const authenticator = createAuthenticator(service.database.system);
   dispatcher = createDispatcher({
     actions: codeApi.actions,
     handlers,
@@ -47,10 +47,10 @@ before(async () => {
     },
     database,
     authenticate: authenticator.authenticate,
-    buckets: openTokenBuckets({ perSecond: 1000, burst: 1000 }),
+    buckets: createTokenBuckets({ perSecond: 1000, burst: 1000 }),
     pepper: randomBytes(32),
-    readCounts: openReadCounts(service.database.system),
-    log: openLog("silent"),
+    readCounts: createReadCounts(service.database.system),
+    log: createLog("silent"),
     observe: () => {},
   });
 });

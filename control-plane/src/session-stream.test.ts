@@ -7,8 +7,8 @@ import { makeKey } from "@hawser/testkit/organization.ts";
 import { openSessionBed, type SessionBed } from "@hawser/testkit/session-bed.ts";
 import { until } from "@hawser/testkit/until.ts";
 import type { Hono } from "hono";
-import { openLiveWatch } from "./session-log/live-watch.ts";
-import { openSessionViews } from "./session-log/view.ts";
+import { createLiveWatch } from "./session-log/live-watch.ts";
+import { createSessionViews } from "./session-log/view.ts";
 import { sessionStreamTransport } from "./transports/session-stream.ts";
 
 let bed: SessionBed;
@@ -19,9 +19,9 @@ before(async () => {
   bed = await openSessionBed();
   node = bed.addNode();
   const { service, follows, notices, hosts } = bed;
-  const live = openLiveWatch({ notices, hosts });
+  const live = createLiveWatch({ notices, hosts });
   const { database } = service;
-  const views = openSessionViews({ database, follows, live });
+  const views = createSessionViews({ database, follows, live });
   app = sessionStreamTransport(node.dispatcher, views);
 });
 after(() => bed[Symbol.asyncDispose]());

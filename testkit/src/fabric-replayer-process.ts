@@ -4,7 +4,7 @@
 import { readFileSync } from "node:fs";
 import { connectFabric, type Fabric } from "@hawser/control-plane/fabric/connection.ts";
 import { readFabricKeys } from "@hawser/control-plane/fabric/fabric-keys.ts";
-import { openLog } from "@hawser/control-plane/log.ts";
+import { createLog } from "@hawser/control-plane/log.ts";
 import { openDatabase } from "@hawser/control-plane/postgres/database.ts";
 import type { Replayed, ReplayOrder } from "./fabric-replayer.ts";
 
@@ -87,7 +87,7 @@ async function dial(): Promise<Fabric> {
     keys,
     urls: urls.split(","),
     name: ownName,
-    log: openLog("silent"),
+    log: createLog("silent"),
   });
 }
 

@@ -3,7 +3,7 @@
 // hosts.
 import { randomUUID } from "node:crypto";
 import { connectFabric, type Fabric } from "@hawser/control-plane/fabric/connection.ts";
-import { openLog } from "@hawser/control-plane/log.ts";
+import { createLog } from "@hawser/control-plane/log.ts";
 import {
   CommandReply,
   SignedCommand,
@@ -33,7 +33,7 @@ export async function openIntruder({ nats }: World): Promise<Intruder> {
     keys: { ...keys, commandKey: own },
     urls,
     name: "intruder",
-    log: openLog("silent"),
+    log: createLog("silent"),
   });
   const overheard: SignedCommand[] = [];
   const read = (data: Uint8Array) => SignedCommand.parse(JSON.parse(Buffer.from(data).toString()));

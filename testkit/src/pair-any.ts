@@ -1,7 +1,7 @@
 // Pairs an invented host with the instance of a pairing token, without a fabric: for tests of the token.
 import { makeFabricKeys } from "@hawser/control-plane/fabric/fabric-keys.ts";
-import { openHostTokens } from "@hawser/control-plane/fabric/host-token.ts";
-import { openNonces, pairHost } from "@hawser/control-plane/instances/host-identity.ts";
+import { createHostTokens } from "@hawser/control-plane/fabric/host-token.ts";
+import { createNonces, pairHost } from "@hawser/control-plane/instances/host-identity.ts";
 import type { Database } from "@hawser/control-plane/postgres/database.ts";
 import { makeNkey, type PairReply } from "@hawser/host-protocol";
 
@@ -10,9 +10,9 @@ const { keys } = makeFabricKeys();
 export function pairAny(database: Database, pairingToken: string): Promise<PairReply> {
   const parts = {
     database,
-    tokens: openHostTokens(keys, 3600),
+    tokens: createHostTokens(keys, 3600),
     commandKey: keys.commandKey.publicKey,
-    nonces: openNonces(Buffer.alloc(32)),
+    nonces: createNonces(Buffer.alloc(32)),
     revoked: () => {},
   };
   const { publicKey } = makeNkey("user");

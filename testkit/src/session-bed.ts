@@ -2,23 +2,23 @@
 // recorded, and each test sets its answers. Notices between nodes are function calls, which can be lost.
 import { randomBytes } from "node:crypto";
 import { Refusal, formatId, parseId, type RefusalCode } from "@hawser/contract";
-import { openAuthenticator } from "@hawser/control-plane/access/authenticate.ts";
-import { openReadCounts } from "@hawser/control-plane/audit/read-counts.ts";
+import { createAuthenticator } from "@hawser/control-plane/access/authenticate.ts";
+import { createReadCounts } from "@hawser/control-plane/audit/read-counts.ts";
 import { createDispatcher, type Dispatcher } from "@hawser/control-plane/dispatch/dispatcher.ts";
-import { openTokenBuckets } from "@hawser/control-plane/dispatch/token-bucket.ts";
+import { createTokenBuckets } from "@hawser/control-plane/dispatch/token-bucket.ts";
 import {
-  openOrganizationFeed,
+  createOrganizationFeed,
   type Notices,
 } from "@hawser/control-plane/events/organization-feed.ts";
 import { createViewers, type Viewers } from "@hawser/control-plane/events/viewers.ts";
-import { openFiles } from "@hawser/control-plane/files/files.ts";
+import { createFiles } from "@hawser/control-plane/files/files.ts";
 import type { HostAsker } from "@hawser/control-plane/fabric/host-asker.ts";
 import { noHosts } from "@hawser/control-plane/host-link.ts";
-import { openBlobs } from "@hawser/control-plane/blobs/blobs.ts";
-import { openLog } from "@hawser/control-plane/log.ts";
+import { createBlobs } from "@hawser/control-plane/blobs/blobs.ts";
+import { createLog } from "@hawser/control-plane/log.ts";
 import { calledFromBelow, codeApi, handlers } from "@hawser/control-plane/product.ts";
-import { openFollows, type Follows } from "@hawser/control-plane/session-log/follow.ts";
-import { notifyOfApplied, openIntake } from "@hawser/control-plane/session-log/intake.ts";
+import { createFollows, type Follows } from "@hawser/control-plane/session-log/follow.ts";
+import { notifyOfApplied, createIntake } from "@hawser/control-plane/session-log/intake.ts";
 import type { HostCommand, ReportReply } from "@hawser/host-protocol";
 import { createTestOrganization, type TestOrganization } from "./organization.ts";
 import { ownerSql } from "./owner-sql.ts";
@@ -106,21 +106,21 @@ export async function openSessionBed(): Promise<SessionBed> {
       const answer = host[command] ?? refusing("host_offline", "The host is not connected.");
       return (await answer(payload, commandId)) as never;
     },
-    look: (id, command, payload, looking) =>
+    read: (id, command, payload, reading) =>
       hosts.ask(id, command, payload, {
-        ...looking,
+        ...reading,
         commandId: crypto.randomUUID(),
         resumed: false,
         signal: AbortSignal.timeout(1_000),
       }),
   };
   const notices = localNotices();
-  const feed = openOrganizationFeed(notices);
-  const follows = openFollows(database.system, notices);
+  const feed = createOrganizationFeed(notices);
+  const follows = createFollows(database.system, notices);
   const viewers = createViewers(feed, notices);
-  const log = openLog("silent");
-  const intake = openIntake({ database, log, onApplied: notifyOfApplied(viewers) });
-  const authenticator = openAuthenticator(database.system);
+  const log = createLog("silent");
+  const intake = createIntake({ database, log, onApplied: notifyOfApplied(viewers) });
+  const authenticator = createAuthenticator(database.system);
   const pepper = randomBytes(32);
   const seqs = new Map<string, number>();
 
@@ -147,13 +147,13 @@ export async function openSessionBed(): Promise<SessionBed> {
           hosts: { ...noHosts, ...hosts },
           viewers,
           follows,
-          files: openFiles(database, openBlobs(database)),
+          files: createFiles(database, createBlobs(database)),
         },
         database,
         authenticate: authenticator.authenticate,
-        buckets: openTokenBuckets({ perSecond: 10_000, burst: 10_000 }),
+        buckets: createTokenBuckets({ perSecond: 10_000, burst: 10_000 }),
         pepper,
-        readCounts: openReadCounts(database.system),
+        readCounts: createReadCounts(database.system),
         log,
         observe: () => {},
         deadlineMs,

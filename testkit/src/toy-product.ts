@@ -3,12 +3,12 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { Refusal, action } from "@hawser/contract";
-import { openAuthenticator } from "@hawser/control-plane/access/authenticate.ts";
-import { openReadCounts } from "@hawser/control-plane/audit/read-counts.ts";
+import { createAuthenticator } from "@hawser/control-plane/access/authenticate.ts";
+import { createReadCounts } from "@hawser/control-plane/audit/read-counts.ts";
 import { createDispatcher, type Dispatcher } from "@hawser/control-plane/dispatch/dispatcher.ts";
 import type { HandlersFor } from "@hawser/control-plane/dispatch/handler.ts";
-import { openTokenBuckets } from "@hawser/control-plane/dispatch/token-bucket.ts";
-import { openLog } from "@hawser/control-plane/log.ts";
+import { createTokenBuckets } from "@hawser/control-plane/dispatch/token-bucket.ts";
+import { createLog } from "@hawser/control-plane/log.ts";
 import type { Database } from "@hawser/control-plane/postgres/database.ts";
 import { statement } from "@hawser/control-plane/postgres/statement.ts";
 import { createHttpServer } from "@hawser/control-plane/transports/serve.ts";
@@ -141,7 +141,7 @@ export async function startToyProduct(options: ToyOptions): Promise<ToyProduct> 
     leaseSeconds = 10,
     deadlineMs = 10_000,
   } = options;
-  const authenticator = openAuthenticator(database.system);
+  const authenticator = createAuthenticator(database.system);
   const services: ToyServices = { askHost };
   const dispatcher = createDispatcher({
     actions: toyActions,
@@ -149,10 +149,10 @@ export async function startToyProduct(options: ToyOptions): Promise<ToyProduct> 
     services,
     database,
     authenticate: (authorization) => authenticator.authenticate(authorization),
-    buckets: openTokenBuckets({ perSecond: 10_000, burst: 10_000 }),
+    buckets: createTokenBuckets({ perSecond: 10_000, burst: 10_000 }),
     pepper: options.pepper ?? randomBytes(32),
-    readCounts: openReadCounts(database.system),
-    log: openLog("silent"),
+    readCounts: createReadCounts(database.system),
+    log: createLog("silent"),
     observe: () => {},
     leaseSeconds,
     deadlineMs,

@@ -10,7 +10,7 @@ import {
 } from "@hawser/testkit/organization.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import type { Database } from "../postgres/database.ts";
-import { openAuthenticator } from "./authenticate.ts";
+import { createAuthenticator } from "./authenticate.ts";
 import { hashSecret, looksLikeSecret, makeSecretText } from "./secret-text.ts";
 
 let service: ServiceDatabase;
@@ -32,7 +32,7 @@ const bearer = (key: string) => `Bearer ${key}`;
 /** An authenticator whose own clock stands still until the test moves it. */
 function authenticator() {
   let now = 0;
-  const opened = openAuthenticator(database.system, () => now);
+  const opened = createAuthenticator(database.system, () => now);
   return { ...opened, pass: (ms: number) => (now += ms) };
 }
 

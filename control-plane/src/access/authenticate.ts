@@ -18,7 +18,10 @@ export interface Authenticator {
   forget: (organizationId: string) => void;
 }
 
-export function openAuthenticator(system: SystemSql, now: () => number = Date.now): Authenticator {
+export function createAuthenticator(
+  system: SystemSql,
+  now: () => number = Date.now,
+): Authenticator {
   const remembered = new Map<string, { caller: Caller; until: number }>();
   let used = new Map<string, Caller>();
   // A lookup that began before something was forgotten must not be remembered after it.

@@ -9,7 +9,7 @@ export interface ReadCounts {
   flush(): Promise<void>;
 }
 
-export function openReadCounts(system: SystemSql): ReadCounts {
+export function createReadCounts(system: SystemSql): ReadCounts {
   let counts = new Map<string, Count>();
   const add = ({ organizationId, apiKeyId, action, calls }: Count) => {
     const key = `${apiKeyId} ${action}`;

@@ -7,7 +7,7 @@ import { moveClock } from "@hawser/testkit/clock.ts";
 import { createTestOrganization } from "@hawser/testkit/organization.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
-import { openBlobs, type Blobs, type Upload } from "./blobs.ts";
+import { createBlobs, type Blobs, type Upload } from "./blobs.ts";
 import { deleteCutUploads } from "./store.ts";
 
 const publicKey = "U1";
@@ -18,7 +18,7 @@ let globex: string;
 
 before(async () => {
   service = await openServiceDatabase({ patienceMs: 20_000 });
-  blobs = openBlobs(service.database);
+  blobs = createBlobs(service.database);
   const make = async (name: string) => {
     const made = await createTestOrganization(service.database, name, `a@${name}.example`);
     return parseId("organization", made.organizationId)!;

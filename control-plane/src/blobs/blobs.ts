@@ -5,7 +5,7 @@ import { Refusal, notFound } from "@hawser/contract";
 import type { Database } from "../postgres/database.ts";
 import type { TenantSql } from "../postgres/statement.ts";
 import * as store from "./store.ts";
-import { openTurns, type Turns } from "./turns.ts";
+import { createConcurrencyLimit, type ConcurrencyLimit } from "./concurrency-limit.ts";
 
 export interface Upload {
   organizationId: string;
@@ -49,8 +49,8 @@ export interface Blobs {
 const chunkSize = 256 * 1024;
 const statementsAtOnce = 4;
 
-export function openBlobs(database: Database): Blobs {
-  const turns = openTurns(statementsAtOnce);
+export function createBlobs(database: Database): Blobs {
+  const limit = createConcurrencyLimit(statementsAtOnce);
   return {
     async put(upload) {
       const { organizationId, size } = upload;
@@ -61,7 +61,7 @@ export function openBlobs(database: Database): Blobs {
       const blobId = await begin(database, upload);
       let received = 0;
       try {
-        const write = chunkWriter(sql, turns, blobId);
+        const write = chunkWriter(sql, limit, blobId);
         const hash = createHash("sha256");
         for await (const piece of upload.body()) {
           hash.update(piece);
@@ -84,7 +84,7 @@ export function openBlobs(database: Database): Blobs {
       const blobId = await begin(database, { organizationId, sha256: noName, size: most });
       let size = 0;
       try {
-        const write = chunkWriter(sql, turns, blobId);
+        const write = chunkWriter(sql, limit, blobId);
         const hash = createHash("sha256");
         for await (const piece of body()) {
           size += piece.byteLength;
@@ -105,7 +105,7 @@ export function openBlobs(database: Database): Blobs {
       const sql = database.tenant(organizationId);
       const blob = await sql.first(store.selectBlob, organizationId, hashOf({ sha256 }));
       if (!blob) throw notFound("blob");
-      return { size: blob.size, chunks: () => readChunks(sql, turns, blob) };
+      return { size: blob.size, chunks: () => readChunks(sql, limit, blob) };
     },
   };
 }
@@ -161,13 +161,13 @@ async function abandonBlob(sql: TenantSql, blobId: string, unused: number): Prom
   if (unused > 0) await sql.rows(store.giveQuotaBack, organizationId, unused);
 }
 
-function chunkWriter(sql: TenantSql, turns: Turns, blobId: string) {
+function chunkWriter(sql: TenantSql, limit: ConcurrencyLimit, blobId: string) {
   const chunk = Buffer.allocUnsafe(chunkSize);
   let filled = 0;
   let position = 0;
   const flush = async () => {
     const bytes = chunk.subarray(0, filled);
-    await turns(() => sql.rows(store.insertChunk, sql.organizationId, blobId, position++, bytes));
+    await limit(() => sql.rows(store.insertChunk, sql.organizationId, blobId, position++, bytes));
     filled = 0;
   };
   return {
@@ -188,11 +188,11 @@ function chunkWriter(sql: TenantSql, turns: Turns, blobId: string) {
 
 async function* readChunks(
   sql: TenantSql,
-  turns: Turns,
+  limit: ConcurrencyLimit,
   { blob_id, size }: store.BlobRow,
 ): AsyncGenerator<Buffer, void> {
   for (let position = 0; position * chunkSize < size; position++) {
-    const row = await turns(() =>
+    const row = await limit(() =>
       sql.first(store.selectChunk, sql.organizationId, blob_id, position),
     );
     if (!row) throw new Error("A blob was removed while it was read.");

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openTokenBuckets } from "./token-bucket.ts";
+import { createTokenBuckets } from "./token-bucket.ts";
 
 function bucketsWithClock(limit: { perSecond: number; burst: number }) {
   let now = 0;
-  return { buckets: openTokenBuckets(limit, () => now), pass: (ms: number) => (now += ms) };
+  return { buckets: createTokenBuckets(limit, () => now), pass: (ms: number) => (now += ms) };
 }
 
 const takeAll = (take: () => { retryAfterMs?: number }) => {

@@ -20,7 +20,7 @@ export interface TokenBuckets {
   share(nodes: number): void;
 }
 
-export function openTokenBuckets(
+export function createTokenBuckets(
   limit: RateLimit,
   now: () => number = performance.now.bind(performance),
 ): TokenBuckets {

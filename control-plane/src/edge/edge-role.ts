@@ -7,7 +7,7 @@ import { Refusal, errorBody } from "@hawser/contract";
 import { fabricPath } from "@hawser/host-protocol";
 import { ConfigError } from "../config.ts";
 import { isWebSocketUpgrade } from "./admission.ts";
-import { openEdge, type EdgeParts } from "./edge.ts";
+import { createEdge, type EdgeParts } from "./edge.ts";
 
 export interface EdgeRoleParts extends EdgeParts {
   listen: { host: string; port: number };
@@ -22,7 +22,7 @@ export interface EdgeRole {
 
 export async function startEdgeRole({ listen, ...parts }: EdgeRoleParts): Promise<EdgeRole> {
   let draining = false;
-  const edge = openEdge(parts);
+  const edge = createEdge(parts);
   const server = createServer(
     { shouldUpgradeCallback: isWebSocketUpgrade, headersTimeout: 15_000, requestTimeout: 15_000 },
     (request, response) => answer(request, response, draining),

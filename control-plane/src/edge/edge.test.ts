@@ -9,16 +9,16 @@ import { fabricPath, makeNkey, makeProof, proofHeader } from "@hawser/host-proto
 import { freePort } from "@hawser/testkit/free-port.ts";
 import { startNats, type Nats } from "@hawser/testkit/nats.ts";
 import { makeFabricKeys } from "../fabric/fabric-keys.ts";
-import { openHostTokens } from "../fabric/host-token.ts";
-import { openLog } from "../log.ts";
+import { createHostTokens } from "../fabric/host-token.ts";
+import { createLog } from "../log.ts";
 import { startEdgeRole, type EdgeRole } from "./edge-role.ts";
 
 const instanceId = "ins_00000000000000000000000001";
 const { keys } = makeFabricKeys();
-const tokens = openHostTokens(keys, 3600);
+const tokens = createHostTokens(keys, 3600);
 const key = makeNkey("user");
 const { token } = tokens.mint(instanceId, key.publicKey);
-const log = openLog("silent");
+const log = createLog("silent");
 
 let nats: Nats;
 let edge: EdgeRole;
@@ -177,7 +177,7 @@ test("whoever repeats a host's request within the minute gets as far as NATS, an
 });
 
 const foreign = makeNkey("user");
-const foreignTokens = openHostTokens(makeFabricKeys().keys, 3600);
+const foreignTokens = createHostTokens(makeFabricKeys().keys, 3600);
 const proven = (by: typeof key, host = hostOf(recording), at = Date.now()) => ({
   [proofHeader]: makeProof(by, host, at),
 });

@@ -7,7 +7,7 @@ import { Refusal } from "@hawser/contract";
 import type { HostTokens } from "../fabric/host-token.ts";
 import type { Log } from "../log.ts";
 import { admit, reject, rejectionText, type Rejection } from "./admission.ts";
-import { openDialer } from "./nats-dial.ts";
+import { createDialer } from "./nats-dial.ts";
 import { splice } from "./splice.ts";
 
 export interface EdgeParts {
@@ -35,9 +35,9 @@ const keepAliveMs = 30_000;
 /** How long a client may take to read why it was rejected. */
 const rejectionMs = 1_000;
 
-export function openEdge(parts: EdgeParts): Edge {
+export function createEdge(parts: EdgeParts): Edge {
   const { tokens, edgeId, log, now = Date.now } = parts;
-  const dial = openDialer(parts.websockets);
+  const dial = createDialer(parts.websockets);
   /** What ends each open link. */
   const links = new Set<() => void>();
   const arriving = new Set<Socket>();

@@ -24,7 +24,7 @@ const largestHead = 8 * 1024;
 const keepAliveMs = 30_000;
 
 /** Takes turns among the addresses ("host:port"). Gives nothing when none answers in time. */
-export function openDialer(addresses: readonly string[]): Dial {
+export function createDialer(addresses: readonly string[]): Dial {
   const servers = addresses.map(readAddress);
   const tryMs = Math.max(shortestTryMs, deadlineMs / Math.max(1, servers.length));
   let turn = 0;

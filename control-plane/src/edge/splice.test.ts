@@ -8,12 +8,12 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { fabricPath, makeNkey, makeProof, proofHeader } from "@hawser/host-protocol";
 import { makeFabricKeys } from "../fabric/fabric-keys.ts";
-import { openHostTokens } from "../fabric/host-token.ts";
-import { openLog } from "../log.ts";
+import { createHostTokens } from "../fabric/host-token.ts";
+import { createLog } from "../log.ts";
 import { startEdgeRole, type EdgeRole } from "./edge-role.ts";
 
 const instanceId = "ins_00000000000000000000000001";
-const tokens = openHostTokens(makeFabricKeys().keys, 3600);
+const tokens = createHostTokens(makeFabricKeys().keys, 3600);
 const key = makeNkey("user");
 
 const accepted = [
@@ -36,7 +36,7 @@ const start = (websockets: string[]) =>
     tokens,
     websockets,
     edgeId: "e1",
-    log: openLog("silent"),
+    log: createLog("silent"),
     admitted() {
       throw new Error("Nobody listens to the edge's notices.");
     },

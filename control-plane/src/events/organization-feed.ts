@@ -27,7 +27,7 @@ export interface Notices {
 }
 
 /** One subscription per organization with viewers on this node, however many they are. */
-export function openOrganizationFeed(notices: Notices): OrganizationFeed {
+export function createOrganizationFeed(notices: Notices): OrganizationFeed {
   const followed = new Map<
     string,
     { viewers: Set<(event: FeedEvent) => void>; unsubscribe: () => void }

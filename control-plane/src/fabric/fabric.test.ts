@@ -13,7 +13,7 @@ import { startNats, type Nats } from "@hawser/testkit/nats.ts";
 import { connectRawHost } from "@hawser/testkit/raw-host.ts";
 import { until } from "@hawser/testkit/until.ts";
 import { ConfigError } from "../config.ts";
-import { openLog } from "../log.ts";
+import { createLog } from "../log.ts";
 import {
   FabricDown,
   FabricTimeout,
@@ -22,11 +22,11 @@ import {
   type Fabric,
 } from "./connection.ts";
 import { makeFabricKeys } from "./fabric-keys.ts";
-import { openHostTokens } from "./host-token.ts";
+import { createHostTokens } from "./host-token.ts";
 
-const log = openLog("silent");
+const log = createLog("silent");
 const { keys } = makeFabricKeys();
-const tokens = openHostTokens(keys, 3600);
+const tokens = createHostTokens(keys, 3600);
 let nats: Nats;
 let fabric: Fabric;
 
@@ -176,8 +176,8 @@ test("refused at the door: expired, foreign, another's key, and anything but a W
   const foreign = makeFabricKeys().keys;
   const attempts = {
     expired: tokens.mint("ins_a", key.publicKey, Date.now() - 3601_000).token,
-    "another service's": openHostTokens(foreign, 3600).mint("ins_a", key.publicKey).token,
-    "signed by a stranger for our account": openHostTokens(
+    "another service's": createHostTokens(foreign, 3600).mint("ins_a", key.publicKey).token,
+    "signed by a stranger for our account": createHostTokens(
       { ...keys, hostSigningSeed: foreign.hostSigningSeed },
       3600,
     ).mint("ins_a", key.publicKey).token,

@@ -35,11 +35,11 @@ export interface HostAsker {
     asking: Asking,
   ) => Promise<CommandResultOf<Name>>;
   /** Has a host look at something, which leaves no trace there. Throws a refusal, or `host_offline`. */
-  look: <Name extends HostCommand>(
+  read: <Name extends HostCommand>(
     instanceId: string,
     command: Name,
     payload: PayloadOf<Name>,
-    looking: Pick<Asking, "actor" | "isOnline">,
+    reading: Pick<Asking, "actor" | "isOnline">,
   ) => Promise<CommandResultOf<Name>>;
 }
 
@@ -47,7 +47,7 @@ const longestTryMs = 3_000;
 /** Between a host's connection and its first subscription lies its hello. */
 const comingInMs = 1_000;
 
-export function openHostAsker(fabric: Fabric, commandPrivateKey: string): HostAsker {
+export function createHostAsker(fabric: Fabric, commandPrivateKey: string): HostAsker {
   const asker: HostAsker = {
     async ask(instanceId, command, payload, { commandId, actor, resumed, signal, isOnline }) {
       const kind = hostCommands[command];
@@ -86,9 +86,9 @@ export function openHostAsker(fabric: Fabric, commandPrivateKey: string): HostAs
         }
       }
     },
-    async look(instanceId, command, payload, looking) {
+    async read(instanceId, command, payload, reading) {
       const signal = AbortSignal.timeout(hostCommands[command].deadlineMs);
-      const asking = { ...looking, commandId: randomUUID(), resumed: false, signal };
+      const asking = { ...reading, commandId: randomUUID(), resumed: false, signal };
       try {
         return await asker.ask(instanceId, command, payload, asking);
       } catch (error) {

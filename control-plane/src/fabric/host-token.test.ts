@@ -3,10 +3,10 @@ import { test } from "node:test";
 import { makeNkey, nkeyFromSeed, verifyNkey } from "@hawser/host-protocol";
 import { encodeClaims } from "./claims.ts";
 import { makeFabricKeys } from "./fabric-keys.ts";
-import { openHostTokens } from "./host-token.ts";
+import { createHostTokens } from "./host-token.ts";
 
 const { keys } = makeFabricKeys();
-const tokens = openHostTokens(keys, 3600);
+const tokens = createHostTokens(keys, 3600);
 const host = makeNkey("user");
 const now = Date.parse("2026-03-01T12:00:00.900Z");
 const minted = tokens.mint("ins_abc", host.publicKey, now);
@@ -60,7 +60,7 @@ const user = {
 } as const;
 
 for (const [what, token] of Object.entries({
-  "another service's": openHostTokens(makeFabricKeys().keys, 3600).mint(
+  "another service's": createHostTokens(makeFabricKeys().keys, 3600).mint(
     "ins_abc",
     host.publicKey,
     now,

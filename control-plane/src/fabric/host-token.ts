@@ -19,7 +19,7 @@ const replyWithinNanoseconds = 60e9;
 /** A daemon needs two: its commands and its inbox. */
 const mostSubscriptions = 20;
 
-export function openHostTokens(
+export function createHostTokens(
   keys: Pick<FabricKeys, "hostSigningSeed" | "accountPublicKey">,
   lifetimeSeconds: number,
 ): HostTokens {

@@ -10,12 +10,12 @@ import { fileURLToPath } from "node:url";
 import { freePort } from "@hawser/testkit/free-port.ts";
 import { startNatsServer } from "@hawser/testkit/nats.ts";
 import { openServiceDatabase } from "@hawser/testkit/service-database.ts";
-import { openLog } from "../log.ts";
+import { createLog } from "../log.ts";
 import { connectFabric } from "./connection.ts";
 import { readFabricKeys } from "./fabric-keys.ts";
 import { initFabric } from "./init-fabric.ts";
 
-const log = openLog("silent");
+const log = createLog("silent");
 const text = (data: Uint8Array) => Buffer.from(data).toString();
 
 test("init-fabric makes a fabric once, and a nats-server starts from what it wrote", async (t) => {

@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startNats, type Nats } from "@hawser/testkit/nats.ts";
 import type { FabricConnection } from "./list-connections.ts";
-import { openLog } from "../log.ts";
+import { createLog } from "../log.ts";
 import { FabricTimeout, connectFabric, type Fabric } from "./connection.ts";
 import { makeFabricKeys } from "./fabric-keys.ts";
 import { listConnections } from "./list-connections.ts";
 
-const log = openLog("silent");
+const log = createLog("silent");
 const { keys } = makeFabricKeys();
 const pageSize = 4;
 let nats: Nats;

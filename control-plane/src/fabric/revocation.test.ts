@@ -11,15 +11,15 @@ import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { connectRawHost } from "@hawser/testkit/raw-host.ts";
 import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
 import { until } from "@hawser/testkit/until.ts";
-import { openLog } from "../log.ts";
+import { createLog } from "../log.ts";
 import { connectFabric, type Fabric } from "./connection.ts";
 import { makeFabricKeys } from "./fabric-keys.ts";
-import { openHostTokens } from "./host-token.ts";
-import { openRevocations } from "./revocation.ts";
+import { createHostTokens } from "./host-token.ts";
+import { createRevocations } from "./revocation.ts";
 
-const log = openLog("silent");
+const log = createLog("silent");
 const { keys } = makeFabricKeys();
-const tokens = openHostTokens(keys, 3600);
+const tokens = createHostTokens(keys, 3600);
 let service: ServiceDatabase;
 let instance: [organizationId: string, instanceId: string];
 
@@ -70,7 +70,7 @@ async function dialFabric(t: TestContext, urls: string[]): Promise<Fabric> {
 }
 
 const revocationsBy = (fabric: Fabric) =>
-  openRevocations({ database: service.database, fabric, keys });
+  createRevocations({ database: service.database, fabric, keys });
 const isRefused = (dialled: Promise<Disposable>) =>
   dialled.then(
     (host) => {
@@ -212,7 +212,7 @@ test("a push says so when NATS is away or refuses it, and the next one works", a
   await using nats = await startNats({ keys });
   const fabric = await dialFabric(t, nats.urls);
   const revocations = revocationsBy(fabric);
-  const stranger = openRevocations({
+  const stranger = createRevocations({
     database: service.database,
     fabric,
     keys: { ...keys, accountPublicKey: "not an account" },

@@ -40,7 +40,7 @@ const selectRevoked = systemStatement<{ revocations: Record<string, number> }>(
 
 const patienceMs = 1_000;
 
-export function openRevocations({
+export function createRevocations({
   database,
   fabric,
   keys,

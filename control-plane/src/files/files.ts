@@ -31,7 +31,7 @@ export interface Files {
 
 const uniqueViolation = "23505";
 
-export function openFiles(database: Database, blobs: Blobs): Files {
+export function createFiles(database: Database, blobs: Blobs): Files {
   return {
     async add({ organizationId, mime, filename, size, body }) {
       const most = size ?? largestFile;

@@ -43,7 +43,7 @@ export function readFromHost<Name extends HostCommand>(
   command: Name,
   payload: PayloadOf<Name>,
 ): Promise<CommandResultOf<Name>> {
-  return hosts.look(instanceId, command, payload, { actor: actorOf(caller), isOnline });
+  return hosts.read(instanceId, command, payload, { actor: actorOf(caller), isOnline });
 }
 
 /** How long a caller waits for work that can take many minutes. The work continues after that. */

@@ -11,10 +11,10 @@ import { createTestOrganization } from "@hawser/testkit/organization.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
 import { makeFabricKeys } from "../fabric/fabric-keys.ts";
-import { openHostTokens } from "../fabric/host-token.ts";
+import { createHostTokens } from "../fabric/host-token.ts";
 import type { Database } from "../postgres/database.ts";
 import {
-  openNonces,
+  createNonces,
   pairHost,
   renewHost,
   revokeHostKeys,
@@ -25,7 +25,7 @@ import { deleteInstance, insertInstance, revokePairingTokens } from "./store.ts"
 
 const lifetimeSeconds = 3600;
 const { keys } = makeFabricKeys();
-const tokens = openHostTokens(keys, lifetimeSeconds);
+const tokens = createHostTokens(keys, lifetimeSeconds);
 const nonceSecret = randomBytes(32);
 
 let service: ServiceDatabase;
@@ -44,7 +44,7 @@ before(async () => {
     database,
     tokens,
     commandKey: keys.commandKey.publicKey,
-    nonces: openNonces(nonceSecret, () => now),
+    nonces: createNonces(nonceSecret, () => now),
     revoked: () => revocations++,
   };
 });
@@ -419,7 +419,7 @@ test("renewal asks for the key's own signature over a nonce of the last minute",
   await assert.rejects(renewHost(parts, { ...request, signature: other.signature }), refused);
   await assert.rejects(renewHost(parts, { ...request, signature: "" }), refused);
   await assert.rejects(renewHost(parts, { ...request, nonce: parts.nonces.make() }), refused);
-  await assert.rejects(renew(key, openNonces(randomBytes(32)).make()), refused);
+  await assert.rejects(renew(key, createNonces(randomBytes(32)).make()), refused);
   for (const bad of ["", ".", "..", "x", `${Date.now()}.x.`, `9${nonce}`, "a".repeat(10_000)])
     await assert.rejects(renew(key, bad), refused, bad.slice(0, 40));
 
@@ -432,9 +432,9 @@ test("renewal asks for the key's own signature over a nonce of the last minute",
 });
 
 test("a nonce of one node is good at every node that has the secret", () => {
-  const nonce = openNonces(nonceSecret).make();
-  assert.ok(openNonces(nonceSecret, () => Date.now() + 59_000).isGood(nonce));
-  assert.ok(openNonces(nonceSecret, () => Date.now() - 5_000).isGood(nonce), "a clock behind");
-  assert.ok(!openNonces(nonceSecret, () => Date.now() + 61_000).isGood(nonce));
-  assert.notEqual(openNonces(nonceSecret).make(), openNonces(nonceSecret).make());
+  const nonce = createNonces(nonceSecret).make();
+  assert.ok(createNonces(nonceSecret, () => Date.now() + 59_000).isGood(nonce));
+  assert.ok(createNonces(nonceSecret, () => Date.now() - 5_000).isGood(nonce), "a clock behind");
+  assert.ok(!createNonces(nonceSecret, () => Date.now() + 61_000).isGood(nonce));
+  assert.notEqual(createNonces(nonceSecret).make(), createNonces(nonceSecret).make());
 });

@@ -156,7 +156,7 @@ export interface Nonces {
 
 const nonceAgeMs = 60_000;
 
-export function openNonces(secret: Buffer, now: () => number = Date.now): Nonces {
+export function createNonces(secret: Buffer, now: () => number = Date.now): Nonces {
   const macOf = (body: string) =>
     createHmac("sha256", secret).update(`hawser nonce 1\n${body}`).digest();
   return {

@@ -28,7 +28,7 @@ interface OwedParts {
 const actor = { type: "service", id: "owed_endings" };
 const patienceMs = 30_000;
 
-export function openOwedEndings({ database, hosts, viewers, log }: OwedParts): OwedEndings {
+export function createOwedEndings({ database, hosts, viewers, log }: OwedParts): OwedEndings {
   const { system } = database;
 
   /** Hosts come back by the thousand, and hardly any owes anything. */

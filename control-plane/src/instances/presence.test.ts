@@ -7,9 +7,9 @@ import { moveClock } from "@hawser/testkit/clock.ts";
 import { createTestOrganization } from "@hawser/testkit/organization.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
-import { openLog } from "../log.ts";
+import { createLog } from "../log.ts";
 import type { FabricConnection } from "../fabric/list-connections.ts";
-import { openPresence, type Presence } from "./presence.ts";
+import { createPresence, type Presence } from "./presence.ts";
 
 let service: ServiceDatabase;
 let presence: Presence;
@@ -22,9 +22,9 @@ before(async () => {
   service = await openServiceDatabase();
   const acme = await createTestOrganization(service.database, "Acme", "ada@acme.example");
   organizationId = parseId("organization", acme.organizationId)!;
-  presence = openPresence({
+  presence = createPresence({
     database: service.database,
-    log: openLog("silent"),
+    log: createLog("silent"),
     changed: () => (told += 1),
     holdMs: 0,
   });
@@ -169,9 +169,9 @@ test("a revoked key, or one that is no host's, has no presence", async () => {
 });
 
 test("two nodes that take the same hosts' events at once, in any order, agree on who is online", async () => {
-  const other = openPresence({
+  const other = createPresence({
     database: service.database,
-    log: openLog("silent"),
+    log: createLog("silent"),
     changed: () => {},
     holdMs: 0,
   });

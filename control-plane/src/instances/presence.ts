@@ -43,7 +43,7 @@ interface Loss extends Pick<FabricConnection, "serverId" | "clientId"> {
 
 const edgeName = /^edge\.(.+)$/;
 
-export function openPresence({ database, log, changed, holdMs = 300 }: PresenceParts): Presence {
+export function createPresence({ database, log, changed, holdMs = 300 }: PresenceParts): Presence {
   const { system } = database;
 
   function tell<Row extends store.PresenceChange>(rows: Row[], what: (row: Row) => string): void {

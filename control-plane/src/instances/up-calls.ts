@@ -42,7 +42,7 @@ const reconnectJitterSeconds = 4;
 const ownEventMs = 1_000;
 const forget = { forget: true } as const;
 
-export function openUpCalls(parts: UpCallParts): UpCalls {
+export function createUpCalls(parts: UpCallParts): UpCalls {
   const { database, intake, renewToken, viewers, isBack } = parts;
   const { system } = database;
 

@@ -5,8 +5,8 @@ import { after, before, beforeEach, test } from "node:test";
 import { formatId, parseId } from "@hawser/contract";
 import { openSessionBed, refusing, type SessionBed } from "@hawser/testkit/session-bed.ts";
 import { OutcomeUnknown } from "../dispatch/handler.ts";
-import { openLog } from "../log.ts";
-import { openOwedEndings } from "../instances/owed-endings.ts";
+import { createLog } from "../log.ts";
+import { createOwedEndings } from "../instances/owed-endings.ts";
 
 let bed: SessionBed;
 let nodes: ReturnType<SessionBed["addNode"]>[];
@@ -263,7 +263,7 @@ function unknown(): never {
 
 async function hostIsBack(): Promise<void> {
   const { service, hosts, viewers } = bed;
-  const log = openLog("silent");
-  const owed = openOwedEndings({ database: service.database, hosts, viewers, log });
+  const log = createLog("silent");
+  const owed = createOwedEndings({ database: service.database, hosts, viewers, log });
   await owed.hostIsBack(parseId("instance", bed.instanceId)!);
 }

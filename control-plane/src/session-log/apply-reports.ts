@@ -50,7 +50,7 @@ export function readReport(host: ReportingHost, { journalId, sessions }: Report)
 }
 
 /** A session as the transaction found it, and what is added to it. */
-export interface TakenIn {
+export interface SessionIntake {
   organizationId: string;
   instanceId: string;
   sessionId: string;
@@ -67,7 +67,7 @@ export interface Changed {
 }
 
 export interface Applied {
-  sessions: (TakenIn & { changed: Changed })[];
+  sessions: (SessionIntake & { changed: Changed })[];
   replyTo(report: ReadReport): ReportReply;
 }
 
@@ -82,13 +82,13 @@ export async function applyReports(
     asked.map(({ host }) => host.instanceId),
     asked.map(({ sessionId }) => sessionId),
   );
-  const sessions = new Map<string, TakenIn>();
+  const sessions = new Map<string, SessionIntake>();
   for (const { place, applied_seq: appliedSeq, journal_id: journalId, status } of rows) {
     const { host, sessionId, journals } = asked[place - 1]!;
     const session = { ...host, sessionId, status, appliedSeq, journalId, added: [] };
     // The journal that the log is written from comes first: what it still has precedes a reset.
-    if (journalId !== null) takeIn(session, journalId, journals.get(journalId) ?? []);
-    for (const [another, entries] of journals) takeIn(session, another, entries);
+    if (journalId !== null) addEntries(session, journalId, journals.get(journalId) ?? []);
+    for (const [another, entries] of journals) addEntries(session, another, entries);
     sessions.set(keyOf(host, sessionId), session);
   }
   store(
@@ -146,7 +146,7 @@ function sessionsOf(reports: readonly ReadReport[]): Map<string, Asked> {
  * Takes what follows without a hole; repeats are passed over. A journal that is not the log's own has
  * counted without knowing what is applied, unless it goes on with the entry that says it knows.
  */
-function takeIn(session: TakenIn, journalId: string, entries: readonly Entry[]): void {
+function addEntries(session: SessionIntake, journalId: string, entries: readonly Entry[]): void {
   for (const entry of entries.toSorted((a, b) => a.seq - b.seq)) {
     if (entry.seq <= session.appliedSeq) continue;
     if (entry.seq > session.appliedSeq + 1) return;
@@ -162,7 +162,7 @@ function takeIn(session: TakenIn, journalId: string, entries: readonly Entry[]):
 }
 
 /** Sent together with the commit. */
-function store(tx: SystemTransaction, moved: readonly TakenIn[]): void {
+function store(tx: SystemTransaction, moved: readonly SessionIntake[]): void {
   if (moved.length === 0) return;
   const rows = moved.flatMap(({ added, ...session }) => added.map((entry) => ({ session, entry })));
   tx.later(
@@ -187,7 +187,7 @@ function store(tx: SystemTransaction, moved: readonly TakenIn[]): void {
  * Nothing is confirmed to a journal that is not the log's own: `appliedSeq` counts other entries than
  * that journal's. Its host learns by a hello where to go on.
  */
-function replyTo(report: ReadReport, sessions: ReadonlyMap<string, TakenIn>): ReportReply {
+function replyTo(report: ReadReport, sessions: ReadonlyMap<string, SessionIntake>): ReportReply {
   const applied = new Map<string, number>();
   for (const { shownId, sessionId } of report.parts) {
     const session = sessions.get(keyOf(report.host, sessionId));

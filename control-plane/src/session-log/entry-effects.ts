@@ -51,7 +51,7 @@ export function applyEffects(
 ): ChangedRequests {
   const statuses: object[] = [];
   const states: object[] = [];
-  const requests = openRequestFold();
+  const requests = createRequestFold();
   const moved: CausingEntries[] = [];
   for (const session of sessions) {
     const { organizationId, sessionId } = session;
@@ -193,7 +193,7 @@ interface Told {
 }
 
 /** What is told of each request, put together: a statement may change a row once. */
-function openRequestFold() {
+function createRequestFold() {
   const told = new Map<string, Told>();
   return {
     take(session: CausingEntries): void {

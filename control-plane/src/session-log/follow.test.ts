@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { parseId } from "@hawser/contract";
 import { openSessionBed, type SessionBed } from "@hawser/testkit/session-bed.ts";
 import { until } from "@hawser/testkit/until.ts";
-import { followLog, openFollows, type FollowedLog, type Follower } from "./follow.ts";
+import { followLog, createFollows, type FollowedLog, type Follower } from "./follow.ts";
 import type { LogRow } from "./follow-store.ts";
 
 let bed: SessionBed;
@@ -107,7 +107,7 @@ test("a notice of more than there is makes nobody read for ever", async () => {
 test("a lost notice is made up for by the comparison, and a deleted session ends it", async () => {
   const sessionId = await bed.addSession();
   const id = parseId("session", sessionId)!;
-  const follows = openFollows(bed.service.database.system, bed.notices);
+  const follows = createFollows(bed.service.database.system, bed.notices);
   const heard: unknown[] = [];
   const unfollow = follows.follow(
     { organizationId: bed.organizationId, sessionId: id },
@@ -136,7 +136,7 @@ test("a lost notice is made up for by the comparison, and a deleted session ends
 test("who follows a session of another organization harms nobody who follows it rightly", async () => {
   const sessionId = await bed.addSession();
   const id = parseId("session", sessionId)!;
-  const follows = openFollows(bed.service.database.system, bed.notices);
+  const follows = createFollows(bed.service.database.system, bed.notices);
   const heard: string[] = [];
   const followAs = (who: string, organizationId: string) =>
     follows.follow(
@@ -159,7 +159,7 @@ test("who follows a session of another organization harms nobody who follows it 
 test("after notices were lost everyone looks at the record again", async () => {
   const sessionId = await bed.addSession();
   const key = { organizationId: bed.organizationId, sessionId: parseId("session", sessionId)! };
-  const follows = openFollows(bed.service.database.system, bed.notices);
+  const follows = createFollows(bed.service.database.system, bed.notices);
   const heard: unknown[] = [];
   const unfollow = follows.follow(key, {
     applied: (seq) => heard.push(seq),
@@ -173,7 +173,7 @@ test("after notices were lost everyone looks at the record again", async () => {
 
 test("without the fabric a log is read all the same", async () => {
   const never = { ...bed.notices, flush: () => new Promise<void>(() => {}) };
-  const follows = openFollows(bed.service.database.system, never);
+  const follows = createFollows(bed.service.database.system, never);
   const startedAt = performance.now();
   await follows.settled();
   assert.ok(performance.now() - startedAt < 2_000);

@@ -36,7 +36,7 @@ export interface Follows {
 }
 
 /** One subscription per session that is followed on this node, by however many. */
-export function openFollows(
+export function createFollows(
   system: SystemSql,
   notices: Notices & { flush(): Promise<void> },
 ): Follows {

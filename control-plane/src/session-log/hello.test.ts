@@ -4,10 +4,10 @@ import { formatId, parseId } from "@hawser/contract";
 import { createTestOrganization } from "@hawser/testkit/organization.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
-import { openLog } from "../log.ts";
+import { createLog } from "../log.ts";
 import type { ReportingHost } from "./apply-reports.ts";
 import { answerHellos, failLost, type SaidHello } from "./hello.ts";
-import { openIntake } from "./intake.ts";
+import { createIntake } from "./intake.ts";
 
 let service: ServiceDatabase;
 let organizationId: string;
@@ -49,7 +49,7 @@ test("a journal that is new becomes the log's, and what the former still has und
     ],
   });
   const { database } = service;
-  const intake = openIntake({ database, onApplied: () => {}, log: openLog("silent") });
+  const intake = createIntake({ database, onApplied: () => {}, log: createLog("silent") });
   assert.deepEqual(await intake.take(host, report("j1", "plan")), { failed: true });
   assert.deepEqual(await intake.take(host, report("j2", "journal_reset")), {
     applied: [{ sessionId, appliedSeq: 8 }],
@@ -134,7 +134,7 @@ test("a late report of a lost journal changes nothing, and the journal goes on i
   const { host, sessionId } = await addSession({ appliedSeq: 7, journalId: "j1" });
   await hello(host, "j2", 0);
   const { database } = service;
-  const intake = openIntake({ database, onApplied: () => {}, log: openLog("silent") });
+  const intake = createIntake({ database, onApplied: () => {}, log: createLog("silent") });
   const report = {
     journalId: "j1",
     sessions: [

@@ -6,8 +6,8 @@ import { holdRow } from "@hawser/testkit/hold-row.ts";
 import { createTestOrganization } from "@hawser/testkit/organization.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
-import { openLog } from "../log.ts";
-import { openIntake, type Intake } from "./intake.ts";
+import { createLog } from "../log.ts";
+import { createIntake, type Intake } from "./intake.ts";
 
 let service: ServiceDatabase;
 let organizationId: string;
@@ -18,7 +18,7 @@ before(async () => {
   service = await openServiceDatabase({ patienceMs: 800 });
   const acme = await createTestOrganization(service.database, "acme", "owner@x.example");
   organizationId = parseId("organization", acme.organizationId)!;
-  intake = openIntake({
+  intake = createIntake({
     database: {
       systemTransaction(work) {
         transactions += 1;
@@ -26,7 +26,7 @@ before(async () => {
       },
     },
     onApplied: () => {},
-    log: openLog("silent"),
+    log: createLog("silent"),
   });
 });
 

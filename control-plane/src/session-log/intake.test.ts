@@ -7,9 +7,9 @@ import { holdRow, waitingStatements } from "@hawser/testkit/hold-row.ts";
 import { createTestOrganization } from "@hawser/testkit/organization.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
-import { openLog } from "../log.ts";
+import { createLog } from "../log.ts";
 import { openDatabase } from "../postgres/database.ts";
-import { openIntake, type Intake } from "./intake.ts";
+import { createIntake, type Intake } from "./intake.ts";
 import type { ReportingHost } from "./apply-reports.ts";
 import { lockSessions, moveApplied } from "./log-store.ts";
 
@@ -37,11 +37,11 @@ after(async () => {
 });
 
 const open = (database = service.database) =>
-  openIntake({
+  createIntake({
     database,
     onApplied: (sessionId, organizationId, seq) =>
       notices.push(`${organizationId} ${sessionId} ${seq}`),
-    log: openLog("silent"),
+    log: createLog("silent"),
   });
 
 test("entries are stored in their order, and the answer says how far", async () => {

@@ -59,8 +59,8 @@ export function notifyOfApplied(viewers: Viewers): IntakeOptions["onApplied"] {
  */
 const laneCount = 2;
 
-export function openIntake(options: IntakeOptions): Intake {
-  const lanes = Array.from({ length: laneCount }, () => openLane(options));
+export function createIntake(options: IntakeOptions): Intake {
+  const lanes = Array.from({ length: laneCount }, () => createLane(options));
   return {
     take(host, report) {
       // The end of an id is random.
@@ -89,7 +89,7 @@ interface Timeouts {
   most: number;
 }
 
-function openLane(options: IntakeOptions): Intake {
+function createLane(options: IntakeOptions): Intake {
   const { database, onApplied, log, maxEntries = 500, maxWaitMs = 10 } = options;
   const { enoughEntries = maxEntries / 4 } = options;
   let queue: Waiting[] = [];

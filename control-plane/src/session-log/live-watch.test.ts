@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Refusal } from "@hawser/contract";
 import { liveSubject, type LiveText } from "@hawser/host-protocol";
-import { openLiveWatch } from "./live-watch.ts";
+import { createLiveWatch } from "./live-watch.ts";
 
 const watched = { instanceId: "ins_1", sessionId: "ses_1" };
 const open = { itemId: "i", turnId: "t", kind: "message" as const, text: "Hel" };
@@ -17,7 +17,7 @@ function bench() {
     isAway: false,
     subjects,
     publish: (text: unknown) => take?.({ data: Buffer.from(JSON.stringify(text)) }),
-    watch: openLiveWatch({
+    watch: createLiveWatch({
       renewEveryMs: 20,
       notices: {
         publish: () => {},
@@ -28,7 +28,7 @@ function bench() {
         },
       },
       hosts: {
-        look() {
+        read() {
           bench.asked += 1;
           if (bench.isAway) return Promise.reject(new Refusal("host_offline", "away"));
           return Promise.resolve({ open: [open] }) as never;

@@ -18,7 +18,7 @@ export interface LiveWatch {
 
 interface LiveWatchParts {
   notices: Notices;
-  hosts: Pick<HostAsker, "look">;
+  hosts: Pick<HostAsker, "read">;
   renewEveryMs?: number;
 }
 
@@ -33,7 +33,7 @@ interface Watching {
 const actor = { type: "service", id: "viewers" };
 
 /** One subscription and one lease per session that is watched on this node. */
-export function openLiveWatch(parts: LiveWatchParts): LiveWatch {
+export function createLiveWatch(parts: LiveWatchParts): LiveWatch {
   const { notices, hosts, renewEveryMs = (watchLeaseSeconds * 1000) / 3 } = parts;
   const watched = new Map<string, Watching>();
 
@@ -49,8 +49,8 @@ export function openLiveWatch(parts: LiveWatchParts): LiveWatch {
     const renew = async () => {
       const greeted = [...fresh];
       try {
-        const looking = { actor, isOnline: false };
-        const { open } = await hosts.look(instanceId, "watch_session", { sessionId }, looking);
+        const reading = { actor, isOnline: false };
+        const { open } = await hosts.read(instanceId, "watch_session", { sessionId }, reading);
         for (const viewer of greeted) {
           if (!fresh.delete(viewer)) continue;
           for (const text of open) viewer({ ...text, offset: 0 });

@@ -24,7 +24,7 @@ const readAhead = 512 * 1024;
 const mostWaiting = 2 * 1024 * 1024;
 const mostAtOnce = 256 * 1024;
 
-export function openSessionViews({ database, follows, live }: ViewParts): SessionViews {
+export function createSessionViews({ database, follows, live }: ViewParts): SessionViews {
   const sharedReads = new Map<string, Promise<LogRow[]>>();
 
   /** Viewers that wait for the same entries read them once. */
@@ -49,7 +49,7 @@ export function openSessionViews({ database, follows, live }: ViewParts): Sessio
       const find = () => sql.first(selectSession, organizationId, sessionId);
       const row = await find();
       if (!row) return undefined;
-      const waiting = openWaiting();
+      const waiting = createWaiting();
       const ended = new AbortController();
       const watched = { instanceId: formatId("instance", row.instance_id), sessionId: shownId };
       let unwatch = () => {};
@@ -126,7 +126,7 @@ function entryFrame(sessionId: string, { seq, at, turn_id, update }: LogRow): Vi
 }
 
 /** Frames that wait for their viewer. */
-function openWaiting() {
+function createWaiting() {
   const queue = { frames: [] as ViewFrame[], size: 0, isOver: false };
   let wakeTaker = () => {};
   let wakeGiver = () => {};

@@ -13,7 +13,7 @@ import { notifyAfterCommit } from "../events/viewers.ts";
 import { askHost, type HostTarget } from "../hosts/ask-host.ts";
 import { hostOf, type SessionServices } from "./find-session.ts";
 import { oweEndings, settleEndings } from "./owed-store.ts";
-import { told } from "./start.ts";
+import { readRecordAndNotify } from "./start.ts";
 import * as store from "./store.ts";
 
 /** How a host took the order to end a session. */
@@ -47,7 +47,7 @@ export const endSession: HostHandler<(typeof sessionActions)["end_session"], Ses
           sql.later(store.setCleanupOwed, sql.organizationId, ids, ending.reason);
         }
       }
-      return told(context, sessionId);
+      return readRecordAndNotify(context, sessionId);
     },
   });
 

@@ -24,7 +24,7 @@ import { authorFor } from "./author.ts";
 import { findSession, hostOf, refuseOver, type SessionServices } from "./find-session.ts";
 import * as files from "./file-store.ts";
 import { isOver } from "./lifecycle.ts";
-import { noteBegun, noteUnknown, takeBack } from "./start.ts";
+import { recordStart, recordStartUnknown, deleteRefusedStart } from "./start.ts";
 import * as store from "./store.ts";
 
 interface Diff {
@@ -111,9 +111,9 @@ const restoreSession: HostHandler<(typeof sessionFileActions)["restore_session"]
     ask: (context, _input, { payload, ...host }) =>
       askHost(context, host, "restore_session", payload),
     conclude: (context, _input, { payload }, answer) =>
-      noteBegun(context, payload.sessionId, answer),
-    undo: (context, _input, { payload }) => takeBack(context, payload.sessionId),
-    unknown: (context, _input, { payload }) => noteUnknown(context, payload.sessionId),
+      recordStart(context, payload.sessionId, answer),
+    undo: (context, _input, { payload }) => deleteRefusedStart(context, payload.sessionId),
+    unknown: (context, _input, { payload }) => recordStartUnknown(context, payload.sessionId),
   });
 
 export const sessionFileHandlers: HandlersFor<typeof sessionFileActions, SessionServices> = {

@@ -4,8 +4,8 @@ import { after, before, beforeEach, test } from "node:test";
 import { Refusal, formatId, parseId } from "@hawser/contract";
 import { openSessionBed, refusing, type SessionBed } from "@hawser/testkit/session-bed.ts";
 import { OutcomeUnknown } from "../dispatch/handler.ts";
-import { openLog } from "../log.ts";
-import { openOwedEndings } from "../instances/owed-endings.ts";
+import { createLog } from "../log.ts";
+import { createOwedEndings } from "../instances/owed-endings.ts";
 
 let bed: SessionBed;
 let node: ReturnType<SessionBed["addNode"]>;
@@ -240,11 +240,11 @@ test("an ending that the host carries out ends; twice is once", async () => {
 
 test("an ending is owed while the host is away or refuses, and worked off when it is back", async () => {
   const events: string[] = [];
-  const endings = openOwedEndings({
+  const endings = createOwedEndings({
     database: bed.service.database,
     hosts: bed.hosts,
     viewers: { notify: (_, { sessions = [] }) => void events.push(...sessions) },
-    log: openLog("silent"),
+    log: createLog("silent"),
   });
   const instance = parseId("instance", bed.instanceId)!;
   const away = await bed.addSession();
@@ -267,11 +267,11 @@ test("an ending is owed while the host is away or refuses, and worked off when i
 });
 
 test("an ending whose node died is worked off by the sweep, and so is a start", async () => {
-  const endings = openOwedEndings({
+  const endings = createOwedEndings({
     database: bed.service.database,
     hosts: bed.hosts,
     viewers: bed.viewers,
-    log: openLog("silent"),
+    log: createLog("silent"),
   });
   const ending = await bed.addSession();
   await bed.sql(
@@ -333,11 +333,11 @@ test("F15: a deleted session never comes back, and its host still cleans up", as
   const status = { sessionUpdate: "session_status", status: "active", reason: null };
   assert.deepEqual(await bed.report(sessionId, status), { applied: [] });
   bed.host.end_session = () => ({});
-  const endings = openOwedEndings({
+  const endings = createOwedEndings({
     database: bed.service.database,
     hosts: bed.hosts,
     viewers: bed.viewers,
-    log: openLog("silent"),
+    log: createLog("silent"),
   });
   await endings.hostIsBack(parseId("instance", bed.instanceId)!);
   assert.deepEqual(await owed(sessionId), []);

@@ -11,7 +11,7 @@ import { isOver } from "./lifecycle.ts";
 import { readSessions, sessionListEntry } from "./listing.ts";
 import { pushSession } from "./push.ts";
 import { sessionRecord } from "./record.ts";
-import { startSession, told } from "./start.ts";
+import { readRecordAndNotify, startSession } from "./start.ts";
 import * as store from "./store.ts";
 
 export const sessionHandlers: HandlersFor<typeof sessionActions, SessionServices, NotYet> = {
@@ -54,7 +54,7 @@ export const sessionHandlers: HandlersFor<typeof sessionActions, SessionServices
         readFromHost(context, host, "rename_session", { sessionId, title }).catch(() => {});
       });
     }
-    return told(context, sessionId);
+    return readRecordAndNotify(context, sessionId);
   },
 };
 

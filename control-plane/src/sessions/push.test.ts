@@ -5,8 +5,8 @@ import { after, before, beforeEach, test } from "node:test";
 import { Refusal, parseId } from "@hawser/contract";
 import { openSessionBed, refusing, type SessionBed } from "@hawser/testkit/session-bed.ts";
 import { OutcomeUnknown } from "../dispatch/handler.ts";
-import { openLog } from "../log.ts";
-import { openOwedEndings } from "../instances/owed-endings.ts";
+import { createLog } from "../log.ts";
+import { createOwedEndings } from "../instances/owed-endings.ts";
 
 let bed: SessionBed;
 let node: ReturnType<SessionBed["addNode"]>;
@@ -74,11 +74,11 @@ const rowOf = async () => {
 const shownId = () => bed.asked.at(-1)!.payload["sessionId"] as string;
 
 test("a session whose clone outlasts its caller is starting, until its log tells", async () => {
-  const owed = openOwedEndings({
+  const owed = createOwedEndings({
     database: bed.service.database,
     hosts: bed.hosts,
     viewers: bed.viewers,
-    log: openLog("silent"),
+    log: createLog("silent"),
   });
   bed.host.start_session_in_clone = () => {
     throw new OutcomeUnknown("It takes its time.");

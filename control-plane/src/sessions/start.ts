@@ -64,21 +64,23 @@ export const startSession: HostHandler<Start, SessionServices> = onHost({
     "clone" in payload
       ? askHost(withShortWait(context), host, "start_session_in_clone", payload)
       : askHost(context, host, "start_session", payload),
-  conclude: (context, _input, { payload }, answer) => noteBegun(context, payload.sessionId, answer),
-  undo: (context, _input, { payload }) => takeBack(context, payload.sessionId),
+  conclude: (context, _input, { payload }, answer) =>
+    recordStart(context, payload.sessionId, answer),
+  undo: (context, _input, { payload }) => deleteRefusedStart(context, payload.sessionId),
   async unknown(context, _input, { payload }) {
     const { sql } = context;
     const id = parseId("session", payload.sessionId)!;
     // A clone takes its time. While its host is there it goes on, and the log tells how it ended.
     const row = await sql.first(store.selectSession, sql.organizationId, id);
-    if (!("clone" in payload && row?.reachable)) await noteUnknown(context, payload.sessionId);
+    if (!("clone" in payload && row?.reachable))
+      await recordStartUnknown(context, payload.sessionId);
   },
 });
 
 type Changing = ChangeContext & SessionServices;
 
 /** What the host made of a session that began. */
-export function noteBegun(
+export function recordStart(
   context: Changing,
   sessionId: string,
   { directory, worktreeBranch, model, capabilities }: CommandResultOf<"start_session">,
@@ -86,18 +88,18 @@ export function noteBegun(
   const { sql } = context;
   const key = [sql.organizationId, parseId("session", sessionId)!];
   sql.later(store.noteStarted, ...key, directory, worktreeBranch, model, capabilities);
-  return told(context, sessionId);
+  return readRecordAndNotify(context, sessionId);
 }
 
 /** The host refused: there is no such session. */
-export async function takeBack(context: Changing, sessionId: string): Promise<void> {
+export async function deleteRefusedStart(context: Changing, sessionId: string): Promise<void> {
   const { sql } = context;
-  await sql.rows(store.takeBackSession, sql.organizationId, parseId("session", sessionId)!);
+  await sql.rows(store.deleteRefusedStart, sql.organizationId, parseId("session", sessionId)!);
   notifyAfterCommit(context, { sessions: [sessionId] });
 }
 
 /** Nobody knows whether the host has begun it; its log will tell. */
-export async function noteUnknown(context: Changing, sessionId: string): Promise<void> {
+export async function recordStartUnknown(context: Changing, sessionId: string): Promise<void> {
   const { sql } = context;
   await sql.rows(store.noteStartUnknown, sql.organizationId, parseId("session", sessionId)!);
   notifyAfterCommit(context, { sessions: [sessionId] });
@@ -121,7 +123,10 @@ function wantedAgent(
 }
 
 /** The record as it is at the end of the transaction, of which everyone is told. */
-export async function told(context: Changing, sessionId: string): Promise<SessionRecord> {
+export async function readRecordAndNotify(
+  context: Changing,
+  sessionId: string,
+): Promise<SessionRecord> {
   const { sql } = context;
   const row = await sql.first(
     store.selectSession,

@@ -142,7 +142,7 @@ export const deleteSessions = statement(
  * But not one that a caller has ended meanwhile, or is just ending. Where a host's log told first why
  * there is nothing of it, that is the status's reason.
  */
-export const takeBackSession = statement(
+export const deleteRefusedStart = statement(
   `UPDATE sessions s SET deleted_at = hawser_now()
     WHERE organization_id = $1 AND session_id = $2 AND deleted_at IS NULL
       AND (NOT ${isOverSql()} OR status = 'ended' AND status_reason IS NOT NULL)

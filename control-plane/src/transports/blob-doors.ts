@@ -11,7 +11,7 @@ import type { HostTokens } from "../fabric/host-token.ts";
 import type { Log } from "../log.ts";
 import { answerHost } from "./host-doors.ts";
 import { respond } from "./rest.ts";
-import { afterBody, bodyOf, openGate, streamOf } from "./transfers.ts";
+import { afterBody, bodyOf, createGate, streamOf } from "./transfers.ts";
 
 export interface BlobDoors {
   blobs: Blobs;
@@ -23,7 +23,7 @@ export interface BlobDoors {
 
 export function blobDoors({ blobs, tokens, organizationOf, log }: BlobDoors): Hono {
   const app = new Hono();
-  const gate = openGate({ most: 32, mostOfOne: 10, what: "blobs" });
+  const gate = createGate({ most: 32, mostOfOne: 10, what: "blobs" });
   const path = `${blobsPath}:sha256`;
 
   async function admit({ incoming }: HttpBindings) {

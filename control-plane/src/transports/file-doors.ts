@@ -8,7 +8,7 @@ import { largestFile, type Files } from "../files/files.ts";
 import type { Log } from "../log.ts";
 import { answerHost } from "./host-doors.ts";
 import { respond } from "./rest.ts";
-import { afterBody, bodyOf, openGate, streamOf } from "./transfers.ts";
+import { afterBody, bodyOf, createGate, streamOf } from "./transfers.ts";
 
 export const filesPath = "/api/files";
 
@@ -24,7 +24,7 @@ export function fileDoors({
   log: Log;
 }): Hono {
   const app = new Hono();
-  const gate = openGate({ most: 32, mostOfOne: 10, what: "files" });
+  const gate = createGate({ most: 32, mostOfOne: 10, what: "files" });
   const admit = async (c: Context, permission: "sessions:edit" | "sessions:view") => {
     const admitted = await dispatcher.admit(c.req.header("authorization"), permission);
     if ("refusal" in admitted) throw admitted.refusal;

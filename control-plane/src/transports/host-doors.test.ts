@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { after, before, beforeEach, test } from "node:test";
 import { Refusal } from "@hawser/contract";
 import { getRequestListener } from "@hono/node-server";
-import { openLog } from "../log.ts";
+import { createLog } from "../log.ts";
 import { DatabaseUnavailable } from "../postgres/database.ts";
 import { hostDoors, type HostDoors } from "./host-doors.ts";
 
@@ -30,7 +30,7 @@ before(async () => {
     pair: (request, callId) => pair(request, callId),
     nonce: () => "a nonce",
     renew: (request) => renew(request),
-    log: openLog("silent"),
+    log: createLog("silent"),
     wrongTokens: { perSecond: 50, burst: 10 },
   });
   const listener = getRequestListener(app.fetch);

@@ -12,7 +12,7 @@ import {
 import { Hono, type Context } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type { z } from "zod";
-import { openTokenBuckets } from "../dispatch/token-bucket.ts";
+import { createTokenBuckets } from "../dispatch/token-bucket.ts";
 import { validate } from "../dispatch/validate.ts";
 import type { Log } from "../log.ts";
 import { DatabaseUnavailable } from "../postgres/database.ts";
@@ -33,7 +33,7 @@ const largestBody = 64 * 1024;
 
 export function hostDoors({ log, ...doors }: HostDoors): Hono {
   const app = new Hono();
-  const throttle = openThrottle(doors.wrongTokens ?? { perSecond: 20, burst: 100 });
+  const throttle = createThrottle(doors.wrongTokens ?? { perSecond: 20, burst: 100 });
   const limited = bodyLimit({
     maxSize: largestBody,
     onError: (c) =>
@@ -133,8 +133,8 @@ async function read<Schema extends z.ZodObject>(
  * Wrong tokens cost a look into the database and a line in the trail, so they are let through at a
  * measured rate. Guessing one is hopeless at any rate; a right one gets in between two wrong ones.
  */
-function openThrottle(limit: { perSecond: number; burst: number }) {
-  const wrong = openTokenBuckets(limit);
+function createThrottle(limit: { perSecond: number; burst: number }) {
+  const wrong = createTokenBuckets(limit);
   let closedUntil = 0;
   return async <T>(pair: () => Promise<T>): Promise<T> => {
     const retryAfterMs = Math.ceil(closedUntil - performance.now());

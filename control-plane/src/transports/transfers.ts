@@ -108,7 +108,7 @@ export function streamOf(
 }
 
 /** How many transfers there may be at once, of one sender and of all. */
-export function openGate({
+export function createGate({
   most,
   mostOfOne,
   what,

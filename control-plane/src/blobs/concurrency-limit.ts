@@ -1,9 +1,9 @@
 // A few at a time: the database connections of a node are its callers' first of all, and however many
 // blobs come and go at once, they hold no more of them than this.
 
-export type Turns = <T>(work: () => Promise<T>) => Promise<T>;
+export type ConcurrencyLimit = <T>(work: () => Promise<T>) => Promise<T>;
 
-export function openTurns(most: number): Turns {
+export function createConcurrencyLimit(most: number): ConcurrencyLimit {
   let free = most;
   const waiting: (() => void)[] = [];
   return async (work) => {
