@@ -127,7 +127,7 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
   };
 }
 
-/** The operator's mistake, told without a stack. */
+/** A mistake of the operator, printed without a stack trace. */
 export class ConfigError extends Error {}
 
 /** Every setting with its meaning, for `--help`. */

@@ -1,5 +1,5 @@
-// A place in a listing, handed to the caller as an opaque text. It holds the sort key of the last
-// row shown, so a page costs the same wherever it is, and rows added meanwhile are never shown
+// A position in a listing, which the caller receives as an opaque text. It contains the sort key of the
+// last row shown, so every page costs the same, and rows that are added in the meantime are never shown
 // twice.
 import { Refusal } from "@hawser/contract";
 
@@ -9,7 +9,10 @@ function makeCursor(position: readonly string[]): string {
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The position in a cursor of `length` parts, of which the last is a row's id; any other text is refused. */
+/**
+ * The position in a cursor of `length` parts, the last of which is a row's id. Throws `invalid_input`
+ * for any other text.
+ */
 export function readCursor(cursor: string, length: number): string[] {
   try {
     const position: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString());
@@ -17,7 +20,7 @@ export function readCursor(cursor: string, length: number): string[] {
       if (uuid.test(position.at(-1)!)) return position;
     }
   } catch {
-    // Not JSON: refused below, like everything else that is no cursor.
+    // Not JSON: refused below, like every other text that is not a cursor.
   }
   throw new Refusal(
     "invalid_input",
@@ -34,7 +37,7 @@ function isCleanText(part: unknown): part is string {
 
 /** Sorts before every id. */
 export const firstId = "00000000-0000-0000-0000-000000000000";
-/** Sorts after every id: where a listing of the newest begins. */
+/** Sorts after every id: a listing of the newest rows starts here. */
 export const lastId = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /** The position of a listing that runs from the newest id to the oldest. */
@@ -42,7 +45,7 @@ export function readIdCursor(cursor: string | undefined): string {
   return cursor === undefined ? lastId : readCursor(cursor, 1)[0]!;
 }
 
-/** Cuts the one row too many that was read to learn whether there is a next page. */
+/** Cuts off the extra row that was read to learn whether there is a next page. */
 export function page<Row>(
   rows: Row[],
   limit: number,

@@ -1,4 +1,4 @@
-// The edge as a role of its own: lets hosts in and pipes them to NATS, and needs the database only at
+// The edge as a process of its own: accepts hosts and pipes them to NATS. It needs the database only at
 // its start, to read the fabric's keys.
 import { randomUUID } from "node:crypto";
 import { edgeAdmittedSubject, edgeConnectionName } from "@hawser/host-protocol";

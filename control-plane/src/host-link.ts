@@ -1,6 +1,6 @@
-// The control plane's end of the host link, put together: the fabric, what hosts say, what they are
-// asked, who is connected, and the door they come in by. Built by a node that has NATS servers to
-// talk to; a node without any answers that no host can be asked.
+// Builds the control plane's end of the host link: the fabric, the calls of hosts, the commands to
+// hosts, presence, and the edge that hosts connect to. A node without NATS servers has none, and
+// refuses every action that asks a host.
 import { randomUUID } from "node:crypto";
 import type { Server } from "node:http";
 import { Refusal } from "@hawser/contract";
@@ -48,13 +48,16 @@ export interface HostLink {
   viewers: Viewers;
   follows: Follows;
   views: SessionViews;
-  /** The doors a host uses before it has a link, and for what the link cannot carry. */
+  /** The HTTP routes that a host uses before it has a link, and for data that the link cannot carry. */
   doors: Hono[];
-  /** Lets hosts in at the server's one port. */
+  /** Accepts hosts at the server's one port. */
   attach(server: Server): void;
-  /** Another node is gone, and events it was given with it: looks who is really connected. */
+  /**
+   * Another node died, possibly with events that only it had received: compares presence with the
+   * connections that exist.
+   */
   nodeLost(): void;
-  /** Why no host can be reached right now, if so. */
+  /** The reason why no host can be reached right now; undefined if hosts can be reached. */
   unready(): string | undefined;
   close(): Promise<void>;
 }
@@ -90,7 +93,8 @@ export async function createHostLink({
   }
   const edgeId = randomUUID();
   const fabric = await connectFabric({ keys, urls: config.natsUrls, name: `node.${nodeId}`, log });
-  // A connection of its own, whose end tells everyone that this edge is gone with its hosts.
+  // The edge has its own connection, whose end shows everyone that the edge and its hosts' links are
+  // gone.
   const edgeConnection = await connectFabric({
     keys,
     urls: config.natsUrls,
@@ -141,8 +145,8 @@ export async function createHostLink({
       const said: unknown = JSON.parse(Buffer.from(message.data).toString());
       message.respond(JSON.stringify(await upCalls.answer(instanceId, call, said)));
     } catch (error) {
-      // Unanswered, the host says it again.
-      log.warn({ err: error, instanceId, call }, "a host's message was not taken");
+      // A host that receives no answer sends its message again.
+      log.warn({ err: error, instanceId, call }, "a host's message was not accepted");
     }
   });
 
@@ -174,11 +178,12 @@ export async function createHostLink({
       guarded("sweep of sessions", () => asLeader(() => owed.sweep())),
       owedEveryMs,
     ),
-    // Also without the fabric, whose notices are all lost then.
+    // Compare even without the fabric, because all notices are lost then.
     setInterval(() => warnIfFailed(follows.compare()), compareFollowedEveryMs),
   ];
   fabric.onReconnect(() => {
-    // Whatever happened meanwhile was not heard: lost disks must not undo a revocation, either.
+    // Events and notices were missed while the connection was down. A NATS server that lost its disk
+    // has lost the revocations too.
     pushSoon();
     guarded("presence comparison", () => presenceFeed.compare())();
     feed.resync();
@@ -190,7 +195,7 @@ export async function createHostLink({
   return {
     hosts: {
       ...hosts,
-      // What cannot be pushed now is owed, and pushed when the fabric is back.
+      // Revocations that cannot be pushed now are pushed when the fabric is back.
       pushRevocations: () => pushRevocations().catch(unlessDown),
     },
     feed,
@@ -239,7 +244,7 @@ const noFabric = () =>
     "This service has no fabric, so no host can be asked. Its operator must set HAWSER_NATS_URLS.",
   );
 
-/** What a node without NATS servers has instead. */
+/** Used by a node without NATS servers. */
 export const noHosts: InstanceServices["hosts"] = {
   ask: () => Promise.reject(noFabric()),
   read: () => Promise.reject(noFabric()),

@@ -1,6 +1,5 @@
-// Structured logs, one JSON line an event, with ids and no secrets. Callers of the logger name the
-// fields they log; nothing is ever logged whole. As a last wall, texts that look like one of our
-// own secrets are blanked.
+// Structured logs: one JSON line per event, with ids and without secrets. Callers of the logger name
+// each field they log. As a last safeguard, texts that look like our own secrets are masked.
 import pino from "pino";
 
 export type Log = pino.Logger;
@@ -16,15 +15,15 @@ export function createLog(level: string): Log {
       streamWrite: (line: string) => line.replace(ourSecrets, "hw_REDACTED"),
     },
   };
-  // At once: what waits to be written is lost with a process that is killed, and one that ends would try
-  // for ever to write it to a reader that has gone.
+  // Write synchronously: buffered lines are lost when the process is killed, and a process that ends
+  // would try forever to write them to a reader that has gone.
   return pino(settings, pino.destination({ fd: 1, sync: true }));
 }
 
-/** API keys and pairing tokens, wherever they would turn up. */
+/** Matches API keys and pairing tokens. */
 const ourSecrets = /\bhw[kp]_[0-9a-z_]{16,}/g;
 
-/** A database error carries row values in its detail; only what names the fault is kept. */
+/** A database error contains row values in its detail, so only these fields are logged. */
 function describeError(error: unknown): object {
   if (!(error instanceof Error)) return { message: String(error) };
   const { name, message, stack, cause } = error;

@@ -1,6 +1,11 @@
 #!/usr/bin/env node
-// The control plane's command line. `serve` runs a node, `edge` only its door for hosts; `migrate` brings the database to this
-// version; `bootstrap` makes the first organization, user and key; `init-fabric` the keys of NATS.
+// The control plane's command line:
+//
+//   serve         runs a node
+//   edge          runs only the edge that hosts connect to
+//   migrate       updates the database to this version
+//   bootstrap     creates the first organization, user and key
+//   init-fabric   creates the keys of NATS
 import { parseArgs } from "node:util";
 import { bootstrap } from "./access/bootstrap.ts";
 import { ConfigError, describeSettings, readConfig, type Config } from "./config.ts";
@@ -72,7 +77,7 @@ async function untilSignal(running: { stop(): Promise<void> }): Promise<void> {
     process.once("SIGTERM", () => resolve("SIGTERM"));
     process.once("SIGINT", () => resolve("SIGINT"));
   });
-  // A second signal means now.
+  // A second signal stops the process immediately.
   process.once(signal, () => process.exit(1));
   await running.stop();
 }

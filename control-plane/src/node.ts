@@ -1,5 +1,5 @@
-// A running node: builds every part, wires them, and takes them down again in order. `main.ts`
-// decides when; nothing else knows all the parts.
+// A running node: builds every part, connects them, and closes them again in order. `main.ts` decides
+// when; no other file knows all the parts.
 import { once } from "node:events";
 import type { Server } from "node:http";
 import { createAuthenticator } from "./access/authenticate.ts";
@@ -122,7 +122,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
     "node ready",
   );
 
-  /** Whether the database could be told. */
+  /** Returns whether the database could be reached. */
   async function beat(): Promise<boolean> {
     try {
       const live = await nodes.beat();
@@ -146,7 +146,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
 
   async function makePartitions(): Promise<void> {
     await ensureLogPartitions(database.system).catch((error: unknown) =>
-      log.warn({ err: error }, "the log's next partitions could not be made"),
+      log.warn({ err: error }, "the session log's next partitions could not be created"),
     );
   }
 
@@ -156,12 +156,12 @@ export async function startNode(config: Config): Promise<RunningNode> {
       log.info({ nodeId: nodes.nodeId }, "node stopping");
       clearInterval(beats);
       clearInterval(partitions);
-      // Links are no calls: they are ended first, or the server would wait for them.
+      // Links are not calls: end them first, or the server would wait for them.
       const drained = drain(server);
       await link?.close();
       await drained;
       metrics.server.close();
-      // A database that is gone is waited for once: the others notice a node that does not leave.
+      // Wait for an unreachable database only once: the other nodes notice a node that does not leave.
       if (await beat()) {
         await nodes.leave().catch((error: unknown) => log.warn({ err: error }, "leaving failed"));
       }
@@ -177,7 +177,7 @@ const permissionToSee = {
   request: "sessions:view",
 } as const;
 
-/** Each caller is told of the records that they may look at. */
+/** Delivers to each caller the events of the records that the caller may see. */
 function visibleEvents(feed: OrganizationFeed): Feed {
   return {
     mayFollow: ({ permissions }) =>
@@ -213,7 +213,7 @@ async function listen(
   });
 }
 
-/** Takes no new connection, lets running calls finish, and cuts those that do not in time. */
+/** Accepts no new connection, lets running calls finish, and ends those that do not finish in time. */
 async function drain(server: Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
   server.closeIdleConnections();

@@ -1,4 +1,5 @@
-// This node among the others: it says every few seconds that it is alive, and learns how many are.
+// The membership of this node: it reports every few seconds that it is alive, and learns how many nodes
+// are.
 import { systemStatement, type SystemSql } from "./postgres/statement.ts";
 
 const insertNode = systemStatement<{ node_id: string }>(
@@ -6,7 +7,7 @@ const insertNode = systemStatement<{ node_id: string }>(
   `INSERT INTO nodes DEFAULT VALUES RETURNING node_id`,
 );
 
-/** Also drops nodes that have been silent for long enough to be gone. */
+/** Records that the node is alive, and deletes nodes that have been silent for a minute. */
 const beat = systemStatement<{ live: number }>(
   "say that a node is alive",
   `WITH dropped AS (DELETE FROM nodes WHERE seen_at < hawser_now() - interval '1 minute'),

@@ -1,4 +1,4 @@
-// Making API keys. The key's text exists here and in the answer to its maker, and nowhere else.
+// Creating API keys. The text of a key exists only here and in the answer to its creator.
 import {
   formatId,
   type ApiKeyRecord,
@@ -25,7 +25,7 @@ export async function makeApiKey(
   wanted: NewApiKey,
 ): Promise<{ apiKey: ApiKeyRecord; key: string }> {
   const { id } = (await sql.first(newId))!;
-  // The id inside the key lets its owner find it in listings and lets support name it.
+  // The id in the key lets its owner find it in listings, and lets support name it.
   const shownId = formatId("apiKey", id).slice(idPrefixes.apiKey.length + 1);
   const key = makeSecretText(`hwk_${shownId}`);
   const row = await sql.first(

@@ -1,6 +1,6 @@
-// From an Authorization header to a caller. A key that was found is remembered for a few seconds,
-// so a busy key costs no query; a revoked one is therefore out on every node within that time, and
-// at once on the node that revoked it.
+// Finds the caller of an Authorization header. A key is cached for a few seconds, so a busy key costs
+// no query. A revoked key therefore stops working within that time on every node, and immediately on
+// the node that revoked it.
 import { agentKeyPermissions, roles, type Permission } from "@hawser/contract";
 import type { Caller } from "../dispatch/caller.ts";
 import type { SystemSql } from "../postgres/statement.ts";
@@ -12,9 +12,9 @@ const mostRemembered = 10_000;
 
 export interface Authenticator {
   authenticate: (authorization: string | undefined) => Promise<Caller | undefined>;
-  /** Writes down which keys were used since the last time. */
+  /** Records which keys were used since the last call. */
   noteUses: () => Promise<void>;
-  /** Forgets what is remembered of an organization's keys; called when its keys or members changed. */
+  /** Drops the cached keys of an organization. Call it when its keys or members have changed. */
   forget: (organizationId: string) => void;
 }
 
@@ -24,7 +24,7 @@ export function createAuthenticator(
 ): Authenticator {
   const remembered = new Map<string, { caller: Caller; until: number }>();
   let used = new Map<string, Caller>();
-  // A lookup that began before something was forgotten must not be remembered after it.
+  // A lookup that began before the cache was dropped must not be cached after it.
   let forgotten = 0;
 
   return {
@@ -84,7 +84,10 @@ function callerOf(owner: KeyOwner): Caller {
   };
 }
 
-/** A user's key has what both the key and the user's role allow, so a change of role reaches its keys. */
+/**
+ * A user's key has the permissions that both the key and the user's role allow, so a change of role
+ * affects its keys.
+ */
 function effectivePermissions({ permissions, role }: KeyOwner, isAgent: boolean): Permission[] {
   const byRole: readonly Permission[] | undefined = role ? roles[role] : undefined;
   return permissions

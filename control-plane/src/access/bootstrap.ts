@@ -1,4 +1,4 @@
-// Setting the service up: an organization, a user who owns it, and a key that can do everything.
+// Sets the service up: an organization, its owner, and a key with every permission.
 import { formatId, permissionNames, type Permission } from "@hawser/contract";
 import { ConfigError } from "../config.ts";
 import type { Database, SystemTransaction } from "../postgres/database.ts";
@@ -12,7 +12,7 @@ export interface NewOrganization {
   key: string;
 }
 
-/** Makes the first organization; refuses when there is one, so that running it twice is harmless. */
+/** Creates the first organization. Refuses if one exists, so that running it twice is harmless. */
 export async function bootstrap(
   database: Database,
   name: string,
@@ -29,7 +29,7 @@ export async function bootstrap(
   });
 }
 
-/** An organization with its owner and the owner's key. Runs as hawser_system. */
+/** Creates an organization with its owner and the owner's key. Runs as hawser_system. */
 export async function createOrganization(
   tx: SystemTransaction,
   name: string,

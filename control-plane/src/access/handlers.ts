@@ -1,5 +1,5 @@
-// What the access actions do. None of them can give more than the caller has: not by a key, and not
-// by a role.
+// What the access actions do. None of them can grant more than the caller has, neither by a key nor by
+// a role.
 import {
   Refusal,
   formatId,
@@ -179,7 +179,10 @@ async function keyOwner(
   );
 }
 
-/** A user's key never has more than the user's role allows; saying so now beats a key that falls short later. */
+/**
+ * A user's key never has more permissions than the user's role. Refuse now, instead of creating a key
+ * that lacks what it promises.
+ */
 function refuseBeyondRole(role: Role, wanted: readonly Permission[]): void {
   const allowed: readonly Permission[] = roles[role];
   const beyond = wanted.filter((permission) => !allowed.includes(permission));
@@ -218,7 +221,7 @@ function refuseWiderRole(caller: Caller, role: Role): void {
   if (missing.length === 0) return;
   throw new Refusal(
     "forbidden",
-    `Giving or taking the role ${role} needs every permission it holds; this key lacks ${missing.join(", ")}.`,
+    `Granting or removing the role ${role} needs every permission it holds; this key lacks ${missing.join(", ")}.`,
   );
 }
 

@@ -1,5 +1,5 @@
-// Secrets that people carry: a prefix that says what it is, 256 random bits, and a checksum that
-// tells a mistyped one from a wrong one without asking the database. Only their SHA-256 is stored.
+// Secrets that people handle: a prefix that names the kind, 256 random bits, and a checksum that
+// detects a mistyped secret without asking the database. Only their SHA-256 is stored.
 import { createHash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 

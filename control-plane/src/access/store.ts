@@ -1,4 +1,5 @@
-// The SQL of organizations, members and API keys. What runs as hawser_system says so.
+// The SQL of organizations, members and API keys. Statements that run as hawser_system are system
+// statements.
 import type { AgentPolicy, Caller, Permission, Role } from "@hawser/contract";
 import { statement, systemStatement } from "../postgres/statement.ts";
 
@@ -15,7 +16,7 @@ export interface KeyOwner {
   expires_in_ms: number | null;
 }
 
-/** Who a key belongs to. A user's key ends with the membership, an agent's with its session. */
+/** The owner of a key. A user's key ends with the membership, an agent's key with its session. */
 export const selectKeyOwner = systemStatement<KeyOwner>(
   "find the owner of an API key by its hash",
   `SELECT k.organization_id, o.name AS organization_name, k.api_key_id, k.user_id, k.session_id,
@@ -95,7 +96,7 @@ export const noteKeyUses = systemStatement(
     WHERE api_keys.organization_id = used.organization_id AND api_keys.api_key_id = used.api_key_id`,
 );
 
-/** Locked, so that a rotation and a revocation of one key happen one after the other. */
+/** Locks the key, so that a rotation and a revocation of it run one after the other. */
 export const lockApiKey = statement<ApiKeyRow>(
   `SELECT ${apiKeyColumns} FROM api_keys
     WHERE organization_id = $1 AND api_key_id = $2 AND revoked_at IS NULL
@@ -109,7 +110,7 @@ export const revokeApiKey = statement<ApiKeyRow>(
    RETURNING ${apiKeyColumns}`,
 );
 
-/** Brings the end of a key forward, never back. */
+/** Moves the expiry of a key to an earlier time, never to a later one. */
 export const expireApiKeyIn = statement<{ expires_at: string }>(
   `UPDATE api_keys SET expires_at = least(expires_at, hawser_now() + make_interval(mins => $3))
     WHERE organization_id = $1 AND api_key_id = $2
@@ -142,7 +143,7 @@ export const selectMember = statement<MemberRow>(
   `SELECT ${memberColumns} FROM memberships WHERE organization_id = $1 AND user_id = $2`,
 );
 
-/** Nothing when the user is a member already. */
+/** No row if the user is already a member. */
 export const insertMember = systemStatement<MemberRow>(
   "make a member",
   `INSERT INTO memberships (organization_id, user_id, email, name, role) VALUES ($1, $2, lower($3), $4, $5)
@@ -150,7 +151,7 @@ export const insertMember = systemStatement<MemberRow>(
    RETURNING ${memberColumns}`,
 );
 
-/** Locked, so that of two changes that would each leave no owner, the second sees the first. */
+/** Locks the owners: of two changes that would each leave no owner, the second sees the first. */
 export const lockOwners = statement<{ user_id: string }>(
   `SELECT user_id FROM memberships WHERE organization_id = $1 AND role = 'owner' FOR UPDATE`,
 );
@@ -177,7 +178,7 @@ export const selectSettings = statement<SettingsRow>(
   `SELECT ${settingsColumns} FROM organizations WHERE organization_id = $1`,
 );
 
-/** A null leaves the setting as it is. */
+/** A null leaves the setting unchanged. */
 export const updateSettings = statement<SettingsRow>(
   `UPDATE organizations
       SET name = coalesce($2, name),

@@ -1,11 +1,12 @@
-// The agent kind that a host's sessions have when a caller asks for none.
+// The agent kind of a host's sessions if the caller names none.
 import type { AgentKind, FallbackEntry, InstanceRecord } from "@hawser/contract";
 
 const order: readonly AgentKind[] = ["opencode", "claude_code", "codex"];
 
 /**
- * The first of the host's fallback chain, else the first kind that is ready there. Where none is known
- * to be, the first there is: the host knows better than what it last told, and says what is in the way.
+ * The first entry of the host's fallback chain, or else the first kind that is ready there. If no kind
+ * is known to be ready, the first kind: the host's state may be newer than its last report, and the
+ * host says what is missing.
  */
 export function defaultKind(
   chain: readonly FallbackEntry[],

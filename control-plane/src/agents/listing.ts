@@ -1,4 +1,4 @@
-// Agent kinds as list_agent_kinds shows them: the host is asked, and what it tells is kept for when it
+// Agent kinds as list_agent_kinds shows them. The host is asked, and its answer is stored for when it
 // is away.
 import { AgentKind, Refusal, notFound, parseId, type AgentKindRecord } from "@hawser/contract";
 import type { HostFacts } from "@hawser/host-protocol";
@@ -28,7 +28,7 @@ export async function listAgentKinds(
     if (!host.isOnline) throw hostOffline();
     agentKinds = await readKinds(context, host);
   } catch (error) {
-    // Whatever keeps the host from answering, what it last told is better than nothing.
+    // If the host cannot answer, its last answer is better than none.
     if (!(error instanceof Refusal)) throw error;
     const kept = await sql.first(selectKinds, sql.organizationId, id);
     if (kept) return { agentKinds: kept.agent_kinds, live: false, takenAt: kept.taken_at };
@@ -40,7 +40,7 @@ export async function listAgentKinds(
   return { agentKinds, live: true, takenAt: kept.taken_at };
 }
 
-/** A daemon that cannot run agents yet only knows which are there. */
+/** A daemon that cannot run agents yet only knows which are installed. */
 async function readKinds(
   context: ReadContext & HostServices,
   host: HostTarget,
@@ -53,7 +53,7 @@ async function readKinds(
   }
 }
 
-/** One entry for each kind, also for those the host did not speak of. */
+/** One entry for each kind, including those that the host did not report. */
 function kindsFromFacts(agents: HostFacts["agents"]): AgentKindRecord[] {
   return AgentKind.options.map((kind) => {
     const found = agents.find((agent) => agent.kind === kind);
@@ -61,7 +61,7 @@ function kindsFromFacts(agents: HostFacts["agents"]): AgentKindRecord[] {
       kind,
       installed: found?.installed ?? false,
       version: found?.version ?? null,
-      problems: found ? (found.problems ?? []) : [neverTold],
+      problems: found ? (found.problems ?? []) : [neverReported],
       authenticated: found?.ready ?? false,
       capabilities: [],
       options: [],
@@ -69,7 +69,7 @@ function kindsFromFacts(agents: HostFacts["agents"]): AgentKindRecord[] {
   });
 }
 
-const neverTold = {
+const neverReported = {
   code: "host_unknown",
-  message: "No host has told of its agents yet. Pair one and start its daemon.",
+  message: "No host has reported its agents yet. Pair one and start its daemon.",
 };

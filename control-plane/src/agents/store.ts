@@ -1,8 +1,8 @@
-// The SQL of what hosts last told of their agent kinds.
+// The SQL of the agent kinds that hosts last reported.
 import type { AgentKindRecord } from "@hawser/contract";
 import { statement } from "../postgres/statement.ts";
 
-/** An instance that was deleted meanwhile keeps nothing. */
+/** No row if the instance was deleted in the meantime. */
 export const keepKinds = statement<{ taken_at: string }>(
   `INSERT INTO agent_kind_listings (organization_id, instance_id, agent_kinds)
    SELECT organization_id, instance_id, $3 FROM instances

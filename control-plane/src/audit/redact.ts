@@ -1,6 +1,6 @@
-// What the trail keeps of an input: ids, words and flags. Fields marked as never logged are left
-// out altogether, and a long text is replaced by its length, because the trail says who did what
-// and is no second copy of prompts.
+// What the audit trail stores of an input: ids, words and flags. Fields marked as never logged are left
+// out, and a long text is replaced by its length, because the trail records who did what and is not a
+// second copy of prompts.
 import { codePointLength, type Action } from "@hawser/contract";
 import { z } from "zod";
 
@@ -8,13 +8,13 @@ const longestText = 200;
 
 export type Redact = (input: Record<string, unknown>) => Record<string, unknown>;
 
-/** Made once per action: finds its never-logged fields in the published schema. */
+/** Created once per action: finds its never-logged fields in the published schema. */
 export function redactorFor(action: Action): Redact {
   const schema = z.toJSONSchema(action.input, { io: "input" }) as JsonSchema;
   return (input) => keep(input, schema) as Record<string, unknown>;
 }
 
-/** The ids in a result, one level down at most: what the call made or changed. */
+/** The ids in a result, at most one level deep: the records that the call created or changed. */
 export function recordIds(result: unknown): Record<string, string> {
   const fields = (value: unknown) =>
     typeof value === "object" && value !== null ? Object.entries(value) : [];

@@ -1,4 +1,4 @@
-// The audit trail's SQL. Entries are written in the transaction of the change they tell of.
+// The SQL of the audit trail. An entry is written in the transaction of the change that it describes.
 import { statement, systemStatement } from "../postgres/statement.ts";
 
 export const insertEntry = systemStatement(

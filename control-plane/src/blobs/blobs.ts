@@ -1,5 +1,5 @@
-// Blobs as an organization has them: taken in piece by piece, visible only once they are whole and
-// their hash is right, and given out piece by piece. At most one chunk of each is in memory.
+// The blobs of an organization: received in pieces, visible only once they are complete and their hash
+// is right, and read in pieces. At most one chunk of each blob is in memory.
 import { createHash } from "node:crypto";
 import { Refusal, notFound } from "@hawser/contract";
 import type { Database } from "../postgres/database.ts";
@@ -12,9 +12,9 @@ export interface Upload {
   /** In hexadecimal. */
   sha256: string;
   size: number;
-  /** The host that sends it; when its key is revoked meanwhile, the blob is not kept. */
+  /** The host that sends the blob. If its key is revoked in the meantime, the blob is not stored. */
   publicKey: string;
-  /** Called when the bytes are wanted, which they are not when the blob is there already. */
+  /** Called when the bytes are needed; not called if the blob is already stored. */
   body: () => AsyncIterable<Uint8Array>;
 }
 
@@ -23,9 +23,9 @@ export interface Blob {
   chunks: () => AsyncGenerator<Buffer, void>;
 }
 
-/** Bytes whose name is known only at their end. */
+/** A blob whose hash is known only after its last byte. */
 export interface Unnamed {
-  /** Of a blob that nobody sees, until whoever took it makes it whole. */
+  /** The id of a blob that is invisible until its receiver completes it. */
   blobId: string;
   sha256: string;
   size: number;
@@ -33,19 +33,19 @@ export interface Unnamed {
 }
 
 export interface Blobs {
-  /** At most this many bytes; with one more it throws what `tooLarge` gives. */
-  takeUnnamed(coming: {
+  /** Stores at most `most` bytes. Throws the result of `tooLarge` if there are more. */
+  storeUnnamed(coming: {
     organizationId: string;
     most: number;
     body: () => AsyncIterable<Uint8Array>;
     tooLarge: () => Refusal;
   }): Promise<Unnamed>;
-  /** Whether it was taken in; else it was there already. */
+  /** `created` is false if the blob was already stored. */
   put(upload: Upload): Promise<{ created: boolean }>;
   read(organizationId: string, sha256: string): Promise<Blob>;
 }
 
-/** Measured (decision 0022): smaller ones cost more statements, larger ones more memory, for nothing. */
+/** Measured (decision 0022): smaller chunks cost more statements, larger ones more memory, without a gain. */
 const chunkSize = 256 * 1024;
 const statementsAtOnce = 4;
 
@@ -55,7 +55,7 @@ export function createBlobs(database: Database): Blobs {
     async put(upload) {
       const { organizationId, size } = upload;
       const sql = database.tenant(organizationId);
-      if (await sql.first(store.keepForEver, organizationId, hashOf(upload))) {
+      if (await sql.first(store.keepForever, organizationId, hashOf(upload))) {
         return { created: false };
       }
       const blobId = await begin(database, upload);
@@ -74,12 +74,12 @@ export function createBlobs(database: Database): Blobs {
         }
         return await finish(sql, blobId, upload);
       } catch (error) {
-        // What a dead node, or a database that does not answer, leaves behind is removed later.
+        // Uploads that are left behind by a dead node or an unreachable database are removed later.
         await abandonBlob(sql, blobId, size - received).catch(() => {});
         throw error;
       }
     },
-    async takeUnnamed({ organizationId, most, body, tooLarge }) {
+    async storeUnnamed({ organizationId, most, body, tooLarge }) {
       const sql = database.tenant(organizationId);
       const blobId = await begin(database, { organizationId, sha256: noName, size: most });
       let size = 0;
@@ -93,7 +93,7 @@ export function createBlobs(database: Database): Blobs {
           await write.add(piece);
         }
         await write.end();
-        if (size < most) await sql.rows(store.giveQuotaBack, organizationId, most - size);
+        if (size < most) await sql.rows(store.returnQuota, organizationId, most - size);
         const abandon = (within: TenantSql) => abandonBlob(within, blobId, 0);
         return { blobId, sha256: hash.digest("hex"), size, abandon };
       } catch (error) {
@@ -110,23 +110,23 @@ export function createBlobs(database: Database): Blobs {
   };
 }
 
-/** Until the last byte has come. */
+/** Placeholder until the last byte has arrived. */
 const noName = "00".repeat(32);
 
 const hashOf = ({ sha256 }: { sha256: string }) => Buffer.from(sha256, "hex");
 
-/** Bytes count before they come, so that uploads at the same time cannot exceed the quota together. */
+/** Counts the bytes before they arrive, so that concurrent uploads cannot exceed the quota together. */
 function begin(
   database: Database,
   upload: Pick<Upload, "organizationId" | "sha256" | "size">,
 ): Promise<string> {
   const { organizationId, size } = upload;
   return database.tenantTransaction(organizationId, async (tx) => {
-    if (!(await tx.first(store.takeQuota, organizationId, size))) {
+    if (!(await tx.first(store.useQuota, organizationId, size))) {
       const { seconds } = (await tx.first(store.secondsToMidnight))!;
       throw new Refusal(
         "quota_exceeded",
-        "Your organization and its hosts have sent as many bytes as they may today (UTC). Send it tomorrow, or ask the operator for more.",
+        "Your organization and its hosts have used up today's quota of bytes (UTC). Send it tomorrow, or ask the operator for a larger quota.",
         { retryAfterMs: seconds * 1000 },
       );
     }
@@ -147,18 +147,18 @@ async function finish(
     }
   } catch (error) {
     if ((error as { code?: string }).code !== uniqueViolation) throw error;
-    // Another upload of the same bytes was whole first.
+    // Another upload of the same bytes was completed first.
     await abandonBlob(sql, blobId, 0);
-    await sql.rows(store.keepForEver, organizationId, hashOf({ sha256 }));
+    await sql.rows(store.keepForever, organizationId, hashOf({ sha256 }));
     return { created: false };
   }
-  throw new Refusal("forbidden", "This host is not paired any more, so its blob is not kept.");
+  throw new Refusal("forbidden", "This host is no longer paired, so its blob is not stored.");
 }
 
 async function abandonBlob(sql: TenantSql, blobId: string, unused: number): Promise<void> {
   const { organizationId } = sql;
   await sql.rows(store.deleteBlob, organizationId, blobId);
-  if (unused > 0) await sql.rows(store.giveQuotaBack, organizationId, unused);
+  if (unused > 0) await sql.rows(store.returnQuota, organizationId, unused);
 }
 
 function chunkWriter(sql: TenantSql, limit: ConcurrencyLimit, blobId: string) {

@@ -1,5 +1,5 @@
-// A few at a time: the database connections of a node are its callers' first of all, and however many
-// blobs come and go at once, they hold no more of them than this.
+// Limits how many database connections blobs use at once. A node's connections are there for its
+// callers first, however many blobs are transferred.
 
 export type ConcurrencyLimit = <T>(work: () => Promise<T>) => Promise<T>;
 
@@ -12,7 +12,7 @@ export function createConcurrencyLimit(most: number): ConcurrencyLimit {
     try {
       return await work();
     } finally {
-      // A turn is handed on, not given back and taken again.
+      // Pass the slot on to the next one, instead of freeing it and acquiring it again.
       const next = waiting.shift();
       if (next) next();
       else free++;

@@ -1,5 +1,5 @@
-// The SQL of blobs. A host's organization is known before any of it runs, so it runs as the tenant;
-// only the removal of uploads that were cut goes across organizations.
+// The SQL of blobs. The host's organization is known before any of it runs, so it runs as the tenant;
+// only the removal of interrupted uploads runs across organizations.
 import { statement, systemStatement } from "../postgres/statement.ts";
 
 export interface BlobRow {
@@ -12,15 +12,18 @@ export const selectBlob = statement<BlobRow>(
     WHERE organization_id = $1 AND sha256 = $2 AND stored_at IS NOT NULL`,
 );
 
-/** Finds a blob that a host sends again; a caller's file with the same bytes no longer takes it along. */
-export const keepForEver = statement<BlobRow>(
+/** Finds a blob that a host sends again, and keeps it even if a caller's file with the same bytes is removed. */
+export const keepForever = statement<BlobRow>(
   `UPDATE blobs SET kept_until = NULL
     WHERE organization_id = $1 AND sha256 = $2 AND stored_at IS NOT NULL
    RETURNING blob_id, size`,
 );
 
-/** In one statement, so that uploads at the same time cannot exceed the quota together. No row: it is used up. */
-export const takeQuota = statement<{ bytes: number }>(
+/**
+ * Uses one statement, so that concurrent uploads cannot exceed the quota together. No row if the quota
+ * is used up.
+ */
+export const useQuota = statement<{ bytes: number }>(
   `INSERT INTO blob_quotas AS used (organization_id, day, bytes)
    SELECT organization_id, (hawser_now() AT TIME ZONE 'UTC')::date, $2::bigint FROM organizations
     WHERE organization_id = $1 AND $2 <= blob_bytes_per_day
@@ -32,8 +35,8 @@ export const takeQuota = statement<{ bytes: number }>(
    RETURNING bytes`,
 );
 
-/** What was taken and did not come. Of another day it is forgotten already. */
-export const giveQuotaBack = statement(
+/** Returns quota that was reserved for bytes that did not arrive. No-op for another day. */
+export const returnQuota = statement(
   `UPDATE blob_quotas SET bytes = greatest(bytes - $2, 0)
     WHERE organization_id = $1 AND day = (hawser_now() AT TIME ZONE 'UTC')::date`,
 );
@@ -52,8 +55,8 @@ export const insertChunk = statement(
 );
 
 /**
- * Makes the blob visible. No row when the same one became whole meanwhile, or when this one was
- * removed or its host's key revoked.
+ * Makes the blob visible. No row if the same blob was completed in the meantime, or if this one was
+ * removed or its host's key was revoked.
  */
 export const finishBlob = statement<{ blob_id: string }>(
   `UPDATE blobs b SET stored_at = hawser_now()
@@ -67,13 +70,13 @@ export const deleteBlob = statement(
   `DELETE FROM blobs WHERE organization_id = $1 AND blob_id = $2 AND stored_at IS NULL`,
 );
 
-/** In base64, which is quicker than what the driver makes of bytes (decision 0022). */
+/** Reads the chunk as base64, which is faster than the driver's conversion of bytes (decision 0022). */
 export const selectChunk = statement<{ bytes: string }>(
   `SELECT encode(bytes, 'base64') AS bytes FROM blob_chunks
     WHERE organization_id = $1 AND blob_id = $2 AND position = $3`,
 );
 
-/** Longer ago than any upload may take, so whoever sent it is gone, or its node. A few at a time. */
+/** Removes uploads that are older than any upload may take, so their sender or node is gone. A few at a time. */
 export const deleteCutUploads = systemStatement(
   "remove uploads of blobs that were cut",
   `DELETE FROM blobs WHERE blob_id IN (

@@ -1,11 +1,11 @@
-// Who is calling, as far as the dispatcher cares: an organization, and what the key allows.
+// The caller as the dispatcher sees it: an organization, and what the key allows.
 import { formatId, type Permission } from "@hawser/contract";
 
 export interface Caller {
   organizationId: string;
   organizationName: string;
   apiKeyId: string;
-  /** `agent`: the key is held by the agent of one session, and is narrower than its permissions say. */
+  /** `agent`: the agent of one session holds the key, which allows less than its permissions say. */
   scope: "user" | "organization" | "agent";
   /** The user the key belongs to; null for an organization's key. */
   userId: string | null;
@@ -14,7 +14,7 @@ export interface Caller {
   permissions: ReadonlySet<Permission>;
 }
 
-/** Who asks, in the words that a host's log and the audit trail use. */
+/** The caller, as a host's log and the audit trail name it. */
 export function actorOf({ userId, apiKeyId }: Caller): { type: string; id: string } {
   return userId
     ? { type: "user", id: formatId("user", userId) }

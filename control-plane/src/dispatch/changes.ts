@@ -1,5 +1,5 @@
-// Carries out a call that changes something, with its audit entry and, when the caller gave an
-// idempotency key, exactly once.
+// Carries out a call that changes something and writes its audit entry. A call with an idempotency key
+// takes effect exactly once.
 //
 //   records  one transaction: idempotency row, effect, result, audit entry
 //   host     two: before the host is asked (row, intended state, audit) and after (outcome, audit);
@@ -26,7 +26,7 @@ export interface Change {
   name: string;
   action: Action;
   input: Record<string, unknown>;
-  /** The input as the audit trail may keep it. */
+  /** The input as the audit trail may store it. */
   auditInput: Record<string, unknown>;
   callId: string;
   idempotent: IdempotentCall | undefined;
@@ -80,7 +80,7 @@ export async function changeOnHost(
   const outcome = await conclude(asked);
   return outcome ?? waitForOutcome();
 
-  /** The first transaction, or what another call with the same key has already reached. */
+  /** Runs the first transaction, or returns the outcome that another call with the same key has reached. */
   async function prepare(): Promise<{ claim: Claim; intent: unknown } | { outcome: Outcome }> {
     for (;;) {
       const reached = await database.tenantTransaction(caller.organizationId, async (sql) => {
@@ -104,7 +104,7 @@ export async function changeOnHost(
         return { claim, intent };
       });
       if (!("elsewhere" in reached)) return reached;
-      await patience();
+      await waitBriefly();
     }
   }
 
@@ -122,26 +122,26 @@ export async function changeOnHost(
     try {
       return { answer: await handler.ask(context, input, intent) };
     } catch (error) {
-      // `unavailable` is no outcome: kept, it would be what every retry gets.
+      // `unavailable` is not an outcome: if it were stored, every retry would receive it.
       if (error instanceof Refusal && error.code !== "unavailable") return { refusal: error };
       // Nobody knows whether the host acted. A retry asks again under the same command id.
       const isUnknown = deadline.aborted || error instanceof OutcomeUnknown;
-      // A call that another node has taken over is that node's to tell of.
-      if (isUnknown && !overtaken.signal.aborted) await tellUnknown();
+      // If another node has taken the call over, that node records its outcome.
+      if (isUnknown && !overtaken.signal.aborted) await recordUnknown();
       await idempotent?.giveUp(database, claim);
       if (isUnknown) throw inProgress();
       throw error;
     }
   }
 
-  async function tellUnknown(): Promise<void> {
+  async function recordUnknown(): Promise<void> {
     if (!handler.unknown) return;
     await database.tenantTransaction(caller.organizationId, async (sql) =>
       handler.unknown!(contextOf(change, sql, claim, services), input, intent),
     );
   }
 
-  /** The second transaction; nothing when another node has overtaken this one. */
+  /** Runs the second transaction. Undefined if another node has taken the call over. */
   async function conclude(
     asked: { answer: unknown } | { refusal: Refusal },
   ): Promise<Outcome | undefined> {
@@ -169,11 +169,11 @@ export async function changeOnHost(
     for (;;) {
       const reached = await idempotent!.outcome(database.tenant(caller.organizationId));
       if (reached) return reached;
-      await patience();
+      await waitBriefly();
     }
   }
 
-  async function patience(): Promise<void> {
+  async function waitBriefly(): Promise<void> {
     if (deadline.aborted) throw inProgress();
     await sleep(100);
   }
@@ -195,12 +195,12 @@ function contextOf(
   return { ...services, caller, callId, sql, commandId: claim.commandId };
 }
 
-/** A refusal is an outcome, kept for retries; anything else that is thrown is our fault, and is not. */
+/** A refusal is an outcome, which is stored for retries. Any other error is our fault, and is not stored. */
 async function settle(action: Action, work: () => Promise<unknown>): Promise<Outcome> {
   try {
     return { result: await asPromised(action, work) };
   } catch (error) {
-    // What is not built may be tomorrow: no retry should get today's answer then.
+    // An action that is not built may be built tomorrow, so no retry should receive today's answer.
     if (!(error instanceof Refusal) || error.code === "not_implemented") throw error;
     return { refusal: { code: error.code, message: error.message, details: error.details } };
   }

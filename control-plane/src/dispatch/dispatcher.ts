@@ -2,8 +2,9 @@
 //
 //   authenticate → find the action → rate limit → authorize → validate → idempotency → handle → audit
 //
-// The first check that fails answers, so nothing is told before the key and the right are proven.
-// Knows actions only as data; what they are about is the registry's and the handlers' business.
+// The first check that fails answers, so nothing is revealed before the key and the permission are
+// proven. The dispatcher knows actions only as data; the registry and the handlers know what they are
+// about.
 import { randomUUID } from "node:crypto";
 import { Refusal, formatId, type Action, type Actions, type Permission } from "@hawser/contract";
 import { redactorFor, type Redact } from "../audit/redact.ts";
@@ -26,7 +27,7 @@ import { validate } from "./validate.ts";
 
 export interface Call {
   action: string;
-  /** Read only after the key and the right are proven. */
+  /** Read only after the key and the permission are proven. */
   body: () => Promise<unknown>;
   idempotencyKey?: string | undefined;
   callId: string;
@@ -34,7 +35,7 @@ export interface Call {
 }
 
 export type Answer = ({ result: unknown } | { refusal: Refusal }) & {
-  /** What the key has left of its rate limit, once a call got that far. */
+  /** The key's remaining rate limit, if the call got that far. */
   rate?: RateState | undefined;
 };
 
@@ -44,14 +45,17 @@ export type Listing = ({ actions: { name: string; action: Action }[] } | { refus
 
 export interface Dispatcher {
   dispatch(authorization: string | undefined, call: Call): Promise<Answer>;
-  /** The built actions this key may call. Counts as a call of the key's. */
+  /** The built actions that this key may call. Counts as a call of the key. */
   list(authorization: string | undefined): Promise<Listing>;
-  /** The caller behind a key, for a door that is no action. Counts as a call of the key's. */
+  /** The caller behind a key, for a route that is not an action. Counts as a call of the key. */
   admit(
     authorization: string | undefined,
     permission?: Permission,
   ): Promise<{ caller: Caller } | { refusal: Refusal }>;
-  /** What is wrong with a key, for a door that must say so before it reads a message. Counts as nothing. */
+  /**
+   * What is wrong with a key, for a route that must answer before it reads a message. Does not count as
+   * a call.
+   */
   refusalOfKey(
     authorization: string | undefined,
     permission?: Permission,
@@ -62,12 +66,12 @@ export interface DispatcherParts {
   actions: Actions;
   /** Handlers by action name; an action without one is answered `not_implemented`. */
   handlers: Readonly<Record<string, unknown>>;
-  /** Handed to every handler in its context. */
+  /** Passed to every handler in its context. */
   services: object;
   database: Database;
   authenticate: (authorization: string | undefined) => Promise<Caller | undefined>;
   buckets: TokenBuckets;
-  /** Keys the hashes in idempotency rows. */
+  /** The HMAC key for the hashes in idempotency rows. */
   pepper: Buffer;
   readCounts: ReadCounts;
   log: Log;
@@ -84,7 +88,7 @@ interface Entry {
 
 export function createDispatcher(parts: DispatcherParts): Dispatcher {
   const { database, services, buckets, log, deadlineMs = 30_000, leaseSeconds = 10 } = parts;
-  // A Map, because a plain object would know "constructor" and "__proto__".
+  // Use a Map, because a plain object has "constructor" and "__proto__".
   const entries = new Map<string, Entry>(
     Object.entries(parts.actions).map(([name, action]) => [
       name,
@@ -159,7 +163,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     if (entry) return entry;
     throw new Refusal(
       "unknown_action",
-      "There is no action of this name. GET /api/rest/actions lists what there is.",
+      "There is no action of this name. GET /api/rest/actions lists the actions.",
     );
   }
 
@@ -210,7 +214,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
       : changeOnHost(runner, change, handler);
   }
 
-  /** Refuses, and leaves a trace of it when the call would have changed something. */
+  /** Throws the refusal, if any, and writes an audit entry if the call would have changed something. */
   async function authorize(
     caller: Caller,
     call: Call,
@@ -250,7 +254,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
       log.warn({ ...about, err: error }, "database unavailable");
       return new Refusal(
         "unavailable",
-        "The service cannot reach its database right now. Try again; to be sure that a change happens once, with the same idempotency key.",
+        "The service cannot reach its database right now. Try again. Use the same idempotency key to be sure that a change happens once.",
         {
           retryAfterMs: 1000,
         },
@@ -267,7 +271,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     );
   }
 
-  /** Only names from the registry reach labels and logs; anything else would let callers write there. */
+  /** Only names of the registry reach labels and logs; other names would let callers write there. */
   function knownName(call: Call): string {
     return entries.has(call.action) ? call.action : "unknown";
   }
@@ -309,7 +313,7 @@ function refuseWithout(caller: Caller, permission: Permission): void {
 function missingPermission(permission: string): Refusal {
   return new Refusal(
     "forbidden",
-    `This key lacks the permission ${permission}, which the action asks for.`,
+    `This key lacks the permission ${permission}, which the action needs.`,
   );
 }
 

@@ -1,5 +1,5 @@
-// What a product writes for each action. The dispatcher decides which transactions a handler runs
-// in, so a handler reads as the happy path and throws refusals by name.
+// The types of the handlers that a product writes, one per action. The dispatcher decides which
+// transactions a handler runs in, so a handler reads as the happy path and throws refusals by name.
 import type { Action, Actions, InputOf, ResultOf } from "@hawser/contract";
 import type { TenantTransaction } from "../postgres/database.ts";
 import type { TenantSql } from "../postgres/statement.ts";
@@ -10,28 +10,28 @@ interface CallContext {
   callId: string;
 }
 
-/** A read: every statement is a transaction of its own. */
+/** A read: every statement is its own transaction. */
 export interface ReadContext extends CallContext {
   sql: TenantSql;
 }
 
-/** A change: one transaction, which also holds the idempotency row and the audit entry. */
+/** A change: one transaction, which also contains the idempotency row and the audit entry. */
 export interface ChangeContext extends CallContext {
   sql: TenantTransaction;
   /** The same for every retry with the same idempotency key. */
   commandId: string;
 }
 
-/** Outside every transaction, while a host is asked. */
+/** While a host is asked, outside every transaction. */
 export interface AskContext extends CallContext {
   commandId: string;
-  /** A node that is gone may have asked before, under the same id. */
+  /** A node that died may have asked before, under the same id. */
   resumed: boolean;
   /** Aborted when the caller's deadline has passed or another node has taken the call over. */
   signal: AbortSignal;
 }
 
-/** Thrown by `ask` when nobody knows whether the host acted. A retry asks again under the same id. */
+/** Thrown by `ask` if it is unknown whether the host acted. A retry asks again under the same id. */
 export class OutcomeUnknown extends Error {}
 
 type ContextOf<A extends Action> = A["effect"] extends "reads" ? ReadContext : ChangeContext;
@@ -42,11 +42,11 @@ export type RecordHandler<A extends Action, Services> = (
 ) => Promise<ResultOf<A>>;
 
 /**
- * A change that a host carries out. No transaction is open while the host is asked: `prepare`
- * commits the intended state, `conclude` the outcome. A node that dies in between is followed by
- * the caller's retry, which asks again under the same command id; so `ask` must be safe to repeat
- * under one id, which is what the host's journal is for. The intent is stored as JSON for that retry,
- * which may reach a newer version of this service: fields may be added to it, not renamed.
+ * A change that a host carries out. No transaction is open while the host is asked: `prepare` commits
+ * the intended state, `conclude` the outcome. If a node dies in between, the caller's retry asks again
+ * under the same command id, so `ask` must be safe to repeat; the host's journal guarantees that. The
+ * intent is stored as JSON for the retry, which may reach a newer version of this service: fields may
+ * be added to it, but not renamed.
  */
 export interface HostHandler<A extends Action, Services, Intent = unknown, Answer = unknown> {
   prepare(context: ChangeContext & Services, input: InputOf<A>): Promise<Intent>;
@@ -57,9 +57,9 @@ export interface HostHandler<A extends Action, Services, Intent = unknown, Answe
     intent: Intent,
     answer: Answer,
   ): ResultOf<A> | Promise<ResultOf<A>>;
-  /** Takes the intended state back after the host refused. */
+  /** Reverts the intended state after the host refused. */
   undo?(context: ChangeContext & Services, input: InputOf<A>, intent: Intent): Promise<void>;
-  /** Says on record that nobody knows whether the host acted. A retry may still conclude or undo it. */
+  /** Records that it is unknown whether the host acted. A retry may still conclude or undo it. */
   unknown?(context: ChangeContext & Services, input: InputOf<A>, intent: Intent): Promise<void>;
 }
 
@@ -76,7 +76,7 @@ export function onHost<A extends Action, Services, Intent, Answer>(
 export type Handler<A extends Action, Services> =
   RecordHandler<A, Services> | HostHandler<A, Services>;
 
-/** One handler for each action but those listed as not built yet: a missing one does not compile. */
+/** One handler for each action, except those listed as not built. A missing handler does not compile. */
 export type HandlersFor<A extends Actions, Services, NotYet extends string = never> = {
   [Name in Exclude<keyof A & string, NotYet>]: Handler<A[Name], Services>;
 };

@@ -1,6 +1,6 @@
-// What an idempotency row holds instead of the things themselves: a hash of the key, an HMAC of the
-// body, and the outcome sealed under a key derived from the idempotency key. Whoever reads the
-// database, or a dump of it, reads none of the three; only the caller's retry opens the outcome.
+// What an idempotency row contains: a hash of the key, an HMAC of the body, and the outcome encrypted
+// under a key derived from the idempotency key. A reader of the database or of a dump can read none of
+// the three; only the caller's retry can decrypt the outcome.
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from "node:crypto";
 
 export interface Seal {
@@ -39,7 +39,7 @@ export function sealFor(
   };
 }
 
-/** JSON with keys in order: the same fields written in another order are the same body. */
+/** JSON with sorted keys, so that the order of fields does not matter. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
     typeof inner === "object" && inner !== null && !Array.isArray(inner)

@@ -1,5 +1,5 @@
-// The SQL of idempotency rows. A row is found by (organization, API key, action, hash of the
-// idempotency key); whoever holds its highest fence may finish it.
+// The SQL of idempotency rows. A row is found by organization, API key, action and the hash of the
+// idempotency key. The holder of the highest fence may finish it.
 import { statement, systemStatement } from "../postgres/statement.ts";
 
 export interface IdempotencyRow {
@@ -12,7 +12,7 @@ export interface IdempotencyRow {
   outcome: Buffer | null;
 }
 
-/** Yields the command id when the row is new, nothing when it exists; waits for a transaction that is inserting it. */
+/** Returns the command id if the row is new; no row if it exists. Waits for a transaction that is inserting it. */
 export const insertRow = statement<{ command_id: string; fence: number }>(
   `INSERT INTO idempotency
      (organization_id, api_key_id, action, key_hash, body_hmac, command_id, state, lease_until, expires_at)
@@ -37,7 +37,7 @@ export const saveIntent = statement(
     WHERE organization_id = $1 AND api_key_id = $2 AND action = $3 AND key_hash = $4`,
 );
 
-/** Takes over a call whose node has stopped renewing its lease; exactly one of many takers gets the row. */
+/** Takes over a call whose node has stopped renewing its lease. If several try, exactly one gets the row. */
 export const takeOver = statement<IdempotencyRow>(
   `UPDATE idempotency SET fence = fence + 1, lease_until = hawser_now() + make_interval(secs => $6)
     WHERE organization_id = $1 AND api_key_id = $2 AND action = $3 AND key_hash = $4
@@ -45,14 +45,17 @@ export const takeOver = statement<IdempotencyRow>(
    RETURNING body_hmac, command_id, intent, state, fence, false AS lapsed, outcome`,
 );
 
-/** Gives a call up, so that a retry need not wait. The fence moves on, or a renewal still under way would take it back. */
+/**
+ * Releases a call, so that a retry need not wait. The fence increases, or a renewal that is under way
+ * would claim the call again.
+ */
 export const releaseLease = statement(
   `UPDATE idempotency SET lease_until = hawser_now() - interval '1 second', fence = fence + 1
     WHERE organization_id = $1 AND api_key_id = $2 AND action = $3 AND key_hash = $4
       AND fence = $5 AND state = 'running'`,
 );
 
-/** Yields a row while this fence still holds the call. */
+/** Returns a row if this fence still holds the call. */
 export const renewLease = statement<{ fence: number }>(
   `UPDATE idempotency SET lease_until = hawser_now() + make_interval(secs => $6)
     WHERE organization_id = $1 AND api_key_id = $2 AND action = $3 AND key_hash = $4
@@ -60,7 +63,7 @@ export const renewLease = statement<{ fence: number }>(
    RETURNING fence`,
 );
 
-/** Yields a row when this fence was still the one to finish the call. */
+/** Returns a row if this fence could still finish the call. */
 export const finishRow = statement<{ fence: number }>(
   `UPDATE idempotency SET state = 'done', outcome = $6, lease_until = NULL, intent = NULL
     WHERE organization_id = $1 AND api_key_id = $2 AND action = $3 AND key_hash = $4
@@ -68,7 +71,7 @@ export const finishRow = statement<{ fence: number }>(
    RETURNING fence`,
 );
 
-/** A bounded number at a time. */
+/** Deletes a limited number at a time. */
 export const deleteExpired = systemStatement(
   "drop idempotency rows whose day has passed",
   `DELETE FROM idempotency

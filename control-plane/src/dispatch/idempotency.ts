@@ -1,8 +1,8 @@
-// One effect and one outcome for all calls that carry the same idempotency key, on whichever node
-// they arrive and whichever node dies (design: decision 0006).
+// One effect and one outcome for all calls that carry the same idempotency key, on whichever node they
+// arrive and whichever node dies (design: decision 0006).
 //
-// A call claims its row before anything happens. A claim is either mine to carry out, or already
-// has an outcome, or is being carried out elsewhere right now.
+// A call claims its row before anything happens. The claim is either this call's to carry out, or has
+// an outcome, or another node is carrying it out.
 import { Refusal, type RefusalCode, type RefusalDetails } from "@hawser/contract";
 import { LockTimeout, type Database, type TenantTransaction } from "../postgres/database.ts";
 import { statement, type TenantSql } from "../postgres/statement.ts";
@@ -10,16 +10,16 @@ import type { Caller } from "./caller.ts";
 import { sealFor, type Seal } from "./idempotency-seal.ts";
 import * as store from "./idempotency-store.ts";
 
-/** How a call ended: what the caller gets, now and on every retry. */
+/** The outcome of a call: what the caller receives, now and on every retry. */
 export type Outcome =
   | { result: unknown }
   | { refusal: { code: RefusalCode; message: string; details: RefusalDetails } };
 
-/** The right to carry a call out, until `fence` is overtaken. */
+/** The right to carry out a call, until another node has a higher fence. */
 export interface Claim {
   commandId: string;
   fence: number;
-  /** What an earlier holder had committed before it stopped. */
+  /** The intent that an earlier holder committed before it stopped. */
   intent?: unknown;
   resumed: boolean;
 }
@@ -52,7 +52,7 @@ export class IdempotentCall {
     this.key = [caller.organizationId, caller.apiKeyId, action, this.seal.keyHash];
   }
 
-  /** Must be the transaction's first statement: a concurrent call waits here for its end. */
+  /** Must be the transaction's first statement: a concurrent call waits here until the transaction ends. */
   async claim(sql: TenantTransaction): Promise<Claimed> {
     sql.later(waitForLock, longestLockWaitMs);
     try {
@@ -70,7 +70,7 @@ export class IdempotentCall {
     return this.takeOver(sql);
   }
 
-  /** For a call that lost the race for its row: its outcome, or the row itself when its holder is gone. */
+  /** For a call that lost the race for its row: the outcome, or the claim if its holder is gone. */
   private async takeOver(sql: TenantTransaction): Promise<Claimed> {
     const row = await this.read(sql);
     if (!row) return { elsewhere: true };
@@ -82,7 +82,7 @@ export class IdempotentCall {
     return { mine: { commandId: taken.command_id, fence: taken.fence, intent, resumed: true } };
   }
 
-  /** The outcome, once there is one. */
+  /** The outcome; undefined if there is none yet. */
   async outcome(sql: TenantSql): Promise<Outcome | undefined> {
     const row = await this.read(sql);
     return row?.outcome ? (this.seal.open(row.outcome) as Outcome) : undefined;
@@ -103,20 +103,20 @@ export class IdempotentCall {
     sql.later(store.saveIntent, ...this.key, this.seal.seal(intent));
   }
 
-  /** False when another node has overtaken the claim, whose outcome then counts and not this one. */
+  /** False if another node has taken the call over; then that node's outcome counts. */
   async finish(sql: TenantTransaction, claim: Claim, outcome: Outcome): Promise<boolean> {
     const sealed = this.seal.seal(outcome);
     return (await sql.first(store.finishRow, ...this.key, claim.fence, sealed)) !== undefined;
   }
 
-  /** Renews the lease while a host is asked; calls `lost` when another node took the call over. */
+  /** Renews the lease while a host is asked. Calls `lost` if another node has taken the call over. */
   holdLease(database: Database, claim: Claim, lost: () => void): Disposable {
     const sql = database.tenant(this.key[0]);
     const renew = async () => {
       const held = await sql.first(store.renewLease, ...this.key, claim.fence, this.leaseSeconds);
       if (!held) lost();
     };
-    // A renewal that fails is tried again by the next one; three fit into a lease.
+    // A failed renewal is repeated by the next one; three fit into a lease.
     const timer = setInterval(() => void renew().catch(() => {}), (this.leaseSeconds * 1000) / 4);
     return { [Symbol.dispose]: () => clearInterval(timer) };
   }

@@ -1,6 +1,6 @@
-// An action gives only the refusals it lists. Any other that its handler throws is a fault of ours,
-// and is treated as one: it is not kept for retries and reaches the caller as an incident. Of an action
-// that is built in part, the handler says `not_implemented` itself.
+// An action answers only the refusals it lists. Any other refusal of its handler is our fault: it is
+// not stored for retries, and the caller receives an incident id. The handler of a partly built action
+// throws `not_implemented` itself.
 import { Refusal, commonRefusals, type Action, type RefusalCode } from "@hawser/contract";
 
 const common: readonly RefusalCode[] = commonRefusals;

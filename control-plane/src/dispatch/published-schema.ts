@@ -1,5 +1,5 @@
 // The JSON Schemas of an action, as the action listing, MCP tools and the OpenAPI document publish
-// them. One place makes them, so a caller sees the same schema at every door.
+// them. They are made in one place, so that a caller sees the same schema everywhere.
 import type { Action } from "@hawser/contract";
 import { z } from "zod";
 
@@ -7,7 +7,7 @@ export type JsonSchema = Record<string, unknown>;
 
 export interface PublishedSchemas {
   input: JsonSchema;
-  /** Always an object; the records it is made of are named in `$defs`. */
+  /** Always an object; its named records are in `$defs`. */
   result: JsonSchema;
 }
 
@@ -28,12 +28,12 @@ function publish(schema: z.ZodType, io: "input" | "output"): JsonSchema {
     $defs?: Record<string, JsonSchema>;
   };
   if ($ref === undefined) return { ...rest, ...($defs && { $defs }) };
-  // A record by itself: MCP wants to see at once that it is an object, and not a reference to one.
+  // MCP requires an object schema here, not a reference to one.
   const { [$ref.slice("#/$defs/".length)]: root, ...others } = $defs ?? {};
   return { ...root, ...(Object.keys(others).length > 0 && { $defs: others }) };
 }
 
-/** Drops our notes to ourselves, and the pattern that only repeats what `format` says. */
+/** Removes internal annotations, and patterns that only repeat `format`. */
 function cleaned(schema: unknown): JsonSchema {
   return JSON.parse(
     JSON.stringify(schema, function (this: JsonSchema, key, value: unknown) {

@@ -1,20 +1,20 @@
-// A token bucket per key, in this node's memory. A key has `burst` tokens, gets `perSecond` back,
-// and pays one a call. Both are shared out among the live nodes, so no row is written per call.
+// A token bucket per key, in this node's memory. A key has `burst` tokens, regains `perSecond`, and
+// pays one per call. Both numbers are divided among the live nodes, so no row is written per call.
 
 export interface RateLimit {
   perSecond: number;
   burst: number;
 }
 
-/** This node's share of the limit, and what a key has left of it. */
+/** This node's share of the limit, and the key's remaining tokens. */
 export interface RateState extends RateLimit {
   remaining: number;
-  /** Set when there was no token left: how long until there is one. */
+  /** Set if no token was left: the time until there is one. */
   retryAfterMs?: number;
 }
 
 export interface TokenBuckets {
-  /** Takes one token if there is one. */
+  /** Uses one token if there is one. */
   take(key: string): RateState;
   /** How many nodes share the limit. */
   share(nodes: number): void;
@@ -29,7 +29,7 @@ export function createTokenBuckets(
   let buckets = new Map<string, { tokens: number; at: number }>();
   let sweepAt = now() + 60_000;
 
-  /** Buckets that have filled up again say nothing and are dropped. */
+  /** Drops full buckets, which contain no information. */
   function sweep(at: number) {
     buckets = new Map(
       [...buckets].filter(([, bucket]) => bucket.tokens + (at - bucket.at) * perMs < burst),

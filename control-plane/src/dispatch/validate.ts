@@ -1,4 +1,4 @@
-// From a parsed body to an action's input, or to a refusal that names every offending field.
+// Converts a parsed body to an action's input, or throws a refusal that names every invalid field.
 import { Refusal, type Action, type FieldError } from "@hawser/contract";
 import type { z } from "zod";
 
@@ -26,8 +26,8 @@ function invalid(fields: FieldError[]): Refusal {
 }
 
 /**
- * What no field takes, whatever its schema says: NUL, which PostgreSQL cannot store; half of a
- * surrogate pair, which is not text; the key `__proto__`; and nesting no action has a use for.
+ * What every field refuses, whatever its schema says: NUL, which PostgreSQL cannot store; half of a
+ * surrogate pair, which is not text; the key `__proto__`; and nesting that no action needs.
  */
 function findUnfitText(body: object): FieldError | undefined {
   const open: { value: unknown; path: string; depth: number }[] = [

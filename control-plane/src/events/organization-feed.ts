@@ -1,22 +1,22 @@
-// What changed in an organization, for those who watch: hints without a promise. A viewer that missed
-// something is told to look again (`resync`), never left to guess.
+// Notices of changed records in an organization, for viewers. A notice may be lost. A viewer that may
+// have missed something receives `resync`, and reads everything again.
 import { organizationChangedSubject } from "@hawser/host-protocol";
 
 export type ChangedRecord = "instance" | "session" | "request";
 
-/** `changed`: look at this record again. `resync`: look at everything again. */
+/** `changed`: read this record again. `resync`: read everything again. */
 export type FeedEvent = { type: "changed"; record: ChangedRecord; id: string } | { type: "resync" };
 
 export interface OrganizationFeed {
   /** Follows one organization until the returned function is called. */
   follow(organizationId: string, viewer: (event: FeedEvent) => void): () => void;
-  /** Tells the viewers of every node. The id is the one that callers see. */
+  /** Notifies the viewers on every node. The id is the one that callers see. */
   changed(organizationId: string, record: ChangedRecord, id: string): void;
-  /** Tells this node's viewers that something may have been missed. */
+  /** Notifies this node's viewers that they may have missed something. */
   resync(): void;
 }
 
-/** How nodes tell each other what may be lost. */
+/** How nodes send each other messages that may be lost. */
 export interface Notices {
   publish(subject: string, data: string): void;
   subscribe(
@@ -26,7 +26,7 @@ export interface Notices {
   ): () => void;
 }
 
-/** One subscription per organization with viewers on this node, however many they are. */
+/** Subscribes once per organization with viewers on this node, however many they are. */
 export function createOrganizationFeed(notices: Notices): OrganizationFeed {
   const followed = new Map<
     string,

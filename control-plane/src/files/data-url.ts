@@ -1,6 +1,6 @@
-// The bytes that a data: address carries in itself.
+// The bytes in a data: URL.
 
-/** Nothing for another address, or one whose content cannot be read. */
+/** Undefined for any other URL, or if the content cannot be decoded. */
 export function decodeDataUrl(url: string): Buffer | undefined {
   const [, parameters = "", content = ""] = /^data:([^,]*),(.*)$/is.exec(url) ?? [];
   if (!/^data:[^,]*,/i.test(url)) return undefined;

@@ -1,19 +1,19 @@
-// Files that callers upload to go with prompts: taken in as they come, found again by their organization
-// only, and gone when nobody has used them for seven days. Nothing is unpacked or looked into.
+// Files that callers upload for prompts: stored as they arrive, visible only to their organization, and
+// removed when nobody has used them for seven days. Their content is never unpacked or inspected.
 import { Refusal, formatId, notFound, parseId } from "@hawser/contract";
 import type { Blob, Blobs, Unnamed } from "../blobs/blobs.ts";
 import type { Database } from "../postgres/database.ts";
 import type { TenantSql } from "../postgres/statement.ts";
 import * as store from "./store.ts";
 
-/** Of one file. Agents get files whole, and models take no larger ones. */
+/** Maximum size of one file. Agents receive files whole, and models accept no larger ones. */
 export const largestFile = 16 * 1024 * 1024;
 
 export interface NewFile {
   organizationId: string;
   mime: string;
   filename: string | null;
-  /** As announced; nothing when it is not known. */
+  /** The announced size; undefined if unknown. */
   size: number | undefined;
   body: () => AsyncIterable<Uint8Array>;
 }
@@ -36,7 +36,7 @@ export function createFiles(database: Database, blobs: Blobs): Files {
     async add({ organizationId, mime, filename, size, body }) {
       const most = size ?? largestFile;
       if (most > largestFile) throw tooLarge();
-      const coming = await blobs.takeUnnamed({ organizationId, most, body, tooLarge });
+      const coming = await blobs.storeUnnamed({ organizationId, most, body, tooLarge });
       const fileId = await settle(database, organizationId, coming, { mime, filename });
       return { fileId, size: coming.size, sha256: coming.sha256 };
     },
@@ -50,7 +50,7 @@ export function createFiles(database: Database, blobs: Blobs): Files {
   };
 }
 
-/** The bytes get their name, or give way to the same ones that were there before. */
+/** Completes the blob under its hash, or uses the blob with the same bytes that is already stored. */
 async function settle(
   database: Database,
   organizationId: string,
@@ -64,12 +64,13 @@ async function settle(
         const known = await tx.first(store.keepKnownBlob, organizationId, hash);
         if (known) await abandon(tx);
         const own = known ?? (await tx.first(store.nameBlob, organizationId, blobId, hash, size));
-        if (!own) throw new Refusal("invalid_input", "The body came too slowly and was dropped.");
+        if (!own)
+          throw new Refusal("invalid_input", "The body arrived too slowly and was dropped.");
         const made = await tx.first(store.insertFile, organizationId, own.blob_id, mime, filename);
         return formatId("file", made!.file_id);
       });
     } catch (error) {
-      // The same bytes became whole meanwhile, by someone else; next time they are known.
+      // Somebody else completed the same bytes in the meantime; the next attempt finds them.
       if ((error as { code?: string }).code === uniqueViolation && tries < 5) continue;
       await abandon(database.tenant(organizationId)).catch(() => {});
       throw error;
@@ -77,7 +78,10 @@ async function settle(
   }
 }
 
-/** What prompts name, by the ids that callers know; they stay for another while. Throws `not_found`. */
+/**
+ * The files that a prompt names, by the ids that callers see. Extends the time until they are removed.
+ * Throws `not_found`.
+ */
 export async function useFiles(
   sql: TenantSql,
   fileIds: readonly string[],

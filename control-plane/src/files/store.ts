@@ -1,17 +1,17 @@
-// The SQL of uploaded files, and of when they go. A blob that hosts have sent too is never made to go.
+// The SQL of uploaded files, and of their removal. A blob that a host has also sent is never removed.
 import { statement, systemStatement } from "../postgres/statement.ts";
 
 const untilUnused = `hawser_now() + interval '7 days'`;
 const laterUnlessForEver = `CASE WHEN kept_until IS NULL THEN NULL ELSE ${untilUnused} END`;
 
-/** Bytes that are there already stay for this file too. */
+/** Keeps bytes that are already stored for this file too. */
 export const keepKnownBlob = statement<{ blob_id: string }>(
   `UPDATE blobs SET kept_until = ${laterUnlessForEver}
     WHERE organization_id = $1 AND sha256 = $2 AND stored_at IS NOT NULL
    RETURNING blob_id`,
 );
 
-/** Makes a blob whole whose name was not known before its last byte. No row: it was removed. */
+/** Completes a blob whose hash was not known before its last byte. No row if it was removed. */
 export const nameBlob = statement<{ blob_id: string }>(
   `UPDATE blobs SET sha256 = $3, size = $4, stored_at = hawser_now(), kept_until = ${untilUnused}
     WHERE organization_id = $1 AND blob_id = $2 AND stored_at IS NULL
@@ -38,7 +38,7 @@ export const selectFiles = statement<FileRow>(
     WHERE f.organization_id = $1 AND f.file_id = ANY ($2::uuid[]) AND f.kept_until > hawser_now()`,
 );
 
-/** $2 files. Before their blobs, which everyone locks last. */
+/** $2 files. Locks files before their blobs, which every transaction locks last. */
 export const keepFiles = statement(
   `UPDATE files SET kept_until = ${untilUnused}
     WHERE organization_id = $1 AND file_id = ANY ($2::uuid[])`,
@@ -51,7 +51,7 @@ export const keepBlobsOfFiles = statement(
                        WHERE organization_id = $1 AND file_id = ANY ($2::uuid[]))`,
 );
 
-/** A few at a time. What was used while this ran has a later time, and stays. */
+/** Removes a few at a time. A file that was used while this runs has a later time, and stays. */
 export const deleteUnusedBlobs = systemStatement(
   "remove the bytes of files that nobody has used for days",
   `DELETE FROM blobs WHERE kept_until < hawser_now() AND blob_id IN (

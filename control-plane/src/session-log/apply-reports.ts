@@ -1,7 +1,7 @@
-// Writes a group of reports in one transaction, and says what became of each.
+// Writes a group of reports in one transaction, and returns the result of each.
 //
-// A session's entries are stored in the order of their seq, each once and without a hole, whatever
-// came twice, late or in another order. A host reaches no session but its own.
+// A session's entries are stored in the order of their seq, each once and without a gap, even if they
+// arrive twice, late or out of order. A host can only write to its own sessions.
 import { parseId } from "@hawser/contract";
 import { largestEntry, type LogEntry, type Report, type ReportReply } from "@hawser/host-protocol";
 import type { SessionStatus } from "@hawser/contract";
@@ -15,30 +15,30 @@ export interface ReportingHost {
   instanceId: string;
 }
 
-/** A report as it waits to be written. */
+/** A report that waits to be written. */
 export interface ReadReport {
   host: ReportingHost;
   journalId: string;
-  /** Of each session it names; what cannot be a session's id is an unknown session's, and left out. */
+  /** The entries of each session. An id that cannot be a session's is skipped, like an unknown session. */
   parts: { shownId: string; sessionId: string; entries: Entry[] }[];
   entryCount: number;
-  /** In characters of JSON. */
+  /** Length in characters of JSON. */
   size: number;
 }
 
 interface Entry extends Pick<LogEntry, "seq" | "at" | "turnId"> {
   update: string;
   isReset: boolean;
-  /** The state it causes. */
+  /** The state change that the entry causes. */
   effect: Effect | undefined;
 }
 
 export function readReport(host: ReportingHost, { journalId, sessions }: Report): ReadReport {
   const read: ReadReport = { host, journalId, parts: [], entryCount: 0, size: 0 };
-  for (const { sessionId: shownId, entries: told } of sessions) {
+  for (const { sessionId: shownId, entries: reported } of sessions) {
     const sessionId = parseId("session", shownId);
     if (!sessionId) continue;
-    const entries = told.map(({ seq, at, turnId, update }) => {
+    const entries = reported.map(({ seq, at, turnId, update }) => {
       const isReset = update.sessionUpdate === "journal_reset";
       return { seq, at, turnId, update: JSON.stringify(update), isReset, effect: effectOf(update) };
     });
@@ -49,7 +49,7 @@ export function readReport(host: ReportingHost, { journalId, sessions }: Report)
   return read;
 }
 
-/** A session as the transaction found it, and what is added to it. */
+/** A session as the transaction found it, and the entries that are added to it. */
 export interface SessionIntake {
   organizationId: string;
   instanceId: string;
@@ -60,7 +60,10 @@ export interface SessionIntake {
   added: Entry[];
 }
 
-/** What changed beside the log: whether the record may have, and requests by their shown ids. */
+/**
+ * What changed besides the log: whether the record may have changed, and the changed requests by the
+ * ids that callers see.
+ */
 export interface Changed {
   record: boolean;
   requestIds: string[];
@@ -83,10 +86,10 @@ export async function applyReports(
     asked.map(({ sessionId }) => sessionId),
   );
   const sessions = new Map<string, SessionIntake>();
-  for (const { place, applied_seq: appliedSeq, journal_id: journalId, status } of rows) {
-    const { host, sessionId, journals } = asked[place - 1]!;
+  for (const { position, applied_seq: appliedSeq, journal_id: journalId, status } of rows) {
+    const { host, sessionId, journals } = asked[position - 1]!;
     const session = { ...host, sessionId, status, appliedSeq, journalId, added: [] };
-    // The journal that the log is written from comes first: what it still has precedes a reset.
+    // Start with the journal that the log is written from: its remaining entries precede a reset.
     if (journalId !== null) addEntries(session, journalId, journals.get(journalId) ?? []);
     for (const [another, entries] of journals) addEntries(session, another, entries);
     sessions.set(keyOf(host, sessionId), session);
@@ -115,13 +118,13 @@ export async function applyReports(
   };
 }
 
-/** With the instance, so that what two hosts say of one session is never put together. */
+/** Contains the instance, so that the reports of two hosts about one session are never merged. */
 const keyOf = ({ instanceId }: ReportingHost, sessionId: string) => `${instanceId} ${sessionId}`;
 
 interface Asked {
   host: ReportingHost;
   sessionId: string;
-  /** What is told of it, by the journal that tells. */
+  /** The reported entries, by journal. */
   journals: Map<string, Entry[]>;
 }
 
@@ -143,8 +146,9 @@ function sessionsOf(reports: readonly ReadReport[]): Map<string, Asked> {
 }
 
 /**
- * Takes what follows without a hole; repeats are passed over. A journal that is not the log's own has
- * counted without knowing what is applied, unless it goes on with the entry that says it knows.
+ * Adds the entries that follow without a gap, and skips repeats. A journal that is not the log's own
+ * did not know what was applied when it counted its entries, so its entries are accepted only from a
+ * `journal_reset` on.
  */
 function addEntries(session: SessionIntake, journalId: string, entries: readonly Entry[]): void {
   for (const entry of entries.toSorted((a, b) => a.seq - b.seq)) {
@@ -152,7 +156,7 @@ function addEntries(session: SessionIntake, journalId: string, entries: readonly
     if (entry.seq > session.appliedSeq + 1) return;
     const isOwn = session.journalId === null || session.journalId === journalId;
     if (!isOwn && !entry.isReset) return;
-    // A daemon cuts what is longer; viewers and pages are made for what it leaves.
+    // Daemons cut longer entries; viewers and pages rely on that limit.
     if (Buffer.byteLength(entry.update) > largestEntry)
       throw new Error(`An entry is larger than ${largestEntry} bytes.`);
     session.added.push(entry);
@@ -161,7 +165,7 @@ function addEntries(session: SessionIntake, journalId: string, entries: readonly
   }
 }
 
-/** Sent together with the commit. */
+/** Sends the statements together with the commit. */
 function store(tx: SystemTransaction, moved: readonly SessionIntake[]): void {
   if (moved.length === 0) return;
   const rows = moved.flatMap(({ added, ...session }) => added.map((entry) => ({ session, entry })));
@@ -184,8 +188,8 @@ function store(tx: SystemTransaction, moved: readonly SessionIntake[]): void {
 }
 
 /**
- * Nothing is confirmed to a journal that is not the log's own: `appliedSeq` counts other entries than
- * that journal's. Its host learns by a hello where to go on.
+ * Confirms nothing to a journal that is not the log's own, because `appliedSeq` counts other entries
+ * than that journal does. Its host learns from a hello where to continue.
  */
 function replyTo(report: ReadReport, sessions: ReadonlyMap<string, SessionIntake>): ReportReply {
   const applied = new Map<string, number>();
@@ -196,6 +200,5 @@ function replyTo(report: ReadReport, sessions: ReadonlyMap<string, SessionIntake
       return { failed: true };
     applied.set(shownId, session.appliedSeq);
   }
-  const told = [...applied].map(([sessionId, appliedSeq]) => ({ sessionId, appliedSeq }));
-  return { applied: told };
+  return { applied: [...applied].map(([sessionId, appliedSeq]) => ({ sessionId, appliedSeq })) };
 }

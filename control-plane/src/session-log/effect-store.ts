@@ -1,9 +1,10 @@
-// The SQL of the state that log entries cause. It crosses organizations, like the intake it belongs to.
+// The SQL of the state that log entries cause. Its statements run across organizations, like the
+// intake's.
 import { systemStatement } from "../postgres/statement.ts";
 
 /** $1 is a JSON array of rows, one for each session. */
 export const setStatuses = systemStatement(
-  "set the statuses that sessions' logs tell",
+  "set the statuses that session logs report",
   `UPDATE sessions s
       SET status = reported.status, status_reason = reported.status_reason,
           ended_at = CASE WHEN reported.status = 'ended' THEN coalesce(s.ended_at, hawser_now()) ELSE s.ended_at END
@@ -12,15 +13,15 @@ export const setStatuses = systemStatement(
     WHERE s.organization_id = reported.organization_id AND s.session_id = reported.session_id`,
 );
 
-/** Of a session's queue. A host takes 20; whatever it tells, the row does not grow without end. */
+/** Limit of a session's queue. A host queues 20 prompts; the limit keeps the row small whatever a host reports. */
 const mostQueued = 100;
 
 /**
- * $1 is a JSON array of rows, one for each session; a null leaves what is there. A turn that runs is
- * waiting as long as a request of the session is open, so requests are written before this.
+ * $1 is a JSON array of rows, one for each session; a null leaves the column unchanged. A running turn
+ * is shown as waiting while a request of the session is pending, so requests are written before this.
  */
 export const setStates = systemStatement(
-  "set what sessions' logs tell of their work",
+  "set the state that session logs report",
   `UPDATE sessions s
       SET activity = CASE
             WHEN coalesce(reported.activity, s.activity) IN ('running', 'waiting') THEN

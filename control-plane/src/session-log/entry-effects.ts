@@ -1,7 +1,7 @@
-// The state that log entries cause, written in the transaction that stores them: what the log says and
-// what a record shows never differ. Most entries cause nothing, and cost nothing here.
+// The state that log entries cause, written in the transaction that stores them, so that the log and
+// the record never differ. Most entries cause nothing, and cost nothing here.
 //
-// An entry of the right name in words we do not understand is stored and causes nothing.
+// An entry whose content is not understood is stored and causes nothing.
 import { codePointLength, parseId, readUpdate, type SessionUpdate } from "@hawser/contract";
 import type { SessionStatus } from "@hawser/contract";
 import { lockInstances } from "../hosts/store.ts";
@@ -10,7 +10,7 @@ import { raiseRequests, settleRequests } from "../requests/log-store.ts";
 import { setStates, setStatuses } from "./effect-store.ts";
 import { statusAfter } from "../sessions/lifecycle.ts";
 
-const words = [
+const effectNames = [
   "session_status",
   "turn_started",
   "turn_finished",
@@ -22,17 +22,17 @@ const words = [
   "session_info_update",
   "session_placed",
 ] as const;
-const effective: ReadonlySet<string> = new Set(words);
+const effective: ReadonlySet<string> = new Set(effectNames);
 
-export type Effect = Extract<SessionUpdate, { sessionUpdate: (typeof words)[number] }>;
+export type Effect = Extract<SessionUpdate, { sessionUpdate: (typeof effectNames)[number] }>;
 
-/** What an entry causes; nothing for most. */
+/** The effect of an entry; undefined for most. */
 export function effectOf(update: { sessionUpdate: string }): Effect | undefined {
   if (!effective.has(update.sessionUpdate)) return undefined;
   return readUpdate(update) as Effect | undefined;
 }
 
-/** A session's new entries that cause something, in their order. */
+/** A session's new entries that have an effect, in their order. */
 export interface CausingEntries {
   organizationId: string;
   instanceId: string;
@@ -41,10 +41,10 @@ export interface CausingEntries {
   effects: { effect: Effect; at: string; turnId: string | null }[];
 }
 
-/** The shown ids of the requests that were raised or settled, by session. */
+/** The requests that were raised or settled, by session. Ids are those that callers see. */
 export type ChangedRequests = Map<string, Set<string>>;
 
-/** Sent together with the commit, set by set. */
+/** Sends the statements together with the commit. */
 export function applyEffects(
   tx: SystemTransaction,
   sessions: readonly CausingEntries[],
@@ -57,7 +57,7 @@ export function applyEffects(
     const { organizationId, sessionId } = session;
     const key = { organization_id: organizationId, session_id: sessionId };
     const { status, state } = fold(session);
-    requests.take(session);
+    requests.add(session);
     if (status) {
       statuses.push({ ...key, ...status });
       moved.push(session);
@@ -69,7 +69,8 @@ export function applyEffects(
   if (raised.length > 0) tx.later(raiseRequests, JSON.stringify(raised));
   if (settled.length > 0) tx.later(settleRequests, JSON.stringify(settled));
   if (statuses.length > 0) {
-    // A changed status changes its instance's count: locked in order, so that nobody waits in a circle.
+    // A changed status changes the session count of its instance. Lock instances in the order of ids,
+    // so that transactions cannot deadlock.
     tx.later(
       lockInstances,
       moved.map(({ organizationId }) => organizationId),
@@ -83,7 +84,7 @@ export function applyEffects(
 
 interface State {
   activity: "idle" | "running" | null;
-  /** A session that was starting is there. */
+  /** The session has started. */
   begun: boolean;
   turn_moved: boolean;
   turn_id: string | null;
@@ -100,7 +101,7 @@ interface State {
   capabilities: string[] | null;
 }
 
-/** One session's entries, put together in their order. */
+/** Combines one session's entries, in their order. */
 function fold({ status: before, effects }: CausingEntries) {
   let current = before;
   let status: { status: SessionStatus; status_reason: string | null } | undefined;
@@ -176,7 +177,7 @@ function fold({ status: before, effects }: CausingEntries) {
 
 const longestTitle = 200;
 
-/** An agent may call a session whatever it likes, but not at any length. */
+/** Shortens a title that an agent has chosen. */
 function shortened(title: string | null): string | null {
   if (!title) return null;
   if (codePointLength(title) <= longestTitle) return title;
@@ -185,28 +186,29 @@ function shortened(title: string | null): string | null {
 
 type Of<Name> = Extract<Effect, { sessionUpdate: Name }>;
 
-interface Told {
+interface RequestEntries {
   session: CausingEntries;
   shownId: string;
   raised?: { effect: Of<"request_raised">; at: string };
   settled?: { effect: Of<"request_settled">; at: string };
 }
 
-/** What is told of each request, put together: a statement may change a row once. */
+/** Combines the entries about each request, because a statement can change a row only once. */
 function createRequestFold() {
-  const told = new Map<string, Told>();
+  const byRequest = new Map<string, RequestEntries>();
   return {
-    take(session: CausingEntries): void {
+    add(session: CausingEntries): void {
       for (const { effect, at } of session.effects) {
         if (effect.sessionUpdate !== "request_raised" && effect.sessionUpdate !== "request_settled")
           continue;
         const requestId = parseId("request", effect.requestId);
-        if (!requestId || !isWhole(effect)) continue;
+        if (!requestId || !isComplete(effect)) continue;
         const key = `${session.organizationId} ${requestId}`;
-        const known = told.get(key) ?? { session, shownId: effect.requestId };
-        // The id of a request that another session tells of in the same group is not this one's.
+        const known = byRequest.get(key) ?? { session, shownId: effect.requestId };
+        // Skip a request that another session of this group has already named: it belongs to that
+        // session.
         if (known.session !== session) continue;
-        told.set(
+        byRequest.set(
           key,
           effect.sessionUpdate === "request_raised"
             ? { session, shownId: effect.requestId, raised: { effect, at } }
@@ -218,7 +220,7 @@ function createRequestFold() {
       const changed: ChangedRequests = new Map();
       const raised: object[] = [];
       const settled: object[] = [];
-      for (const [key, request] of told) {
+      for (const [key, request] of byRequest) {
         const { organizationId, sessionId, instanceId } = request.session;
         const ids = changed.get(sessionId) ?? new Set();
         changed.set(sessionId, ids.add(request.shownId));
@@ -249,7 +251,7 @@ function createRequestFold() {
   };
 }
 
-function isWhole(effect: Of<"request_raised"> | Of<"request_settled">): boolean {
+function isComplete(effect: Of<"request_raised"> | Of<"request_settled">): boolean {
   if (effect.sessionUpdate === "request_settled") return true;
   return (effect.type === "permission" ? effect.permission : effect.questions) !== null;
 }

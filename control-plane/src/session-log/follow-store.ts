@@ -1,4 +1,4 @@
-// The SQL of following logs.
+// The SQL of following session logs.
 import { statement, systemStatement } from "../postgres/statement.ts";
 
 /** One entry of a session's log. */
@@ -10,13 +10,13 @@ export interface LogRow {
   update: string;
 }
 
-/** $1 organizations, $2 sessions; nothing for one that is gone. */
+/** $1 organizations, $2 sessions. No row for a deleted session. */
 export const selectFollowed = systemStatement<{
   organization_id: string;
   session_id: string;
   applied_seq: number;
 }>(
-  "compare how far followed sessions' logs are",
+  "read how far followed session logs are applied",
   `SELECT s.organization_id, s.session_id, s.applied_seq
      FROM unnest($1::uuid[], $2::uuid[]) AS followed (organization_id, session_id)
      JOIN sessions s ON s.organization_id = followed.organization_id AND s.session_id = followed.session_id
@@ -24,9 +24,9 @@ export const selectFollowed = systemStatement<{
 );
 
 /**
- * The entries of session $2 after seq $3, at most $4 of them and not much more than $5 bytes. As text:
- * they are handed on as they are. One after the other, because what does not fit must not be unpacked:
- * long texts that repeat themselves lie on the disk in a hundredth of their size.
+ * The entries of session $2 after seq $3: at most $4 entries, and not much more than $5 bytes. Entries
+ * are text, because they are passed on unchanged. They are read one by one, so that entries that do not
+ * fit are not decompressed: long repetitive texts are stored in a hundredth of their size.
  */
 export const selectEntries = statement<LogRow>(
   `WITH RECURSIVE page (seq, at, turn_id, update, place, bytes) AS (

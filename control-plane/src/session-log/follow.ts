@@ -1,7 +1,8 @@
-// Following a session's log. PostgreSQL is what is read; notices among nodes only say that there is
-// more to read. So entries come in their order, each once, whatever happens to notices: lost, repeated
-// or out of order. A lost one costs at most the time between two comparisons. Whether the record has
-// changed no comparison tells; so it is looked at again whenever notices may have been lost.
+// Following a session's log. Entries are read from PostgreSQL; notices among nodes only report that
+// there is more to read. So a follower receives the entries in their order, each once, even if notices
+// are lost, repeated or out of order. A lost notice delays an entry at most until the next comparison.
+// The comparison does not detect changes of the record, so the record is read again whenever notices
+// may have been lost.
 import { formatId } from "@hawser/contract";
 import { sessionAppliedSubject } from "@hawser/host-protocol";
 import type { Notices } from "../events/organization-feed.ts";
@@ -9,9 +10,9 @@ import type { SessionNotice } from "../events/viewers.ts";
 import type { SystemSql } from "../postgres/statement.ts";
 import { selectFollowed, type LogRow } from "./follow-store.ts";
 
-/** What one who follows is told. */
+/** What a follower receives. */
 export interface Follower {
-  /** The log has at least so many entries. */
+  /** The log has at least this many entries. */
   applied(seq: number): void;
   recordChanged(): void;
   /** The session was deleted. */
@@ -25,27 +26,28 @@ export interface SessionKey {
 }
 
 export interface Follows {
-  /** Until the returned function is called. */
+  /** Follows until the returned function is called. */
   follow(session: SessionKey, follower: Follower): () => void;
-  /** Resolves once whoever follows now misses no notice any more, or soon if the fabric is away. */
+  /** Resolves once no current follower can miss a notice, or after a short wait if the fabric is away. */
   settled(): Promise<void>;
-  /** Asks the database how far all followed sessions are, in one query. */
+  /** Reads from the database how far all followed session logs are, in one query. */
   compare(): Promise<void>;
-  /** After notices may have been lost: compares, and has everyone look at the record again. */
+  /** Call it after notices may have been lost: compares, and makes every follower read the record again. */
   catchUp(): Promise<void>;
 }
 
-/** One subscription per session that is followed on this node, by however many. */
+/** Subscribes once per followed session, however many followers it has on this node. */
 export function createFollows(
   system: SystemSql,
   notices: Notices & { flush(): Promise<void> },
 ): Follows {
-  // By the organization too: who follows may only have heard of the id, and must not speak for others.
+  // The key contains the organization, because a follower may know only the id and must not affect
+  // other organizations.
   const followed = new Map<
     string,
     SessionKey & { followers: Set<Follower>; unsubscribe: () => void }
   >();
-  const settled = () => withinReason(notices.flush());
+  const settled = () => withShortLimit(notices.flush());
 
   async function compare(): Promise<void> {
     const asked = [...followed.values()];
@@ -96,7 +98,7 @@ export function createFollows(
     settled,
     compare,
     async catchUp() {
-      // Looked at before notices come again, a record could change unseen in between.
+      // Wait for the subscriptions first: otherwise a record could change unnoticed after it was read.
       await settled();
       for (const { followers } of followed.values())
         for (const each of followers) each.recordChanged();
@@ -109,71 +111,74 @@ const keyOf = (organizationId: string, sessionId: string) => `${organizationId} 
 
 const longestFlushMs = 250;
 
-/** Without the fabric nobody would ever be settled; then the comparison tells what notices cannot. */
-async function withinReason(flushed: Promise<void>): Promise<void> {
+/**
+ * Limits the wait, because without the fabric a flush never ends. The comparison finds what notices
+ * cannot report.
+ */
+async function withShortLimit(flushed: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, longestFlushMs)));
   await Promise.race([flushed.catch(() => {}), late]);
   clearTimeout(timer);
 }
 
-/** A log as one follower sees it. */
+/** A session's log as one follower reads it. */
 export interface FollowedLog {
   follow(follower: Follower): () => void;
   settled(): Promise<void>;
-  /** The entries after a seq, in their order, as many as make a page. */
+  /** The next page of entries after a seq, in their order. */
   read(after: number): Promise<LogRow[]>;
-  /** How far it is; nothing when the session is gone. */
+  /** The seq of the newest entry; undefined if the session was deleted. */
   appliedSeq(): Promise<number | undefined>;
 }
 
 interface Following {
   after: number;
   signal: AbortSignal;
-  /** Reading goes on when it is done; `isNewest`: nothing is known to come after these. */
+  /** Reading continues when it resolves. `isNewest`: no later entry is known. */
   entries: (rows: LogRow[], isNewest: boolean) => Promise<void> | void;
-  /** Also once at the beginning: what was told before, nobody here has heard. */
+  /** Called once at the beginning too, because this follower has not received earlier notices. */
   recordChanged: () => Promise<void> | void;
 }
 
-/** Gives a log's entries from a seq on, and goes on until the session is gone or `signal` says so. */
-export async function followLog(log: FollowedLog, following: Following): Promise<void> {
+/** Delivers a session log's entries after a seq, until the session is deleted or `signal` aborts. */
+export async function followLog(sessionLog: FollowedLog, following: Following): Promise<void> {
   const { signal, entries, recordChanged } = following;
   let at = following.after;
-  const told = { seq: 0, isChanged: true, isGone: false };
+  const noticed = { seq: 0, isChanged: true, isGone: false };
   let wake = () => {};
-  const unfollow = log.follow({
+  const unfollow = sessionLog.follow({
     applied(seq) {
-      told.seq = Math.max(told.seq, seq);
+      noticed.seq = Math.max(noticed.seq, seq);
       wake();
     },
     recordChanged() {
-      told.isChanged = true;
+      noticed.isChanged = true;
       wake();
     },
     gone() {
-      told.isGone = true;
+      noticed.isGone = true;
       wake();
     },
   });
   const stop = () => wake();
   signal.addEventListener("abort", stop);
   try {
-    await log.settled();
-    const applied = await log.appliedSeq();
+    await sessionLog.settled();
+    const applied = await sessionLog.appliedSeq();
     if (applied === undefined) return;
-    told.seq = Math.max(told.seq, applied);
-    while (!signal.aborted && !told.isGone) {
-      if (told.isChanged) {
-        told.isChanged = false;
+    noticed.seq = Math.max(noticed.seq, applied);
+    while (!signal.aborted && !noticed.isGone) {
+      if (noticed.isChanged) {
+        noticed.isChanged = false;
         await recordChanged();
-      } else if (at < told.seq) {
-        const rows = await log.read(at);
-        // Told of more than there is: nothing to wait for.
-        if (rows.length === 0) told.seq = at;
+      } else if (at < noticed.seq) {
+        const rows = await sessionLog.read(at);
+        // The notice reported more than there is: there is nothing to wait for.
+        if (rows.length === 0) noticed.seq = at;
         else {
           at = rows.at(-1)!.seq;
-          await entries(rows, at >= told.seq);
+          await entries(rows, at >= noticed.seq);
         }
       } else {
         await new Promise<void>((resolve) => (wake = resolve));

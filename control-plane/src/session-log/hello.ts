@@ -1,14 +1,14 @@
-// What a host is told about its sessions' logs when it says hello.
+// What a host is answered about its sessions' logs when it says hello.
 //
-// The host is the log's only writer and counts its entries; the control plane says how far it has
-// them, and the host goes on after that. A journal that does not reach so far (restored from an older
-// copy of the disk), or that is not the one the log was written from (the former is gone), cannot
-// know what it lacks: it goes on at appliedSeq + 1 with an entry `journal_reset`. All it needs for
-// that is appliedSeq. From then on reports of the former journal, still under way somewhere, are
-// refused by the intake; that is why hello notes the journal, under the lock the intake takes.
+// The host is the log's only writer and numbers its entries. The control plane answers how far it has
+// applied them, and the host continues after that. Some journals cannot know which entries they lack:
+// one that was restored from an older copy of the disk, and one that is not the journal the log was
+// written from. Such a journal continues at appliedSeq + 1 with an entry `journal_reset`, for which it
+// needs only appliedSeq. From then on the intake refuses late reports of the former journal; for this,
+// hello records the journal under the lock that the intake takes.
 //
-// A session of a former journal that the new one does not name is known to nobody on the host: its agent
-// was ended, and nothing will ever be reported of it. It is shown in error.
+// A session of a former journal that the new journal does not name is unknown to the host: its agent
+// was ended, and nothing will be reported about it. It is shown in error.
 import { formatId, parseId } from "@hawser/contract";
 import type { Hello } from "@hawser/host-protocol";
 import type { SystemTransaction } from "../postgres/database.ts";
@@ -17,7 +17,7 @@ import type { ReportingHost } from "./apply-reports.ts";
 import { statusAfter } from "../sessions/lifecycle.ts";
 import {
   failOfLostJournals,
-  goneJournal,
+  lostJournal,
   lockSessions,
   selectOfOtherJournals,
   setJournals,
@@ -26,18 +26,18 @@ import {
 export interface SaidHello {
   host: ReportingHost;
   hello: Pick<Hello, "journalId" | "sessions">;
-  /** The journal of its hello before; null when that is not known. */
+  /** The journal of the previous hello; null if unknown. */
   formerJournalId: string | null;
 }
 
 export interface HelloAnswers {
-  /** The `sessions` of each reply. */
+  /** The `sessions` of each reply, in the order of the hellos. */
   replies: { sessionId: string; appliedSeq: number }[][];
-  /** Sessions that the host has lost with its journal, for `failLost`. */
+  /** Sessions that the host has lost with its journal, as input of `failLost`. */
   lost: LostSession[];
 }
 
-/** By stored ids. */
+/** Ids are the stored ones. */
 export interface LostSession extends ReportingHost {
   sessionId: string;
 }
@@ -46,9 +46,9 @@ const lostReason =
   "The host has lost its journal, and this session with it. Its files are where they were: end it, and start another one.";
 
 /**
- * What each hello is answered: those of the host's own sessions that it names. One that is not in it
- * is unknown or deleted. Call it before the transaction writes the instances' rows: whoever changes a
- * session's status locks the session first and the instance after.
+ * Answers each hello with those sessions that it names and that belong to the host. A session that is
+ * missing in the answer is unknown or deleted. Call it before the transaction writes the instances'
+ * rows: a change of a session's status locks the session first and the instance after it.
  */
 export async function answerHellos(
   tx: SystemTransaction,
@@ -65,7 +65,7 @@ export async function answerHellos(
   const unnamed = await findUnnamed(tx, said);
   const asked = [...named, ...unnamed];
   if (asked.length === 0) return { replies, lost: [] };
-  // All at once, so that they are locked in one order.
+  // Lock all at once, so that they are locked in one order.
   const rows = await tx.rows(
     lockSessions,
     asked.map(({ host }) => host.organizationId),
@@ -73,50 +73,58 @@ export async function answerHellos(
     asked.map(({ sessionId }) => sessionId),
   );
   const known = rows
-    .filter(({ place }) => place <= named.length)
-    .toSorted((a, b) => a.place - b.place)
-    .map(({ place, journal_id: formerId, applied_seq: appliedSeq }) => ({
-      ...named[place - 1]!,
+    .filter(({ position }) => position <= named.length)
+    .toSorted((a, b) => a.position - b.position)
+    .map(({ position, journal_id: formerId, applied_seq: appliedSeq }) => ({
+      ...named[position - 1]!,
       formerId,
       appliedSeq,
     }));
   for (const { index, shownId, appliedSeq } of known) {
     replies[index]!.push({ sessionId: shownId, appliedSeq });
   }
-  // Another journal that claims entries beyond what is applied is not taken at its word: it may have
-  // counted from nothing. It becomes the log's own by reporting a `journal_reset` in its place.
-  const taken = known.filter(
+  // Do not trust another journal that claims entries beyond what is applied: it may have counted from
+  // zero. It becomes the log's own journal when it reports a `journal_reset` at the right position.
+  const adopted = known.filter(
     ({ journalId, formerId, appliedSeq, lastSeq }) =>
       formerId !== journalId &&
-      // Nothing applied means nothing to continue: whoever speaks now begins the log.
+      // Nothing is applied, so there is nothing to continue: this journal begins the log.
       (formerId === null ||
         appliedSeq === 0 ||
         lastSeq <= appliedSeq ||
-        // It was thought lost, and nobody has written since.
-        formerId === goneJournal(journalId)),
+        // The journal was considered lost, and nobody has written since.
+        formerId === lostJournal(journalId)),
   );
-  if (taken.length > 0) {
+  if (adopted.length > 0) {
     tx.later(
       setJournals,
-      taken.map(({ host }) => host.organizationId),
-      taken.map(({ sessionId }) => sessionId),
-      taken.map(({ journalId }) => journalId),
+      adopted.map(({ host }) => host.organizationId),
+      adopted.map(({ sessionId }) => sessionId),
+      adopted.map(({ journalId }) => journalId),
     );
   }
   const lost = rows
-    .filter(({ place, status }) => place > named.length && statusAfter(status, "journal_lost"))
-    .map(({ place, journal_id: formerId }) => ({ ...unnamed[place - named.length - 1]!, formerId }))
-    // A report may have made it the new journal's meanwhile.
+    .filter(
+      ({ position, status }) => position > named.length && statusAfter(status, "journal_lost"),
+    )
+    .map(({ position, journal_id: formerId }) => ({
+      ...unnamed[position - named.length - 1]!,
+      formerId,
+    }))
+    // A report may have made it a session of the new journal in the meantime.
     .filter(({ journalId, formerId }) => formerId !== journalId)
     .map(({ host, sessionId }) => ({ ...host, sessionId }));
   return { replies, lost };
 }
 
-/** The open sessions of another journal than the host has now, which it does not name. */
+/**
+ * The sessions that are not over, belong to another journal than the host has now, and are not named by
+ * the host.
+ */
 async function findUnnamed(tx: SystemTransaction, said: readonly SaidHello[]) {
   const changed = said.filter(({ hello, formerJournalId }) => hello.journalId !== formerJournalId);
   if (changed.length === 0) return [];
-  // Of two hellos of one host the later counts.
+  // If one host sent two hellos, the later one counts.
   const last = [...new Map(changed.map((each) => [each.host.instanceId, each])).values()];
   const rows = await tx.rows(
     selectOfOtherJournals,
@@ -129,16 +137,16 @@ async function findUnnamed(tx: SystemTransaction, said: readonly SaidHello[]) {
     said.flatMap(({ host, hello }) => hello.sessions.map((each) => key(host, each.sessionId))),
   );
   return rows
-    .map(({ place, session_id: sessionId }) => {
-      const { host, hello } = last[place - 1]!;
+    .map(({ position, session_id: sessionId }) => {
+      const { host, hello } = last[position - 1]!;
       return { host, journalId: hello.journalId, sessionId };
     })
     .filter(({ host, sessionId }) => !named.has(key(host, formatId("session", sessionId))));
 }
 
 /**
- * Shows them in error, with nothing left to wait for, and gives the requests that were withdrawn. Call
- * it when their instances are locked: a changed status changes its instance's count.
+ * Shows the sessions in error, withdraws their requests, and returns those requests. Call it when the
+ * instances are locked, because a changed status changes the session count of its instance.
  */
 export async function failLost(
   tx: SystemTransaction,

@@ -1,8 +1,8 @@
-// Takes the reports of hosts into PostgreSQL. A transaction for each would cost ten times what its
-// rows do, so the reports of many hosts are gathered for some milliseconds and written together.
+// Stores the reports of hosts in PostgreSQL. One transaction per report would cost ten times as much as
+// its rows, so the reports of many hosts are collected for some milliseconds and written together.
 //
-// A host is answered when its report is committed, or is known not to be; then it says it again.
-// What one host sends, however unfit to store, neither fails nor delays the reports of the others.
+// A host is answered when its report is committed, or is known not to be; then the host sends it again.
+// A report that cannot be stored neither fails nor delays the reports of other hosts.
 import { formatId } from "@hawser/contract";
 import type { Report, ReportReply } from "@hawser/host-protocol";
 import type { Viewers } from "../events/viewers.ts";
@@ -18,15 +18,15 @@ import {
 } from "./apply-reports.ts";
 
 export interface Intake {
-  /** Never throws: what went wrong is `failed` to the host and in the log for us. */
+  /** Never throws. The host is answered `failed` if the report was not stored; the reason is logged. */
   take(host: ReportingHost, report: Report): Promise<ReportReply>;
-  /** Writes what it has, and takes nothing more. */
+  /** Writes the queued reports, and accepts no more. */
   close(): Promise<void>;
 }
 
 export interface IntakeOptions {
   database: Pick<Database, "systemTransaction">;
-  /** Told after the commit, with stored ids. */
+  /** Called after the commit, with stored ids. */
   onApplied: (
     sessionId: string,
     organizationId: string,
@@ -34,9 +34,9 @@ export interface IntakeOptions {
     changed: Changed,
   ) => void;
   log: Log;
-  /** The most entries of a group, give or take a report. */
+  /** Maximum number of entries of a group; the last report may exceed it. */
   maxEntries?: number;
-  /** A group is written when it has so many entries, or has waited so long. */
+  /** A group is written when it has this many entries, or has waited this long. */
   enoughEntries?: number;
   maxWaitMs?: number;
 }
@@ -54,8 +54,8 @@ export function notifyOfApplied(viewers: Viewers): IntakeOptions["onApplied"] {
 }
 
 /**
- * Two groups are written at once, which took in a third to a half more than one did; three took in
- * no more than two. A host keeps to its lane, so its own reports never overtake each other.
+ * Two groups are written at once. Two store a third to a half more than one; three store no more than
+ * two. All reports of a host use the same lane, so they never overtake each other.
  */
 const laneCount = 2;
 
@@ -63,7 +63,7 @@ export function createIntake(options: IntakeOptions): Intake {
   const lanes = Array.from({ length: laneCount }, () => createLane(options));
   return {
     take(host, report) {
-      // The end of an id is random.
+      // The last digits of an id are random.
       const number = parseInt(host.instanceId.slice(-4), 16);
       return lanes[number % laneCount]!.take(host, report);
     },
@@ -71,9 +71,9 @@ export function createIntake(options: IntakeOptions): Intake {
   };
 }
 
-/** Of a group, in characters of JSON: what one statement carries, give or take a report. */
+/** Maximum size of a group in characters of JSON, for one statement; the last report may exceed it. */
 const largestGroup = 8 * 1024 * 1024;
-/** What may wait while PostgreSQL is slow. Hosts keep the rest, which is what their journals are for. */
+/** Maximum size of the queue while PostgreSQL is slow. Hosts keep the rest in their journals. */
 const largestQueue = 64 * 1024 * 1024;
 
 const failed: ReportReply = { failed: true };
@@ -82,10 +82,10 @@ interface Waiting extends ReadReport {
   answer: (reply: ReportReply) => void;
 }
 
-/** Statements of one group that ran for too long, one after the other, while it is halved. */
+/** Counts the statements of one group that timed out in a row while the group is halved. */
 interface Timeouts {
   inARow: number;
-  /** So many may be one report's fault; more mean that the database is slow for everyone. */
+  /** Up to this many can be one report's fault. More mean that the database is slow for everyone. */
   most: number;
 }
 
@@ -97,12 +97,12 @@ function createLane(options: IntakeOptions): Intake {
   let queuedSize = 0;
   let timer: NodeJS.Timeout | undefined;
   let soon: NodeJS.Immediate | undefined;
-  /** What waits has waited long enough, and is written next. */
+  /** The queue has waited long enough, and is written next. */
   let due = false;
   let writing: Promise<void> | undefined;
   let closed = false;
-  /** Hosts whose last report could not be stored: theirs are written apart until one can. */
-  const apart = new Set<string>();
+  /** Hosts whose last report could not be stored. Their reports are written separately until one succeeds. */
+  const separate = new Set<string>();
 
   function write(): void {
     soon = undefined;
@@ -110,13 +110,13 @@ function createLane(options: IntakeOptions): Intake {
     if (!writing && queue.length > 0) writing = writeGroups();
   }
 
-  /** One group at a time; the next gathers meanwhile. */
+  /** Writes one group at a time, while the next one is collected. */
   async function writeGroups(): Promise<void> {
     while (queue.length > 0 && due) {
       const group = cutGroup();
-      const isApart = ({ host }: Waiting) => apart.has(host.instanceId);
-      const alone = Map.groupBy(group.filter(isApart), ({ host }) => host.instanceId);
-      await writeTogether(group.filter((report) => !isApart(report)));
+      const isSeparate = ({ host }: Waiting) => separate.has(host.instanceId);
+      const alone = Map.groupBy(group.filter(isSeparate), ({ host }) => host.instanceId);
+      await writeTogether(group.filter((report) => !isSeparate(report)));
       for (const reports of alone.values()) await writeTogether(reports);
     }
     writing = undefined;
@@ -154,10 +154,10 @@ function createLane(options: IntakeOptions): Intake {
       timeouts.inARow = 0;
     } catch (error) {
       if (error instanceof StatementTimeout) timeouts.inARow += 1;
-      return writeApart(reports, error, timeouts);
+      return writeSeparately(reports, error, timeouts);
     }
     for (const report of reports) {
-      apart.delete(report.host.instanceId);
+      separate.delete(report.host.instanceId);
       report.answer(applied.replyTo(report));
     }
     for (const { sessionId, organizationId, appliedSeq, added, changed } of applied.sessions) {
@@ -165,15 +165,22 @@ function createLane(options: IntakeOptions): Intake {
     }
   }
 
-  /** Halves what failed until the unfit stands alone: it costs the others a few transactions, not one each. */
-  async function writeApart(reports: Waiting[], error: unknown, timeouts: Timeouts): Promise<void> {
+  /**
+   * Halves the failed group until the unfit report stands alone. This costs the others a few
+   * transactions instead of one each.
+   */
+  async function writeSeparately(
+    reports: Waiting[],
+    error: unknown,
+    timeouts: Timeouts,
+  ): Promise<void> {
     const mayBeUnfit = error instanceof StatementTimeout && timeouts.inARow <= timeouts.most;
     if (error instanceof DatabaseUnavailable && !mayBeUnfit) {
       giveUp(reports, error);
     } else if (reports.length === 1) {
       const { host, answer } = reports[0]!;
-      log.error({ err: error, ...host }, "a report is unfit to store");
-      apart.add(host.instanceId);
+      log.error({ err: error, ...host }, "a report cannot be stored");
+      separate.add(host.instanceId);
       answer(failed);
     } else {
       const half = reports.length >> 1;
@@ -209,7 +216,7 @@ function createLane(options: IntakeOptions): Intake {
         queue.push({ ...read, answer });
         queuedEntries += read.entryCount;
         queuedSize += read.size;
-        // Hosts that were answered together speak again together: the rest of them is at the door.
+        // Hosts that were answered together report again together, so wait for the rest of them.
         if (queuedEntries >= enoughEntries) soon ??= setImmediate(write);
         else timer ??= setTimeout(write, maxWaitMs);
       });

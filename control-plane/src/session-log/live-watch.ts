@@ -1,18 +1,18 @@
-// The text that agents are writing right now, for those who watch. A host publishes it only while it is
-// told that someone does, so a node renews that for as long as it has viewers. What is lost here is in
-// the log a moment later.
+// The text that agents are writing right now, for viewers. A host publishes it only while a node asks
+// for it, so a node renews its request as long as it has viewers. Text that is lost here appears in the
+// log a moment later.
 import { LiveText, liveSubject, watchLeaseSeconds } from "@hawser/host-protocol";
 import type { Notices } from "../events/organization-feed.ts";
 import type { HostAsker } from "../fabric/host-asker.ts";
 
-/** A session by its shown ids. */
+/** A session by the ids that callers see. */
 export interface Watched {
   instanceId: string;
   sessionId: string;
 }
 
 export interface LiveWatch {
-  /** Gives what is being written from its beginning, then more of it; until the returned function is called. */
+  /** Delivers the text that is being written, from its beginning, until the returned function is called. */
   watch(watched: Watched, viewer: (text: LiveText) => void): () => void;
 }
 
@@ -24,7 +24,7 @@ interface LiveWatchParts {
 
 interface Watching {
   viewers: Set<(text: LiveText) => void>;
-  /** Those who have not seen the beginning of what is being written. */
+  /** Viewers that have not received the beginning of the text. */
   fresh: Set<(text: LiveText) => void>;
   renew: () => Promise<void>;
   stop: () => void;
@@ -32,7 +32,7 @@ interface Watching {
 
 const actor = { type: "service", id: "viewers" };
 
-/** One subscription and one lease per session that is watched on this node. */
+/** Holds one subscription and one lease per session that is watched on this node. */
 export function createLiveWatch(parts: LiveWatchParts): LiveWatch {
   const { notices, hosts, renewEveryMs = (watchLeaseSeconds * 1000) / 3 } = parts;
   const watched = new Map<string, Watching>();
@@ -56,7 +56,8 @@ export function createLiveWatch(parts: LiveWatchParts): LiveWatch {
           for (const text of open) viewer({ ...text, offset: 0 });
         }
       } catch {
-        // The host is away: what it writes until it is back, nobody sees the beginning of.
+        // The host is away. The beginning of what it writes until it is back reaches no viewer, so
+        // every viewer needs it again.
         for (const viewer of viewers) fresh.add(viewer);
       }
     };

@@ -1,6 +1,6 @@
-// A session as one viewer sees it: its record, at first and when it changes, its log from a place on,
-// and the text that is being written. Behind the newest entry the viewer sets the pace; at it, one that
-// does not keep up is cut off with `resync`, before much waits for it.
+// A session as one viewer sees it: its record, at first and when it changes, its log after a seq, and
+// the text that is being written. The viewer sets the pace until it reaches the newest entry. From then
+// on a viewer that does not keep up is cut off with `resync` before much waits for it.
 import { formatId, parseId, type SessionRecord } from "@hawser/contract";
 import type { Database } from "../postgres/database.ts";
 import type { SessionViews, ViewFrame } from "../transports/session-stream.ts";
@@ -19,7 +19,7 @@ interface ViewParts {
 
 const pageEntries = 500;
 const pageBytes = 256 * 1024;
-/** What waits for a viewer, in characters: behind the newest entry, and at it. */
+/** Limits of what waits for a viewer, in characters: before it reaches the newest entry, and after. */
 const readAhead = 512 * 1024;
 const mostWaiting = 2 * 1024 * 1024;
 const mostAtOnce = 256 * 1024;
@@ -27,7 +27,7 @@ const mostAtOnce = 256 * 1024;
 export function createSessionViews({ database, follows, live }: ViewParts): SessionViews {
   const sharedReads = new Map<string, Promise<LogRow[]>>();
 
-  /** Viewers that wait for the same entries read them once. */
+  /** Viewers that wait for the same entries share one read. */
   function readShared(organizationId: string, sessionId: string, after: number) {
     const key = `${sessionId} ${after}`;
     let read = sharedReads.get(key);
@@ -54,12 +54,12 @@ export function createSessionViews({ database, follows, live }: ViewParts): Sess
       const watched = { instanceId: formatId("instance", row.instance_id), sessionId: shownId };
       let unwatch = () => {};
 
-      let tellOfRecord = () => {};
-      /** It changed while there was no room for it. */
+      let notifyOfRecord = () => {};
+      /** The record changed while there was no room for it. */
       let isRecordOwed = false;
-      const log = {
+      const sessionLog = {
         follow(follower: Follower) {
-          tellOfRecord = () => follower.recordChanged();
+          notifyOfRecord = () => follower.recordChanged();
           return follows.follow({ organizationId, sessionId }, follower);
         },
         settled: () => follows.settled(),
@@ -74,13 +74,13 @@ export function createSessionViews({ database, follows, live }: ViewParts): Sess
             waiting.add({ event: "live", text: JSON.stringify({ sessionId: shownId, ...text }) });
         });
       };
-      const following = followLog(log, {
+      const following = followLog(sessionLog, {
         after,
         signal: ended.signal,
         async entries(rows, isNewest) {
           if (isAtNewest && waiting.size() > mostWaiting) return cut();
           for (const entry of rows) waiting.add(entryFrame(shownId, entry));
-          // What is being written follows what is written.
+          // Send live text only after the entries that precede it.
           if (isNewest && !isAtNewest) {
             isAtNewest = true;
             watchLive();
@@ -95,7 +95,7 @@ export function createSessionViews({ database, follows, live }: ViewParts): Sess
         },
       });
       if (isAtNewest) watchLive();
-      // Whatever ended it, the viewer connects again and goes on where it was.
+      // Whatever the reason for the end, the viewer connects again and continues.
       void following.catch(() => {}).finally(end);
 
       function cut(): void {
@@ -111,7 +111,7 @@ export function createSessionViews({ database, follows, live }: ViewParts): Sess
         const frames = await waiting.take(mostAtOnce);
         if (isRecordOwed && waiting.size() < readAhead) {
           isRecordOwed = false;
-          tellOfRecord();
+          notifyOfRecord();
         }
         return frames;
       }
@@ -125,39 +125,39 @@ function entryFrame(sessionId: string, { seq, at, turn_id, update }: LogRow): Vi
   return { event: "entry", id: seq, text: `${head.slice(0, -1)},"update":${update}}` };
 }
 
-/** Frames that wait for their viewer. */
+/** Frames that wait for one viewer. */
 function createWaiting() {
   const queue = { frames: [] as ViewFrame[], size: 0, isOver: false };
-  let wakeTaker = () => {};
-  let wakeGiver = () => {};
+  let wakeReader = () => {};
+  let wakeWriter = () => {};
   return {
     size: () => queue.size,
     add(frame: ViewFrame): void {
       if (queue.isOver) return;
       queue.frames.push(frame);
       queue.size += frame.text.length;
-      wakeTaker();
+      wakeReader();
     },
     end(): void {
       queue.isOver = true;
-      wakeTaker();
-      wakeGiver();
+      wakeReader();
+      wakeWriter();
     },
-    /** Waits until less than that is left, or nobody takes any more. */
+    /** Resolves when less than the limit is left, or when the queue is closed. */
     async below(limit: number): Promise<void> {
       while (queue.size > limit && !queue.isOver)
-        await new Promise<void>((resolve) => (wakeGiver = resolve));
+        await new Promise<void>((resolve) => (wakeWriter = resolve));
     },
     async take(limit: number): Promise<ViewFrame[]> {
       while (queue.frames.length === 0 && !queue.isOver)
-        await new Promise<void>((resolve) => (wakeTaker = resolve));
+        await new Promise<void>((resolve) => (wakeReader = resolve));
       let count = 0;
       for (let taken = 0; count < queue.frames.length && taken < limit; count++)
         taken += queue.frames[count]!.text.length;
       const given = queue.frames.slice(0, count);
       queue.frames = queue.frames.slice(count);
       for (const { text } of given) queue.size -= text.length;
-      wakeGiver();
+      wakeWriter();
       return given;
     },
   };

@@ -1,4 +1,4 @@
-// Waiting for a session, on behalf of a caller that has no stream.
+// Waiting for a session on behalf of a caller that has no stream.
 import { formatId, notFound, parseId, type InputOf, type ResultOf } from "@hawser/contract";
 import type { sessionTurnActions } from "@hawser/contract";
 import type { ReadContext } from "../dispatch/handler.ts";
@@ -25,39 +25,39 @@ export async function waitForSession(
   const id = parseId("session", sessionId);
   if (!id) throw notFound("session");
   const timeout = AbortSignal.timeout(timeoutSeconds * 1000);
-  let isTold = false;
+  let isNotified = false;
   let wake = () => {};
-  const tell = () => {
-    isTold = true;
+  const wakeUp = () => {
+    isNotified = true;
     wake();
   };
-  timeout.addEventListener("abort", tell);
+  timeout.addEventListener("abort", wakeUp);
   const unfollow = follows.follow(
     { organizationId: sql.organizationId, sessionId: id },
-    { applied: tell, recordChanged: tell, gone: tell },
+    { applied: wakeUp, recordChanged: wakeUp, gone: wakeUp },
   );
   try {
     await follows.settled();
     for (;;) {
-      isTold = false;
-      const found = await look();
-      if (isWorthTelling(found)) return resultOf(found, false);
+      isNotified = false;
+      const found = await read();
+      if (isWorthReturning(found)) return resultOf(found, false);
       if (timeout.aborted) return resultOf(found, true);
-      if (!isTold) await new Promise<void>((resolve) => (wake = resolve));
+      if (!isNotified) await new Promise<void>((resolve) => (wake = resolve));
     }
   } finally {
     unfollow();
-    timeout.removeEventListener("abort", tell);
+    timeout.removeEventListener("abort", wakeUp);
   }
 
-  function isWorthTelling({ row, requests }: Awaited<ReturnType<typeof look>>): boolean {
+  function isWorthReturning({ row, requests }: Awaited<ReturnType<typeof read>>): boolean {
     if (isOver(row.status)) return true;
-    // Between the turns of two prompts that wait, the session is idle for a moment.
+    // Between the turns of two queued prompts, the session is idle for a moment.
     const isDone = row.activity === "idle" && row.queued_turns.length === 0;
     return row.applied_seq > afterSeq && (isDone || requests.length > 0);
   }
 
-  async function look() {
+  async function read() {
     const [[row], requests] = await sql.together(
       query(selectSession, sql.organizationId, id),
       query(selectNewest.pending.ofSession, sql.organizationId, lastId, mostRequests, id),
@@ -67,7 +67,7 @@ export async function waitForSession(
   }
 
   function resultOf(
-    { row, requests }: Awaited<ReturnType<typeof look>>,
+    { row, requests }: Awaited<ReturnType<typeof read>>,
     timedOut: boolean,
   ): ResultOf<Wait> {
     return {

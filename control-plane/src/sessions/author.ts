@@ -1,13 +1,13 @@
-// In whose name a session's agent commits: whoever starts it, as the organization knows them.
+// The author of the commits that a session's agent makes: the member who starts the session.
 import type { Caller } from "../dispatch/caller.ts";
 import { selectMember } from "../access/store.ts";
 import type { TenantSql } from "../postgres/statement.ts";
 
-/** An organization's key stands for nobody. The domain is one that can never exist. */
-const nobody = { name: "Hawser", email: "no-reply@hawser.invalid" };
+/** The author if an organization's key starts the session. The domain .invalid can never exist. */
+const serviceAuthor = { name: "Hawser", email: "no-reply@hawser.invalid" };
 
 export async function authorFor(sql: TenantSql, { userId }: Caller) {
   const member = userId && (await sql.first(selectMember, sql.organizationId, userId));
-  if (!member) return nobody;
+  if (!member) return serviceAuthor;
   return { name: member.name || member.email, email: member.email };
 }

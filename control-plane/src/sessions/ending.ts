@@ -1,5 +1,6 @@
-// Ending sessions, and deleting them. That a host owes an ending is on record before the host is asked:
-// whatever dies meanwhile, the ending happens. A host that cannot be asked, or refuses, still owes it.
+// Ending and deleting sessions. Before the host is asked, a row records that the host owes the ending,
+// so the ending happens even if this node dies. A host that cannot be reached, or that refuses, still
+// owes it.
 import { createHash } from "node:crypto";
 import { Refusal, formatId, notFound, parseId, type sessionActions } from "@hawser/contract";
 import {
@@ -16,12 +17,12 @@ import { oweEndings, settleEndings } from "./owed-store.ts";
 import { readRecordAndNotify } from "./start.ts";
 import * as store from "./store.ts";
 
-/** How a host took the order to end a session. */
+/** The host's response to the command to end a session. */
 type Ending =
-  | { took: "ended" }
-  /** Out of reach: it cleans up when it is back. */
-  | { took: "later"; reason: string }
-  | { took: "refused"; reason: string; message: string };
+  | { outcome: "ended" }
+  /** The host cannot be reached. It cleans up when it is back. */
+  | { outcome: "later"; reason: string }
+  | { outcome: "refused"; reason: string; message: string };
 
 export const endSession: HostHandler<(typeof sessionActions)["end_session"], SessionServices> =
   onHost({
@@ -35,12 +36,12 @@ export const endSession: HostHandler<(typeof sessionActions)["end_session"], Ses
       return { ...hostOf(row), isEnded };
     },
     ask: async (context, { sessionId }, { isEnded, ...host }): Promise<Ending> =>
-      isEnded ? { took: "ended" } : askToEnd(context, host, sessionId, context.commandId),
+      isEnded ? { outcome: "ended" } : askToEnd(context, host, sessionId, context.commandId),
     async conclude(context, { sessionId }, { isEnded }, ending) {
       const { sql } = context;
       const ids = [parseId("session", sessionId)!];
       if (!isEnded) {
-        if (ending.took === "ended") {
+        if (ending.outcome === "ended") {
           sql.later(store.setEnded, sql.organizationId, ids);
           sql.later(settleEndings, sql.organizationId, ids);
         } else {
@@ -83,7 +84,7 @@ export const deleteSession: HostHandler<
   async ask(context, input, { found, failed }) {
     const endings = await Promise.all(
       found.map(async ({ sessionId, isEnded, ...host }): Promise<Deleted> => {
-        if (isEnded) return { sessionId, ending: { took: "ended" } };
+        if (isEnded) return { sessionId, ending: { outcome: "ended" } };
         const ownId = commandIdFor(context.commandId, sessionId);
         return { sessionId, ending: await askToEnd(context, host, sessionId, ownId) };
       }),
@@ -98,20 +99,20 @@ export const deleteSession: HostHandler<
     const keptIds = new Set(kept.map(({ sessionId }) => sessionId));
     const gone = endings.filter(({ sessionId }) => !keptIds.has(sessionId));
     for (const { sessionId, ending } of endings) {
-      if (ending.took !== "refused") continue;
+      if (ending.outcome !== "refused") continue;
       const ids = [parseId("session", sessionId)!];
       sql.later(store.setCleanupOwed, sql.organizationId, ids, ending.reason);
     }
     const idsOf = (some: Deleted[]) => some.map(({ sessionId }) => parseId("session", sessionId)!);
     sessionRequests.delete(sql, idsOf(gone));
     sql.later(store.deleteSessions, sql.organizationId, idsOf(gone));
-    const cleanedUp = gone.filter(({ ending }) => ending.took === "ended");
+    const cleanedUp = gone.filter(({ ending }) => ending.outcome === "ended");
     sql.later(settleEndings, sql.organizationId, idsOf(cleanedUp));
     notifyAfterCommit(context, { sessions: endings.map(({ sessionId }) => sessionId) });
     const deleted = gone.map(({ sessionId }) => sessionId);
     return { deleted, failed: [...failed, ...kept] };
   },
-  /** Every host refused: the sessions are over all the same, and their clean-up is owed. */
+  /** Every host refused. The sessions are over nevertheless, and their hosts still owe the clean-up. */
   async undo(context, _input, { found }) {
     const { sql } = context;
     const open = found.filter(({ isEnded }) => !isEnded).map(({ sessionId }) => sessionId);
@@ -121,7 +122,7 @@ export const deleteSession: HostHandler<
   },
 });
 
-/** Nobody can answer its requests any more, and its host owes its ending. */
+/** Withdraws the sessions' requests, and records that the hosts owe the endings. */
 async function beginEnding(
   context: ChangeContext & SessionServices,
   rows: store.SessionRow[],
@@ -145,19 +146,19 @@ async function askToEnd(
 ): Promise<Ending> {
   try {
     await askHost({ ...context, commandId }, host, "end_session", { sessionId });
-    return { took: "ended" };
+    return { outcome: "ended" };
   } catch (error) {
-    if (error instanceof OutcomeUnknown) return { took: "later", reason: "host_silent" };
+    if (error instanceof OutcomeUnknown) return { outcome: "later", reason: "host_silent" };
     if (!(error instanceof Refusal)) throw error;
     const { code, message } = error;
     if (code === "host_offline" || code === "unavailable")
-      return { took: "later", reason: "host_offline" };
-    return { took: "refused", reason: code, message };
+      return { outcome: "later", reason: "host_offline" };
+    return { outcome: "refused", reason: code, message };
   }
 }
 
 function asFailure({ sessionId, ending }: Deleted): Failure[] {
-  return ending.took === "refused" ? [{ sessionId, reason: ending.message }] : [];
+  return ending.outcome === "refused" ? [{ sessionId, reason: ending.message }] : [];
 }
 
 function nothingDeleted(
@@ -166,12 +167,12 @@ function nothingDeleted(
 ): Refusal {
   const fieldOf = (id: string) =>
     sessionIds ? `sessionIds[${sessionIds.indexOf(id)}]` : "sessionId";
-  return new Refusal("nothing_deleted", "Not one of these sessions could be deleted.", {
+  return new Refusal("nothing_deleted", "None of these sessions could be deleted.", {
     fields: failed.map(({ sessionId, reason }) => ({ field: fieldOf(sessionId), message: reason })),
   });
 }
 
-/** A command of its own for each session of a call, the same at every retry. */
+/** Each session of a call has its own command id, which is the same at every retry. */
 function commandIdFor(callCommandId: string, sessionId: string): string {
   const bytes = createHash("sha256").update(`${callCommandId} ${sessionId}`).digest();
   bytes[6] = (bytes[6]! & 0x0f) | 0x80;

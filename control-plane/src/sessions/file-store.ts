@@ -1,8 +1,9 @@
-// The SQL of sessions' files: what hosts last told of them, and what is known of sessions to restore.
+// The SQL of sessions' files: the changes that hosts last reported, and what is needed to restore a
+// session.
 import type { AgentKind, AgentPolicy, FileChange, InstanceStatus } from "@hawser/contract";
 import { statement } from "../postgres/statement.ts";
 
-/** A session that was deleted meanwhile keeps nothing. */
+/** No row if the session was deleted in the meantime. */
 export const keepDiff = statement<{ taken_at: string }>(
   `INSERT INTO session_diffs (organization_id, session_id, files, truncated)
    SELECT organization_id, session_id, $3, $4 FROM sessions
@@ -26,7 +27,7 @@ export interface FormerRow {
   policy: AgentPolicy;
 }
 
-/** Also of a session whose record was deleted: its host may still keep its files. */
+/** Includes deleted sessions, because the host may still have their files. */
 export const selectFormer = statement<FormerRow>(
   `SELECT s.instance_id, s.title, s.agent_kind, s.directory, i.status AS instance_status,
           o.default_agent_policy AS policy

@@ -1,5 +1,5 @@
-// The files of a session: what it has changed, going back, and what hosts keep of ended ones. The host
-// is asked; the last list of changes is kept for when it is away.
+// The files of a session: its changes, reverting them, and restoring ended sessions. The host is asked;
+// its last list of changes is stored for when it is away.
 import {
   Refusal,
   formatId,
@@ -47,7 +47,7 @@ export async function getSessionDiff(
     answer = await readFromHost(context, hostOf(row), "diff_session", { sessionId });
   } catch (error) {
     if (!(error instanceof Refusal) || error.code === "not_a_repository") throw error;
-    // Whatever keeps the host from answering, the last list is better than none.
+    // If the host cannot answer, the stored list is better than none.
     const kept = await sql.first(files.selectDiff, ...key);
     const { files: last = [], truncated = false } = kept ?? {};
     return { files: last, truncated, live: false, takenAt: kept?.taken_at ?? null };
@@ -72,7 +72,7 @@ export const revertSession: HostHandler<
     if (!row.capabilities.includes("revert")) {
       throw new Refusal(
         "capability_missing",
-        "This session cannot be taken back: its agent cannot do that, or it works in a directory that is not its own.",
+        "This session cannot be reverted: its agent cannot revert, or it works in a directory that is not its own.",
       );
     }
     return hostOf(row);

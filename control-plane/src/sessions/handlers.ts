@@ -1,4 +1,4 @@
-// What the actions on sessions do, but for their turns.
+// What the actions on sessions do. turns.ts has the actions on their turns.
 import { Refusal, type sessionActions } from "@hawser/contract";
 import { lastId, page, readIdCursor } from "../cursor.ts";
 import type { HandlersFor } from "../dispatch/handler.ts";

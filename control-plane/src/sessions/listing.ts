@@ -1,4 +1,4 @@
-// Lists of sessions, newest first, narrowed by host and status. Each way of narrowing has its own
+// Lists of sessions, newest first, filtered by host and status. Each combination of filters has its own
 // statement, because each has its own index.
 import {
   formatId,
@@ -16,7 +16,10 @@ export interface SessionFilter {
   status?: SessionStatus | undefined;
 }
 
-/** At most `count` sessions older than `before`. An instance that does not exist is told, so that a typing error shows. */
+/**
+ * At most `count` sessions older than `before`. Throws `not_found` if the instance does not exist, so
+ * that a typing error shows.
+ */
 export async function readSessions(
   sql: TenantSql,
   { instanceId, status }: SessionFilter,

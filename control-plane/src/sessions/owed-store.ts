@@ -1,4 +1,4 @@
-// The SQL of the endings that hosts owe. A row outlives the record of its session.
+// The SQL of the endings that hosts owe. A row can outlive the record of its session.
 import { statement, systemStatement } from "../postgres/statement.ts";
 import { movedBySql, statusAfterSql } from "./lifecycle.ts";
 
@@ -26,14 +26,14 @@ export interface OwedEnding {
 
 /** $1 instances. */
 export const selectOwedBy = systemStatement<OwedEnding>(
-  "find the endings that hosts owe which are back",
+  "find the endings owed by hosts that are back",
   `SELECT organization_id, session_id, instance_id FROM owed_endings
     WHERE instance_id = ANY ($1::uuid[]) ORDER BY since`,
 );
 
-/** Those of hosts that are there, which nobody has tried for a while. */
+/** Endings owed by connected hosts that were not asked for a minute. */
 export const selectOwedForLong = systemStatement<OwedEnding>(
-  "find the endings that connected hosts owe for long",
+  "find the endings that connected hosts have owed for a while",
   `SELECT o.organization_id, o.session_id, o.instance_id
      FROM owed_endings o
      JOIN instances i ON i.organization_id = o.organization_id AND i.instance_id = o.instance_id
@@ -47,9 +47,9 @@ export const noteTried = systemStatement(
   `UPDATE owed_endings SET tried_at = hawser_now() WHERE organization_id = $1 AND session_id = $2`,
 );
 
-/** The record may be gone already. */
+/** No row if the record was deleted or the session has already ended. */
 export const endOwed = systemStatement<{ session_id: string }>(
-  "end a session whose host has cleaned up at last",
+  "end a session whose host has cleaned up",
   `UPDATE sessions
       SET status = ${statusAfterSql("cleaned_up")}, status_reason = NULL, activity = 'idle',
           ended_at = coalesce(ended_at, hawser_now())
@@ -59,16 +59,16 @@ export const endOwed = systemStatement<{ session_id: string }>(
 );
 
 export const settleEnding = systemStatement(
-  "strike out an ending that a host owed",
+  "delete an ending that a host no longer owes",
   `DELETE FROM owed_endings WHERE organization_id = $1 AND session_id = $2`,
 );
 
 /**
- * A node that died while it asked the host left them. What the host has started, its log tells. A clone,
- * which has no directory until it has its place, may take half an hour.
+ * Starts that a node left unfinished when it died. If the host did start the session, its log reports
+ * that. A clone has no directory until it is complete, and may take half an hour.
  */
 export const giveUpStarts = systemStatement<{ organization_id: string; session_id: string }>(
-  "show starts in error that nobody finished",
+  "show unfinished starts in error",
   `UPDATE sessions
       SET status = ${statusAfterSql("start_unknown")}, status_reason = 'start_unknown', activity = 'idle'
     WHERE activity = 'starting' AND deleted_at IS NULL AND created_at < hawser_now() - interval '1 minute'

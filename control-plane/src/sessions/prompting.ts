@@ -1,5 +1,5 @@
-// Giving a session work that becomes a turn: prompts with their files, slash commands, summaries. The host
-// answers when it has taken it; what comes of it is in the log.
+// Giving a session work that becomes a turn: prompts with their files, slash commands, summaries. The
+// host answers when it has accepted the work; the log reports the results.
 import { Refusal, parseId, type Capability, type sessionTurnActions } from "@hawser/contract";
 import type { SentAttachment } from "@hawser/host-protocol";
 import { onHost, type ChangeContext, type HostHandler } from "../dispatch/handler.ts";
@@ -40,7 +40,7 @@ export const sendPrompt: HostHandler<Actions["send_prompt"], SessionServices> = 
     { files, ...host },
   ) {
     const sent: SentAttachment[] = [];
-    for (const each of attachments) sent.push(await sentOf(context, each, files));
+    for (const each of attachments) sent.push(await toSentAttachment(context, each, files));
     return askHost(context, host, "send_prompt", {
       sessionId,
       text,
@@ -51,7 +51,7 @@ export const sendPrompt: HostHandler<Actions["send_prompt"], SessionServices> = 
     });
   },
   conclude(context, { sessionId }, { appliedSeq }, { turnId, messageId, queued, model }) {
-    noteTurn(context, sessionId, { turnId, appliedSeq, model, queued });
+    recordTurn(context, sessionId, { turnId, appliedSeq, model, queued });
     return { sessionId, turnId, messageId, queued };
   },
 });
@@ -66,7 +66,7 @@ export const runCommand: HostHandler<Actions["run_command"], SessionServices> = 
       ...(agent !== undefined && { agent }),
     }),
   conclude(context, { sessionId }, { appliedSeq }, { turnId, messageId, queued, model }) {
-    noteTurn(context, sessionId, { turnId, appliedSeq, model, queued });
+    recordTurn(context, sessionId, { turnId, appliedSeq, model, queued });
     return { sessionId, turnId, messageId, queued };
   },
 });
@@ -75,12 +75,15 @@ export const summarizeSession: HostHandler<Actions["summarize_session"], Session
   prepare: ({ sql }, { sessionId }) => prepareWith(sql, sessionId, "summarize"),
   ask: (context, { sessionId }, host) => askHost(context, host, "summarize_session", { sessionId }),
   conclude(context, { sessionId }, { appliedSeq }, { turnId }) {
-    noteTurn(context, sessionId, { turnId, appliedSeq, model: null, queued: false });
+    recordTurn(context, sessionId, { turnId, appliedSeq, model: null, queued: false });
     return { sessionId, status: "in_progress" };
   },
 });
 
-/** The command's text goes to the host and nowhere else: not into the intent, which is kept. */
+/**
+ * The text of the command is sent to the host and stored nowhere: it is not part of the intent, which
+ * is stored.
+ */
 export const runShell: HostHandler<Actions["run_shell"], SessionServices> = onHost({
   prepare: ({ sql }, { sessionId }) => prepareWith(sql, sessionId, "shell"),
   ask: (context, { sessionId, command, agent }, host) =>
@@ -102,23 +105,23 @@ async function prepareWith(
   if (!row.capabilities.includes(capability)) {
     throw new Refusal(
       "capability_missing",
-      `Sessions of ${row.agent_kind} do not have the capability ${capability}. list_agent_kinds tells which kinds do.`,
+      `Sessions of ${row.agent_kind} do not have the capability ${capability}. list_agent_kinds lists the kinds that do.`,
     );
   }
   return { ...hostOf(row), appliedSeq: row.applied_seq };
 }
 
-function noteTurn(
+function recordTurn(
   context: ChangeContext & SessionServices,
   sessionId: string,
   turn: { turnId: string; appliedSeq: number; model: object | null; queued: boolean },
 ): void {
   const { sql } = context;
   const key = [sql.organizationId, parseId("session", sessionId)!];
-  // Locked first, so that the next statement sees what the log has told until then.
+  // Lock the session first, so that the next statement sees everything the log has reported until then.
   sql.later(store.lockSession, ...key);
   const { turnId, appliedSeq, model, queued } = turn;
-  sql.later(store.noteTurnTaken, ...key, turnId, appliedSeq, model, queued);
+  sql.later(store.recordAcceptedTurn, ...key, turnId, appliedSeq, model, queued);
   notifyAfterCommit(context, { sessions: [sessionId] });
 }
 
@@ -133,18 +136,18 @@ function checkAttachments(attachments: readonly Attached[]): void {
   if (attachments.length > mostAttachments) {
     throw invalid("attachments", `must be at most ${mostAttachments} files`);
   }
-  for (const [place, { mime, url }] of attachments.entries()) {
+  for (const [index, { mime, url }] of attachments.entries()) {
     if (!/^[\w.+-]{1,100}\/[\w.+-]{1,100}$/.test(mime)) {
-      throw invalid(`attachments.${place}.mime`, "must be a media type, such as image/png");
+      throw invalid(`attachments.${index}.mime`, "must be a media type, such as image/png");
     }
     if (url && /^data:/i.test(url) && !decodeDataUrl(url)) {
-      throw invalid(`attachments.${place}.url`, "must be a data: address that can be decoded");
+      throw invalid(`attachments.${index}.url`, "must be a data: address that can be decoded");
     }
   }
 }
 
-/** What travels to the host is a name for bytes, or an address; never the bytes themselves. */
-async function sentOf(
+/** The host receives the name of a blob or an address, never the bytes themselves. */
+async function toSentAttachment(
   { files, caller: { organizationId } }: { caller: { organizationId: string } } & SessionServices,
   { mime, fileId, url, filename }: Attached,
   uploaded: UploadedFiles,

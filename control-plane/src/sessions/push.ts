@@ -1,5 +1,5 @@
-// Pushing what a session has committed. The host does it with its own credentials; what it is called,
-// unless the caller says so, comes from the record.
+// Pushing a session's commits. The host pushes with its own credentials. The title and body of the pull
+// request come from the record unless the caller sets them.
 import type { sessionActions } from "@hawser/contract";
 import { onHost, type HostHandler } from "../dispatch/handler.ts";
 import { askHost, withShortWait } from "../hosts/ask-host.ts";

@@ -1,4 +1,4 @@
-// A session's row as callers see it.
+// Converts a session's row to the record that callers see.
 import type { SessionRecord } from "@hawser/contract";
 import { sessionListEntry } from "./listing.ts";
 import type { SessionRow } from "./store.ts";

@@ -1,5 +1,5 @@
-// Starting a session. Its row is there before the host is asked, so nothing is started that nobody
-// knows of; a start that the host refuses takes its row away again.
+// Starting a session. Its row is inserted before the host is asked, so every session that a host starts
+// has a record. If the host refuses the start, the row is deleted.
 import {
   formatId,
   notFound,
@@ -28,12 +28,12 @@ export const startSession: HostHandler<Start, SessionServices> = onHost({
     const { sql, caller } = context;
     const { instanceId, directory } = input;
     const id = parseId("instance", instanceId);
-    const place = id && (await sql.first(store.selectPlace, sql.organizationId, id));
-    if (!place) throw notFound("instance");
-    if (place.status !== "online") {
+    const host = id && (await sql.first(store.selectStartHost, sql.organizationId, id));
+    if (!host) throw notFound("instance");
+    if (host.status !== "online") {
       throw hostOffline();
     }
-    const wanted = wantedAgent(input, place);
+    const wanted = wantedAgent(input, host);
     const title = input.title || null;
     const made = await sql.first(
       store.insertSession,
@@ -50,15 +50,15 @@ export const startSession: HostHandler<Start, SessionServices> = onHost({
     const payload = {
       sessionId,
       title,
-      policy: place.policy,
+      policy: host.policy,
       author: await authorFor(sql, caller),
       ...wanted,
       ...(options && { options }),
     };
-    const host = { instanceId, isOnline: true };
-    if (clone) return { ...host, payload: { ...payload, clone } };
+    const target = { instanceId, isOnline: true };
+    if (clone) return { ...target, payload: { ...payload, clone } };
     const where = { directory: directory!, ...(useWorktree !== undefined && { useWorktree }) };
-    return { ...host, payload: { ...payload, ...where } };
+    return { ...target, payload: { ...payload, ...where } };
   },
   ask: (context, _input, { payload, ...host }) =>
     "clone" in payload
@@ -70,7 +70,7 @@ export const startSession: HostHandler<Start, SessionServices> = onHost({
   async unknown(context, _input, { payload }) {
     const { sql } = context;
     const id = parseId("session", payload.sessionId)!;
-    // A clone takes its time. While its host is there it goes on, and the log tells how it ended.
+    // A clone takes long. While its host is connected it continues, and the log reports its result.
     const row = await sql.first(store.selectSession, sql.organizationId, id);
     if (!("clone" in payload && row?.reachable))
       await recordStartUnknown(context, payload.sessionId);
@@ -79,7 +79,7 @@ export const startSession: HostHandler<Start, SessionServices> = onHost({
 
 type Changing = ChangeContext & SessionServices;
 
-/** What the host made of a session that began. */
+/** Records what the host reports about a session that it has started. */
 export function recordStart(
   context: Changing,
   sessionId: string,
@@ -91,24 +91,24 @@ export function recordStart(
   return readRecordAndNotify(context, sessionId);
 }
 
-/** The host refused: there is no such session. */
+/** Deletes the record of a session that the host refused to start. */
 export async function deleteRefusedStart(context: Changing, sessionId: string): Promise<void> {
   const { sql } = context;
   await sql.rows(store.deleteRefusedStart, sql.organizationId, parseId("session", sessionId)!);
   notifyAfterCommit(context, { sessions: [sessionId] });
 }
 
-/** Nobody knows whether the host has begun it; its log will tell. */
+/** Records that it is unknown whether the host has started the session. Its log will report it. */
 export async function recordStartUnknown(context: Changing, sessionId: string): Promise<void> {
   const { sql } = context;
   await sql.rows(store.noteStartUnknown, sql.organizationId, parseId("session", sessionId)!);
   notifyAfterCommit(context, { sessions: [sessionId] });
 }
 
-/** What was asked for, else the host's default with the model its chain names. */
+/** The agent that the caller asked for, or else the host's default with the model of its fallback chain. */
 function wantedAgent(
   { agentKind, providerId, modelId }: InputOf<Start>,
-  { fallback_chain, agents }: store.PlaceRow,
+  { fallback_chain, agents }: store.StartHostRow,
 ): { kind: AgentKind; providerId?: string; modelId?: string } {
   const asked = { ...(providerId && { providerId }), ...(modelId && { modelId }) };
   if (agentKind) return { kind: agentKind, ...asked };
@@ -122,7 +122,7 @@ function wantedAgent(
   };
 }
 
-/** The record as it is at the end of the transaction, of which everyone is told. */
+/** Reads the record at the end of the transaction, and notifies viewers after the commit. */
 export async function readRecordAndNotify(
   context: Changing,
   sessionId: string,

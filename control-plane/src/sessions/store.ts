@@ -1,5 +1,5 @@
-// The SQL of sessions. Every listing reads one index that starts with the organization and ends in
-// the session's id, which sorts by birth; so a page costs the same however many sessions there are.
+// The SQL of sessions. Every listing reads one index that starts with the organization and ends in the
+// session's id, which sorts by creation time, so every page costs the same.
 import type {
   AgentKind,
   AgentPolicy,
@@ -44,7 +44,7 @@ const listColumns = `s.session_id, s.instance_id, s.title, s.agent_kind, s.direc
             s.status, s.status_reason, i.status = 'online' AS reachable, s.cost_usd, s.cost_is_estimate,
             s.started_by, s.forked_from, s.created_at, s.ended_at`;
 
-/** $1 organization, $2 sessions older than this id, $3 how many; then the filters, in this order. */
+/** $1 organization, $2 sessions older than this id, $3 limit, then the filters in this order. */
 function newestFirst(filters: string[]) {
   const narrowed = filters.map((column, index) => `AND s.${column} = $${index + 4}`).join(" ");
   return statement<SessionListRow>(
@@ -62,7 +62,7 @@ export const selectNewestOfInstance = newestFirst(["instance_id"]);
 export const selectNewestInStatus = newestFirst(["status"]);
 export const selectNewestOfInstanceInStatus = newestFirst(["instance_id", "status"]);
 
-/** Makes the sessions of an instance invisible, with the instance itself. */
+/** Hides the sessions of an instance, together with the instance itself. */
 export const deleteSessionsOfInstance = statement(
   `UPDATE sessions SET deleted_at = hawser_now()
     WHERE organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL`,
@@ -86,24 +86,24 @@ const oneSession = `SELECT ${listColumns}, s.model, s.usage, s.capabilities, s.a
       WHERE s.organization_id = $1 AND s.session_id = $2 AND s.deleted_at IS NULL`;
 
 export const selectSession = statement<SessionRow>(oneSession);
-/** Whoever changes a status locks the session first; its instance's count follows. */
+/** Lock the session before its status is changed; the instance's count of sessions changes after it. */
 export const lockSession = statement<SessionRow>(`${oneSession} FOR NO KEY UPDATE OF s`);
 
-/** $2 sessions; in the order of ids, so that two who lock several never wait in a circle. */
+/** $2 sessions. Locks in the order of ids, so that two transactions that lock several cannot deadlock. */
 export const lockSessionsById = statement<SessionRow>(
   `${oneSession.replace("s.session_id = $2", "s.session_id = ANY ($2::uuid[])")}
       ORDER BY s.session_id FOR NO KEY UPDATE OF s`,
 );
 
-export interface PlaceRow {
+export interface StartHostRow {
   status: InstanceStatus;
   agents: InstanceRecord["agents"];
   fallback_chain: FallbackEntry[];
   policy: AgentPolicy;
 }
 
-/** Where a session is to be started, and by which rules. */
-export const selectPlace = statement<PlaceRow>(
+/** The host that a new session is started on, with the organization's policy. */
+export const selectStartHost = statement<StartHostRow>(
   `SELECT i.status, i.agents, i.fallback_chain, o.default_agent_policy AS policy
      FROM instances i JOIN organizations o ON o.organization_id = i.organization_id
     WHERE i.organization_id = $1 AND i.instance_id = $2 AND i.deleted_at IS NULL`,
@@ -132,15 +132,16 @@ export const noteStartUnknown = statement(
     WHERE organization_id = $1 AND session_id = $2 AND activity = 'starting' AND ${movedBySql("start_unknown")}`,
 );
 
-/** $2 sessions. Nothing brings them back. */
+/** $2 sessions. Cannot be undone. */
 export const deleteSessions = statement(
   `UPDATE sessions SET deleted_at = hawser_now()
     WHERE organization_id = $1 AND session_id = ANY ($2::uuid[]) AND deleted_at IS NULL`,
 );
 
 /**
- * But not one that a caller has ended meanwhile, or is just ending. Where a host's log told first why
- * there is nothing of it, that is the status's reason.
+ * Deletes the record of a start that the host refused. No-op if a caller has ended the session or is
+ * ending it. If the host's log has already reported why the session does not exist, the status has that
+ * reason.
  */
 export const deleteRefusedStart = statement(
   `UPDATE sessions s SET deleted_at = hawser_now()
@@ -157,10 +158,10 @@ export const renameSession = statement<{ session_id: string }>(
 );
 
 /**
- * A turn that the host has taken runs, also before its log says so; $4 is how far the log was when the
- * host was asked. Once the log tells of the turn, only the log counts.
+ * Shows the accepted turn as running, even before the log reports it. $4 is the seq of the log when the
+ * host was asked. No-op once the log has reported the turn.
  */
-export const noteTurnTaken = statement(
+export const recordAcceptedTurn = statement(
   `UPDATE sessions s
       SET model = coalesce($5, s.model),
           activity = CASE WHEN news.is_first THEN 'running' ELSE s.activity END,
