@@ -93,7 +93,7 @@ export function findBannedWords(path: string, text: string, banned: Map<string, 
     const prose = line.replace(/`[^`]*`/g, "").replace(/\]\([^)]*\)/g, "]");
     return (prose.match(pattern) ?? []).map(
       (word) =>
-        `${path}:${number} uses "${word}", which the glossary bans. Fix: ${banned.get(word.toLowerCase())}.`,
+        `${path}:${number} uses "${word}", which the glossary bans. Fix: write ${banned.get(word.toLowerCase())}.`,
     );
   });
 }
