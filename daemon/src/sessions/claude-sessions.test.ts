@@ -1,4 +1,4 @@
-// Sessions of the real Claude Code, with a scripted model: what its processes do to what runs beside them.
+// Sessions of the real Claude Code, with a scripted model: its processes do not disturb what runs beside them.
 import assert from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => claude[Symbol.asyncDispose]());
 
-test("a shell command goes on while a prompt brings the session back", async () => {
+test("a shell command keeps running while a prompt resumes the session", async () => {
   using small = makeSmallHost();
   const newStartId = () => makeStartId(join(small.directory, "state"));
   const driver = claude.openDriver({ newStartId });

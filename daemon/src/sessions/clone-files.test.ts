@@ -1,5 +1,5 @@
-// The files of sessions that own a clone, with real git and the scripted agent: going back in them, and
-// making another session of one that has ended. Its git directory is the agent's to change.
+// The files of sessions that own a clone, with real git and the scripted agent: reverting them, and
+// restoring an ended session. The agent can change the clone's git directory.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -67,7 +67,7 @@ async function codeOf(outcome: ReturnType<OpenHost["ask"]>): Promise<string> {
   return told.refusal.code;
 }
 
-test("a turn in a clone is undone with its commits and branches, and what was there is kept", async () => {
+test("a revert in a clone undoes the turn's commits and branches, and keeps the files that were there", async () => {
   using cloning = makeHost();
   const host = cloning.open();
   const { sessionId, place, started } = await start(host);
@@ -99,7 +99,7 @@ test("a turn in a clone is undone with its commits and branches, and what was th
   await host.close();
 });
 
-test("a clone of an empty repository can go back to before its first commit, and has no diff", async () => {
+test("a clone of an empty repository can be reverted to before its first commit, and has no diff", async () => {
   using cloning = makeHost();
   const host = cloning.open();
   const { sessionId, place, started } = await start(host, "acme/empty");
@@ -113,7 +113,7 @@ test("a clone of an empty repository can go back to before its first commit, and
   await host.close();
 });
 
-/** What only somebody with a repository of their own may do. */
+/** Changes that an agent can make only in a repository of its own. */
 const withBranches = (random: Random) => [
   `git checkout -q -B side-${random.below(3)}`,
   `git checkout -q -f main`,
@@ -155,7 +155,7 @@ for (const seed of Array.from({ length: isLong ? 100 : 8 }, (_, index) => index 
   });
 }
 
-test("a clone that was put aside becomes a new session as it was, and pushes to the same branch", async () => {
+test("a parked clone is restored unchanged as a new session, and pushes to the same branch", async () => {
   using cloning = makeHost();
   let host = cloning.open();
   const { sessionId, place, started } = await start(host);
@@ -192,7 +192,7 @@ test("a clone that was put aside becomes a new session as it was, and pushes to 
   await until("it is taken back", () => host.journal.driven.get(lost) === undefined);
   assert.equal(existsSync(place), false);
   assert.deepEqual(host.entries(lost), [], "nobody heard of it");
-  // What its agent would run unasked is found, and it is put aside again.
+  // Configuration that the agent would run without asking is found, and the tree is parked again.
   writeFileSync(join(tree, "opencode.json"), "{}");
   const refused = host.ask("restore_session", restore(sessionId));
   assert.equal(await codeOf(refused), "project_config_present");
@@ -227,7 +227,7 @@ test("a clone that was put aside becomes a new session as it was, and pushes to 
   await host.close();
 });
 
-/** Everything but the snapshots, which go once it is another session's. */
+/** All refs except the snapshots, which are removed once the tree belongs to another session. */
 function wholeOf(place: string) {
   const { admin, ...known } = knownOf(place);
   const kept = Object.entries(admin).filter(([path]) => !path.startsWith("refs/hawser/snapshots/"));
@@ -239,7 +239,7 @@ function wholeOf(place: string) {
   };
 }
 
-test("what a daemon that died left of a restored clone is taken away by the next", async () => {
+test("the next daemon removes what a killed daemon left of a restored clone", async () => {
   using cloning = makeHost();
   let host = cloning.open();
   const { sessionId, place } = await start(host);
@@ -268,7 +268,7 @@ test("what a daemon that died left of a restored clone is taken away by the next
   await host.close();
 });
 
-test("a git directory that an agent led elsewhere is neither reverted in nor pushed from", async () => {
+test("a session whose git directory points elsewhere is neither reverted nor pushed", async () => {
   using cloning = makeHost();
   const host = cloning.open();
   const { small } = cloning;
@@ -304,7 +304,7 @@ test("a git directory that an agent led elsewhere is neither reverted in nor pus
     undo[index]!();
   }
   await host.must("revert_session", { sessionId, messageId: first });
-  // Put aside it is all the same, and not made a session of.
+  // The tree is parked all the same, but not restored.
   shell(place, ways[0]!);
   await host.must("end_session", { sessionId });
   assert.equal(await codeOf(host.ask("restore_session", restore(sessionId))), "restore_failed");

@@ -20,7 +20,7 @@ import {
 
 class Killed extends Error {}
 
-/** Lets the first so many commits through; the next is the last, and is made or is not. */
+/** Allows a number of commits. The daemon dies at the next one, before or after it is made. */
 function killAt(count: number, isMade: boolean) {
   let commits = 0;
   let depth = 0;
@@ -77,7 +77,7 @@ const steps = [
   { text: "Done." },
 ];
 
-/** What the control plane asks in turn; each is repeated under its id until it is answered. */
+/** The control plane's commands in order; each is repeated under its id until it is answered. */
 interface Story {
   sessionId: string;
   ids: Map<string, string>;
@@ -100,7 +100,7 @@ async function ask<Name extends HostCommand>(
   return outcome;
 }
 
-/** Plays the story from where it is; resolves at its end, or when the daemon is dead. */
+/** Plays the rest of the story. Resolves at its end, or when the daemon is dead. */
 async function play(
   small: SmallHost,
   host: OpenHost,
@@ -115,7 +115,7 @@ async function play(
     const text = step === "first" ? script(steps) : script([{ text: "Second." }]);
     await ask(host, story, step, "send_prompt", { sessionId, text });
   }
-  // Until nothing is left to do, whatever of it was accepted.
+  // Until every accepted command has had its effect.
   for (let tries = 0; tries < 300 && !isDead(); tries++) {
     const open = host.journal.driven.openRequests(sessionId).find(({ state }) => state === "open");
     if (open) {
@@ -200,7 +200,7 @@ for (const isMade of [false, true]) {
             await first.close();
             continue;
           }
-          // Its journal takes nothing any more, so this leaves no trace.
+          // The journal accepts no more writes, so this leaves no trace.
           await first.close();
           if (agentDies) small.agent.crash();
           const second = small.open();

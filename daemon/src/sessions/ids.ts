@@ -1,5 +1,5 @@
-// The ids that a host gives: of turns, messages and requests. They begin with the time, so that they
-// sort as they were made.
+// Ids that a host makes: for turns, messages, requests and shell commands. They begin with the time, so
+// they sort in the order in which they were made.
 import { randomBytes } from "node:crypto";
 import { formatId } from "@hawser/contract";
 
@@ -15,8 +15,8 @@ function makeUuid(now: number): string {
 
 export const makeRequestId = (now: number): string => formatId("request", makeUuid(now));
 
-// Turns and messages are no records of the contract's; their ids look like the others.
-const like = (prefix: string, now: number) => makeRequestId(now).replace(/^[a-z]+/, prefix);
-export const makeTurnId = (now: number): string => like("trn", now);
-export const makeShellId = (now: number): string => like("shl", now);
-export const makeMessageId = (now: number): string => like("msg", now);
+// The contract has no records for turns, messages and shell commands; their ids look like the others.
+const withPrefix = (prefix: string, now: number) => makeRequestId(now).replace(/^[a-z]+/, prefix);
+export const makeTurnId = (now: number): string => withPrefix("trn", now);
+export const makeShellId = (now: number): string => withPrefix("shl", now);
+export const makeMessageId = (now: number): string => withPrefix("msg", now);

@@ -1,4 +1,4 @@
-// Text beside the log: only while somebody watches, at once and then paced, and never with a hole.
+// Live text beside the log: published only while somebody watches, at once and then paced, without gaps.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LiveText } from "@hawser/host-protocol";
@@ -18,7 +18,7 @@ function openWorld() {
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-test("nothing is published while nobody watches, and a watcher gets what is written so far", async () => {
+test("without viewers nothing is published; a new viewer gets the text written so far", async () => {
   const { published, lane, say, clock } = openWorld();
   say(0, "Hello ");
   assert.deepEqual(published, []);
@@ -55,7 +55,7 @@ test("the first words go at once, the rest at most every 50 ms for each message"
   );
 });
 
-test("what was told is told again from where it changed, a hole is not, and what the log has is gone", async () => {
+test("changed text is sent again from where it changed, text behind a gap is not, and logged text is dropped", async () => {
   const { published, lane, say } = openWorld();
   lane.watch("ses");
   say(0, "abc");

@@ -1,34 +1,34 @@
-// Text that agents are writing, beside the log: kept as far as it is, and published while somebody
-// watches. The first words of a message go at once, then at most one publication in 50 ms. What is lost
-// on the way is no loss: the log's entry brings the whole message.
+// Text that agents are still writing, beside the log. It is published while somebody watches: the first
+// words of a message at once, then at most every 50 ms. A publication may be lost, because the log's
+// entry carries the whole message.
 import { watchLeaseSeconds, type LiveText, type OpenText } from "@hawser/host-protocol";
 
 export interface LiveLane {
-  /** Somebody watches, for as long as a lease; what is being written now. */
+  /** Publishes for the length of a lease. Returns the texts that are being written now. */
   watch(sessionId: string): OpenText[];
   text(sessionId: string, turnId: string | null, more: MoreText): void;
-  /** The log has this message. */
+  /** Drops the text: the log has this message now. */
   finish(sessionId: string, itemId: string): void;
-  /** Nothing is being written in this session any more. */
+  /** Drops all texts of the session. */
   clear(sessionId: string): void;
   close(): void;
 }
 
 export type MoreText = Pick<LiveText, "itemId" | "kind" | "offset" | "text">;
 
-/** `publish` may fail in silence. */
+/** May lose a publication without an error. */
 export type PublishLive = (sessionId: string, text: LiveText) => void;
 
 const paceMs = 50;
-/** In one publication; the fabric carries 1 MiB. */
+/** Longest text of one publication; a message of the fabric holds 1 MiB. */
 const mostCharacters = 100_000;
-/** A message of more than this is only seen when it is whole. */
+/** A longer message is shown only once it is complete. */
 const longestOpen = 300_000;
 
 interface Item {
   open: OpenText;
-  /** How much of it was published or told. */
-  toldLength: number;
+  /** Characters that were published, or returned by watch(). */
+  sentLength: number;
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -43,21 +43,21 @@ export function createLiveLane(
 
   function send(sessionId: string, item: Item): void {
     const { open } = item;
-    while (item.toldLength < open.text.length) {
-      const offset = item.toldLength;
+    while (item.sentLength < open.text.length) {
+      const offset = item.sentLength;
       const text = open.text.slice(offset, offset + mostCharacters);
-      item.toldLength += text.length;
+      item.sentLength += text.length;
       publish(sessionId, { ...open, text, offset });
     }
   }
 
-  /** At once, unless it was just done; then when the time has come. */
+  /** Sends at once, or at the end of the pause if the last publication was just sent. */
   function sendPaced(sessionId: string, item: Item): void {
     if (item.timer) return;
     send(sessionId, item);
     item.timer = setTimeout(() => {
       item.timer = undefined;
-      if (item.toldLength < item.open.text.length && isWatched(sessionId)) {
+      if (item.sentLength < item.open.text.length && isWatched(sessionId)) {
         sendPaced(sessionId, item);
       }
     }, paceMs);
@@ -77,8 +77,8 @@ export function createLiveLane(
       leases.set(sessionId, now() + watchLeaseSeconds * 1000);
       for (const [id, until] of leases) if (until <= now()) leases.delete(id);
       const open = [...(items.get(sessionId)?.values() ?? [])];
-      // The answer brings all of it; those who watch already go on where they are.
-      if (isNew) for (const item of open) item.toldLength = item.open.text.length;
+      // A new viewer gets all of it as the answer; for the others publications go on.
+      if (isNew) for (const item of open) item.sentLength = item.open.text.length;
       return open.map((item) => ({ ...item.open }));
     },
     text(sessionId, turnId, { itemId, kind, offset, text }) {
@@ -86,15 +86,15 @@ export function createLiveLane(
       items.set(sessionId, ofSession);
       const item: Item = ofSession.get(itemId) ?? {
         open: { itemId, turnId, kind, text: "" },
-        toldLength: 0,
+        sentLength: 0,
         timer: undefined,
       };
       ofSession.set(itemId, item);
       const known = item.open.text;
-      // A gap cannot be filled, and what is too long is not carried along.
+      // Ignored: text behind a gap, and text beyond the limit.
       if (offset > known.length || offset + text.length > longestOpen) return;
       item.open.text = known.slice(0, offset) + text;
-      item.toldLength = Math.min(item.toldLength, offset);
+      item.sentLength = Math.min(item.sentLength, offset);
       if (isWatched(sessionId)) sendPaced(sessionId, item);
     },
     finish: drop,

@@ -1,4 +1,4 @@
-// Sessions of the real opencode, with a scripted model: what holds above the scripted agent holds here.
+// Sessions of the real opencode, with a scripted model: the session layer behaves as it does with the scripted agent.
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -57,7 +57,7 @@ test(
       await host.must("send_prompt", { sessionId, text: script(steps) });
       const { requestId, shownHash } = await host.until(sessionId, "request_raised");
 
-      // The daemon goes away while the agent waits; the next one answers.
+      // The daemon stops while the agent waits; the next daemon delivers the answer.
       await host.close();
       host = open(small);
       const answer = { sessionId, requestId, shownHash, answer: "always" as const, answers: null };
@@ -67,7 +67,7 @@ test(
       const place = host.journal.driven.get(sessionId)!.directory;
       assert.equal(git(place, "status", "--porcelain"), "?? made.txt\n");
 
-      // What was always allowed is not asked again; what was not is.
+      // The remembered command is not asked about again; another one is.
       const again = await host.must("send_prompt", { sessionId, text: script(steps) });
       const ended = (turnId: string) =>
         host.until(sessionId, "turn_finished", (_, entry) => entry.turnId === turnId);

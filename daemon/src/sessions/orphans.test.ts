@@ -1,4 +1,4 @@
-// Processes that nobody owns: ended when they are ours and nobody's, and left alone when they are not.
+// Orphaned processes: those with our mark are ended, all others are left alone.
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -34,7 +34,7 @@ async function run(startId: string | undefined, name: string, program = "sleep 6
 
 const isGone = (child: ChildProcess) => child.exitCode !== null || child.signalCode !== null;
 
-test("orphans are ended by pid, the stubborn ones by force, and nobody else is", async () => {
+test("orphans are ended by pid, by SIGKILL if needed, and no other process is", async () => {
   const live = makeStartId(place);
   const elsewhere = mkdtempSync(join(place, "other-state-"));
   const orphan = await run(makeStartId(place), "free");

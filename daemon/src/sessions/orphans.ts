@@ -1,6 +1,6 @@
-// Processes that nobody owns any more: of an agent that was started before the daemon was killed, and
-// whatever an agent left running in the worktree of a session that has ended. Each is ended by its pid,
-// after another look at who it is.
+// Processes that belong to nobody any more: those of an agent whose daemon was killed, and those that an
+// agent left running in the worktree of an ended session. Each is ended by its pid, after a second check
+// of what it is.
 import { readdirSync, readlinkSync, statSync } from "node:fs";
 import { startIdOf } from "../drivers/agent-processes.ts";
 import { isStartOf } from "../drivers/start-id.ts";
@@ -8,11 +8,11 @@ import type { Log } from "../log.ts";
 import { pause } from "../pause.ts";
 
 export interface OrphansOptions {
-  /** The daemon's own directory, by which its agents know it. */
+  /** The daemon's state directory; the marks of its agents' processes contain it. */
   stateDirectory: string;
-  /** Starts of agents that are alive and somebody's. */
+  /** Marks (HAWSER_AGENT) of processes that are in use. */
   liveStarts: () => string[];
-  /** Whether a place lies in the worktree of a session that has ended, or in one that was put aside. */
+  /** Tells whether a path lies in the tree of an ended session or in a parked one; else undefined. */
   placeOf: (realPath: string) => "ended" | "parked" | undefined;
   log: Log;
 }
@@ -24,12 +24,12 @@ interface Found {
 
 const graceMs = 2_000;
 
-/** Does nothing on systems without /proc. */
+/** No-op on systems without /proc. */
 export async function reapOrphans(options: OrphansOptions): Promise<void> {
   const orphans = findOrphans(options);
   if (orphans.length === 0) return;
   for (const { pid, reason } of orphans) {
-    options.log.warn("a process that nobody owns is ended", { pid, reason });
+    options.log.warn("an orphaned process is ended", { pid, reason });
     signal(pid, "SIGTERM");
   }
   const isLeft = () => {
@@ -51,7 +51,7 @@ function findOrphans(options: OrphansOptions): Found[] {
     if (isOurs && !live.has(startId)) return [{ pid, reason: "its agent is gone" }];
     const directory = directoryOf(pid);
     const place = directory === undefined ? undefined : options.placeOf(directory);
-    // Someone may look at what was put aside; only agents have no business there.
+    // A person may work in a parked tree; an agent may not.
     const isThere = place === "ended" || (place === "parked" && isOurs);
     return isThere ? [{ pid, reason: "its session has ended" }] : [];
   });
@@ -88,6 +88,6 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // Gone by itself.
+    // The process has ended by itself.
   }
 }

@@ -1,5 +1,5 @@
-// What becomes of sessions when the daemon or the agent goes away and comes back, and when the disk or
-// the journal is full.
+// How sessions recover when the daemon or the agent stops and returns, and when the disk or the journal
+// is full.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { test } from "node:test";
@@ -26,7 +26,7 @@ const statusesIn = (host: OpenHost, sessionId: string) =>
     .entries(sessionId)
     .flatMap(({ update }) => (update.sessionUpdate === "session_status" ? [update.status] : []));
 
-/** Nothing more can be recorded until what it gives is called. */
+/** Makes the journal refuse writes. The returned function ends that. */
 function fill(host: OpenHost): () => void {
   const filler = makeSessionId();
   for (const length of [1_000, 0]) {
@@ -38,7 +38,7 @@ function fill(host: OpenHost): () => void {
   return () => host.journal.log.abandon(filler);
 }
 
-test("a turn goes on while one daemon hands over to the next, and its end is told once", async () => {
+test("a turn continues while one daemon hands over to the next, and its end is recorded once", async () => {
   using small = makeSmallHost();
   const { host, sessionId } = await begin(small);
   const steps = [{ text: "one two three four five six", paceMs: 40 }];
@@ -61,7 +61,7 @@ test("a turn goes on while one daemon hands over to the next, and its end is tol
   await next.close();
 });
 
-test("what the agent waits for can be answered after the daemon came back", async () => {
+test("a request can be answered after the daemon has restarted", async () => {
   using small = makeSmallHost();
   const { host, sessionId } = await begin(small);
   await host.must("send_prompt", { sessionId, text: script([asks(["ls"]), { text: "ok" }]) });
@@ -75,7 +75,7 @@ test("what the agent waits for can be answered after the daemon came back", asyn
   await next.close();
 });
 
-test("an idle session is taken up with its next prompt, and one the agent forgot says so", async () => {
+test("the next prompt resumes an idle session; if the agent has lost the session, the log says so", async () => {
   using small = makeSmallHost();
   const { host, sessionId } = await begin(small);
   await host.close();
@@ -94,7 +94,7 @@ test("an idle session is taken up with its next prompt, and one the agent forgot
   await last.close();
 });
 
-test("prompts that wait when the agent dies are run by the next one, or said to be dropped", async () => {
+test("prompts that wait when the agent dies are delivered to the next one, or dropped with a log entry", async () => {
   using small = makeSmallHost();
   let isBroken = false;
   const wrapDriver = (driver: Driver): Driver => ({
@@ -122,7 +122,7 @@ test("prompts that wait when the agent dies are run by the next one, or said to 
   await host.close();
 });
 
-test("an answer that the agent took without saying so is told as given all the same", async () => {
+test("an answer that the agent accepted without confirming it is recorded as answered", async () => {
   using small = makeSmallHost();
   const wrapDriver = (driver: Driver): Driver => ({
     ...driver,
@@ -204,7 +204,7 @@ test("a prompt that fails while the journal is full ends its turn when there is 
   await host.close();
 });
 
-test("a prompt that could not be given because the journal was full is given when there is room", async () => {
+test("a prompt that could not be delivered because the journal was full is delivered once there is room", async () => {
   using small = makeSmallHost();
   const filled = Promise.withResolvers<() => void>();
   let isFilled = false;
@@ -215,7 +215,7 @@ test("a prompt that could not be given because the journal was full is given whe
     wrapDriver: (driver) => ({
       ...driver,
       async findProjectConfig(directory) {
-        // The last look before it is given, when it is written down already.
+        // The last check before the delivery, after the prompt was recorded as sent.
         if (host.journal.driven.prompts(sessionId).length > 0 && !isFilled) {
           isFilled = true;
           filled.resolve(fill(host));
@@ -234,7 +234,7 @@ test("a prompt that could not be given because the journal was full is given whe
   await host.close();
 });
 
-test("a session that is ended while it begins leaves nothing", async () => {
+test("a session that is ended while it starts leaves nothing", async () => {
   using small = makeSmallHost();
   const gate = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
@@ -264,7 +264,7 @@ test("a session that is ended while it begins leaves nothing", async () => {
   await host.close();
 });
 
-test("text is published while somebody watches, and the answer brings what is written so far", async () => {
+test("text is published while somebody watches; the answer to watch contains the text so far", async () => {
   using small = makeSmallHost();
   const { host, sessionId } = await begin(small);
   const steps = [{ text: "one two three four five six seven", paceMs: 30 }];
@@ -276,7 +276,7 @@ test("text is published while somebody watches, and the answer brings what is wr
   }
   assert.equal(open[0]!.turnId, turnId);
   const whole = await host.until(sessionId, "agent_message_chunk");
-  // What came live, laid over what the answer brought, is the beginning of the message.
+  // The published text, laid over the text in the answer, is the beginning of the message.
   let text = open[0]!.text;
   for (const more of host.published) text = text.slice(0, more.offset) + more.text;
   assert.ok(whole.content.text.startsWith(text));

@@ -1,4 +1,4 @@
-// What an agent asks, and the answers that count.
+// Requests of agents, and which answers count.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { asks, begin, codeOf, makeSmallHost, script } from "@hawser/testkit/small-host.ts";
@@ -60,7 +60,7 @@ test("always remembers the exact rules that were shown, and no part of them", as
   await host.close();
 });
 
-test("a remembered permission that does not reach the agent is asked for", async () => {
+test("if a remembered permission does not reach the agent, a person is asked", async () => {
   using small = makeSmallHost();
   let answers = 0;
   const { host, sessionId } = await begin(small, {
@@ -99,7 +99,7 @@ test("a remembered permission that does not reach the agent is asked for", async
   await host.close();
 });
 
-test("an answer that never arrived is not told in place of the one that the agent took", async () => {
+test("an answer that never arrived is not recorded in place of the one that the agent accepted", async () => {
   using small = makeSmallHost();
   const { host, sessionId } = await begin(small, {
     wrapDriver: (driver) => ({
@@ -116,7 +116,7 @@ test("an answer that never arrived is not told in place of the one that the agen
   assert.deepEqual(await host.must("answer_request", given), { status: "undeliverable" });
   const { key } = host.journal.driven.request(requestId)!;
   await host.close();
-  // By somebody at the host, while the daemon is away.
+  // Somebody at the host answers while no daemon runs.
   const [agent] = [...small.agent.sessions.values()];
   assert.equal(agent!.answer(key, { permission: "reject" }), "accepted");
   const next = small.open();
@@ -127,7 +127,7 @@ test("an answer that never arrived is not told in place of the one that the agen
   await next.close();
 });
 
-test("questions take labels that were offered, or are dismissed", async () => {
+test("a question is answered with labels that were offered, or dismissed", async () => {
   using small = makeSmallHost();
   const { host, sessionId } = await begin(small);
   const questions = [

@@ -1,5 +1,5 @@
-// Going back in a session, with the scripted agent and real git: whatever was done in between, files,
-// HEAD and what was staged are as they were before the message, and nothing of the present is lost.
+// Reverting a session, with the scripted agent and real git: files, HEAD and the index are as they were
+// before the message, whatever was done since, and the current files are kept.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -40,7 +40,7 @@ async function turn(host: OpenHost, sessionId: string, command: string): Promise
   return messageId;
 }
 
-test("a turn is undone with its commits, its author is the starter's, and what was there is kept", async () => {
+test("a revert undoes the turn's commits, which carry the starter's name, and keeps the files that were there", async () => {
   using small = makeSmallHost();
   const host = small.open();
   const { sessionId, started, place } = await start(host, small.repository, { author });
@@ -51,7 +51,7 @@ test("a turn is undone with its commits, its author is the starter's, and what w
     "Grace Hopper <grace@example.com> Grace Hopper <grace@example.com>",
   );
   assert.equal(git(small.repository, "config", "user.name").trim(), "Ada");
-  // Done between two turns, so it belongs to before the next message.
+  // This edit was made between two turns, so it belongs to the state before the next message.
   write(place, "between.txt", "by the user\n");
   const before = stateOf(place);
   const second = await turn(
@@ -87,7 +87,7 @@ test("a turn is undone with its commits, its author is the starter's, and what w
   await host.close();
 });
 
-test("it is refused while a turn runs, for unknown messages, and in a user's own directory", async () => {
+test("a revert is refused while a turn runs, for unknown messages, and in a user's own directory", async () => {
   using small = makeSmallHost();
   const host = small.open();
   const codeAfter = async (sessionId: string, messageId: string) =>
@@ -112,7 +112,7 @@ test("it is refused while a turn runs, for unknown messages, and in a user's own
   await host.close();
 });
 
-test("a shell command and going back exclude each other, so that nothing it writes is lost", async () => {
+test("a shell command and a revert exclude each other, so that no file the command writes is lost", async () => {
   using small = makeSmallHost();
   const asked = Promise.withResolvers<void>();
   const gate = Promise.withResolvers<void>();
@@ -143,7 +143,7 @@ test("a shell command and going back exclude each other, so that nothing it writ
   assert.ok(existsSync(join(place, "one.txt")), "nothing was touched");
   await host.must("abort_turn", { sessionId });
   await host.until(sessionId, "shell", (update) => update.shellId === shellId);
-  // What was there is kept by now, so whatever came after it would be lost.
+  // The current files are already kept, so a file written after this would be lost.
   isHeld = true;
   const reverting = host.must("revert_session", { sessionId, messageId });
   await asked.promise;
@@ -161,7 +161,7 @@ for (const seed of Array.from({ length: isLong ? 100 : 8 }, (_, index) => index 
     using small = makeSmallHost();
     write(small.repository, ".gitignore", "ignored/\n*.log\n");
     git(small.repository, "add", ".");
-    // In the only commit, so that no way back leads behind it.
+    // In the only commit, so that no revert leads to before it.
     git(small.repository, "commit", "--quiet", "--amend", "--message=rules");
     const host = small.open();
     const { sessionId, place } = await start(host, small.repository);
@@ -190,7 +190,7 @@ for (const seed of Array.from({ length: isLong ? 100 : 8 }, (_, index) => index 
   });
 }
 
-test("an ignored file is left alone, also when rules and files trade places", async () => {
+test("a revert leaves ignored files alone, also if a file becomes ignored or tracked", async () => {
   using small = makeSmallHost();
   const host = small.open();
   const { sessionId, place } = await start(host, small.repository);
@@ -217,7 +217,7 @@ test("an ignored file is left alone, also when rules and files trade places", as
   await host.close();
 });
 
-test("a worktree that was put aside becomes a new session, also after a daemon died in between", async () => {
+test("a parked worktree is restored as a new session, also if a daemon died in between", async () => {
   using small = makeSmallHost();
   let host = small.open();
   const origin = "https://code.example/acme/project.git";
@@ -294,7 +294,7 @@ test("a patch comes in pages that fit together, and a page of another patch is r
   await host.close();
 });
 
-test("an edit of a file that git is to take for unchanged is shown, and kept when it is taken back", async () => {
+test("an edit of an assume-unchanged file shows in the diff, and a revert keeps it in the snapshot", async () => {
   using small = makeSmallHost();
   const host = small.open();
   const { sessionId, place } = await start(host, small.repository);
@@ -308,7 +308,7 @@ test("an edit of a file that git is to take for unchanged is shown, and kept whe
   assert.equal(git(small.repository, "show", `${refs.split("\n")[0]}:a.txt`), "mine");
 });
 
-test("a worktree that an agent led elsewhere is neither reverted nor pushed, nor made a session of again", async () => {
+test("a worktree whose git directory points elsewhere is neither reverted, pushed nor restored", async () => {
   using small = makeSmallHost();
   const host = small.open();
   const other = join(small.folder, "other");

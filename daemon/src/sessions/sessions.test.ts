@@ -54,7 +54,7 @@ test("a session in a repository works in a worktree of its own, on a branch of i
   await host.close();
 });
 
-test("the start is refused where it cannot work, and leaves nothing behind", async (t) => {
+test("a start that cannot work is refused and leaves nothing behind", async (t) => {
   using small = makeSmallHost();
   const host = small.open();
   writeFileSync(join(small.repository, "opencode.json"), "{}");
@@ -93,7 +93,7 @@ test("the start is refused where it cannot work, and leaves nothing behind", asy
   await host.close();
 });
 
-test("a repository's own configuration is left out of the worktree, and the log says so", async () => {
+test("a repository's own agent configuration is not checked out into the worktree, and the log says so", async () => {
   using small = makeSmallHost();
   mkdirSync(join(small.repository, ".opencode/plugin"), { recursive: true });
   writeFileSync(join(small.repository, ".opencode/plugin/evil.js"), "1");
@@ -106,7 +106,7 @@ test("a repository's own configuration is left out of the worktree, and the log 
   const place = host.journal.driven.get(sessionId)!.directory;
   assert.equal(existsSync(join(place, ".opencode")), false);
   assert.equal(git(place, "status", "--porcelain"), "");
-  // What the agent itself writes there stops the next prompt.
+  // Configuration that the agent writes itself stops the next prompt.
   const text = script([
     { calls: [{ tool: "write", input: { filePath: "opencode.json", content: "{}" } }] },
     { text: "Done." },
@@ -122,7 +122,7 @@ test("a repository's own configuration is left out of the worktree, and the log 
   await host.close();
 });
 
-test("a title is the caller's once a caller gave one", async () => {
+test("the agent's title does not replace a caller's", async () => {
   using small = makeSmallHost();
   const { host, sessionId } = await begin(small);
   await host.must("rename_session", { sessionId, title: "Mine" });
@@ -135,7 +135,7 @@ test("a title is the caller's once a caller gave one", async () => {
   await host.close();
 });
 
-test("the end leaves no worktree and no branch, and is fine a second time and for strangers", async () => {
+test("the end leaves no worktree and no branch; ending again, or an unknown session, succeeds", async () => {
   using small = makeSmallHost();
   const { host, sessionId } = await begin(small);
   const place = host.journal.driven.get(sessionId)!.directory;
@@ -163,7 +163,7 @@ test("the end leaves no worktree and no branch, and is fine a second time and fo
   await host.close();
 });
 
-test("an end that cannot clean up says why, and goes through when it can", async () => {
+test("an end that cannot clean up says why, and succeeds once it can", async () => {
   using small = makeSmallHost();
   const { host, sessionId, started } = await begin(small);
   const place = host.journal.driven.get(sessionId)!.directory;
@@ -179,7 +179,7 @@ test("an end that cannot clean up says why, and goes through when it can", async
   await host.close();
 });
 
-test("above half of the journal's room nothing new is begun", async () => {
+test("if the journal is more than half full, no session and no turn is started", async () => {
   using small = makeSmallHost();
   const { host, sessionId } = await begin(small, { journal: { limitBytes: 40_000 } });
   for (let count = 0; host.journal.log.acceptsTurns(); count++) {
@@ -190,7 +190,7 @@ test("above half of the journal's room nothing new is begun", async () => {
   await host.close();
 });
 
-test("kinds are listed as their drivers see them, and one without a driver says so", async () => {
+test("kinds are listed with their driver's state; a kind without a driver says so", async () => {
   using small = makeSmallHost();
   const host = small.open();
   const { agentKinds } = await host.must("list_agent_kinds", {});

@@ -1,16 +1,16 @@
-// One shell command as a process: in a group of its own, with what it writes kept up to a limit, ended at
-// its deadline. Its text comes to the shell through a pipe, so that it is in no list of processes.
+// One shell command as a process group: its output is kept up to a limit, and it is ended at its
+// deadline. The shell reads the command from a pipe, so that no list of processes shows its text.
 import { spawn } from "node:child_process";
 import type { Environment } from "../environment.ts";
 
 export interface ShellLimits {
   deadlineMs: number;
-  /** Of what it writes, in characters; what comes after is left out. */
+  /** In characters; output beyond it is dropped. */
   longestOutput: number;
 }
 
 export interface ShellOptions {
-  /** The shell's program. */
+  /** Path of the shell program. */
   shell: string;
   command: string;
   directory: string;
@@ -20,25 +20,25 @@ export interface ShellOptions {
 }
 
 export interface ShellEnd {
-  /** Null when it did not end by itself. */
+  /** Null if the command did not end by itself. */
   exitCode: number | null;
   output: string;
   reason: string | null;
 }
 
 export interface RunningShell {
-  /** HAWSER_AGENT of its processes. */
+  /** The mark (HAWSER_AGENT) of its processes. */
   startId: string;
-  /** Ends it, by force when it has not gone in time. */
+  /** Ends the process group, by SIGKILL if SIGTERM does not help in time. */
   end(reason: string): void;
   done: Promise<ShellEnd>;
 }
 
 const graceMs = 2_000;
-/** For what is still in the pipe when the command has ended. */
+/** For output that is still in the pipe when the command has ended. */
 const drainMs = 300;
 
-// Both outputs in one, in their order. The pipe is closed before the command begins.
+// stdout and stderr are one stream, in their order. The pipe is closed before the command starts.
 const wrapper = 'exec 2>&1\neval "exec 3<&-\n$(cat <&3)"';
 
 export function startShell(startId: string, options: ShellOptions): RunningShell {
@@ -60,11 +60,11 @@ export function startShell(startId: string, options: ShellOptions): RunningShell
     try {
       if (child.pid !== undefined) process.kill(-child.pid, name);
     } catch {
-      // All of it has gone.
+      // The group has ended.
     }
   };
 
-  const take = (text: string) => {
+  const keep = (text: string) => {
     const kept = text.slice(0, limits.longestOutput - output.length);
     leftOut += text.length - kept.length;
     if (kept === "") return;
@@ -72,7 +72,7 @@ export function startShell(startId: string, options: ShellOptions): RunningShell
     output += kept;
   };
   const pipe = child.stdout!;
-  pipe.on("data", (piece: Buffer) => take(decoder.decode(piece, { stream: true })));
+  pipe.on("data", (piece: Buffer) => keep(decoder.decode(piece, { stream: true })));
   pipe.on("error", () => {});
   const sent = child.stdio[3] as NodeJS.WritableStream;
   sent.on("error", () => {});
@@ -96,11 +96,11 @@ export function startShell(startId: string, options: ShellOptions): RunningShell
     isSettled = true;
     clearTimeout(deadline);
     clearTimeout(force);
-    // What it left behind in the background ends with it.
+    // Ends what the command left in the background.
     signalGroup("SIGKILL");
     pipe.destroy();
-    take(decoder.decode());
-    const note = leftOut > 0 ? `${leftOut} characters of its output were left out.` : null;
+    keep(decoder.decode());
+    const note = leftOut > 0 ? `${leftOut} characters of its output were dropped.` : null;
     finished.resolve({ exitCode, output, reason: why ?? note });
   };
   child.once("error", (error: Error) => settle(null, `It could not be started: ${error.message}`));

@@ -1,4 +1,4 @@
-// Shell commands of callers: where they run, what the log has of them, and that their text is nowhere.
+// Shell commands of callers: where they run, what the log contains, and that their text is stored nowhere.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -26,14 +26,14 @@ async function startIn(host: OpenHost, directory: string): Promise<string> {
   return sessionId;
 }
 
-/** Its scripted agent has none. */
+/** Processes with the mark of this host. The scripted agent has none. */
 const processesOf = (small: SmallHost) =>
   listAgentProcesses().filter(({ startId }) => isStartOf(join(small.directory, "state"), startId));
 
 const ended = (host: OpenHost, sessionId: string, shellId: string) =>
   host.until(sessionId, "shell", (update) => update.shellId === shellId);
 
-test("a command runs in the session's directory, and the log has what it gave", async () => {
+test("a shell command runs in the session's directory, and the log has its output", async () => {
   using small = makeSmallHost();
   const host = small.open();
   const sessionId = await startIn(host, small.repository);
@@ -52,7 +52,7 @@ test("a command runs in the session's directory, and the log has what it gave", 
   await host.close();
 });
 
-test("the command's text is in no file of the daemon's and in no list of processes", async () => {
+test("the text of a shell command is in no file of the daemon and in no list of processes", async () => {
   using small = makeSmallHost();
   const host = small.open();
   const sessionId = await startIn(host, small.repository);
@@ -78,7 +78,7 @@ test("the command's text is in no file of the daemon's and in no list of process
   assert.notDeepEqual(filesWith(small.directory, sessionId), [], "the search would find it");
 });
 
-test("the agent is told what came of it with the next prompt, once, and not what it was", async () => {
+test("the next prompt carries the command's output to the agent, once, without the command itself", async () => {
   using small = makeSmallHost();
   const host = small.open();
   const sessionId = await startIn(host, small.repository);
@@ -100,7 +100,7 @@ test("the agent is told what came of it with the next prompt, once, and not what
   await host.close();
 });
 
-test("it is refused while a turn runs, by the policy file, and in a mode that is not there", async () => {
+test("a shell command is refused while a turn runs, by the policy file, and with an unknown mode", async () => {
   using small = makeSmallHost();
   const host = small.open();
   const sessionId = await startIn(host, small.repository);
@@ -120,7 +120,7 @@ test("it is refused while a turn runs, by the policy file, and in a mode that is
   await host.close();
 });
 
-test("the end of a session ends its commands; what it left in the background ends with a command", async () => {
+test("ending a session ends its shell commands; a command's background processes end with it", async () => {
   using small = makeSmallHost();
   const host = small.open();
   const sessionId = await startIn(host, small.repository);
@@ -137,14 +137,14 @@ test("the end of a session ends its commands; what it left in the background end
   await host.close();
 });
 
-test("a command that a killed daemon leaves is ended by the next one, which says so", async () => {
+test("the next daemon ends a shell command that a killed daemon left, and records that", async () => {
   using small = makeSmallHost();
   const first = small.open();
   const sessionId = await startIn(first, small.repository);
   const { shellId } = await first.must("run_shell", { sessionId, command: "sleep 63" });
   const own = () => processesOf(small);
   await until("the command", () => own().length > 0);
-  // As if it had been killed: nothing more is written, and the process goes on.
+  // As if the daemon had been killed: the journal accepts nothing more, and the process goes on.
   first.journal.close();
   const second = small.open();
   const { exitCode, reason } = await ended(second, sessionId, shellId);
@@ -155,19 +155,19 @@ test("a command that a killed daemon leaves is ended by the next one, which says
   await first.sessions.close();
 });
 
-test("what a command writes is kept up to a limit, and told while it is written", async () => {
+test("a command's output is kept up to a limit, and published while it is written", async () => {
   using small = makeSmallHost();
   const host = small.open();
   const sessionId = await startIn(host, small.repository);
   host.sessions.watch(sessionId);
   const command = "echo early; sleep 0.3; head -c 5000000 /dev/zero | tr '\\0' x";
   const { shellId } = await host.must("run_shell", { sessionId, command });
-  // Its whole goes to the control plane before the entry does.
+  // The complete output is uploaded before the entry is sent.
   const { blobs } = host.journal;
   await until("the whole", () => blobs.pending().length > 0, 30_000);
   for (const { sha256 } of blobs.pending()) blobs.stored(sha256);
   const { reason } = await ended(host, sessionId, shellId);
-  assert.match(reason ?? "", /^\d+ characters of its output were left out\.$/);
+  assert.match(reason ?? "", /^\d+ characters of its output were dropped\.$/);
   const [live] = host.published;
   assert.deepEqual(live, {
     itemId: shellId,
@@ -179,7 +179,7 @@ test("what a command writes is kept up to a limit, and told while it is written"
   await host.close();
 });
 
-/** The files below a directory that hold a text. */
+/** Files below a directory that contain a text. */
 function filesWith(directory: string, text: string): string[] {
   return readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -187,7 +187,7 @@ function filesWith(directory: string, text: string): string[] {
     .filter((path) => readFileSync(path).includes(text));
 }
 
-test("a command whose taking could not be written down is not run", async () => {
+test("a shell command whose acceptance is not on disk does not run", async () => {
   using small = makeSmallHost();
   const host = small.open();
   const sessionId = await startIn(host, small.repository);

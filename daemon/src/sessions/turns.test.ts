@@ -1,10 +1,10 @@
-// Prompts of a session: their order, their ends, and what holds for the next one.
+// Prompts of a session: their order, how their turns end, and which choices apply to the next one.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 import { asks, begin, codeOf, makeSmallHost, names, script } from "@hawser/testkit/small-host.ts";
 
-test("prompts wait in order, at most twenty, and an abort drops them and says so", async () => {
+test("at most twenty prompts wait, in order; an abort drops them and records that", async () => {
   using small = makeSmallHost();
   const { host, sessionId } = await begin(small);
   const first = await host.must("send_prompt", { sessionId, text: script([asks(["ls"])]) });
@@ -64,7 +64,7 @@ test("queued prompts run one after the other, each as its own turn", async () =>
   await host.close();
 });
 
-test("the next prompt is given however soon a turn ends after its prompt was taken", async () => {
+test("the next prompt is delivered even if a turn ends right after its own was accepted", async () => {
   using small = makeSmallHost();
   let gate = Promise.withResolvers<void>();
   let steps = 0;
@@ -87,7 +87,7 @@ test("the next prompt is given however soon a turn ends after its prompt was tak
       },
     }),
   });
-  // Every moment between the agent's word and the last look at what waits is among them.
+  // The delays cover every moment between the agent's event and the last check of the queue.
   for (; steps < 25; steps++) {
     gate = Promise.withResolvers<void>();
     await host.must("send_prompt", { sessionId, text: "first" });
@@ -146,7 +146,7 @@ test("an agent that dies ends its turn and its requests at once; the next prompt
   await host.close();
 });
 
-test("a restart of the kind detaches its sessions, and the next prompt brings them back", async () => {
+test("a restart of the kind detaches its sessions, and the next prompt resumes them", async () => {
   using small = makeSmallHost();
   const { host, sessionId } = await begin(small);
   await host.must("send_prompt", { sessionId, text: script([{ text: "slow", delayMs: 5_000 }]) });
@@ -162,7 +162,7 @@ test("a restart of the kind detaches its sessions, and the next prompt brings th
   await host.close();
 });
 
-test("the same command id takes one prompt", async () => {
+test("the same command id accepts one prompt", async () => {
   using small = makeSmallHost();
   const { host, sessionId } = await begin(small);
   const commandId = randomUUID();
@@ -174,7 +174,7 @@ test("the same command id takes one prompt", async () => {
   await host.close();
 });
 
-test("model and options hold for later prompts, the mode does not; what is not offered is refused", async () => {
+test("model and options apply to later prompts, the mode does not; what the agent does not offer is refused", async () => {
   using small = makeSmallHost();
   const { host, sessionId } = await begin(small);
   const cases = [

@@ -1,4 +1,4 @@
-// Sessions made of what was put aside: until the new one counts, whatever goes wrong leaves a way back.
+// Restoring parked sessions: until the new session counts, every failure leaves a way back.
 import assert from "node:assert/strict";
 import { appendFileSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import {
   type SmallHost,
 } from "@hawser/testkit/small-host.ts";
 
-/** A session was put aside and its tree is back, for one that does not count yet. */
+/** A parked tree was moved back for a new session that does not count yet. */
 async function restoreHalf(small: SmallHost) {
   const { host, sessionId: parkedId } = await begin(small);
   const place = host.journal.driven.get(parkedId)!.directory;
@@ -31,7 +31,7 @@ async function restoreHalf(small: SmallHost) {
   return { host, place, parkedId, heirId, conclude };
 }
 
-/** The next daemon takes back what did not count; then the work is put aside under that id, and whole. */
+/** Checks that the next daemon undoes the restore, and that the complete tree is parked under this id. */
 async function checkWayBack(small: SmallHost, host: OpenHost, heirId: string, keptAs: string) {
   const place = host.journal.driven.get(heirId)!.directory;
   await host.close();
@@ -50,7 +50,7 @@ async function checkWayBack(small: SmallHost, host: OpenHost, heirId: string, ke
   await next.close();
 }
 
-test("a restored session that could not be written down can be put aside again", async () => {
+test("a restored session that could not be recorded is parked again", async () => {
   using small = makeSmallHost();
   const { host, parkedId, heirId, conclude } = await restoreHalf(small);
   const full = new Error("The disk is full.");
@@ -60,13 +60,13 @@ test("a restored session that could not be written down can be put aside again",
       throw full;
     });
   assert.throws(commit, full);
-  // Long enough for what was to be done after the commit.
+  // Enough time for follow-ups of the commit.
   await new Promise((resolve) => setTimeout(resolve, 500));
   assert.equal(host.journal.driven.get(heirId)?.state, "starting");
   await checkWayBack(small, host, heirId, parkedId);
 });
 
-test("what is being restored is not dropped, however little may be kept", async () => {
+test("a tree that is being restored is not deleted, whatever the size limit", async () => {
   using small = makeSmallHost();
   const { host, parkedId, heirId } = await restoreHalf(small);
   appendFileSync(join(small.directory, "policy"), "parked-gib = 0\n");
@@ -74,7 +74,7 @@ test("what is being restored is not dropped, however little may be kept", async 
   await checkWayBack(small, host, heirId, parkedId);
 });
 
-test("a tree whose record is gone is put aside for the session that was to have it", async () => {
+test("a tree whose parked record is gone is parked for the session that was to get it", async () => {
   using small = makeSmallHost();
   const { host, parkedId, heirId } = await restoreHalf(small);
   rmSync(join(small.directory, "state", "parked", parkedId), { recursive: true });

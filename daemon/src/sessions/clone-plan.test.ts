@@ -1,5 +1,5 @@
-// Sessions that own a clone, with real git over https and the scripted agent: whole or nothing, told
-// also to those who did not wait, put aside at their end, and pushed from.
+// Sessions that own a clone, with real git over https and the scripted agent: a start is complete or
+// leaves nothing, the log has its outcome, sessions push from their clone, and their end parks it.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
@@ -45,13 +45,13 @@ const makeHost = (where?: string) =>
 
 const untilCloning = (checkouts: string) => until("it clones", () => !isEmpty(checkouts));
 
-/** What the log says became of it. */
+/** The outcome of the start in the session's log. */
 const statusesOf = (host: OpenHost, sessionId: string) =>
   host.entries(sessionId).flatMap(({ update }) => {
     return update.sessionUpdate === "session_status" ? [update] : [];
   });
 
-test("a session works in its own clone, pushes from it, and leaves it put aside", async () => {
+test("a session works in its own clone and pushes from it; its end parks the clone", async () => {
   using cloning = makeHost();
   const { open, checkouts, parked } = cloning;
   const host = open();
@@ -77,7 +77,7 @@ test("a session works in its own clone, pushes from it, and leaves it put aside"
   assert.match(pushed.branch, /^hawser\/in-a-clone-[a-z0-9]{10}$/);
   assert.equal(pushed.uncommittedChanges, 1);
   assert.equal(git(bare, "rev-parse", pushed.branch), git(directory, "rev-parse", "HEAD"));
-  // Whatever it is called later, and whatever branch is checked out.
+  // The branch stays the same after a rename, and whatever branch is checked out.
   await host.must("rename_session", { sessionId, title: "Another name" });
   const again = await host.must("push_session", { sessionId, pullRequest: null });
   assert.equal(again.branch, pushed.branch);
@@ -96,7 +96,7 @@ test("a session works in its own clone, pushes from it, and leaves it put aside"
   await host.close();
 });
 
-test("what an agent would run unasked is left out of the clone", async () => {
+test("files that an agent would run without asking are not checked out into the clone", async () => {
   using cloning = makeHost();
   const { open } = cloning;
   const bare = join(github.directory, "acme/private.git");
@@ -162,7 +162,7 @@ test("ending a session while it clones stops the clone and leaves nothing (F15)"
   await host.close();
 });
 
-test("a daemon that stops while it clones leaves nothing, nor one that is killed", async () => {
+test("a daemon that stops or is killed while it clones leaves nothing", async () => {
   using cloning = makeHost();
   const { open, checkouts } = cloning;
   const first = open();
@@ -173,7 +173,7 @@ test("a daemon that stops while it clones leaves nothing, nor one that is killed
   await first.sessions.close();
   assert.ok("refusal" in ((await starting) ?? {}));
   assert.deepEqual(readdirSync(checkouts), []);
-  // As a killed one leaves it: on record as starting, with half a clone.
+  // What a killed daemon leaves: a record of a session that starts, and half a clone.
   const cut = wanted({ repo: "acme/large" });
   first.journal.driven.add({
     sessionId: cut.sessionId,
@@ -212,7 +212,7 @@ test("a daemon that stops while it clones leaves nothing, nor one that is killed
   await second.close();
 });
 
-test("a clone that finds no room leaves nothing and says why, and a push waits for room too (F8)", async (t) => {
+test("on a full disk a clone leaves nothing and says why, and a push succeeds once there is room (F8)", async (t) => {
   const disk = makeSmallDisk(24);
   if (typeof disk === "string") return t.skip(disk);
   using full = disk;
@@ -221,7 +221,7 @@ test("a clone that finds no room leaves nothing and says why, and a push waits f
   const host = open();
   const small = await host.must("start_session_in_clone", wanted({ repo: "acme/widget" }));
   const before = readdirSync(checkouts);
-  // Enough to record what is asked and what came of it, but not for the repository.
+  // Enough room for the command and its outcome, but not for the repository.
   full.fill(1_500_000);
   const payload = wanted({ repo: "acme/large" });
   const outcome = await host.ask("start_session_in_clone", payload);
