@@ -7,10 +7,10 @@ import { setTimeout as wait } from "node:timers/promises";
 import { createCodeHosting } from "./code-hosting/code-hosting.ts";
 import { createDirectories } from "./directories/directories.ts";
 import { openDirectoriesLook } from "./directories/look.ts";
-import { openClaudeDriver } from "./drivers/claude-code/driver.ts";
-import { openCodexDriver } from "./drivers/codex/driver.ts";
+import { createClaudeDriver } from "./drivers/claude-code/driver.ts";
+import { createCodexDriver } from "./drivers/codex/driver.ts";
 import type { Driver } from "./drivers/driver.ts";
-import { openOpencodeDriver } from "./drivers/opencode/driver.ts";
+import { createOpencodeDriver } from "./drivers/opencode/driver.ts";
 import { makeStartId } from "./drivers/start-id.ts";
 import { createGit } from "./git/git.ts";
 import {
@@ -34,13 +34,13 @@ import { noteServed, readUpdates, type UpdateFailure } from "./updates/record.ts
 const openDrivers = ({ stateDirectory, findAgent, log }: DriverGiven): Driver[] => {
   const newStartId = () => makeStartId(stateDirectory);
   return [
-    openOpencodeDriver({
+    createOpencodeDriver({
       program: () => findAgent("opencode"),
       stateFile: join(stateDirectory, "opencode-server.json"),
       log,
     }),
-    openClaudeDriver({ program: () => findAgent("claude_code"), newStartId, log }),
-    openCodexDriver({
+    createClaudeDriver({ program: () => findAgent("claude_code"), newStartId, log }),
+    createCodexDriver({
       program: () => findAgent("codex"),
       home: join(homedir(), ".codex"),
       newStartId,

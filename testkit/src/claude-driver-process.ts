@@ -1,7 +1,7 @@
 // Runs the driver of Claude Code in a process that a test can kill: starts a session, sends one prompt and
 // prints each event as a line. The first line is the session's handle.
 import { silentLog } from "@hawser/daemon/log.ts";
-import { openClaudeDriver } from "@hawser/daemon/drivers/claude-code/driver.ts";
+import { createClaudeDriver } from "@hawser/daemon/drivers/claude-code/driver.ts";
 import type { SessionSettings } from "@hawser/daemon/drivers/driver.ts";
 
 export interface Errand {
@@ -15,7 +15,7 @@ const { program, home, place, text } = JSON.parse(process.argv[2]!) as Errand;
 const never = new AbortController().signal;
 const say = (value: unknown) => process.stdout.write(`${JSON.stringify(value)}\n`);
 
-const driver = openClaudeDriver({
+const driver = createClaudeDriver({
   program: () => ({ path: program, version: "2.1.197" }),
   environment: { HOME: home },
   log: silentLog,

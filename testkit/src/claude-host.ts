@@ -10,7 +10,7 @@ import { startScriptedModel, type ScriptedModel } from "./scripted-model/scripte
 import { silentLog } from "@hawser/daemon/log.ts";
 import type { Driver } from "@hawser/daemon/drivers/driver.ts";
 import {
-  openClaudeDriver,
+  createClaudeDriver,
   type ClaudeSettings,
 } from "@hawser/daemon/drivers/claude-code/driver.ts";
 
@@ -38,7 +38,7 @@ export async function openClaudeHost(): Promise<ClaudeHost> {
     model,
     makeRepository: () => createRepository(join(folder, `repository-${++made}`)),
     openDriver: (more) =>
-      openClaudeDriver({
+      createClaudeDriver({
         program: () => ({ path: program, version: "2.1.197" }),
         environment: { HOME: home },
         log: silentLog,

@@ -1,6 +1,6 @@
 // Runs the driver of codex in a process that a test can kill: starts a session, sends one prompt, allows
 // every request and prints each event as a line. Another line has the session's handle.
-import { openCodexDriver } from "@hawser/daemon/drivers/codex/driver.ts";
+import { createCodexDriver } from "@hawser/daemon/drivers/codex/driver.ts";
 import type { AgentEvent, SessionSettings } from "@hawser/daemon/drivers/driver.ts";
 import { silentLog } from "@hawser/daemon/log.ts";
 
@@ -17,7 +17,7 @@ const { program, home, place, text } = JSON.parse(process.argv[2]!) as CodexErra
 const never = new AbortController().signal;
 const say = (said: CodexSaid) => process.stdout.write(`${JSON.stringify(said)}\n`);
 
-const driver = openCodexDriver({
+const driver = createCodexDriver({
   program: () => ({ path: program, version: "0.166.0" }),
   home,
   environment: { HOME: place.directory },

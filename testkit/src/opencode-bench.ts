@@ -12,10 +12,10 @@ import { listAgentProcesses } from "@hawser/daemon/drivers/agent-processes.ts";
 import type { Bench } from "./conformance/bench.ts";
 import { removeDirectory } from "./remove-directory.ts";
 import {
-  openOpencodeDriver,
+  createOpencodeDriver,
   type OpencodeSettings,
 } from "@hawser/daemon/drivers/opencode/driver.ts";
-import { keptStart } from "@hawser/daemon/drivers/opencode/server.ts";
+import { recordedStart } from "@hawser/daemon/drivers/opencode/server.ts";
 
 export interface OpencodeBench extends Bench {
   folder: string;
@@ -36,7 +36,7 @@ export async function openOpencodeBench(
   writeSlashCommand(home, "greet", "Greet them: $ARGUMENTS");
   const stateFile = join(folder, "state", "opencode.json");
   const open = () =>
-    openOpencodeDriver({
+    createOpencodeDriver({
       program: () => ({ path, version: "1.18.33" }),
       stateFile,
       environment: homeEnvironment(home),
@@ -97,7 +97,7 @@ export async function openOpencodeBench(
       await driver.close();
       driver = open();
     },
-    isAgentAlive: () => keptStart({ stateFile, environment: {} }) !== undefined,
+    isAgentAlive: () => recordedStart({ stateFile, environment: {} }) !== undefined,
     async [Symbol.asyncDispose]() {
       await driver.restart(AbortSignal.timeout(10_000));
       await driver.close();

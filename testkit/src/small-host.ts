@@ -23,8 +23,11 @@ import { createCodeHosting } from "@hawser/daemon/code-hosting/code-hosting.ts";
 import { createCommands } from "@hawser/daemon/commands/answer-command.ts";
 import { createDirectories } from "@hawser/daemon/directories/directories.ts";
 import type { Driver } from "@hawser/daemon/drivers/driver.ts";
-import { openScriptedAgent, type ScriptedAgent } from "@hawser/daemon/drivers/scripted/agent.ts";
-import { openScriptedDriver, type ScriptedDriver } from "@hawser/daemon/drivers/scripted/driver.ts";
+import { createScriptedAgent, type ScriptedAgent } from "@hawser/daemon/drivers/scripted/agent.ts";
+import {
+  createScriptedDriver,
+  type ScriptedDriver,
+} from "@hawser/daemon/drivers/scripted/driver.ts";
 import type { Step } from "@hawser/daemon/drivers/scripted/script.ts";
 import { createFacts } from "@hawser/daemon/facts.ts";
 import { createGit } from "@hawser/daemon/git/git.ts";
@@ -140,7 +143,7 @@ export function makeSmallHost(place = tmpdir()): SmallHost {
   git(repository, "add", ".");
   git(repository, "commit", "--quiet", "--message=first");
   writeFileSync(join(directory, "policy"), `root = ${root}\n`);
-  const agent = openScriptedAgent();
+  const agent = createScriptedAgent();
   return {
     directory,
     repository,
@@ -167,7 +170,7 @@ function openHost({ directory, stateDirectory, agent }: Parts, options: OpenOpti
     ...options.journal,
   });
   const journal = options.wrapJournal?.(real) ?? real;
-  const driver = openScriptedDriver(agent);
+  const driver = createScriptedDriver(agent);
   const read = createPolicy(join(directory, "policy")).read;
   const directories = createDirectories(read);
   const operations = createOperations(() => {});

@@ -1,4 +1,4 @@
-// Processes that carry the id of an agent's start.
+// Finding processes by the start id in their environment.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { test } from "node:test";
 import { listAgentProcesses, startIdOf } from "./agent-processes.ts";
 
-test("a process is found by what its environment says, until it is gone", async () => {
+test("a process is found by its environment until it has ended", async () => {
   const startId = `start-${process.pid}`;
   const cwd = realpathSync(tmpdir());
   const child = spawn("sleep", ["60"], {

@@ -1,18 +1,18 @@
-// Processes that agents of this daemon's user left or have: each carries the id of the start it belongs to
-// in its environment, and so does whatever it starts in turn.
+// Finds the processes of agents that the daemon's user started. Each has the id of its start in its
+// environment, which its child processes inherit.
 import { readFileSync, readdirSync, readlinkSync, statSync } from "node:fs";
 
 export interface AgentProcess {
   pid: number;
   /** HAWSER_AGENT. */
   startId: string;
-  /** HAWSER_SESSION, where it is an agent's that serves one session only, or was started by it. */
+  /** HAWSER_SESSION. Null if the agent serves several sessions. */
   sessionId: string | null;
-  /** Null when it cannot be read. */
+  /** Working directory; null if it cannot be read. */
   directory: string | null;
 }
 
-/** Nothing on systems without /proc. */
+/** Empty on systems without /proc. */
 export function listAgentProcesses(): AgentProcess[] {
   const own = process.getuid?.();
   let pids: string[];
@@ -31,10 +31,10 @@ export function listAgentProcesses(): AgentProcess[] {
   });
 }
 
-/** The start a process belongs to; nothing when it is gone, or was never an agent's. */
+/** Start id of a process; undefined if it has ended or belongs to no agent. */
 export const startIdOf = (pid: number): string | undefined => variableOf(pid, "HAWSER_AGENT");
 
-/** A process that has ended and waits for its parent has no environment any more. */
+/** undefined if not set, or if the process has ended (a zombie has no environment). */
 function variableOf(pid: number, name: string): string | undefined {
   let environment: string;
   try {

@@ -1,17 +1,17 @@
-// The scripted driver, which the tests above the drivers rely on, behaves as the real ones do.
+// The scripted driver, which tests of the session layer use, passes the same suite as the real drivers.
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRepository } from "@hawser/testkit/git-repository.ts";
 import { describeConformance } from "@hawser/testkit/conformance.ts";
 import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
-import { openScriptedAgent } from "./scripted/agent.ts";
-import { openScriptedDriver } from "./scripted/driver.ts";
+import { createScriptedAgent } from "./scripted/agent.ts";
+import { createScriptedDriver } from "./scripted/driver.ts";
 
 describeConformance("the scripted driver", async () => {
   const folder = mkdtempSync(join(tmpdir(), "hawser-scripted-"));
-  const agent = openScriptedAgent();
-  let driver = openScriptedDriver(agent);
+  const agent = createScriptedAgent();
+  let driver = createScriptedDriver(agent);
   let made = 0;
   return {
     driver: () => driver,
@@ -56,7 +56,7 @@ describeConformance("the scripted driver", async () => {
     },
     async reopen() {
       await driver.close();
-      driver = openScriptedDriver(agent);
+      driver = createScriptedDriver(agent);
     },
     isAgentAlive: () => true,
     async [Symbol.asyncDispose]() {

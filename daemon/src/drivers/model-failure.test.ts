@@ -1,4 +1,4 @@
-// What a turn's failure says, whatever the kind of agent.
+// Sentences for a failed turn, the same for every kind of agent.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -46,7 +46,7 @@ for (const [failure, words] of advice) {
   });
 }
 
-test("a failure that nobody knows is quoted", () => {
+test("an unknown failure is quoted", () => {
   assert.equal(
     explainFailure(agent, undefined, "Too hot."),
     "The turn failed. Toy says: Too hot. Prompt again.",

@@ -1,8 +1,8 @@
-// Where a path lies, seen from a session's directory: what counts is where it really leads.
+// Where a path is relative to a session's directory, with symbolic links resolved.
 import { relative, resolve, sep } from "node:path";
 import { realOf } from "../real-path.ts";
 
-/** `git` is git's own directory inside: git runs what lies in it. */
+/** `git` is inside too, but in a .git directory, whose hooks and settings git would run. */
 export function locatePath(directory: string, path: string): "inside" | "git" | "outside" {
   const steps = relative(realOf(directory), realOf(resolve(directory, path))).split(sep);
   if (steps[0] === "..") return "outside";
@@ -10,8 +10,8 @@ export function locatePath(directory: string, path: string): "inside" | "git" | 
 }
 
 /**
- * How a person and a rule are shown where a command runs: what it does depends on that. Nothing where it
- * is the session's directory itself.
+ * Prefix of a command in requests and rules that names the directory it runs in. Empty for the session's
+ * own directory.
  */
 export function prefixFor(directory: string, path: string): string {
   const real = realOf(resolve(directory, path));

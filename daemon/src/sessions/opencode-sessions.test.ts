@@ -7,7 +7,7 @@ import { agentProgram } from "@hawser/testkit/agent-programs.ts";
 import { writeOpencodeHome } from "@hawser/testkit/opencode-home.ts";
 import { startScriptedModel } from "@hawser/testkit/scripted-model/scripted-model.ts";
 import { listAgentProcesses } from "../drivers/agent-processes.ts";
-import { openOpencodeDriver } from "../drivers/opencode/driver.ts";
+import { createOpencodeDriver } from "../drivers/opencode/driver.ts";
 import { isStartOf } from "../drivers/start-id.ts";
 import { silentLog } from "../log.ts";
 import { git, makeSessionId, makeSmallHost, policy, script } from "@hawser/testkit/small-host.ts";
@@ -21,7 +21,7 @@ function open(small: SmallHost): OpenHost {
   const home = join(small.directory, "home");
   mkdirSync(home, { recursive: true });
   writeOpencodeHome(home, model.url);
-  const driver = openOpencodeDriver({
+  const driver = createOpencodeDriver({
     program: () => ({ path, version: "1.18.33" }),
     stateFile: join(small.directory, "state/opencode-server.json"),
     environment: {

@@ -1,5 +1,5 @@
-// What the real Claude Code does beyond prompts, where it is of another nature than other kinds: its
-// commands, files by their path, and going back.
+// Abilities of the real Claude Code that differ from other kinds: slash commands, files named by their
+// path, and reverting.
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -59,7 +59,7 @@ async function startPlaying(driver: Driver) {
   };
 }
 
-test("commands are the program's own and the owner's, without those that are not for callers", async (t) => {
+test("commands are those of the program and of the host's user, without the withheld ones", async (t) => {
   const driver = open(t);
   writeClaudeCommand(directory, "theirs", "The repository's own.");
   const names = await driver.abilities.commands!.list(directory, never);
@@ -70,7 +70,7 @@ test("commands are the program's own and the owner's, without those that are not
   }
 });
 
-test("a command that a session's process does not know yet is found all the same", async (t) => {
+test("a command that was added after the session's process started can be run", async (t) => {
   const driver = open(t);
   const { play, said, session } = await startPlaying(driver);
   await play([{ text: "Before." }]);
@@ -84,7 +84,7 @@ test("a command that a session's process does not know yet is found all the same
   await assert.rejects(session.prompt(promptOf([], command("theirs")), never), /no command theirs/);
 });
 
-test("arguments of a command run nothing", async (t) => {
+test("arguments of a command are not executed", async (t) => {
   const driver = open(t);
   const { play } = await startPlaying(driver);
   writeClaudeCommand(host.home, "repeat", "Say: $ARGUMENTS");
@@ -93,7 +93,7 @@ test("arguments of a command run nothing", async (t) => {
   assert.ok(!existsSync(join(directory, "injected")));
 });
 
-test("a file that a prompt or a command's arguments name is not read unasked", async (t) => {
+test("a file that a prompt or a command's arguments mention is not read without asking", async (t) => {
   const driver = open(t);
   const { play } = await startPlaying(driver);
   const secret = join(host.folder, "secret.txt");
@@ -118,7 +118,7 @@ test("a command that cannot run fails its turn and says why", async (t) => {
   assert.equal((await play([{ text: "On." }])).outcome, "completed");
 });
 
-test("a command that asks no model shows what it says", async (t) => {
+test("a command that does not call the model shows its output", async (t) => {
   const driver = open(t);
   const { play, said } = await startPlaying(driver);
   const asked = host.model.requests.length;
@@ -127,7 +127,7 @@ test("a command that asks no model shows what it says", async (t) => {
   assert.equal(host.model.requests.length, asked);
 });
 
-test("its history is condensed by its own command, which can be stopped, and gone back behind", async (t) => {
+test("the command compact condenses the history, can be stopped, and can be reverted", async (t) => {
   const driver = open(t);
   const { play, session, events } = await startPlaying(driver);
   await play([{ text: "The first answer." }], { messageId: "first" });
@@ -150,7 +150,7 @@ test("its history is condensed by its own command, which can be stopped, and gon
   assert.doesNotMatch(received(), /The (second|third|fourth) answer\.|being continued/);
 });
 
-test("a file that no model takes is named by its path, and read there unasked", async (t) => {
+test("a file that the model does not accept is named by its path, and the agent may read it without asking", async (t) => {
   const driver = open(t);
   const { play, events } = await startPlaying(driver);
   const [path, other] = [join(host.folder, "numbers"), join(host.folder, "other")];
@@ -168,7 +168,7 @@ test("a file that no model takes is named by its path, and read there unasked", 
   );
 });
 
-test("it goes back also when its idle process was closed, and what it goes back from is kept", async (t) => {
+test("a session without a process can be reverted, and the reverted transcript is kept", async (t) => {
   const driver = open(t, { idleMs: 500 });
   const { place, session, play } = await startPlaying(driver);
   await play([{ text: "Stays." }], { messageId: "one" });

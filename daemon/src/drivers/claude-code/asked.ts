@@ -1,8 +1,9 @@
-// What Claude Code asks, in our words, and our answers in its words. A rule names exactly what was asked
-// and nothing more: Claude's own suggestions would cover other commands, or switch the whole session.
+// Translates a request of Claude Code into ours, and our answer into Claude Code's. The rule for `always`
+// names exactly what was requested; Claude Code's own suggestions would cover other commands or the whole
+// session.
 import type { Asked, RequestAnswer } from "../driver.ts";
 import type { PermissionResult } from "./sdk.ts";
-import { subjectOf } from "./tool-words.ts";
+import { subjectOf } from "./tool-calls.ts";
 
 interface Question {
   question: string;
@@ -51,7 +52,7 @@ const titles: Record<string, string> = {
   NotebookEdit: "Change a notebook",
 };
 
-/** Tools of which the subject says all that matters. */
+/** Tools whose subject fully describes the call, so that it can be a rule. */
 const exact = new Set(["Bash", "Read", "Write", "Edit", "NotebookEdit", "WebFetch", "WebSearch"]);
 
 export function resultOf(
@@ -62,9 +63,9 @@ export function resultOf(
   if ("answers" in answer) {
     const answers: Record<string, string> = {};
     for (const [place, { question }] of (questionsIn(tool, input) ?? []).entries()) {
-      const said = (answer.answers[place] ?? []).join(", ");
-      // The answers are kept by the questions' texts, so those of two alike are joined.
-      answers[question] = answers[question] === undefined ? said : `${answers[question]}; ${said}`;
+      const text = (answer.answers[place] ?? []).join(", ");
+      // Answers are stored by the question's text, so the answers to identical questions are joined.
+      answers[question] = answers[question] === undefined ? text : `${answers[question]}; ${text}`;
     }
     return { behavior: "allow", updatedInput: { ...input, answers } };
   }

@@ -1,5 +1,5 @@
-// The driver against the real Claude Code, with a scripted model: what is left when the daemon goes away,
-// and how turns and sessions end. In a file of its own, so that it runs beside the rest.
+// The driver with the real Claude Code and a scripted model: resuming, and how turns and sessions end. A
+// separate file, so that it runs in parallel with claude-code.test.ts.
 import { openClaudeBench } from "@hawser/testkit/claude-bench.ts";
 import { describeConformance, endings } from "@hawser/testkit/conformance.ts";
 

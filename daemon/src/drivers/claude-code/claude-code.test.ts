@@ -1,4 +1,4 @@
-// The driver against the real Claude Code, with a scripted model: turns, and what they ask.
+// The driver with the real Claude Code and a scripted model: turns and their requests.
 import { openClaudeBench } from "@hawser/testkit/claude-bench.ts";
 import { describeConformance, turns } from "@hawser/testkit/conformance.ts";
 

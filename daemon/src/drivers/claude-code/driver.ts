@@ -1,4 +1,4 @@
-// The driver for Claude Code: a process for each session that is in use (session.ts), driven through the
+// The driver for Claude Code: one process for each session in use (session.ts), controlled through the
 // Agent SDK that is installed beside the program (sdk.ts).
 import { randomUUID } from "node:crypto";
 import { childEnvironment, type Environment } from "../../environment.ts";
@@ -18,30 +18,32 @@ import { chooseSettings, offerOf, type ClaudeOffer } from "./offer.ts";
 import { startProcess } from "./process.ts";
 import { findIgnoredConfig } from "./project-config.ts";
 import { openClaudeSession, type ClaudeSession } from "./session.ts";
-import { configDirectory, findTranscript, isYoungCursor } from "./transcript.ts";
+import { configDirectory, findTranscript, isFirstTurnCursor } from "./transcript.ts";
 
 export interface ClaudeSettings {
-  /** The program that is installed now, if one is. */
+  /** The installed program; undefined if there is none. */
   program(): { path: string; version: string } | undefined;
-  /** What its processes are given on top of what every child is. */
+  /** Added to the environment that every child process gets. */
   environment?: Environment;
   newStartId?: () => string;
-  /** How long a process is kept that nobody prompts. */
+  /** After this time without a turn, a process is ended; ten minutes if not set. */
   idleMs?: number;
-  /** How long the model may say nothing. */
+  /** How long the model may send nothing; five minutes if not set. */
   silenceMs?: number;
   log: Log;
 }
 
 const minuteMs = 60_000;
-/** Logins and plans change without a file of ours changing. */
+/** An offer is read again after this time: a login can change without a change of files. */
 const offerAgeMs = 10 * minuteMs;
 
-export function openClaudeDriver(settings: ClaudeSettings): Driver {
+export function createClaudeDriver(settings: ClaudeSettings): Driver {
   const { log, environment = {}, newStartId = randomUUID } = settings;
   const config = configDirectory(childEnvironment(environment));
   const sessions = new Set<ClaudeSession>();
-  const probes = new Set<string>();
+  /** Start ids of the processes that are asked for the offer. */
+  const offerStarts = new Set<string>();
+  /** Handles of ended sessions. */
   const ended = new Set<string>();
   let known: { stamp: string; at: number; offer: Promise<ClaudeOffer> } | undefined;
 
@@ -51,26 +53,27 @@ export function openClaudeDriver(settings: ClaudeSettings): Driver {
     throw new AgentNotReady("Claude Code is not installed on this host. Install it first.");
   }
 
-  /** Asked of a process of its own; kept while program, settings and login stay as they are. */
+  /** Cached while program, settings and login files are unchanged. */
   async function readOffer(signal: AbortSignal): Promise<ClaudeOffer> {
     const path = program();
     const own = ["settings.json", ".credentials.json", "commands", "skills"];
     const files = [path, ...own.map((name) => `${config}/${name}`)];
     const stamp = files.map(stampOf).join(" ");
     if (known?.stamp !== stamp || performance.now() - known.at > offerAgeMs) {
-      const offer = probe(path, signal);
-      const asked = { stamp, at: performance.now(), offer };
-      known = asked;
+      const offer = requestOffer(path, signal);
+      const read = { stamp, at: performance.now(), offer };
+      known = read;
       offer.catch(() => {
-        if (known === asked) known = undefined;
+        if (known === read) known = undefined;
       });
     }
     return known.offer;
   }
 
-  async function probe(path: string, signal: AbortSignal): Promise<ClaudeOffer> {
+  /** Starts a process only to read its offer. */
+  async function requestOffer(path: string, signal: AbortSignal): Promise<ClaudeOffer> {
     const startId = newStartId();
-    probes.add(startId);
+    offerStarts.add(startId);
     try {
       const process = await startProcess(
         {
@@ -90,13 +93,13 @@ export function openClaudeDriver(settings: ClaudeSettings): Driver {
       await process.end("idle");
       return offerOf(process.initialized);
     } finally {
-      probes.delete(startId);
+      offerStarts.delete(startId);
     }
   }
 
-  function hold(place: SessionSettings, handle: string, sink: Sink): ClaudeSession {
-    const session = openClaudeSession({
-      place,
+  function attach(session: SessionSettings, handle: string, sink: Sink): ClaudeSession {
+    const attached = openClaudeSession({
+      settings: session,
       handle,
       sink,
       program,
@@ -105,14 +108,14 @@ export function openClaudeDriver(settings: ClaudeSettings): Driver {
       config,
       idleMs: settings.idleMs ?? 10 * minuteMs,
       silenceMs: settings.silenceMs ?? 5 * minuteMs,
-      onGone: () => sessions.delete(session),
+      onDetached: () => sessions.delete(attached),
       onEnded: () => ended.add(handle),
     });
-    sessions.add(session);
-    return session;
+    sessions.add(attached);
+    return attached;
   }
 
-  // It condenses its history by its command `compact`; summaries by their own action are opencode's alone.
+  // No `summarize`: Claude Code condenses its history by its slash command `compact`.
   const abilities: Abilities = {
     diff: true,
     questions: true,
@@ -171,18 +174,18 @@ export function openClaudeDriver(settings: ClaudeSettings): Driver {
       return (await readOffer(signal)).modes;
     },
 
-    // Its switch keeps all of it out, so that nothing needs to be refused.
+    // Claude Code ignores the repository's configuration (settingSources), so nothing is refused.
     findProjectConfig: async () => [],
     findIgnoredConfig: async (directory) => findIgnoredConfig(directory),
 
-    async start(place, sink, signal) {
-      const session = hold(place, randomUUID(), sink);
+    async start(sessionSettings, sink, signal) {
+      const session = attach(sessionSettings, randomUUID(), sink);
       try {
         const offer = await session.open(signal);
         if (!offer.isLoggedIn) {
           throw new AgentNotReady("Claude Code is not logged in on this host.");
         }
-        chooseSettings(offer, place);
+        chooseSettings(offer, sessionSettings);
         return session;
       } catch (error) {
         await session.close();
@@ -190,17 +193,17 @@ export function openClaudeDriver(settings: ClaudeSettings): Driver {
       }
     },
 
-    async resume(kept, sink) {
-      const isKnown = findTranscript(config, kept.handle) !== undefined;
-      // One whose first turn was not over may have no transcript, and has nothing to lose.
-      const isFresh = isYoungCursor(kept.cursor) && isHandle(kept.handle);
-      if (ended.has(kept.handle) || (!isKnown && !isFresh)) {
-        throw new SessionGone("Claude Code has no record of this session any more.");
+    async resume(resumable, sink) {
+      const isKnown = findTranscript(config, resumable.handle) !== undefined;
+      // A session in its first turn may have no transcript yet; it is started again.
+      const isFresh = isFirstTurnCursor(resumable.cursor) && isHandle(resumable.handle);
+      if (ended.has(resumable.handle) || (!isKnown && !isFresh)) {
+        throw new SessionGone("Claude Code no longer has this session.");
       }
-      const session = hold(kept, kept.handle, sink);
-      await session.catchUp(kept.turnId === null ? null : kept.cursor);
-      if (kept.turnId !== null) {
-        const reason = "Claude Code's process ended with the daemon, or before it.";
+      const session = attach(resumable, resumable.handle, sink);
+      await session.catchUp(resumable.turnId === null ? null : resumable.cursor);
+      if (resumable.turnId !== null) {
+        const reason = "Claude Code's process ended while the turn was running.";
         sink({ type: "turn_ended", outcome: "interrupted", reason });
       }
       return session;
@@ -218,7 +221,7 @@ export function openClaudeDriver(settings: ClaudeSettings): Driver {
 
     liveStarts() {
       const served = [...sessions].flatMap((session) => session.liveStart() ?? []);
-      return [...served, ...probes];
+      return [...served, ...offerStarts];
     },
   };
 }

@@ -1,26 +1,26 @@
-// What Claude Code says, as our events, without the program.
+// Messages of Claude Code, translated into our events, without the program.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AgentEvent } from "../driver.ts";
-import { openTelling } from "./events.ts";
+import { createEventReporter } from "./events.ts";
 import { explainResult } from "./failures.ts";
 import type { Message, Result } from "./messages.ts";
 
-function tell(messages: object[]): AgentEvent[] {
+function eventsOf(messages: object[]): AgentEvent[] {
   const events: AgentEvent[] = [];
-  const telling = openTelling("/tree", (event) => events.push(event));
-  for (const message of messages) telling.take(message as Message);
+  const reporter = createEventReporter("/tree", (event) => events.push(event));
+  for (const message of messages) reporter.onMessage(message as Message);
   return events;
 }
 
-test("what has no word of ours is kept as it came; signs of life are passed over", () => {
+test("unknown messages are reported as received; heartbeats are ignored", () => {
   const strange = { type: "hologram", beam: 1 };
   const news = { type: "system", subtype: "eclipse", visible: false };
   const warning = {
     type: "rate_limit_event",
     rate_limit_info: { status: "allowed_warning", utilization: 0.93 },
   };
-  const events = tell([
+  const events = eventsOf([
     strange,
     news,
     warning,
@@ -34,14 +34,14 @@ test("what has no word of ours is kept as it came; signs of life are passed over
   );
 });
 
-test("a condensed history is told as one", () => {
+test("a condensed history is reported", () => {
   const boundary = { type: "system", subtype: "compact_boundary", compact_metadata: {} };
-  assert.deepEqual(tell([boundary]), [{ type: "compacted" }]);
+  assert.deepEqual(eventsOf([boundary]), [{ type: "compacted" }]);
 });
 
-test("a patch is cut to 64 KiB in whole lines, and its counts are of the whole", () => {
+test("a patch is cut to 64 KiB in whole lines, and its counts include the lines that were cut", () => {
   const content = "x".repeat(99).concat("\n").repeat(2_000);
-  const events = tell([
+  const events = eventsOf([
     {
       type: "assistant",
       parent_tool_use_id: null,
@@ -68,7 +68,7 @@ test("a patch is cut to 64 KiB in whole lines, and its counts are of the whole",
   assert.match(patch.patch, /\+x{99}\n$/);
 });
 
-test("a limit that is reached says when it ends", () => {
+test("a rate limit names the time at which it ends", () => {
   const result: Result = {
     type: "result",
     subtype: "success",

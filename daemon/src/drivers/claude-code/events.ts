@@ -1,5 +1,5 @@
-// What Claude Code says, told as our events. It knows nothing of processes and turns, so that it reads a
-// running program's output and a transcript that was left behind the same way.
+// Translates messages of Claude Code into AgentEvents. Knows nothing of processes and turns, so the output
+// of a running process and a transcript are read in the same way.
 import { within } from "../../pause.ts";
 import type { AgentEvent, ItemUpdate } from "../driver.ts";
 import type {
@@ -11,19 +11,19 @@ import type {
   ToolResults,
   ToolUse,
 } from "./messages.ts";
-import { contentOf, inputOf, kindOf, planOf, titleOf } from "./tool-words.ts";
+import { contentOf, inputOf, kindOf, planOf, titleOf } from "./tool-calls.ts";
 
-export interface Telling {
-  /** Tells a message, if it is one that is shown; others are passed over. */
-  take(message: Message): void;
-  /** Notes a message that an earlier daemon has told. */
+export interface EventReporter {
+  /** Reports a message; no-op for messages that sessions do not show. */
+  onMessage(message: Message): void;
+  /** Notes a message that was reported before. */
   skip(message: Message): void;
-  /** Resolves when the call was told, or after a moment: what is asked about it comes another way. */
-  whenTold(toolCallId: string): Promise<unknown>;
-  /** Whether a call has no result yet: then it is not the model that is waited for. */
+  /** Resolves when the tool call was reported, or after a second: requests arrive on another channel. */
+  whenReported(toolCallId: string): Promise<unknown>;
+  /** Whether a tool call runs, so that the model is not expected to send anything. */
   isCalling(): boolean;
-  /** Ends what is still open: the text so far is told, and calls without a result have failed. */
-  cut(why: string): void;
+  /** Reports incomplete text, and calls without a result as failed with the given text. */
+  closeOpenItems(why: string): void;
 }
 
 interface Writing {
@@ -32,18 +32,21 @@ interface Writing {
   text: string;
 }
 
-export function openTelling(directory: string, tell: (event: AgentEvent) => void): Telling {
-  /** The answer that is being written, of each agent: the session's own has no parent. */
+export function createEventReporter(
+  directory: string,
+  report: (event: AgentEvent) => void,
+): EventReporter {
+  /** Incomplete answer of each agent, by parent call; null for the session's own agent. */
   const answers = new Map<string | null, { id: string; writing: Writing | undefined }>();
-  /** How many blocks of an answer were told. */
-  const told = new Map<string, number>();
+  /** Number of reported blocks, by answer. */
+  const reportedBlocks = new Map<string, number>();
   const calls = new Set<string>();
   const waiting = new Map<string, () => void>();
 
-  const update = (given: ItemUpdate, cursor?: string) =>
-    tell({ type: "update", update: given, ...(cursor === undefined ? {} : { cursor }) });
+  const reportUpdate = (update: ItemUpdate, cursor?: string) =>
+    report({ type: "update", update, ...(cursor === undefined ? {} : { cursor }) });
 
-  function takeStream({ event, parent_tool_use_id: parent }: StreamEvent): void {
+  function onStreamEvent({ event, parent_tool_use_id: parent }: StreamEvent): void {
     if (event.type === "message_start") {
       answers.set(parent, { id: event.message.id, writing: undefined });
       return;
@@ -60,45 +63,45 @@ export function openTelling(directory: string, tell: (event: AgentEvent) => void
     if (text === "") return;
     const { itemId, kind, text: before } = answer.writing;
     answer.writing.text += text;
-    // What a sub-agent writes is shown when it is finished: beside the log there is no place for whose it is.
-    if (parent === null) tell({ type: "text", itemId, kind, offset: before.length, text });
+    // Text events do not name a sub-agent, so a sub-agent's text is reported when it is complete.
+    if (parent === null) report({ type: "text", itemId, kind, offset: before.length, text });
   }
 
-  function takeAnswer(message: AssistantMessage): void {
+  function onAnswer(message: AssistantMessage): void {
     const { id, content } = message.message;
     const parent = message.parent_tool_use_id;
     for (const [place, block] of content.entries()) {
-      const index = told.get(id) ?? 0;
-      told.set(id, index + 1);
+      const index = reportedBlocks.get(id) ?? 0;
+      reportedBlocks.set(id, index + 1);
       const itemId = itemIdOf(id, index);
       const answer = answers.get(parent);
       if (answer?.writing?.itemId === itemId) answer.writing = undefined;
-      // The cursor says that the whole message was told.
+      // The cursor means that the whole message was reported, so only the last block has one.
       const cursor = place === content.length - 1 ? message.uuid : undefined;
-      takeBlock(block, itemId, parent, parent === null ? cursor : undefined);
+      onBlock(block, itemId, parent, parent === null ? cursor : undefined);
     }
   }
 
-  function takeBlock(
+  function onBlock(
     block: Block,
     messageId: string,
     parentToolCallId: string | null,
     cursor: string | undefined,
   ): void {
-    if (block.type === "tool_use") return takeCall(block, parentToolCallId, cursor);
+    if (block.type === "tool_use") return onCall(block, parentToolCallId, cursor);
     const text =
       block.type === "text" ? block.text : block.type === "thinking" ? block.thinking : "";
     if (text === "") return;
     const sessionUpdate = block.type === "text" ? "agent_message_chunk" : "agent_thought_chunk";
     const content = { type: "text" as const, text };
-    update({ sessionUpdate, messageId, content, parentToolCallId }, cursor);
+    reportUpdate({ sessionUpdate, messageId, content, parentToolCallId }, cursor);
   }
 
-  function takeCall(call: ToolUse, parentToolCallId: string | null, cursor?: string): void {
+  function onCall(call: ToolUse, parentToolCallId: string | null, cursor?: string): void {
     calls.add(call.id);
     const entries = planOf(call);
-    if (entries) update({ sessionUpdate: "plan", entries });
-    update(
+    if (entries) reportUpdate({ sessionUpdate: "plan", entries });
+    reportUpdate(
       {
         sessionUpdate: "tool_call",
         toolCallId: call.id,
@@ -113,15 +116,15 @@ export function openTelling(directory: string, tell: (event: AgentEvent) => void
     waiting.get(call.id)?.();
   }
 
-  function takeResults(message: ToolResults): void {
+  function onResults(message: ToolResults): void {
     const { content } = message.message;
     if (typeof content === "string") return;
     for (const part of content) {
-      // Texts beside results are notes of the program to the model.
+      // Texts beside results are notes of the program for the model.
       if (!isResult(part)) continue;
       calls.delete(part.tool_use_id);
       const shown = contentOf(part, message.tool_use_result, directory);
-      update(
+      reportUpdate(
         {
           sessionUpdate: "tool_call_update",
           toolCallId: part.tool_use_id,
@@ -134,63 +137,63 @@ export function openTelling(directory: string, tell: (event: AgentEvent) => void
   }
 
   return {
-    take(message) {
+    onMessage(message) {
       switch (message.type) {
         case "stream_event":
-          return takeStream(message);
+          return onStreamEvent(message);
         case "assistant":
-          // An error is told as the reason of the turn's end.
-          return message.error === undefined ? takeAnswer(message) : undefined;
+          // An error becomes the reason of the turn's end.
+          return message.error === undefined ? onAnswer(message) : undefined;
         case "user":
-          return message.isReplay ? undefined : takeResults(message);
+          return message.isReplay ? undefined : onResults(message);
         case "result":
           return;
         case "rate_limit_event":
           if (message.rate_limit_info.status === "allowed") return;
           break;
         case "system":
-          if (quiet.has(message.subtype)) return;
-          if (message.subtype === "compact_boundary") return tell({ type: "compacted" });
+          if (ignored.has(message.subtype)) return;
+          if (message.subtype === "compact_boundary") return report({ type: "compacted" });
           break;
         default:
-          if (quiet.has((message as { type: string }).type)) return;
+          if (ignored.has((message as { type: string }).type)) return;
       }
-      update({ sessionUpdate: "unknown", raw: message });
+      reportUpdate({ sessionUpdate: "unknown", raw: message });
     },
     skip(message) {
       if (message.type === "assistant") {
         const { id, content } = message.message;
-        told.set(id, (told.get(id) ?? 0) + content.length);
+        reportedBlocks.set(id, (reportedBlocks.get(id) ?? 0) + content.length);
         for (const block of content) if (block.type === "tool_use") calls.add(block.id);
       }
       if (message.type !== "user") return;
       const { content } = message.message;
       const results = typeof content === "string" ? [] : content.filter(isResult);
-      // A prompt: what was open before it has ended with its turn.
+      // The message is a prompt: earlier calls ended with their turn.
       if (results.length === 0) calls.clear();
       for (const { tool_use_id } of results) calls.delete(tool_use_id);
     },
-    async whenTold(toolCallId) {
+    async whenReported(toolCallId) {
       if (calls.has(toolCallId)) return;
-      const told = new Promise<void>((resolve) => waiting.set(toolCallId, resolve));
-      await within(longestLagMs, told);
+      const isReported = new Promise<void>((resolve) => waiting.set(toolCallId, resolve));
+      await within(longestLagMs, isReported);
       waiting.delete(toolCallId);
     },
     isCalling: () => calls.size > 0,
-    cut(why) {
+    closeOpenItems(why) {
       for (const [parentToolCallId, { writing }] of answers) {
         if (!writing?.text) continue;
         const { itemId: messageId, kind, text } = writing;
         const sessionUpdate = kind === "message" ? "agent_message_chunk" : "agent_thought_chunk";
         const content = { type: "text" as const, text };
-        update({ sessionUpdate, messageId, content, parentToolCallId });
+        reportUpdate({ sessionUpdate, messageId, content, parentToolCallId });
       }
       answers.clear();
       for (const toolCallId of calls) {
         const content = [
           { type: "content" as const, content: { type: "text" as const, text: why } },
         ];
-        update({ sessionUpdate: "tool_call_update", toolCallId, status: "failed", content });
+        reportUpdate({ sessionUpdate: "tool_call_update", toolCallId, status: "failed", content });
       }
       calls.clear();
     },
@@ -208,8 +211,8 @@ const writtenKinds: Record<string, Writing["kind"] | undefined> = {
 
 const itemIdOf = (id: string, index: number) => `${id}.${index}`;
 
-/** Signs of life that say nothing of their own. */
-const quiet = new Set([
+/** Message types and subtypes that sessions do not show. */
+const ignored = new Set([
   "init",
   "status",
   "thinking_tokens",

@@ -1,4 +1,4 @@
-// How a turn ends when the model's service does not answer as it should, with the real Claude Code.
+// How a turn of the real Claude Code ends when the model's service fails.
 import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -20,7 +20,7 @@ after(() => host[Symbol.asyncDispose]());
 
 let made = 0;
 
-/** Plays one turn and gives its end. */
+/** Plays one turn and returns its end. */
 async function endOf(driver: Driver, steps: Step[]) {
   const events: AgentEvent[] = [];
   const ended = Promise.withResolvers<Extract<AgentEvent, { type: "turn_ended" }>>();
@@ -78,7 +78,7 @@ test("a model that says nothing fails the turn after a while", async () => {
   await driver.close();
 });
 
-test("a tool that takes long is not taken for a silent model", async () => {
+test("a tool that runs long does not count as a silent model", async () => {
   const driver = host.openDriver({ silenceMs: 1_000 });
   const sleeping = { tool: "Bash", input: { command: "sleep 3", description: "Wait" } };
   const patient = { ...policy, allowedCommands: ["sleep *"] };

@@ -1,30 +1,30 @@
-// Ends processes that belong to an agent, by their pids: its commands run in process groups of their own
-// and outlive it.
+// Ends the processes that an agent started. Its commands run in their own process groups and survive the
+// agent, so each process is found by its environment and killed by its pid.
 import { pause } from "../../pause.ts";
 import { listAgentProcesses, type AgentProcess } from "../agent-processes.ts";
 
 const graceMs = 1_000;
-const patienceMs = 3_000;
+const deadlineMs = 3_000;
 
 /**
- * Resolves when none of them is left, or after a moment. `politely` leaves an agent the time to write down
- * what it has done.
+ * Resolves when no matching process is left, or at the deadline. With `gracefully`, processes get SIGTERM
+ * and a second to write their transcript before SIGKILL.
  */
 export async function endProcesses(
-  isMeant: (found: AgentProcess) => boolean,
-  politely = false,
+  matches: (found: AgentProcess) => boolean,
+  gracefully = false,
 ): Promise<void> {
-  const deadline = AbortSignal.timeout(patienceMs);
-  const askedAt = performance.now();
-  const asked = new Set<number>();
+  const deadline = AbortSignal.timeout(deadlineMs);
+  const startedAt = performance.now();
+  const signalled = new Set<number>();
   for (;;) {
-    const found = listAgentProcesses().filter((one) => one.pid !== process.pid && isMeant(one));
+    const found = listAgentProcesses().filter((one) => one.pid !== process.pid && matches(one));
     if (found.length === 0 || deadline.aborted) return;
-    const isGrace = politely && performance.now() - askedAt < graceMs;
+    const isGrace = gracefully && performance.now() - startedAt < graceMs;
     for (const { pid } of found) {
       if (!isGrace) send(pid, "SIGKILL");
-      else if (!asked.has(pid)) send(pid, "SIGTERM");
-      asked.add(pid);
+      else if (!signalled.has(pid)) send(pid, "SIGTERM");
+      signalled.add(pid);
     }
     await pause(20, deadline);
   }
@@ -34,6 +34,6 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // Gone by itself.
+    // The process has already ended.
   }
 }

@@ -1,10 +1,10 @@
-// What Claude Code says on its output, as far as it is read. Everything else that comes is kept raw.
+// The messages of Claude Code's output that the driver reads. All others are reported as received.
 
 export interface UserMessage {
   type: "user";
   message: { role: "user"; content: UserBlock[] };
   parent_tool_use_id: null;
-  /** Becomes the message's id in Claude's own transcript. */
+  /** Id of the message in Claude Code's transcript. */
   uuid: string;
 }
 
@@ -27,17 +27,17 @@ export type Message =
   | SystemMessage
   | { type: "rate_limit_event"; rate_limit_info: RateLimit };
 
-interface Said {
+interface FromAgent {
   uuid?: string;
-  /** The call whose sub-agent said it. */
+  /** Tool call whose sub-agent sent the message; null for the session's own agent. */
   parent_tool_use_id: string | null;
 }
 
-/** One finished block of an answer: several of them share the answer's id. */
-export interface AssistantMessage extends Said {
+/** Complete blocks of an answer. Several messages may have the same answer's id. */
+export interface AssistantMessage extends FromAgent {
   type: "assistant";
   message: { id: string; model: string; content: Block[] };
-  /** On what is no answer of the model, but the program's word that there is none. */
+  /** Set if the message is not an answer of the model but explains why there is none. */
   error?: string;
 }
 
@@ -54,8 +54,8 @@ export interface ToolUse {
   input: Record<string, unknown>;
 }
 
-/** In the user's place: what tools gave back, and notes that nobody wrote. */
-export interface ToolResults extends Said {
+/** Messages with the role of the user: results of tools, and notes of the program to the model. */
+export interface ToolResults extends FromAgent {
   type: "user";
   message: { content: string | (ToolResult | { type: "text"; text: string })[] };
   tool_use_result?: unknown;
@@ -69,7 +69,7 @@ export interface ToolResult {
   is_error?: boolean;
 }
 
-export interface StreamEvent extends Said {
+export interface StreamEvent extends FromAgent {
   type: "stream_event";
   event:
     | { type: "message_start"; message: { id: string; usage?: ApiUsage } }
@@ -90,7 +90,7 @@ export interface ApiUsage {
   cache_creation_input_tokens?: number;
 }
 
-/** The end of a turn. `success` says nothing: an error of the model comes as one. */
+/** The end of a turn. The subtype `success` may also be an error of the model. */
 export interface Result {
   type: "result";
   subtype: string;
@@ -99,9 +99,9 @@ export interface Result {
   result?: string;
   errors?: string[];
   terminal_reason?: string;
-  /** None where a command of its own did without the model, or was stopped before it had an answer. */
+  /** 0 if a slash command did not call the model, or was stopped before the model answered. */
   num_turns?: number;
-  /** Totals of the process so far, as are those by model. */
+  /** Total of the process so far; so is `modelUsage`. */
   total_cost_usd: number;
   modelUsage?: Record<string, ModelUsage>;
 }
@@ -116,9 +116,9 @@ interface ModelUsage {
 export interface SystemMessage {
   type: "system";
   subtype: string;
-  /** Of `status`. */
+  /** Set for the subtype `status`. */
   status?: string | null;
-  /** Of `api_retry`. */
+  /** Set for the subtype `api_retry`, as are the error fields. */
   retry_delay_ms?: number;
   error_status?: number | null;
   error?: string;

@@ -1,5 +1,4 @@
-// What Claude Code offers and whether it is ready, with the real program; and that a prompt's choices
-// reach the model.
+// What the real Claude Code offers, whether it is ready, and that a prompt's choices reach the model.
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -25,7 +24,7 @@ const place = () => ({
   policy,
 });
 
-test("one that is not installed, does not start or has no login says so, and starts nothing", async () => {
+test("a program that is missing, does not start or has no login is reported as a problem, and starts nothing", async () => {
   const bare = join(host.folder, "bare-home");
   mkdirSync(bare);
   const states = [
@@ -54,7 +53,7 @@ test("one that is not installed, does not start or has no login says so, and sta
   }
 });
 
-test("a prompt's model, effort, thinking, mode and sub-agent hold for that prompt and no longer", async () => {
+test("a prompt's model, effort, thinking, mode and sub-agent apply to that prompt only", async () => {
   const driver = host.openDriver();
   const events: AgentEvent[] = [];
   const session = await driver.start(place(), (event) => events.push(event), never);

@@ -10,23 +10,23 @@ export interface ClaudeOffer extends Offer {
 }
 
 const providerId = "anthropic";
-/** The others are about what is asked, and that is the host's policy to say. */
+/** The other modes of Claude Code change what needs an approval; the host's policy decides that. */
 const permissionModes: readonly PermissionMode[] = ["default", "plan"];
 const thinkingValues = ["on", "off"];
-/** It changes the settings of Claude Code's own terminal view. */
-const ownUse = new Set(["statusline-setup"]);
+/** Sub-agents for Claude Code's own terminal view. */
+const internalAgents = new Set(["statusline-setup"]);
 /**
- * Slash commands that are not for callers: one leaves the session for a new one, others change the owner's
- * settings, write outside the directory unasked, or tell of the owner's other sessions.
+ * Slash commands that callers may not use. They start another session, change the host user's settings,
+ * write outside the directory without asking, or show the user's other sessions.
  */
-const withheld = new Set(["clear", "config", "heapdump", "insights", "team-onboarding"]);
+const withheldCommands = new Set(["clear", "config", "heapdump", "insights", "team-onboarding"]);
 
 export function offerOf({ models, agents, commands, account }: Initialized): ClaudeOffer {
   const listed = models.map(({ value, supportedEffortLevels = [] }) => ({
     modelId: value,
     variants: supportedEffortLevels,
   }));
-  const names = agents.map(({ name }) => name).filter((name) => !ownUse.has(name));
+  const names = agents.map(({ name }) => name).filter((name) => !internalAgents.has(name));
   const [first] = listed;
   return {
     models: {
@@ -37,7 +37,7 @@ export function offerOf({ models, agents, commands, account }: Initialized): Cla
     defaultMode: "default",
     options: optionsOf([...new Set(listed.flatMap(({ variants }) => variants))]),
     variantOption: "effort",
-    commands: commands.map(({ name }) => name).filter((name) => !withheld.has(name)),
+    commands: commands.map(({ name }) => name).filter((name) => !withheldCommands.has(name)),
     isLoggedIn: hasLogin(account),
   };
 }
@@ -49,7 +49,7 @@ function optionsOf(efforts: string[]): AgentKindRecord["options"] {
 }
 
 function hasLogin({ tokenSource, apiKeySource, apiProvider }: Initialized["account"]): boolean {
-  // Other providers have logins of their own, of which nothing is known here.
+  // Other providers have their own logins, which Claude Code does not report.
   if (apiProvider !== undefined && apiProvider !== "firstParty") return true;
   return [tokenSource, apiKeySource].some((source) => source !== undefined && source !== "none");
 }
@@ -75,7 +75,7 @@ export function chooseSettings(offer: ClaudeOffer, wanted: Wanted): Choice {
   };
 }
 
-/** Makes the next prompt run as chosen. A process that is new must be told everything. */
+/** Sets what changed since the previous prompt; all settings if `before` is undefined (a new process). */
 export async function apply(
   query: Query,
   before: Choice | undefined,

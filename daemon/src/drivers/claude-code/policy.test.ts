@@ -19,7 +19,7 @@ const policy: AgentPolicy = {
   outsideWorktree: "ask",
 };
 
-test("only listed commands run unasked, each part of them", () => {
+test("a command runs without asking only if each of its parts is listed", () => {
   const decisions: [string, "allow" | "ask"][] = [
     ["echo hi", "allow"],
     ["echo", "allow"],
@@ -51,7 +51,7 @@ test("only listed commands run unasked, each part of them", () => {
   }
 });
 
-test("files are written unasked only in the session's directory, wherever links lead", () => {
+test("files are written without asking only in the session's directory, with links resolved", () => {
   const places: [string, "allow" | "ask"][] = [
     ["new.txt", "allow"],
     [join(directory, "deep", "new.txt"), "allow"],
@@ -74,7 +74,7 @@ test("files are written unasked only in the session's directory, wherever links 
   assert.equal(decide(strict, directory, outside), "deny");
 });
 
-test("a file that came with the prompt may be read, and nothing beside it", () => {
+test("a prompt's attachment may be read, and no other file beside it", () => {
   const read = (file_path: string) => ({ tool_name: "Read", tool_input: { file_path } });
   assert.equal(decide(policy, directory, read("/state/1/0"), ["/state/1/0"]), "allow");
   for (const path of ["/state/1/1", "/state/1", "/state/1/../1/0"]) {

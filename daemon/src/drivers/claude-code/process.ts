@@ -1,5 +1,5 @@
-// One process of Claude Code, which serves one session. It leads a process group of its own and carries
-// its start id in its environment, as does whatever it starts, so that nothing of it is left behind.
+// One process of Claude Code, which serves one session. It has its own process group and its start id in
+// its environment, which its child processes inherit, so that all of them can be found and ended.
 import { spawn, type ChildProcess } from "node:child_process";
 import { childEnvironment, type Environment } from "../../environment.ts";
 import { within } from "../../pause.ts";
@@ -20,14 +20,14 @@ export interface ProcessSettings {
   startId: string;
   directory: string;
   environment: Environment;
-  /** The session that it makes, or takes up. */
-  session: { made: string } | { resumed: string } | undefined;
-  /** The repository's notes, as text. */
+  /** The session to create or resume; undefined for a process that only reports what it offers. */
+  session: { create: string } | { resume: string } | undefined;
+  /** The repository's notes for agents. */
   notes: string | undefined;
   onMessage: (message: Message) => void;
   ask: AskPermission;
   decide: (input: HookInput) => Decision;
-  /** After the last message. */
+  /** Called after the last message if the process ended by itself. */
   onEnd(why: string): void;
 }
 
@@ -36,27 +36,26 @@ export interface ClaudeProcess {
   query: Query;
   initialized: Initialized;
   send: (message: UserMessage) => void;
-  /** Whether it has read what was sent until now. */
+  /** Resolves to whether the process has read everything sent so far. */
   hasRead(): Promise<boolean>;
   /**
-   * Ends it and whatever it has started. One that works is interrupted first, so that its transcript has
-   * everything; it is written with some delay.
+   * Ends the process and its child processes. A working process is interrupted first, because it writes
+   * its transcript with a delay.
    */
   end(state: "idle" | "working" | "stuck"): Promise<void>;
 }
 
-/** Claude Code removes transcripts of sessions that rested for a month, unless it is told otherwise. */
-const keptDays = 3650;
+/** By default, Claude Code removes transcripts that were not used for a month. */
+const transcriptDays = 3650;
 const startDeadlineMs = 20_000;
 const interruptDeadlineMs = 1_000;
 const endDeadlineMs = 3_000;
 
 /**
- * Which of its habits Claude Code has here. It does not replace itself and reports nothing to anyone. It
- * starts no turns by itself: those belong to no prompt, and what it would wait for ends with the process.
- * It keeps its plan as one list. Retries stay short, so that a turn that cannot go on says so soon.
+ * Disables updates, telemetry, and turns that Claude Code would start by itself: they belong to no prompt.
+ * The plan is kept as one list. Few retries, so that a turn that cannot continue fails soon.
  */
-const habits: Environment = {
+const switches: Environment = {
   DISABLE_AUTOUPDATER: "1",
   DISABLE_TELEMETRY: "1",
   DISABLE_ERROR_REPORTING: "1",
@@ -68,8 +67,8 @@ const habits: Environment = {
   CLAUDE_CODE_MAX_RETRIES: "4",
 };
 
-/** They would work elsewhere than in the session's directory, or after its process is gone. */
-const withheld = [
+/** Tools that would work outside the session's directory, or after its process has ended. */
+const withheldTools = [
   "EnterWorktree",
   "ExitWorktree",
   "CronCreate",
@@ -78,43 +77,43 @@ const withheld = [
   "ScheduleWakeup",
 ];
 
-/** Resolves when it is ready for prompts. Throws AgentNotReady. */
+/** Resolves when the process is ready for prompts. Throws AgentNotReady. */
 export async function startProcess(
   settings: ProcessSettings,
   signal: AbortSignal,
 ): Promise<ClaudeProcess> {
   const { startId, session, notes } = settings;
   const sdk = await loadSdk(settings.program).catch((cause: unknown) => {
-    const problem = "Claude Code's install is not whole: its SDK is missing. Install it again.";
+    const problem = "Claude Code's install is incomplete: its SDK is missing. Install it again.";
     throw new AgentNotReady(problem, { cause });
   });
-  const input = openInput();
+  const input = createInput();
   let child: ChildProcess | undefined;
   let errors = "";
   const query = sdk.query({
     prompt: input.messages,
     options: {
       cwd: settings.directory,
-      env: childEnvironment({ ...habits, ...settings.environment, HAWSER_AGENT: startId }),
+      env: childEnvironment({ ...switches, ...settings.environment, HAWSER_AGENT: startId }),
       pathToClaudeCodeExecutable: settings.program,
       spawnClaudeCodeProcess({ command, args, cwd, env }) {
         child = spawn(command, args, { cwd, env, stdio: "pipe", detached: true });
         child.stderr?.on("data", (part: Buffer) => {
           errors = (errors + part.toString()).slice(-2_000);
         });
-        // A process that is gone is noticed by its end, not by what is written to it.
+        // The end of the process is handled elsewhere, so a failed write is ignored.
         child.stdin?.on("error", () => {});
         return child;
       },
-      ...(session && "made" in session ? { sessionId: session.made } : {}),
-      ...(session && "resumed" in session ? { resume: session.resumed } : {}),
+      ...(session && "create" in session ? { sessionId: session.create } : {}),
+      ...(session && "resume" in session ? { resume: session.resume } : {}),
       permissionMode: "default",
       canUseTool: settings.ask,
       hooks: { PreToolUse: [{ hooks: [(hook) => Promise.resolve(decisionOf(settings, hook))] }] },
-      // Not the repository's own: its hooks, servers and addresses would take effect unasked.
+      // Excludes the repository's settings: their hooks, servers and addresses would apply without asking.
       settingSources: ["user"],
-      settings: { cleanupPeriodDays: keptDays },
-      disallowedTools: withheld,
+      settings: { cleanupPeriodDays: transcriptDays },
+      disallowedTools: withheldTools,
       systemPrompt: {
         type: "preset",
         preset: "claude_code",
@@ -152,7 +151,7 @@ export async function startProcess(
   };
 
   const hasRead = async () => {
-    // What is sent is written first; that a later question is answered proves that it was read.
+    // Messages are written in order, so the answer to a later request proves that they were read.
     await new Promise((resolve) => setImmediate(resolve));
     return query.mcpServerStatus().then(
       () => true,
@@ -166,13 +165,13 @@ export async function startProcess(
     return { startId, query, initialized, send: input.send, hasRead, end };
   } catch (cause) {
     await end("stuck");
-    const said = errors.trim().split("\n").at(-1);
-    const problem = said ?? (cause instanceof Error ? cause.message : String(cause));
+    const lastError = errors.trim().split("\n").at(-1);
+    const problem = lastError ?? (cause instanceof Error ? cause.message : String(cause));
     throw new AgentNotReady(`Claude Code did not start. ${problem}`, { cause });
   }
 }
 
-/** Reads to the end; what the SDK says of it, if it was no good one. */
+/** Reads all messages. Returns why the process ended. */
 async function follow(query: Query, onMessage: (message: Message) => void): Promise<string> {
   try {
     for await (const message of query) onMessage(message);
@@ -187,7 +186,7 @@ function decisionOf({ decide }: ProcessSettings, hook: HookInput) {
   if (permissionDecision === undefined) return {};
   const permissionDecisionReason =
     permissionDecision === "deny"
-      ? "The host's policy refuses to write outside the session's directory."
+      ? "The host's policy refuses changes outside the session's directory."
       : "The host's policy decides.";
   return {
     hookSpecificOutput: {
@@ -198,7 +197,7 @@ function decisionOf({ decide }: ProcessSettings, hook: HookInput) {
   };
 }
 
-function openInput() {
+function createInput() {
   const waiting: UserMessage[] = [];
   let isClosed = false;
   let wake = () => {};
@@ -224,11 +223,11 @@ function openInput() {
 }
 
 async function ready(initialized: Promise<Initialized>, signal: AbortSignal): Promise<Initialized> {
-  const patience = AbortSignal.any([signal, AbortSignal.timeout(startDeadlineMs)]);
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(startDeadlineMs)]);
   return Promise.race([
     initialized,
     new Promise<never>((_, reject) => {
-      patience.addEventListener("abort", () => reject(new Error("It was not ready in time.")));
+      deadline.addEventListener("abort", () => reject(new Error("It was not ready in time.")));
     }),
   ]);
 }
@@ -243,6 +242,6 @@ function killGroup({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) process.kill(-pid, "SIGKILL");
   } catch {
-    // Gone by itself.
+    // The process has already ended.
   }
 }

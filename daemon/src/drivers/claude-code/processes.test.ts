@@ -1,5 +1,5 @@
-// How the processes of Claude Code come and go, with the real program: nothing is left of them, and a
-// session goes on with its history.
+// How processes of the real Claude Code start and end: none is left behind, and a session keeps its
+// history.
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -53,7 +53,7 @@ async function startRecorded(driver: Driver, place: SessionSettings) {
   };
 }
 
-test("an idle process is closed without a word, and the next prompt has the history", async () => {
+test("an idle process is ended without an event, and the next prompt has the history", async () => {
   const driver = host.openDriver({ idleMs: 500 });
   const place = settingsOf("idle");
   const { events, play } = await startRecorded(driver, place);
@@ -68,7 +68,7 @@ test("an idle process is closed without a word, and the next prompt has the hist
   assert.deepEqual(of(place), []);
 });
 
-test("a prompt that looks like a command of Claude Code's own is a prompt", async () => {
+test("a prompt that looks like a slash command is sent as a prompt", async () => {
   const driver = host.openDriver();
   const { events, play } = await startRecorded(driver, settingsOf("slash"));
   await play(`/clear ${textOf([{ text: "Not cleared." }])}`);
@@ -76,15 +76,15 @@ test("a prompt that looks like a command of Claude Code's own is a prompt", asyn
   await driver.close();
 });
 
-test("a command that runs in the background is not left behind, and starts no turn", async () => {
+test("a background command is ended with the session, and starts no turn", async () => {
   const driver = host.openDriver();
   const place = settingsOf("background");
   const { events, play } = await startRecorded(driver, place);
   const call = { tool: "Bash", input: { command: "sleep 1", run_in_background: true } };
   await play(textOf([{ calls: [call] }, { text: "Started." }]));
-  const told = events.length;
+  const reported = events.length;
   await new Promise((resolve) => setTimeout(resolve, 2_000));
-  assert.equal(events.length, told, JSON.stringify(events.slice(told)));
+  assert.equal(events.length, reported, JSON.stringify(events.slice(reported)));
   await driver.close();
   assert.deepEqual(of(place), []);
 });
@@ -94,14 +94,14 @@ test("an agent sees no more of the daemon's environment than it needs", async ()
   const driver = host.openDriver();
   const { events, play } = await startRecorded(driver, settingsOf("environment"));
   await play(textOf([{ calls: [bash("env")] }, { text: "Seen." }]));
-  const told = JSON.stringify(events);
-  assert.match(told, /HAWSER_AGENT=/);
-  assert.doesNotMatch(told, /HAWSER_TEST_SECRET|hidden/);
+  const reported = JSON.stringify(events);
+  assert.match(reported, /HAWSER_AGENT=/);
+  assert.doesNotMatch(reported, /HAWSER_TEST_SECRET|hidden/);
   await driver.close();
   delete process.env["HAWSER_TEST_SECRET"];
 });
 
-test("a change of a file is shown as a patch; outside the directory it is asked about", async () => {
+test("a change of a file is shown as a patch, and needs an approval outside the directory", async () => {
   const driver = host.openDriver();
   const place = settingsOf("patch");
   const { events, session, play } = await startRecorded(driver, place);
@@ -148,7 +148,7 @@ test("a change of a file is shown as a patch; outside the directory it is asked 
   await driver.close();
 });
 
-/** A daemon's process with one session and one prompt; resolves with its lines as they come. */
+/** Starts a daemon process with one session and one prompt, and collects the events that it prints. */
 function startDaemon(place: SessionSettings, steps: Step[]) {
   const { program, home } = host;
   const errand: Errand = { program, home, place, text: textOf(steps) };
@@ -164,7 +164,7 @@ function startDaemon(place: SessionSettings, steps: Step[]) {
   return { child, events, has };
 }
 
-test("after kill -9 of the daemon the turn is interrupted, nothing is left, and the history stays", async () => {
+test("after kill -9 of the daemon the turn is interrupted, no process is left, and the history is kept", async () => {
   const place = settingsOf("killed");
   const { child, events, has } = startDaemon(place, [
     { text: "Begun.", calls: [bash("echo done")] },
@@ -182,8 +182,8 @@ test("after kill -9 of the daemon the turn is interrupted, nothing is left, and 
   child.kill("SIGKILL");
   await once(child, "exit");
   assert.ok(!has("turn_ended")());
-  assert.ok(of(place).length > 0, "what the daemon had started is still there");
-  const told: AgentEvent[] = [];
+  assert.ok(of(place).length > 0, "the daemon's processes still run");
+  const reported: AgentEvent[] = [];
   const driver = host.openDriver();
   const session = await driver.resume(
     {
@@ -193,26 +193,29 @@ test("after kill -9 of the daemon the turn is interrupted, nothing is left, and 
       turnId: "turn-1",
       openRequests: [],
     },
-    (event) => told.push(event),
+    (event) => reported.push(event),
     never,
   );
   assert.deepEqual(of(place), [], "nothing is left");
-  const end = told.at(-1);
+  const end = reported.at(-1);
   assert.ok(end?.type === "turn_ended" && end.outcome === "interrupted" && end.reason);
-  const [failed] = told.flatMap((event) => (event.type === "update" ? [event.update] : []));
+  const [failed] = reported.flatMap((event) => (event.type === "update" ? [event.update] : []));
   assert.ok(
     failed?.sessionUpdate === "tool_call_update" && failed.status === "failed",
-    JSON.stringify({ events, told }),
+    JSON.stringify({ events, reported }),
   );
   await session.prompt(promptOf([{ text: "Back." }]), never);
-  await until("it goes on", () => told.filter(({ type }) => type === "turn_ended").length === 2);
+  await until(
+    "the session continues",
+    () => reported.filter(({ type }) => type === "turn_ended").length === 2,
+  );
   assert.match(JSON.stringify(host.model.requests.at(-1)?.body), /Begun\..*Back\./);
   await session.end(never);
   assert.deepEqual(of(place), []);
   await driver.close();
 });
 
-test("what an agent did after the daemon was killed is told by the next one, once", async () => {
+test("the next daemon reports once what an agent did after the daemon was killed", async () => {
   const place = settingsOf("orphaned");
   const { child, events } = startDaemon(place, [
     { text: "One.", calls: [bash("sleep 1")] },
@@ -221,12 +224,12 @@ test("what an agent did after the daemon was killed is told by the next one, onc
   ]);
   const isCalled = () =>
     events.some((event) => event.type === "update" && event.update.sessionUpdate === "tool_call");
-  await until("the call is told", isCalled, 20_000);
+  await until("the call is reported", isCalled, 20_000);
   child.kill("SIGKILL");
   await once(child, "exit");
-  // Without a daemon to ask, it goes on by itself until it is done.
+  // Without a daemon, the process continues by itself until its turn has ended.
   await until("it has ended by itself", () => of(place).length === 0, 20_000);
-  const told: AgentEvent[] = [];
+  const reported: AgentEvent[] = [];
   const driver = host.openDriver();
   const session = await driver.resume(
     {
@@ -236,10 +239,10 @@ test("what an agent did after the daemon was killed is told by the next one, onc
       turnId: "turn-1",
       openRequests: [],
     },
-    (event) => told.push(event),
+    (event) => reported.push(event),
     never,
   );
-  const all = [...events, ...told].flatMap((event) =>
+  const all = [...events, ...reported].flatMap((event) =>
     event.type === "update" ? [event.update] : [],
   );
   const texts = all.flatMap((update) =>
@@ -247,7 +250,7 @@ test("what an agent did after the daemon was killed is told by the next one, onc
   );
   assert.deepEqual(texts, ["One.", "Two.", "Three."]);
   const ids = all.map((update) => JSON.stringify(update));
-  assert.equal(new Set(ids).size, ids.length, "nothing is told twice");
+  assert.equal(new Set(ids).size, ids.length, "nothing is reported twice");
   await session.end(never);
   await driver.close();
 });

@@ -1,4 +1,4 @@
-// A repository that holds everything Claude Code would run or obey unasked, with the real program.
+// A repository with every configuration that the real Claude Code would apply without asking.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -69,7 +69,7 @@ function write(directory: string, files: Record<string, string>): void {
   }
 }
 
-/** Plays turns, each in a process of its own; files may be written, and nothing run. */
+/** Plays turns, each in its own process. The policy allows writing files, and no commands. */
 async function play(driver: Driver, directory: string, turns: Step[][]): Promise<AgentEvent[]> {
   const events: AgentEvent[] = [];
   let isOver = () => {};
@@ -136,7 +136,7 @@ for (const where of ["the main checkout", "a worktree"]) {
   });
 }
 
-test("what an agent writes there itself has no effect on its next turn", async () => {
+test("configuration that an agent writes itself has no effect on its next turn", async () => {
   const marker = join(host.folder, "marker-own");
   const directory = host.makeRepository();
   const files = poison(marker);

@@ -1,4 +1,4 @@
-// What a session's Claude Code asks and waits for.
+// The open requests of one Claude Code session.
 import { randomUUID } from "node:crypto";
 import type { AgentEvent, RequestAnswer } from "../driver.ts";
 import { askedOf, resultOf } from "./asked.ts";
@@ -6,10 +6,10 @@ import type { AskPermission, PermissionResult } from "./sdk.ts";
 
 export interface Requests {
   ask: AskPermission;
-  /** Gives an answer to whoever waits for it; whether somebody did. */
+  /** Answers an open request. Returns false if it is no longer open. */
   answer(key: string, answer: RequestAnswer): boolean;
   isEmpty(): boolean;
-  /** They are gone without a word, and so is what comes later of the same turn. */
+  /** Drops all open requests without reporting it. */
   drop(): void;
 }
 
@@ -19,27 +19,28 @@ interface Request {
   resolve(result: PermissionResult): void;
 }
 
-interface Hearing {
-  tell: (event: AgentEvent) => void;
-  /** A question comes another way than the call it is about, and must come after it. */
-  whenTold: (toolCallId: string) => Promise<unknown>;
+interface Context {
+  report: (event: AgentEvent) => void;
+  /** Resolves when a tool call was reported: its request must be reported after it. */
+  whenReported: (toolCallId: string) => Promise<unknown>;
   /** Whether the turn is being stopped. */
   isStopped: () => boolean;
 }
 
-export function openRequests({ tell, whenTold, isStopped }: Hearing): Requests {
+export function createRequests({ report, whenReported, isStopped }: Context): Requests {
   const open = new Map<string, Request>();
   return {
     async ask(tool, input, { toolUseID, signal }) {
-      await whenTold(toolUseID);
+      await whenReported(toolUseID);
       return new Promise((resolve) => {
         if (signal.aborted || isStopped()) return;
         const key = randomUUID();
         open.set(key, { tool, input, resolve });
-        tell({ type: "request", key, asked: askedOf(tool, input), toolCallId: toolUseID });
+        report({ type: "request", key, asked: askedOf(tool, input), toolCallId: toolUseID });
         signal.addEventListener("abort", () => {
           if (!open.delete(key)) return;
-          tell({ type: "request_gone", key, answer: null, reason: "The agent no longer asks it." });
+          const reason = "The agent withdrew the request.";
+          report({ type: "request_gone", key, answer: null, reason });
         });
       });
     },

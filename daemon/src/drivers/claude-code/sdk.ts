@@ -1,13 +1,13 @@
-// The part of Claude's Agent SDK that the driver uses. Neither the SDK nor the program is ours to ship:
-// both lie in the install directory, the SDK beside the program it was built for, and are loaded from
-// there. The SDK's one file needs nothing else, so that its own npm dependencies are not installed.
+// The part of Claude's Agent SDK that the driver uses. We may not ship the SDK or the program, so both are
+// loaded from the install directory, where the SDK is beside the program that it was built for. The SDK's
+// one file works alone, so its npm dependencies are not installed.
 import type { ChildProcess } from "node:child_process";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Message, UserMessage } from "./messages.ts";
 
 export interface Sdk {
-  query(asked: { prompt: AsyncIterable<UserMessage>; options: QueryOptions }): Query;
+  query(input: { prompt: AsyncIterable<UserMessage>; options: QueryOptions }): Query;
 }
 
 export interface Query extends AsyncIterable<Message> {
@@ -19,14 +19,14 @@ export interface Query extends AsyncIterable<Message> {
     effortLevel?: string | null;
     agent?: string | null;
   }): Promise<void>;
-  /** Zero switches thinking off; nothing leaves it to the model. */
-  setMaxThinkingTokens(most: number | null): Promise<void>;
-  /** Asked for nothing but its answer: it proves that everything sent before was read. */
+  /** 0 disables thinking; null lets the model decide. */
+  setMaxThinkingTokens(limit: number | null): Promise<void>;
+  /** Used as a ping: its answer proves that everything sent before has been read. */
   mcpServerStatus(): Promise<unknown>;
   close(): void;
 }
 
-/** What the program says of itself once it runs. */
+/** What the program reports about itself when it has started. */
 export interface Initialized {
   models: { value: string; supportedEffortLevels?: string[] }[];
   agents: { name: string }[];
@@ -46,7 +46,7 @@ export type AskPermission = (
   about: { signal: AbortSignal; toolUseID: string; decisionReason?: string },
 ) => Promise<PermissionResult>;
 
-/** What a call is before any rule of Claude's own is looked at. Nothing leaves it to those. */
+/** Decision on a tool call before Claude Code's own rules; undefined leaves it to them. */
 export type Decision = "allow" | "deny" | "ask" | undefined;
 
 export interface HookInput {
@@ -67,7 +67,7 @@ export interface QueryOptions {
   cwd: string;
   env: Record<string, string>;
   pathToClaudeCodeExecutable: string;
-  spawnClaudeCodeProcess(asked: SpawnAsked): ChildProcess;
+  spawnClaudeCodeProcess(options: SpawnOptions): ChildProcess;
   sessionId?: string;
   resume?: string;
   model?: string;
@@ -82,14 +82,14 @@ export interface QueryOptions {
   forwardSubagentText: boolean;
 }
 
-export interface SpawnAsked {
+interface SpawnOptions {
   command: string;
   args: string[];
   cwd?: string;
   env: Record<string, string | undefined>;
 }
 
-/** Of the install that the program belongs to. */
+/** Loads the SDK of the install that the program belongs to. */
 export async function loadSdk(program: string): Promise<Sdk> {
   const file = join(dirname(program), "sdk", "sdk.mjs");
   return (await import(pathToFileURL(file).href)) as Sdk;

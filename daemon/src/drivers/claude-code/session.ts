@@ -1,5 +1,5 @@
-// One session of Claude Code. A process serves it while it is in use; one that is idle is closed and the
-// next prompt brings another, which takes the session up from its transcript.
+// One session of Claude Code. A process serves the session while it is in use. An idle process is ended;
+// the next prompt starts another, which resumes the session from its transcript.
 import type { Environment } from "../../environment.ts";
 import { within } from "../../pause.ts";
 import {
@@ -15,96 +15,104 @@ import {
 import { explainSilence } from "../model-failure.ts";
 import { readProjectNotes } from "../project-notes.ts";
 import { watchSilence } from "../silence.ts";
-import { openTelling } from "./events.ts";
+import { createEventReporter } from "./events.ts";
 import { reasonToStop } from "./failures.ts";
 import { endProcesses } from "./leftovers.ts";
 import type { Message, RateLimit, Result } from "./messages.ts";
 import { apply, chooseSettings, offerOf, type Choice, type ClaudeOffer } from "./offer.ts";
 import { decide } from "./policy.ts";
 import { startProcess, type ClaudeProcess } from "./process.ts";
-import { openRequests } from "./requests.ts";
-import { isBeginning, openTurn, outcomeOf, problemIn, type Turn } from "./turn.ts";
-import { findTranscript, goBackTo, readAround, readBefore, youngCursor } from "./transcript.ts";
-import { openMeter } from "./usage.ts";
+import { createRequests } from "./requests.ts";
+import { isBeginning, createTurn, outcomeOf, problemIn, type Turn } from "./turn.ts";
+import {
+  findTranscript,
+  restoreTranscript,
+  readAround,
+  readBefore,
+  firstTurnCursor,
+} from "./transcript.ts";
+import { createMeter } from "./usage.ts";
 import { userMessageOf, uuidFor } from "./user-message.ts";
 
 export interface ClaudeSessionOptions {
-  place: SessionSettings;
+  settings: SessionSettings;
   handle: string;
   sink: Sink;
-  /** Throws AgentNotReady when none is installed. */
+  /** Path of the program. Throws AgentNotReady if none is installed. */
   program(): string;
   newStartId(): string;
   environment: Environment;
-  /** Claude Code's own directory. */
+  /** Claude Code's configuration directory. */
   config: string;
   idleMs: number;
   silenceMs: number;
-  /** It is served no more by this object. */
-  onGone(): void;
-  /** It is to be known no more. */
+  /** This object reports no more events. */
+  onDetached(): void;
+  /** The session was ended and must not be resumed. */
   onEnded(): void;
 }
 
 export interface ClaudeSession extends AgentSession {
-  /** Starts its process now. Throws AgentNotReady. */
+  /** Starts the process now. Throws AgentNotReady. */
   open(signal: AbortSignal): Promise<ClaudeOffer>;
-  /** What was done after the cursor, by a process that had lost its daemon. */
+  /** Reports what a process of an earlier daemon did after the cursor. No-op if the cursor is null. */
   catchUp(cursor: string | null): Promise<void>;
+  /** Start id of the process; undefined if none runs. */
   liveStart(): string | undefined;
-  /** Ends its process and tells that it is lost. */
+  /** Ends the process and reports `lost`. */
   lose(reason: string): Promise<void>;
-  /** Ends its process without a word. */
+  /** Ends the process without reporting anything. */
   close(): Promise<void>;
 }
 
-interface Served {
+interface Running {
   process: ClaudeProcess;
   offer: ClaudeOffer;
-  /** What was set last; nothing in a process that is new. */
+  /** Settings of the process's previous prompt; undefined before its first. */
   choice: Choice | undefined;
 }
 
 const stopDeadlineMs = 5_000;
+const processEnded = "The agent's process ended before this call did.";
 const gone = () => new AgentNotReady("The session was lost. Resume it.");
 
-export function openClaudeSession(settings: ClaudeSessionOptions): ClaudeSession {
-  const { place, handle, config } = settings;
-  let isHeld = true;
-  let served: Served | undefined;
-  let starting: Promise<Served> | undefined;
+export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession {
+  const { settings, handle, config } = options;
+  let isAttached = true;
+  let running: Running | undefined;
+  let starting: Promise<Running> | undefined;
   let startingId: string | undefined;
-  let meter = openMeter();
+  let meter = createMeter();
   let turn: Turn | undefined;
-  /** A turn that Claude Code began by itself: its end is not that of a prompt. */
+  /** Claude Code runs a turn that it started by itself: its end is not the end of a prompt's turn. */
   let isOwnTurn = false;
   let limit: RateLimit | undefined;
   let idleTimer: NodeJS.Timeout | undefined;
 
-  const tell = (event: AgentEvent) => {
-    if (isHeld) settings.sink(event);
+  const report = (event: AgentEvent) => {
+    if (isAttached) options.sink(event);
   };
-  const telling = openTelling(place.directory, (event) => {
-    tell(event.cursor === undefined ? event : { ...event, cursor: cursorOf(event.cursor) });
+  const events = createEventReporter(settings.directory, (event) => {
+    report(event.cursor === undefined ? event : { ...event, cursor: cursorOf(event.cursor) });
   });
-  const requests = openRequests({
-    tell,
-    whenTold: (toolCallId) => telling.whenTold(toolCallId),
+  const requests = createRequests({
+    report,
+    whenReported: (toolCallId) => events.whenReported(toolCallId),
     isStopped: () => turn?.stopped !== undefined,
   });
   /** Only the model must answer in time: tools and people may take as long as they need. */
   const silence = watchSilence(
-    settings.silenceMs,
-    () => telling.isCalling() || !requests.isEmpty(),
+    options.silenceMs,
+    () => events.isCalling() || !requests.isEmpty(),
     (quietMs) => void stop("failed", explainSilence(quietMs)),
   );
-  /** Until the first turn is over the transcript may not be there yet. */
-  let isYoung = findTranscript(config, handle) === undefined;
-  const cursorOf = (uuid: string) => (isYoung ? youngCursor(uuid) : uuid);
+  /** The transcript may not exist before the end of the first turn. */
+  let isFirstTurn = findTranscript(config, handle) === undefined;
+  const cursorOf = (uuid: string) => (isFirstTurn ? firstTurnCursor(uuid) : uuid);
 
-  async function serve(signal: AbortSignal): Promise<Served> {
-    if (!isHeld) throw gone();
-    if (served) return served;
+  async function ensureRunning(signal: AbortSignal): Promise<Running> {
+    if (!isAttached) throw gone();
+    if (running) return running;
     starting ??= start(signal).finally(() => {
       starting = undefined;
       startingId = undefined;
@@ -112,72 +120,72 @@ export function openClaudeSession(settings: ClaudeSessionOptions): ClaudeSession
     return starting;
   }
 
-  /** A process knows the slash commands that were there when it began. */
-  async function serveFor({ task }: Prompt, signal: AbortSignal): Promise<Served> {
-    const current = await serve(signal);
+  /** Restarts the process if it lacks the prompt's slash command: it lists commands only at its start. */
+  async function ensureRunningFor({ task }: Prompt, signal: AbortSignal): Promise<Running> {
+    const current = await ensureRunning(signal);
     if (task.type !== "command" || current.offer.commands.includes(task.name)) return current;
     await endProcess("idle");
-    const next = await serve(signal);
+    const next = await ensureRunning(signal);
     if (next.offer.commands.includes(task.name)) return next;
-    throw new Error(`Claude Code has no command ${task.name} any more.`);
+    throw new Error(`Claude Code no longer has the command ${task.name}.`);
   }
 
-  async function start(signal: AbortSignal): Promise<Served> {
-    await endOthers();
-    startingId = settings.newStartId();
-    meter = openMeter();
+  async function start(signal: AbortSignal): Promise<Running> {
+    await endOtherProcesses();
+    startingId = options.newStartId();
+    meter = createMeter();
     const process = await startProcess(
       {
-        program: settings.program(),
+        program: options.program(),
         startId: startingId,
-        directory: place.directory,
-        environment: { ...settings.environment, HAWSER_SESSION: place.sessionId },
-        session: findTranscript(config, handle) ? { resumed: handle } : { made: handle },
-        notes: readProjectNotes(place.directory),
-        onMessage: take,
+        directory: settings.directory,
+        environment: { ...options.environment, HAWSER_SESSION: settings.sessionId },
+        session: findTranscript(config, handle) ? { resume: handle } : { create: handle },
+        notes: readProjectNotes(settings.directory),
+        onMessage,
         ask: requests.ask,
-        decide: (input) => decide(place.policy, place.directory, input, turn?.files),
-        onEnd: (why) => tellLost(`Claude Code's process ended. ${why}`),
+        decide: (input) => decide(settings.policy, settings.directory, input, turn?.files),
+        onEnd: (why) => reportLost(`Claude Code's process ended. ${why}`),
       },
       signal,
     );
-    served = { process, offer: offerOf(process.initialized), choice: undefined };
-    if (!isHeld) {
+    running = { process, offer: offerOf(process.initialized), choice: undefined };
+    if (!isAttached) {
       await endProcess("idle");
       throw gone();
     }
-    restIdle();
-    return served;
+    endWhenIdle();
+    return running;
   }
 
-  /** Two processes on one session would each write a history of their own. */
-  function endOthers(): Promise<void> {
-    const own = served?.process.startId;
-    return endProcesses((one) => one.sessionId === place.sessionId && one.startId !== own, true);
+  /** Two processes of one session would each write their own transcript. */
+  function endOtherProcesses(): Promise<void> {
+    const own = running?.process.startId;
+    return endProcesses((one) => one.sessionId === settings.sessionId && one.startId !== own, true);
   }
 
-  function restIdle(): void {
+  function endWhenIdle(): void {
     clearTimeout(idleTimer);
     idleTimer = setTimeout(() => {
       if (!turn && !isOwnTurn) void endProcess("idle");
-    }, settings.idleMs);
+    }, options.idleMs);
     idleTimer.unref();
   }
 
   const stateNow = () => (turn || isOwnTurn ? "working" : "idle");
 
   async function endProcess(state: "idle" | "working" | "stuck"): Promise<void> {
-    const ending = served;
-    served = undefined;
+    const ending = running;
+    running = undefined;
     clearTimeout(idleTimer);
     silence.stop();
     await ending?.process.end(state);
   }
 
-  function take(message: Message): void {
-    telling.take(message);
+  function onMessage(message: Message): void {
+    events.onMessage(message);
     meter.note(message);
-    if (isBeginning(message)) begin();
+    if (isBeginning(message)) onTurnBegun();
     if (message.type === "assistant" && turn) turn.error ??= message.error;
     if (turn) turn.problem ??= problemIn(message);
     if (message.type === "rate_limit_event") limit = message.rate_limit_info;
@@ -185,22 +193,22 @@ export function openClaudeSession(settings: ClaudeSessionOptions): ClaudeSession
       const reason = reasonToStop(message);
       if (reason) void stop("failed", reason);
     } else silence.reset();
-    if (message.type === "result") takeResult(message);
+    if (message.type === "result") onResult(message);
   }
 
-  function begin(): void {
+  function onTurnBegun(): void {
     if (!turn) isOwnTurn = true;
     if (!turn || turn.hasBegun) return;
-    turn.take();
-    tell({ type: "cursor_moved", cursor: cursorOf(turn.message.uuid) });
+    turn.accept();
+    report({ type: "cursor_moved", cursor: cursorOf(turn.message.uuid) });
   }
 
-  function takeResult(result: Result): void {
+  function onResult(result: Result): void {
     const usage = meter.read(result);
-    if (usage) tell(usage);
+    if (usage) report(usage);
     if (isOwnTurn) {
       isOwnTurn = false;
-      return restIdle();
+      return endWhenIdle();
     }
     finish(outcomeOf(result, turn, limit));
   }
@@ -209,18 +217,18 @@ export function openClaudeSession(settings: ClaudeSessionOptions): ClaudeSession
     if (!turn) return;
     turn.end();
     turn = undefined;
-    isYoung &&= findTranscript(config, handle) === undefined;
+    isFirstTurn &&= findTranscript(config, handle) === undefined;
     requests.drop();
     silence.stop();
-    telling.cut("The turn ended before this did.");
-    tell({ type: "turn_ended", ...end });
-    restIdle();
+    events.closeOpenItems("The turn ended before this call did.");
+    report({ type: "turn_ended", ...end });
+    endWhenIdle();
   }
 
-  /** Its end comes as a result; a process that gives none is ended. */
+  /** Interrupts the turn, which then ends with a result. A process that sends no result is ended. */
   async function stop(outcome: TurnEnd["outcome"], reason: string | null): Promise<void> {
     const stopping = turn;
-    const current = served;
+    const current = running;
     if (!stopping || !current) return;
     stopping.stopped ??= { outcome, reason };
     requests.drop();
@@ -230,51 +238,51 @@ export function openClaudeSession(settings: ClaudeSessionOptions): ClaudeSession
     if (turn === stopping) finish(stopping.stopped);
   }
 
-  function tellLost(reason: string): void {
-    served = undefined;
+  function reportLost(reason: string): void {
+    running = undefined;
     clearTimeout(idleTimer);
     silence.stop();
-    const usage = turn && meter.readCut();
-    turn?.refuse(new AgentNotReady(reason));
+    const usage = turn && meter.readWithoutResult();
+    turn?.reject(new AgentNotReady(reason));
     turn = undefined;
     requests.drop();
-    telling.cut("The agent's process ended before this did.");
-    if (usage) tell(usage);
-    tell({ type: "lost", reason });
-    letGo();
+    events.closeOpenItems(processEnded);
+    if (usage) report(usage);
+    report({ type: "lost", reason });
+    detach();
   }
 
-  function letGo(): void {
-    isHeld = false;
-    settings.onGone();
+  function detach(): void {
+    isAttached = false;
+    options.onDetached();
   }
 
   return {
     handle,
-    open: async (signal) => (await serve(signal)).offer,
+    open: async (signal) => (await ensureRunning(signal)).offer,
 
     async prompt(prompt, signal) {
       const message = await userMessageOf(prompt);
-      const current = await serveFor(prompt, signal);
+      const current = await ensureRunningFor(prompt, signal);
       clearTimeout(idleTimer);
       try {
         const choice = chooseSettings(current.offer, prompt);
         await apply(current.process.query, current.choice, choice);
         current.choice = choice;
       } finally {
-        restIdle();
+        endWhenIdle();
       }
       signal.throwIfAborted();
       limit = undefined;
-      const own = openTurn(message, prompt, signal, () => {
+      const own = createTurn(message, prompt, signal, () => {
         turn = undefined;
-        // Whether it will still take it is not known, so it must not.
+        // The process might still accept the prompt, so it is ended.
         void endProcess("stuck");
       });
       turn = own;
       current.process.send(message);
       silence.start();
-      await own.isTaken;
+      await own.isAccepted;
     },
 
     async abort() {
@@ -282,64 +290,64 @@ export function openClaudeSession(settings: ClaudeSessionOptions): ClaudeSession
     },
 
     async answer(key: string, answer: RequestAnswer) {
-      if (!served || !requests.answer(key, answer)) return "gone";
-      const isRead = served.process.hasRead();
+      if (!running || !requests.answer(key, answer)) return "gone";
+      const isRead = running.process.hasRead();
       silence.reset();
       return (await isRead) ? "accepted" : "gone";
     },
 
-    // The process first: it writes with some delay, and goes on from what it remembers.
+    // Ends the process first: it writes the transcript with a delay and keeps the conversation in memory.
     async revert(messageId) {
-      if (!isHeld) throw gone();
+      if (!isAttached) throw gone();
       await starting?.catch(() => {});
       await endProcess(stateNow());
-      await endOthers();
+      await endOtherProcesses();
       const before = readBefore(config, handle, uuidFor(messageId));
       if (!before) return "unknown";
-      isYoung = before.isEmpty;
-      if (isYoung) tell({ type: "cursor_moved", cursor: youngCursor("") });
-      goBackTo(before);
+      isFirstTurn = before.isEmpty;
+      if (isFirstTurn) report({ type: "cursor_moved", cursor: firstTurnCursor("") });
+      restoreTranscript(before);
       return "reverted";
     },
 
-    // The title is ours; Claude Code shows none of its own.
+    // Claude Code has no titles.
     async rename() {},
 
-    // The transcript stays where Claude Code keeps it.
+    // The transcript is kept.
     async end() {
-      letGo();
+      detach();
       await endProcess(stateNow());
-      await endOthers();
-      settings.onEnded();
+      await endOtherProcesses();
+      options.onEnded();
     },
 
-    // Nobody would hear what it asks, so its process does not go on either.
+    // The process is ended too: nobody would receive its requests.
     release() {
-      if (!isHeld) return;
-      letGo();
+      if (!isAttached) return;
+      detach();
       void endProcess(stateNow());
     },
 
     async catchUp(cursor) {
-      await endOthers();
+      await endOtherProcesses();
       const transcript = findTranscript(config, handle);
       if (!transcript || cursor === null) return;
       const { before, after } = readAround(transcript, cursor);
-      for (const message of before) telling.skip(message);
-      for (const message of after) telling.take(message);
-      telling.cut("The agent's process ended before this did.");
+      for (const message of before) events.skip(message);
+      for (const message of after) events.onMessage(message);
+      events.closeOpenItems(processEnded);
     },
 
-    liveStart: () => served?.process.startId ?? startingId,
+    liveStart: () => running?.process.startId ?? startingId,
 
     async lose(reason) {
       const ending = endProcess(stateNow());
-      tellLost(reason);
+      reportLost(reason);
       await ending;
     },
 
     async close() {
-      letGo();
+      detach();
       await endProcess(stateNow());
     },
   };

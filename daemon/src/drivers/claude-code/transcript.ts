@@ -1,5 +1,5 @@
-// Claude Code's own record of a session, in its configuration's directory. It says whether a session is
-// known, and what was done in it after the last daemon heard of it. It is never removed.
+// Claude Code's transcript of a session, a file in its configuration directory. The driver reads whether a
+// session exists and what happened after the last reported event. It never removes a transcript.
 import {
   copyFileSync,
   existsSync,
@@ -14,13 +14,15 @@ import type { Environment } from "../../environment.ts";
 import { replaceText } from "../../state/replace-file.ts";
 import type { Message } from "./messages.ts";
 
-/** Where Claude Code keeps settings, login and transcripts of whoever has this environment. */
+/** Directory in which Claude Code keeps settings, login and transcripts. */
 export function configDirectory(environment: Environment): string {
-  const { CLAUDE_CONFIG_DIR: given, HOME: home = homedir() } = environment;
-  return given ?? join(home, ".claude");
+  const { CLAUDE_CONFIG_DIR: configured, HOME: home = homedir() } = environment;
+  return configured ?? join(home, ".claude");
 }
 
-/** The file's folder is named after the working directory by a rule of Claude Code's own. */
+/**
+ * Searches all folders: Claude Code derives the folder's name from the working directory in its own way.
+ */
 export function findTranscript(config: string, id: string): string | undefined {
   if (!/^[0-9a-f-]{36}$/.test(id)) return undefined;
   return folders(config)
@@ -46,24 +48,24 @@ interface Entry {
   error?: string;
 }
 
-const youngPrefix = "first-turn:";
+const firstTurnPrefix = "first-turn:";
 
-/** The cursor of an entry while the transcript may not be written yet. */
-export const youngCursor = (uuid: string) => youngPrefix + uuid;
+/** Cursor during the first turn, when the transcript may not exist yet. */
+export const firstTurnCursor = (uuid: string) => firstTurnPrefix + uuid;
 
-/** Whether a session with this cursor may have no transcript. */
-export const isYoungCursor = (cursor: string | null) =>
-  cursor === null || cursor.startsWith(youngPrefix);
+/** Whether a session with this cursor may have no transcript yet. */
+export const isFirstTurnCursor = (cursor: string | null) =>
+  cursor === null || cursor.startsWith(firstTurnPrefix);
 
-/** What the session's own agent said and was given: up to the cursor's entry, and after it. */
+/** Messages of the session's own agent, not of sub-agents, up to the cursor's entry and after it. */
 export function readAround(
   transcript: string,
   cursor: string,
 ): { before: Message[]; after: Message[] } {
   const entries = readFileSync(transcript, "utf8").split("\n").flatMap(readEntry);
-  const id = cursor.replace(youngPrefix, "");
+  const id = cursor.replace(firstTurnPrefix, "");
   const at = entries.findIndex(({ uuid }) => uuid === id) + 1;
-  // One that is not there any more was of a part that is no longer the session's.
+  // The entry is missing if it was reverted: nothing is left to report.
   if (at === 0) return { before: [], after: [] };
   return {
     before: entries.slice(0, at).flatMap(messageIn),
@@ -71,15 +73,19 @@ export function readAround(
   };
 }
 
-export interface Before {
+export interface EarlierTranscript {
   transcript: string;
   text: string;
-  /** Nobody had said anything yet. */
+  /** True if the transcript had no messages. */
   isEmpty: boolean;
 }
 
-/** What the transcript was before one of our prompts; nothing when it has no such prompt. */
-export function readBefore(config: string, id: string, uuid: string): Before | undefined {
+/** The transcript as it was before one of our prompts; undefined if it has no such prompt. */
+export function readBefore(
+  config: string,
+  id: string,
+  uuid: string,
+): EarlierTranscript | undefined {
   const transcript = findTranscript(config, id);
   if (transcript === undefined) return undefined;
   const lines = readFileSync(transcript, "utf8").split("\n");
@@ -91,27 +97,27 @@ export function readBefore(config: string, id: string, uuid: string): Before | u
 }
 
 /**
- * Makes the transcript what it was. Claude Code only ever adds to it, so that this is a state that it was
- * in. Its own way of going back takes effect with the next prompt only, and ends where a summary begins.
- * What there was is put beside it, where Claude Code keeps the session's other things.
+ * Restores an earlier state of the transcript. Claude Code only appends to it, so its beginning is always a
+ * valid transcript. Claude Code's own way to revert takes effect only with the next prompt, and cannot go
+ * back before a summary. The current transcript is kept in the session's folder beside it.
  */
-export function goBackTo({ transcript, text, isEmpty }: Before): void {
-  const beside = transcript.slice(0, -".jsonl".length);
-  mkdirSync(beside, { recursive: true, mode: 0o700 });
-  const aside = join(beside, `before-revert-${Date.now()}.jsonl`);
-  if (isEmpty) return renameSync(transcript, aside);
-  copyFileSync(transcript, aside);
+export function restoreTranscript({ transcript, text, isEmpty }: EarlierTranscript): void {
+  const folder = transcript.slice(0, -".jsonl".length);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const copy = join(folder, `before-revert-${Date.now()}.jsonl`);
+  if (isEmpty) return renameSync(transcript, copy);
+  copyFileSync(transcript, copy);
   replaceText(transcript, text);
 }
 
 function messageIn({ type, isSidechain, message, ...entry }: Entry): Message[] {
   if ((type !== "assistant" && type !== "user") || isSidechain === true) return [];
   const { uuid, error, toolUseResult: tool_use_result } = entry;
-  const said = { type, uuid, message, error, tool_use_result, parent_tool_use_id: null };
-  return [said as unknown as Message];
+  const read = { type, uuid, message, error, tool_use_result, parent_tool_use_id: null };
+  return [read as unknown as Message];
 }
 
-/** A line that was being written when its writer died is no entry. */
+/** Empty for an incomplete line, as a killed process leaves it. */
 function readEntry(line: string): Entry[] {
   try {
     return [JSON.parse(line) as Entry];

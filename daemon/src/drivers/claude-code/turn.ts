@@ -1,40 +1,40 @@
-// One turn: from the moment its prompt is sent until its end was told.
+// One turn of Claude Code, from sending its prompt until its end is reported.
 import { AgentNotReady, type Prompt, type TurnEnd } from "../driver.ts";
 import { explainResult } from "./failures.ts";
 import type { Message, RateLimit, Result, UserMessage } from "./messages.ts";
 
 export interface Turn {
   message: UserMessage;
-  /** Paths of the files that came with it. */
+  /** Paths of the prompt's attachments. */
   files: readonly string[];
   hasBegun: boolean;
-  /** Resolves when Claude Code has taken the prompt; rejects when it will not. */
-  isTaken: Promise<void>;
-  /** Resolves when it is over. */
+  /** Resolves when Claude Code has accepted the prompt; rejects if it does not. */
+  isAccepted: Promise<void>;
+  /** Resolves when the turn has ended. */
   isOver: Promise<void>;
-  take(): void;
-  refuse(error: Error): void;
+  accept(): void;
+  reject(error: Error): void;
   end(): void;
-  /** Set when somebody stops it. */
+  /** How the turn will end, if it is being stopped. */
   stopped: TurnEnd | undefined;
-  /** What Claude Code calls the error of the model. */
+  /** Claude Code's name for the error of the model. */
   error: string | undefined;
-  /** Why its command could not run. */
+  /** Why the slash command could not run. */
   problem: string | undefined;
 }
 
-/** `onLate` is called when the signal comes before the prompt was taken. */
-export function openTurn(
+/** Calls `onLate` if the signal is aborted before Claude Code has accepted the prompt. */
+export function createTurn(
   message: UserMessage,
   { attachments }: Prompt,
   signal: AbortSignal,
   onLate: () => void,
 ): Turn {
-  const taken = Promise.withResolvers<void>();
+  const accepted = Promise.withResolvers<void>();
   const over = Promise.withResolvers<void>();
   const late = () => {
     onLate();
-    taken.reject(new AgentNotReady("Claude Code did not take the prompt in time."));
+    accepted.reject(new AgentNotReady("Claude Code did not accept the prompt in time."));
   };
   signal.addEventListener("abort", late);
   const settle = () => signal.removeEventListener("abort", late);
@@ -42,21 +42,21 @@ export function openTurn(
     message,
     files: attachments.map(({ path }) => path),
     hasBegun: false,
-    isTaken: taken.promise,
+    isAccepted: accepted.promise,
     isOver: over.promise,
-    take() {
+    accept() {
       turn.hasBegun = true;
       settle();
-      taken.resolve();
+      accepted.resolve();
     },
-    refuse(error) {
+    reject(error) {
       settle();
-      taken.reject(error);
+      accepted.reject(error);
       over.resolve();
     },
     end() {
       settle();
-      taken.resolve();
+      accepted.resolve();
       over.resolve();
     },
     stopped: undefined,
@@ -66,11 +66,14 @@ export function openTurn(
   return turn;
 }
 
-/** A summary is made before anything else is said of its turn. */
+/** Whether the message shows that a turn has begun. A turn that condenses begins with `compacting`. */
 export const isBeginning = (message: Message) =>
   message.type === "system" && (message.subtype === "init" || message.status === "compacting");
 
-/** A command that cannot run says so in the user's place, and ends as if all were well. */
+/**
+ * Why a slash command could not run; undefined for other messages. Claude Code reports it in a user message
+ * and then ends the turn as a success.
+ */
 export function problemIn(message: Message): string | undefined {
   if (message.type !== "user") return undefined;
   const { content } = message.message;
@@ -86,7 +89,7 @@ export function outcomeOf(
   if (turn?.problem !== undefined && result.num_turns === 0 && !turn.stopped) {
     return { outcome: "failed", reason: `The command did not run. ${turn.problem}` };
   }
-  // A command of its own that was stopped ends as if it were done.
+  // Claude Code reports a slash command that was stopped as a success.
   const isCut = turn?.stopped !== undefined && result.num_turns === 0;
   const isGood = !result.is_error && result.subtype === "success" && !isCut;
   if (isGood) return { outcome: "completed", reason: null };

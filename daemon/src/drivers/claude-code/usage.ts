@@ -1,25 +1,26 @@
-// What a process of Claude Code has used. It tells totals of its own life, so what is new is counted here.
+// Counts tokens and cost of a Claude Code process. The process reports totals since its start, so the
+// difference to the previous totals is computed here.
 import type { Usage } from "@hawser/contract";
 import type { AgentEvent } from "../driver.ts";
 import type { Message, Result } from "./messages.ts";
 
 export interface Meter {
-  /** What was used since the last result; nothing when nothing was. */
+  /** Usage since the previous result; undefined if there is none. */
   read(result: Result): Extract<AgentEvent, { type: "usage" }> | undefined;
-  /** Counts the answers of a turn that may never come to a result. */
+  /** Counts the model's answers, for a turn that ends without a result. */
   note(message: Message): void;
-  /** What is known of a turn that was cut: its tokens, and no price. */
-  readCut(): Extract<AgentEvent, { type: "usage" }> | undefined;
+  /** Usage of a turn that ended without a result: tokens only, the cost is unknown. */
+  readWithoutResult(): Extract<AgentEvent, { type: "usage" }> | undefined;
 }
 
 const none = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 
-export function openMeter(): Meter {
+export function createMeter(): Meter {
   let total: Usage = none;
   let totalCost = 0;
   let sinceResult: Usage = none;
 
-  const told = (usage: Usage, costUsd: number | null) =>
+  const eventOf = (usage: Usage, costUsd: number | null) =>
     Object.values(usage).some((count) => count > 0)
       ? { type: "usage" as const, usage, costUsd, costIsEstimate: false }
       : undefined;
@@ -36,7 +37,7 @@ export function openMeter(): Meter {
           }),
         none,
       );
-      const event = told(subtract(now, total), Math.max(0, cost - totalCost));
+      const event = eventOf(subtract(now, total), Math.max(0, cost - totalCost));
       total = now;
       totalCost = cost;
       sinceResult = none;
@@ -52,7 +53,7 @@ export function openMeter(): Meter {
         cacheWriteTokens: usage.cache_creation_input_tokens ?? 0,
       });
     },
-    readCut: () => told(sinceResult, null),
+    readWithoutResult: () => eventOf(sinceResult, null),
   };
 }
 

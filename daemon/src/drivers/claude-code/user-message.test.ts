@@ -20,7 +20,7 @@ function attach(bytes: Buffer | string, more: Partial<PromptAttachment> = {}): P
 const contentOf = async (more: Partial<Prompt>) =>
   (await userMessageOf(promptOf([], more))).message.content;
 
-test("what happened and files come before the words, so that the words decide what it is", async () => {
+test("context and files precede the prompt's text, so that the text decides whether it is a command", async () => {
   const content = await contentOf({
     context: ["<shell-output>1</shell-output>"],
     attachments: [attach("notes", { filename: "notes.txt" })],
@@ -37,7 +37,7 @@ test("what happened and files come before the words, so that the words decide wh
   ]);
 });
 
-test("only a command is given as one", async () => {
+test("only a command is sent as a slash command", async () => {
   assert.deepEqual(await contentOf({ text: "/clear" }), [{ type: "text", text: " /clear" }]);
   const task = { type: "command", name: "compact" } as const;
   assert.deepEqual(await contentOf({ task, text: "" }), [{ type: "text", text: "/compact" }]);
@@ -45,7 +45,7 @@ test("only a command is given as one", async () => {
   assert.deepEqual(named, [{ type: "text", text: "/compact the tests" }]);
 });
 
-test("a file that the words name is not read by itself", async () => {
+test("a file that the text mentions is not read automatically", async () => {
   const cases: [string, string][] = [
     ["@/etc/passwd", "`@/etc/passwd`"],
     ['see @a.txt, @~/b and\n@"c d"', 'see `@a.txt,` `@~/b` and\n`@"c d"`'],
@@ -57,7 +57,7 @@ test("a file that the words name is not read by itself", async () => {
   }
 });
 
-test("a file is what its bytes are, whatever it is said to be", async () => {
+test("a file's type is determined by its content", async () => {
   const png = Buffer.from("\x89PNG\r\n\x1a\n....", "latin1");
   const heads: [Buffer, string][] = [
     [png, "image image/png"],
@@ -74,7 +74,7 @@ test("a file is what its bytes are, whatever it is said to be", async () => {
   }
 });
 
-test("what the model cannot be given is named by its path", async () => {
+test("a file that the model does not accept is named by its path", async () => {
   const png = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
   const named = [
     attach(Buffer.from([0, 1, 2, 3])),
@@ -94,7 +94,7 @@ test("what the model cannot be given is named by its path", async () => {
   assert.deepEqual(types, [...Array.from({ length: 6 }, () => "image"), "text", "text"]);
 });
 
-test("a message has one id, which Claude Code takes as one of its own", async () => {
+test("a message always has the same id, in the format that Claude Code accepts", async () => {
   const uuid = uuidFor("msg_1");
   assert.match(uuid, /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   assert.notEqual(uuid, uuidFor("msg_2"));

@@ -1,22 +1,22 @@
-// What Claude Code is given to begin a turn: a prompt with its files, or one of its slash commands.
+// The message that starts a turn of Claude Code: a prompt with its files, or a slash command.
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { PromptAttachment, Prompt } from "../driver.ts";
 import type { UserBlock, UserMessage } from "./messages.ts";
 
 const KiB = 1024;
-/** A file above this would be refused by the model, and with it every later prompt of the session. */
-const mostEmbedded = 3_500 * KiB;
-const mostTogether = 20_000 * KiB;
-/** As much text as Claude Code itself reads at once. */
-const longestText = 100 * KiB;
+/** The model refuses a larger file, and then every later prompt of the session. */
+const maxFileBytes = 3_500 * KiB;
+const maxTotalBytes = 20_000 * KiB;
+/** Claude Code itself reads at most this much text at once. */
+const maxTextBytes = 100 * KiB;
 
 export async function userMessageOf(prompt: Prompt): Promise<UserMessage> {
   const content = [
     ...prompt.context.map(textBlock),
     ...(await fileBlocks(prompt.attachments)),
-    // The last text decides whether it is a command.
-    textBlock(wordsOf(prompt)),
+    // Claude Code reads the last text as a slash command if it begins with `/`.
+    textBlock(promptText(prompt)),
   ];
   return {
     type: "user",
@@ -26,10 +26,10 @@ export async function userMessageOf(prompt: Prompt): Promise<UserMessage> {
   };
 }
 
-/** The id that our message has in Claude's own transcript. */
+/** Id of our message in Claude Code's transcript. */
 export function uuidFor(messageId: string): string {
   const bytes = createHash("sha256").update(messageId).digest();
-  // Version 8 is for whoever makes ids in a way of their own.
+  // UUID version 8 is for custom formats.
   bytes[6] = 0x80 | (bytes[6]! & 0x0f);
   bytes[8] = 0x80 | (bytes[8]! & 0x3f);
   const hex = bytes.toString("hex");
@@ -39,33 +39,37 @@ export function uuidFor(messageId: string): string {
 
 const textBlock = (text: string): UserBlock => ({ type: "text", text });
 
-/** A text that begins like a command of Claude Code's own would be run as one. */
-function wordsOf({ task, text }: Prompt): string {
-  const words = quoteMentions(text);
-  if (task.type === "command") return `/${task.name} ${words}`.trimEnd();
-  return words.startsWith("/") ? ` ${words}` : words;
+/** Adds a space before a text that Claude Code would run as a slash command. */
+function promptText({ task, text }: Prompt): string {
+  const safe = quoteMentions(text);
+  if (task.type === "command") return `/${task.name} ${safe}`.trimEnd();
+  return safe.startsWith("/") ? ` ${safe}` : safe;
 }
 
-/** Claude Code reads a file that is named like this by itself, wherever it lies, and asks nobody. */
+/** Claude Code would read any file that is mentioned as `@path`, without asking, so mentions are quoted. */
 function quoteMentions(text: string): string {
   return text.replace(/(^|[\s\u3002\u3001\uFF1F\uFF01])(@(?!@)(?:"[^"]+"|\S+))/g, "$1`$2`");
 }
 
 async function fileBlocks(attachments: readonly PromptAttachment[]): Promise<UserBlock[]> {
-  let together = 0;
+  let totalBytes = 0;
   const blocks: UserBlock[] = [];
   for (const attachment of attachments) {
     const bytes = await readFile(attachment.path);
-    const block = together + bytes.length > mostTogether ? undefined : blockOf(attachment, bytes);
-    if (block) together += bytes.length;
+    const block =
+      totalBytes + bytes.length > maxTotalBytes ? undefined : blockOf(attachment, bytes);
+    if (block) totalBytes += bytes.length;
     blocks.push(block ?? textBlock(pathNote(attachment)));
   }
   return blocks;
 }
 
-/** By what it holds, not by what it is called: the model refuses an image of another type than said. */
+/**
+ * Determines the type from the content, because the model refuses an image whose declared type is wrong.
+ * undefined if the file cannot be embedded.
+ */
 function blockOf({ filename }: PromptAttachment, bytes: Buffer): UserBlock | undefined {
-  if (bytes.length > mostEmbedded) return undefined;
+  if (bytes.length > maxFileBytes) return undefined;
   const title = filename === null ? {} : { title: filename };
   const data = () => bytes.toString("base64");
   const image = imageType(bytes);
@@ -83,7 +87,7 @@ function blockOf({ filename }: PromptAttachment, bytes: Buffer): UserBlock | und
   };
 }
 
-/** Of the types that the model sees. */
+/** undefined if the model does not accept the type. */
 function imageType(bytes: Buffer): string | undefined {
   const head = bytes.subarray(0, 12).toString("latin1");
   if (head.startsWith("\x89PNG\r\n\x1a\n")) return "image/png";
@@ -93,7 +97,7 @@ function imageType(bytes: Buffer): string | undefined {
 }
 
 function textIn(bytes: Buffer): string | undefined {
-  if (bytes.length === 0 || bytes.length > longestText || bytes.includes(0)) return undefined;
+  if (bytes.length === 0 || bytes.length > maxTextBytes || bytes.includes(0)) return undefined;
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
@@ -101,7 +105,7 @@ function textIn(bytes: Buffer): string | undefined {
   }
 }
 
-/** The rest it may look at with its own tools. */
+/** For a file that is not embedded: the agent may read it with its own tools. */
 function pathNote({ filename, mime, path }: PromptAttachment): string {
   const name = filename === null ? "a file" : `the file ${JSON.stringify(filename)}`;
   return `<attached-file>\nThe user attached ${name} (${mime}). It is at ${path} while you work on this.\n</attached-file>`;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import type { AgentPolicy } from "@hawser/contract";
-import { questionOf } from "./asked.ts";
+import { readRequest } from "./asked.ts";
 import type { FileChange } from "./protocol.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "hawser-asked-"));
@@ -22,13 +22,13 @@ function ofCommand(command: string, more: object = {}, policy = asks) {
   const shown = `/bin/bash -lc '${command}'`;
   const params = { kind: "command", itemId: "call", command: shown, cwd: directory, ...more };
   const method = "item/commandExecution/requestApproval";
-  return questionOf(method, params, undefined, { directory, policy })!;
+  return readRequest(method, params, undefined, { directory, policy })!;
 }
 
 function ofFiles(changes: FileChange[], more: object = {}, policy = asks) {
   const item = { type: "fileChange" as const, id: "call", changes, status: "inProgress" as const };
   const method = "item/fileChange/requestApproval";
-  return questionOf(method, { itemId: "call", ...more }, item, { directory, policy })!;
+  return readRequest(method, { itemId: "call", ...more }, item, { directory, policy })!;
 }
 
 const change = (path: string, kind: FileChange["kind"] = { type: "update" }): FileChange => ({
@@ -37,7 +37,7 @@ const change = (path: string, kind: FileChange["kind"] = { type: "update" }): Fi
   diff: "@@ -1 +1 @@\n-a\n+b\n",
 });
 
-test("a command is asked about unless the policy names it or each of its parts", () => {
+test("a command needs an approval unless the policy lists it or each of its parts", () => {
   const decisions: [string, "once" | undefined][] = [
     ["git status", "once"],
     ["git status --short", undefined],
@@ -58,7 +58,7 @@ test("a command is asked about unless the policy names it or each of its parts",
   }
 });
 
-test("a person sees the exact command, and a rule for nothing else", () => {
+test("a request shows the exact command, and its rule covers nothing else", () => {
   const { asked, reply } = ofCommand("touch a && rm b");
   assert.deepEqual(asked, {
     permission: {
@@ -71,7 +71,7 @@ test("a person sees the exact command, and a rule for nothing else", () => {
   assert.deepEqual(reply({ permission: "reject" }), { decision: "decline" });
 });
 
-test("a directory that is not the session's own is shown, and another rule", () => {
+test("another directory than the session's own is shown and has its own rule", () => {
   const shownIn = (cwd: string | null, more = {}) => {
     const { asked, decided } = ofCommand("git status", { cwd, ...more });
     assert.ok("permission" in asked);
@@ -112,7 +112,7 @@ test("a directory that is not the session's own is shown, and another rule", () 
   assert.equal(shownIn(null).decided, undefined);
 });
 
-test("leaving the sandbox is asked about even for an allowed command, or refused", () => {
+test("running outside the sandbox is asked about even for an allowed command, or refused", () => {
   const { asked, decided } = ofCommand("git status", { reason: "May I?" });
   assert.equal(decided, undefined);
   assert.deepEqual(asked, {
@@ -126,7 +126,7 @@ test("leaving the sandbox is asked about even for an allowed command, or refused
   assert.deepEqual(refused.decided, { permission: "reject" });
 });
 
-test("changes in the session's directory are made; others are asked about, or refused", () => {
+test("changes in the session's directory are allowed; others are asked about or refused", () => {
   const inside = [change(join(directory, "a.txt")), change("b/c.txt", { type: "add" })];
   assert.deepEqual(ofFiles(inside).decided, { permission: "once" });
   const outside = [
@@ -150,7 +150,7 @@ test("changes in the session's directory are made; others are asked about, or re
   assert.match(asked.permission.detail ?? "", /^update \.\.\/x\.txt\n@@/);
 });
 
-test("a question's answers go to its parts by their order", () => {
+test("answers are matched to questions by their order", () => {
   const questions = ["a", "b"].map((id) => ({
     id,
     header: id,
@@ -160,7 +160,7 @@ test("a question's answers go to its parts by their order", () => {
   }));
   const method = "item/tool/requestUserInput";
   const params = { itemId: "call", questions };
-  const { asked, reply } = questionOf(method, params, undefined, { directory, policy: asks })!;
+  const { asked, reply } = readRequest(method, params, undefined, { directory, policy: asks })!;
   assert.deepEqual(asked, {
     questions: [
       {
@@ -183,7 +183,7 @@ test("a question's answers go to its parts by their order", () => {
   assert.deepEqual(reply({ dismiss: true }), { answers: {} });
 });
 
-test("what nobody here can answer is no question", () => {
+test("an unknown kind of request is not read", () => {
   const place = { directory, policy: asks };
-  assert.equal(questionOf("attestation/generate", {}, undefined, place), undefined);
+  assert.equal(readRequest("attestation/generate", {}, undefined, place), undefined);
 });

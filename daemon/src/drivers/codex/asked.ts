@@ -1,7 +1,7 @@
-// What codex asks: whether the policy decides it, how a person is asked, and the answer in codex's words.
-// Codex's own `always` is never used: it would outlive the session.
-import type { AgentPolicy } from "@hawser/contract";
-import type { Asked, RequestAnswer } from "../driver.ts";
+// Translates a request of codex: the policy's decision, the question to a person, and the answer in codex's
+// format. Codex's own `always` is never used, because it would outlive the session.
+import type { Asked, RequestAnswer, SessionSettings } from "../driver.ts";
+import { ruleCovers } from "../command-rules.ts";
 import { locatePath, prefixFor } from "../path-location.ts";
 import type {
   CommandApproval,
@@ -13,36 +13,34 @@ import type {
 } from "./protocol.ts";
 import { commandOf, partsOf } from "./shell-words.ts";
 
-/** Codex waits for the answer to this. */
-export interface Question {
+/** A request that codex waits for. */
+export interface CodexRequest {
   asked: Asked;
   itemId: string;
-  /** Made without a person, where the policy says how. */
+  /** Answer of the policy; undefined if a person must answer. */
   decided: RequestAnswer | undefined;
+  /** Our answer in codex's format. */
   reply: (answer: RequestAnswer) => object;
 }
 
-interface Place {
-  directory: string;
-  policy: AgentPolicy;
-}
+type Context = Pick<SessionSettings, "directory" | "policy">;
 
-/** Nothing for a request that we have no answer to. */
-export function questionOf(
+/** undefined for an unknown kind of request. */
+export function readRequest(
   method: string,
   params: Record<string, unknown>,
   change: FileChangeItem | undefined,
-  place: Place,
-): Question | undefined {
+  context: Context,
+): CodexRequest | undefined {
   switch (method as keyof Requests) {
     case "item/commandExecution/requestApproval":
-      return aboutCommand(params as unknown as CommandApproval, place);
+      return commandRequest(params as unknown as CommandApproval, context);
     case "item/fileChange/requestApproval":
-      return aboutFiles(params as unknown as FileApproval, change, place);
+      return fileRequest(params as unknown as FileApproval, change, context);
     case "item/permissions/requestApproval":
-      return aboutPermissions(params as unknown as PermissionsApproval, place);
+      return permissionsRequest(params as unknown as PermissionsApproval, context);
     case "item/tool/requestUserInput":
-      return aboutUser(params as unknown as UserInput);
+      return questionRequest(params as unknown as UserInput);
     default:
       return undefined;
   }
@@ -51,15 +49,15 @@ export function questionOf(
 const isAllowedBy = (answer: RequestAnswer) =>
   "permission" in answer && answer.permission === "once";
 
-/** `decline` tells the model and lets the turn go on; `cancel` would end it. */
+/** With `decline` the turn continues and the model is informed; `cancel` would end the turn. */
 const decision = (answer: RequestAnswer) => ({
   decision: isAllowedBy(answer) ? "accept" : "decline",
 });
 
-function aboutCommand(approval: CommandApproval, { directory, policy }: Place): Question {
+function commandRequest(approval: CommandApproval, { directory, policy }: Context): CodexRequest {
   const { itemId, kind, networkApprovalContext: network, reason } = approval;
   const command = commandOf(approval.command ?? "");
-  // The model may name any directory.
+  // The command may run in any directory that the model names.
   const { cwd } = approval;
   const place = cwd ? locatePath(directory, cwd) : "outside";
   const shown = `${cwd ? prefixFor(directory, cwd) : "in an unknown directory: "}${command}`;
@@ -82,7 +80,7 @@ function aboutCommand(approval: CommandApproval, { directory, policy }: Place): 
     const rule = `outside the sandbox: ${shown}`;
     return { asked: asked(title, shown, rule), itemId, decided: refused, reply: decision };
   }
-  // What is allowed and then stopped by the sandbox, codex runs again without it (decision 0026).
+  // Codex repeats an approved command without the sandbox if that stops it (decision 0026).
   const isOutside = place === "outside";
   const title = `Run a command${isOutside ? " outside the session's directory" : ""}, without the sandbox if that stops it`;
   const isAllowed = place === "inside" && covers(policy.allowedCommands, command);
@@ -95,29 +93,24 @@ function aboutCommand(approval: CommandApproval, { directory, policy }: Place): 
   };
 }
 
-/** The very command; or each of its parts, where a rule that ends in ` *` covers their beginning. */
+/** Whether the policy lists the whole command, or rules cover each of its parts. */
 function covers(allowed: readonly string[], command: string): boolean {
   if (allowed.includes(command)) return true;
   const parts = partsOf(command);
-  const isAllowed = (part: string) =>
-    allowed.some(
-      (rule) =>
-        part === rule ||
-        (rule.endsWith(" *") && (part === rule.slice(0, -2) || part.startsWith(rule.slice(0, -1)))),
-    );
+  const isAllowed = (part: string) => allowed.some((rule) => ruleCovers(rule, part));
   return parts !== undefined && parts.every(isAllowed);
 }
 
-function aboutFiles(
+function fileRequest(
   { itemId, reason, grantRoot }: FileApproval,
   change: FileChangeItem | undefined,
-  { directory, policy }: Place,
-): Question {
+  { directory, policy }: Context,
+): CodexRequest {
   const changes = change?.changes ?? [];
   const paths = changes.flatMap(({ path, kind }) =>
     kind.move_path ? [path, kind.move_path] : [path],
   );
-  // An allowed change is made without the sandbox.
+  // An approved change is made without the sandbox, so every path is checked.
   const isInside = paths.every((path) => locatePath(directory, path) === "inside");
   const isPlain = paths.length > 0 && isInside && !grantRoot;
   const refused =
@@ -128,7 +121,7 @@ function aboutFiles(
       permission: {
         title: `Change files outside the session's directory${reason ? `: ${reason}` : ""}`,
         detail: shown || null,
-        // The same change again; another change of the same file is asked about.
+        // The rule covers exactly this change, not other changes of the same files.
         alwaysRules: shown ? [shown] : [],
       },
     },
@@ -138,9 +131,9 @@ function aboutFiles(
   };
 }
 
-function aboutPermissions(approval: PermissionsApproval, { policy }: Place): Question {
+function permissionsRequest(approval: PermissionsApproval, { policy }: Context): CodexRequest {
   const { itemId, permissions, reason } = approval;
-  const title = `Be allowed more for this turn${reason ? `: ${reason}` : ""}`;
+  const title = `Grant more permissions for this turn${reason ? `: ${reason}` : ""}`;
   return {
     asked: { permission: { title, detail: JSON.stringify(permissions), alwaysRules: [] } },
     itemId,
@@ -149,7 +142,7 @@ function aboutPermissions(approval: PermissionsApproval, { policy }: Place): Que
   };
 }
 
-function aboutUser({ itemId, questions }: UserInput): Question {
+function questionRequest({ itemId, questions }: UserInput): CodexRequest {
   return {
     asked: {
       questions: questions.map(({ question, options, isOther }) => ({
@@ -166,11 +159,11 @@ function aboutUser({ itemId, questions }: UserInput): Question {
     decided: undefined,
     reply(answer) {
       if (!("answers" in answer)) return { answers: {} };
-      const given = questions.map(({ id }, place) => [
+      const replies = questions.map(({ id }, index) => [
         id,
-        { answers: answer.answers[place] ?? [] },
+        { answers: answer.answers[index] ?? [] },
       ]);
-      return { answers: Object.fromEntries(given) as object };
+      return { answers: Object.fromEntries(replies) as object };
     },
   };
 }

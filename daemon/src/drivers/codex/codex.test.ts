@@ -1,4 +1,4 @@
-// The driver against the real codex, with a scripted model.
+// The driver with the real codex and a scripted model.
 import { describeConformance } from "@hawser/testkit/conformance.ts";
 import { openCodexBench } from "@hawser/testkit/codex-bench.ts";
 

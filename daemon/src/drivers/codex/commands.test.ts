@@ -1,4 +1,4 @@
-// What codex does by name, beside what the suite asks of every kind.
+// Slash commands of codex, in addition to the conformance suite.
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ after(() => bench[Symbol.asyncDispose]());
 
 const namesIn = (directory: string) => bench.driver().abilities.commands!.list(directory, never);
 
-test("it lists compact and its skills, new ones too; no review, which would run commands unasked", async () => {
+test("compact and all skills are listed, including new ones; review is not, because it runs commands without asking", async () => {
   const directory = bench.makeDirectory();
   const before = await namesIn(directory);
   assert.deepEqual(before.slice(0, 2), ["compact", "greet"]);
@@ -24,7 +24,7 @@ test("it lists compact and its skills, new ones too; no review, which would run 
   assert.ok((await namesIn(directory)).includes("later"));
 });
 
-test("a skill of the repository runs by its name, but in nobody else's place", async () => {
+test("a skill of the repository can be run, but does not replace a skill of the user", async () => {
   const directory = bench.makeDirectory();
   for (const name of ["own", "greet"]) {
     const folder = join(directory, ".codex", "skills", name);
@@ -45,10 +45,10 @@ test("a skill of the repository runs by its name, but in nobody else's place", a
   assert.doesNotMatch(given, /The repository's greet\./);
 });
 
-test("compact takes no arguments, works before the first prompt, and can be stopped", async () => {
+test("compact has no arguments, works before the first prompt, and can be stopped", async () => {
   const task = { type: "command", name: "compact" } as const;
   const recording = await startSession(bench);
-  await assert.rejects(recording.prompt([], { task, text: "the tests" }), /takes no arguments/);
+  await assert.rejects(recording.prompt([], { task, text: "the tests" }), /accepts no arguments/);
   const [end] = (await recording.play([], { task, text: "" })).slice(-1);
   assert.ok(end?.type === "turn_ended" && end.outcome === "completed");
   await recording.play([{ text: "Ash." }]);

@@ -1,8 +1,8 @@
-// What codex can be told to do by name: to condense its history, and every skill that is switched on. Codex's
-// app-server reads no slash commands of its own, and no files of prompts.
+// The slash commands of codex sessions: `compact`, which condenses the history, and every enabled skill.
+// Codex's app-server has no slash commands of its own, and does not read prompt files.
 //
-// `review` is not among them, although codex has it: a review runs commands without asking anybody, whatever
-// the policy says, and tells no tokens.
+// `review` is left out although codex has it: a review runs commands without approval, whatever the policy
+// says, and reports no tokens.
 import type { AppServer } from "./app-server.ts";
 import type { Input, Skill } from "./protocol.ts";
 import { callMs } from "./shared-server.ts";
@@ -10,23 +10,23 @@ import { callMs } from "./shared-server.ts";
 export const compact = "compact";
 
 export async function listCommands(server: AppServer, directory: string): Promise<string[]> {
-  // Read anew: a skill may have been added since codex started.
+  // Reloads, because a skill may have been added since codex started.
   const skills = await skillsIn(server, directory, true);
   return [...new Set([compact, ...skills.map(({ name }) => name)])];
 }
 
-/** How codex is told to use a skill: its instructions are put behind the words. */
+/** Input that makes codex use a skill: codex appends the skill's instructions to the prompt. */
 export async function skillInput(
   server: AppServer,
   directory: string,
   name: string,
 ): Promise<Input> {
   const skill = (await skillsIn(server, directory, false)).find((each) => each.name === name);
-  if (!skill) throw new Error(`Codex has no command ${name} any more.`);
+  if (!skill) throw new Error(`Codex no longer has the command ${name}.`);
   return { type: "skill", name, path: skill.path };
 }
 
-/** A repository's own come last: none takes the place of one that the host's user has. */
+/** Skills of the repository come last, so that they cannot replace skills of the host's user. */
 async function skillsIn(
   server: AppServer,
   directory: string,
@@ -34,9 +34,9 @@ async function skillsIn(
 ): Promise<Skill[]> {
   const { data } = await server.call("skills/list", { cwds: [directory], forceReload }, callMs);
   const skills = data.flatMap((each) => each.skills).filter(({ enabled }) => enabled);
-  const isRepositorys = ({ scope }: Skill) => scope === "repo";
+  const isOfRepository = ({ scope }: Skill) => scope === "repo";
   return [
-    ...skills.filter((skill) => !isRepositorys(skill)),
-    ...skills.filter((skill) => isRepositorys(skill)),
+    ...skills.filter((skill) => !isOfRepository(skill)),
+    ...skills.filter((skill) => isOfRepository(skill)),
   ];
 }

@@ -1,15 +1,15 @@
-// One JSON object per line, both ways, with a codex app-server: our calls, its notifications, and what
-// it asks of us. Knows nothing of what the messages mean.
+// The connection with a codex app-server: one JSON object per line in both directions. It carries our
+// calls, codex's notifications and codex's requests, and does not interpret them.
 import type { Readable, Writable } from "node:stream";
 
 export interface Connection {
-  /** Rejects with CallRefused, CallLate, or with ConnectionEnded. */
+  /** Rejects with CallRefused, CallLate or ConnectionEnded. */
   call(method: string, params: unknown, deadlineMs: number): Promise<unknown>;
   notify(method: string): void;
-  /** Answers what it asked; false when it cannot be told any more. */
+  /** Answers a request of codex. Returns false if the connection has ended. */
   answer: (id: RequestId, result: unknown) => boolean;
   refuse: (id: RequestId, message: string) => void;
-  /** Whatever waits is rejected. */
+  /** Rejects all pending calls. */
   end(reason: string): void;
 }
 
@@ -20,11 +20,11 @@ export interface Listener {
   onRequest(id: RequestId, method: string, params: Record<string, unknown>): void;
 }
 
-/** Codex said no. */
+/** Codex answered a call with an error. */
 export class CallRefused extends Error {}
-/** Codex did not answer in time. Whether it did what was asked is not known. */
+/** Codex did not answer in time. It may or may not have executed the call. */
 export class CallLate extends Error {}
-/** Its process is gone. */
+/** The process has ended. */
 class ConnectionEnded extends Error {}
 
 interface Incoming {
@@ -35,10 +35,14 @@ interface Incoming {
   error?: { message?: string };
 }
 
-/** An unknown method is answered with a list of all of them. */
-const longestMessage = 500;
+/** Codex's error for an unknown method lists all methods, so messages are cut. */
+const maxMessage = 500;
 
-export function openConnection(input: Writable, output: Readable, listener: Listener): Connection {
+export function createConnection(
+  input: Writable,
+  output: Readable,
+  listener: Listener,
+): Connection {
   const waiting = new Map<RequestId, PromiseWithResolvers<unknown>>();
   let ended: string | undefined;
   let lastId = 0;
@@ -49,12 +53,12 @@ export function openConnection(input: Writable, output: Readable, listener: List
     return true;
   };
 
-  const take = (line: string) => {
+  const onLine = (line: string) => {
     let message: Incoming;
     try {
       message = JSON.parse(line) as Incoming;
     } catch {
-      // Not ours to read, such as a line of a program it runs.
+      // Not a message, for instance output of another program.
       return;
     }
     const { id, method, params = {} } = message;
@@ -67,11 +71,11 @@ export function openConnection(input: Writable, output: Readable, listener: List
     const call = waiting.get(id);
     waiting.delete(id);
     if (!message.error) call?.resolve(message.result);
-    else call?.reject(new CallRefused((message.error.message ?? "").slice(0, longestMessage)));
+    else call?.reject(new CallRefused((message.error.message ?? "").slice(0, maxMessage)));
   };
 
-  readLines(output, take);
-  // A pipe that breaks is seen as the end of the process.
+  readLines(output, onLine);
+  // A failed write is ignored: the end of the process is handled elsewhere.
   input.on("error", () => {});
 
   return {
@@ -103,7 +107,7 @@ export function openConnection(input: Writable, output: Readable, listener: List
   };
 }
 
-function readLines(output: Readable, take: (line: string) => void): void {
+function readLines(output: Readable, onLine: (line: string) => void): void {
   let pieces: string[] = [];
   output.setEncoding("utf8").on("data", (chunk: string) => {
     const lines = chunk.split("\n");
@@ -113,8 +117,8 @@ function readLines(output: Readable, take: (line: string) => void): void {
     }
     const [first, ...rest] = lines as [string, ...string[]];
     const last = rest.pop()!;
-    take(pieces.join("") + first);
-    for (const line of rest) take(line);
+    onLine(pieces.join("") + first);
+    for (const line of rest) onLine(line);
     pieces = last === "" ? [] : [last];
   });
 }

@@ -1,19 +1,21 @@
-// How far a thread of codex was told, in a form that fits into the daemon's journal. Codex keeps the items
-// of each turn under the ids it tells them by, so the ids are enough to find what was missed.
+// The cursor of a codex thread: how far its events were reported. Codex stores the items of each turn under
+// the ids of its notifications, so the ids are enough to find the items that were missed.
+//
+// The daemon's journal stores the cursor as JSON: keys must stay readable for older and newer daemons.
 import type { TokenCount } from "./protocol.ts";
 
 export interface Cursor {
-  /** The turn that runs, or ran last; null before the first. */
+  /** The running or last turn; null before the first. */
   turn: string | null;
-  /** Its end was told. */
+  /** Whether the end of the turn was reported. */
   isOver: boolean;
-  /** Its own items, not its sub-agents', that were told to the end, the latest ones. */
+  /** The latest items of the turn whose end was reported, without those of sub-agents. */
   told: string[];
-  /** Tool calls whose start was told and whose end was not. */
+  /** Tool calls whose start was reported, but not their end. */
   open: string[];
-  /** Tokens of the thread that were told; null where codex has gone back and not counted since. */
+  /** Reported tokens of the thread; null after a revert, until codex counts again. */
   used: TokenCount | null;
-  /** Turns that condensed the history, each with the message of ours that asked for it, the latest ones. */
+  /** The latest turns that condensed the history, each with the message of ours that started it. */
   condensed: [messageId: string, turnId: string][];
 }
 
@@ -24,13 +26,13 @@ export const unused: TokenCount = {
   outputTokens: 0,
 };
 
-/** More than can be on their way at once. */
-export const mostTold = 100;
+/** More items than can be open at once. */
+export const maxReported = 100;
 
-export const mostCondensed = 50;
+export const maxCondensed = 50;
 
 export function readCursor(text: string | null): Cursor {
   const fresh = { turn: null, isOver: true, told: [], open: [], used: unused, condensed: [] };
-  // One that an earlier daemon wrote may lack what came later.
+  // A cursor of an older daemon may lack newer keys.
   return text === null ? fresh : { ...fresh, ...(JSON.parse(text) as Cursor) };
 }

@@ -1,24 +1,23 @@
-// Codex, driven through one `codex app-server` for all sessions of one codex home (shared-server.ts). The
-// process belongs to this daemon and ends with it; a session is then taken up again from codex's own
-// transcript. What is not among its abilities:
-// - `summarize`: summarize_session is for opencode alone; codex condenses by its command `compact`.
-// - `fork` is nobody's yet.
-// Costs are null: codex tells tokens and no money, and no price list of its models is known to us that we
-// could name as a source. A price that somebody guessed would be worse than none.
+// The driver for codex: one `codex app-server` for all sessions of one codex home (shared-server.ts). The
+// process ends with the daemon; sessions are then resumed from codex's transcripts.
+//
+// The ability `summarize` is missing: codex condenses its history by the slash command `compact`.
+// Costs are null: codex reports tokens only, and there is no reliable price list of its models.
 import { accessSync, constants, mkdirSync } from "node:fs";
 import type { AgentProblem } from "@hawser/contract";
+import { abortable } from "../abortable.ts";
 import { capabilitiesOf, type Abilities, type Driver } from "../driver.ts";
 import { listCommands } from "./commands.ts";
 import { chooseSettings } from "./offer.ts";
 import { findIgnoredConfig } from "./project-config.ts";
 import { loadThread, openCodexSession } from "./session.ts";
 import { threadSettings } from "./settings.ts";
-import { callMs, fail, openSharedServer, unless, type CodexSettings } from "./shared-server.ts";
-import { openThread } from "./thread.ts";
+import { callMs, fail, createSharedServer, type CodexSettings } from "./shared-server.ts";
+import { createThread } from "./thread.ts";
 
-export function openCodexDriver(settings: CodexSettings): Driver {
+export function createCodexDriver(settings: CodexSettings): Driver {
   const { home, silenceMs = 600_000 } = settings;
-  const shared = openSharedServer(settings);
+  const shared = createSharedServer(settings);
 
   const abilities: Abilities = {
     diff: true,
@@ -38,7 +37,7 @@ export function openCodexDriver(settings: CodexSettings): Driver {
     endsWithDaemon: true,
     abilities,
     sparsePatterns: [],
-    // Codex is told with each thread not to trust the repository, so it runs nothing of its own accord.
+    // Each thread marks the repository as untrusted, so codex ignores the repository's configuration.
     findProjectConfig: async () => [],
     findIgnoredConfig: async (directory) => findIgnoredConfig(directory),
 
@@ -57,16 +56,20 @@ export function openCodexDriver(settings: CodexSettings): Driver {
       const unwritable = homeProblem(home);
       if (unwritable) return { ...state, problems: [unwritable] };
       try {
-        return await shared.use(signal, async (now) => {
-          const { account, requiresOpenaiAuth } = await now.server.call("account/read", {}, callMs);
+        return await shared.use(signal, async (live) => {
+          const { account, requiresOpenaiAuth } = await live.server.call(
+            "account/read",
+            {},
+            callMs,
+          );
           const authenticated = account !== null || !requiresOpenaiAuth;
-          const problems = [...now.problems];
+          const problems = [...live.problems];
           if (!authenticated) {
             const message =
               "Codex has no login on this host. Run `codex login` as the daemon's user.";
             problems.push(problem("not_logged_in", message));
           }
-          return { ...state, authenticated, problems, options: now.offer.options };
+          return { ...state, authenticated, problems, options: live.offer.options };
         });
       } catch (error) {
         return { ...state, problems: [problem("does_not_start", (error as Error).message)] };
@@ -76,39 +79,39 @@ export function openCodexDriver(settings: CodexSettings): Driver {
     listModels: (signal) => shared.use(signal, async ({ offer }) => offer.models),
     listModes: (_directory, signal) => shared.use(signal, async ({ offer }) => offer.modes),
 
-    start: (place, sink, signal) =>
-      shared.use(signal, async (now) => {
-        const { server, threads } = now;
-        const { model } = chooseSettings(now.offer, place);
-        const asked = { ...threadSettings(place.directory), model };
-        const { thread: made } = await server.call("thread/start", asked, callMs).catch(fail);
+    start: (session, sink, signal) =>
+      shared.use(signal, async (live) => {
+        const { server, threads } = live;
+        const { model } = chooseSettings(live.offer, session);
+        const wanted = { ...threadSettings(session.directory), model };
+        const { thread: made } = await server.call("thread/start", wanted, callMs).catch(fail);
         const threadId = made.id;
-        // Until it has a name or a turn, codex keeps a thread in memory only.
-        const name = place.title ?? place.sessionId;
+        // Codex stores a thread only once it has a name or a turn.
+        const name = session.title ?? session.sessionId;
         await server.call("thread/name/set", { threadId, name }, callMs).catch(fail);
-        const thread = openThread(server, { ...place, threadId, cursor: null, silenceMs });
+        const thread = createThread(server, { ...session, threadId, cursor: null, silenceMs });
         threads.set(threadId, thread);
-        thread.listen(sink);
-        return openCodexSession(shared, now, threadId, thread, place);
+        thread.reportTo(sink);
+        return openCodexSession(shared, live, threadId, thread, session);
       }),
 
-    resume: (kept, sink, signal) =>
-      shared.use(signal, async (now) => {
-        const { handle: threadId, directory, turnId } = kept;
-        const known = now.threads.get(threadId);
+    resume: (session, sink, signal) =>
+      shared.use(signal, async (live) => {
+        const { handle: threadId, directory, turnId } = session;
+        const known = live.threads.get(threadId);
         if (known) {
-          known.listen(sink);
-          return openCodexSession(shared, now, threadId, known, kept);
+          known.reportTo(sink);
+          return openCodexSession(shared, live, threadId, known, session);
         }
-        const { initialTurnsPage } = await loadThread(now, threadId, directory);
-        const thread = openThread(now.server, { ...kept, threadId, silenceMs });
-        now.threads.set(threadId, thread);
-        thread.listen(sink);
+        const { initialTurnsPage } = await loadThread(live, threadId, directory);
+        const thread = createThread(live.server, { ...session, threadId, silenceMs });
+        live.threads.set(threadId, thread);
+        thread.reportTo(sink);
         thread.catchUp(initialTurnsPage?.data[0], turnId !== null);
-        return openCodexSession(shared, now, threadId, thread, kept);
+        return openCodexSession(shared, live, threadId, thread, session);
       }),
 
-    restart: (signal) => unless(signal, shared.stop("The agent was restarted.")),
+    restart: (signal) => abortable(signal, shared.stop("The agent was restarted.")),
     close: () => shared.close(),
     liveStarts: () => shared.liveStarts(),
   };

@@ -1,5 +1,5 @@
-// The model's endpoint refuses, breaks off or says nothing: the turn fails with what to do, and the next
-// one works.
+// The model's endpoint refuses, cuts the connection or sends nothing: the turn fails, its reason says what
+// to do, and the next turn works.
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -37,7 +37,7 @@ test("a refusal ends the turn with a sentence that says what to do", async () =>
   assert.deepEqual(recording.messages(), ["Better."]);
 });
 
-test("a wait that the provider asks for and that is too long is not sat out", async () => {
+test("a turn does not wait longer than the limit, even if the provider asks for it", async () => {
   const recording = await startSession(bench);
   const end = (await recording.play([{ status: 429, retryAfterSeconds: 3_600 }])).at(-1);
   assert.ok(end?.type === "turn_ended");
@@ -47,7 +47,7 @@ test("a wait that the provider asks for and that is too long is not sat out", as
   assert.deepEqual(recording.messages(), ["Better."]);
 });
 
-test("a connection that breaks off ends the turn, and what was said is kept", async () => {
+test("a connection that is cut ends the turn, and the text received so far is kept", async () => {
   const recording = await startSession(bench);
   const end = (await recording.play([{ text: "Half a sentence", cut: true }])).at(-1);
   assert.ok(end?.type === "turn_ended");
@@ -67,7 +67,7 @@ test("a model that says nothing ends the turn in time", async () => {
   assert.deepEqual(recording.messages(), ["Back."]);
 });
 
-test("a person's answer and a command may take longer than the model", async () => {
+test("a person's answer and a command may take longer than the model may be silent", async () => {
   const recording = await startSession(bench);
   await recording.prompt([{ calls: [bench.asking("sleep 3")] }, { text: "Slow." }]);
   const { key } = await recording.untilType("request");
@@ -76,7 +76,7 @@ test("a person's answer and a command may take longer than the model", async () 
   assert.equal((await recording.untilType("turn_ended")).outcome, "completed");
 });
 
-test("an endpoint that nobody listens at, or that never answers, ends the turn", async () => {
+test("an endpoint that is closed or never answers ends the turn", async () => {
   const closed = await freePort();
   const silent = createServer(() => {}).listen(0, "127.0.0.1");
   await new Promise((resolve) => silent.once("listening", resolve));
@@ -97,7 +97,7 @@ test("an endpoint that nobody listens at, or that never answers, ends the turn",
   }
 });
 
-test("words of a newer codex are passed on", () => {
+test("an unknown error of a newer codex is quoted", () => {
   const message = '{"error":{"message":"Too hot."}}';
   assert.match(
     explainTurnError({ message, codexErrorInfo: "meltdown" }),

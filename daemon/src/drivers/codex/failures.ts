@@ -1,4 +1,4 @@
-// Why a turn of codex failed, as a sentence for whoever prompted.
+// Why a turn of codex failed, as a sentence for the caller.
 import { explainFailure, failureOfStatus, quote, type ModelFailure } from "../model-failure.ts";
 import type { TurnError } from "./protocol.ts";
 

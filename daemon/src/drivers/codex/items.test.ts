@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { callIn, resultIn, saidIn } from "./items.ts";
+import { callIn, resultIn, textIn } from "./items.ts";
 import type { CommandItem, FileChange, Item } from "./protocol.ts";
 
 const directory = "/srv/tree";
@@ -24,7 +24,7 @@ const changed = (...changes: FileChange[]): Item => ({
   status: "completed",
 });
 
-test("a command is shown as it was written, and ends with what it printed", () => {
+test("a command is shown as the model wrote it, and its result is its output", () => {
   assert.deepEqual(callIn(command({}), directory), {
     title: "ls -l",
     kind: "read",
@@ -46,7 +46,7 @@ test("a command is shown as it was written, and ends with what it printed", () =
   }
 });
 
-test("a change of files is a patch for each of them, with counts", () => {
+test("a change of files has one patch per file, with counts", () => {
   const item = changed(
     { path: "/srv/tree/a", kind: { type: "update" }, diff: "@@ -1,2 +1,2 @@\n x\n-y\n+z\n" },
     { path: "/srv/tree/b/c", kind: { type: "add" }, diff: "one\ntwo\n" },
@@ -62,7 +62,7 @@ test("a change of files is a patch for each of them, with counts", () => {
   });
 });
 
-test("a patch has at most 64 KiB and no half character, and counts the whole change", () => {
+test("a patch has at most 64 KiB, no split character, and counts the whole change", () => {
   const diff = "é\n".repeat(40_000);
   const { content } = resultIn(changed({ path: "/x", kind: { type: "add" }, diff }), directory);
   const [patch] = content;
@@ -73,8 +73,8 @@ test("a patch has at most 64 KiB and no half character, and counts the whole cha
   assert.equal(patch.added, 40_000);
 });
 
-test("messages, plans and thoughts are said; calls are not", () => {
-  const said: [Item, ReturnType<typeof saidIn>][] = [
+test("messages, plans and thoughts are texts; calls are not", () => {
+  const said: [Item, ReturnType<typeof textIn>][] = [
     [
       { type: "agentMessage", id: "1", text: "Hi" },
       { kind: "message", text: "Hi" },
@@ -93,5 +93,5 @@ test("messages, plans and thoughts are said; calls are not", () => {
     ],
     [command({}), undefined],
   ];
-  for (const [item, expected] of said) assert.deepEqual(saidIn(item), expected);
+  for (const [item, expected] of said) assert.deepEqual(textIn(item), expected);
 });

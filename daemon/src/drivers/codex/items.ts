@@ -1,4 +1,4 @@
-// The items of a codex turn in the words of the session log. Pure: what was told before is not known here.
+// Translates the items of a codex turn into session updates. Pure functions without state.
 import { relative } from "node:path";
 import type { ToolContent, UpdateOf } from "@hawser/contract";
 import type { ItemUpdate } from "../driver.ts";
@@ -10,17 +10,17 @@ const longestPatch = 64 * 1024;
 type Call = Pick<UpdateOf<"tool_call">, "title" | "kind" | "rawInput">;
 type Result = Pick<UpdateOf<"tool_call_update">, "status" | "content">;
 
-/** Codex asks questions by a tool, but makes no item of it. */
-export interface AskedItem {
+/** A question to the user, as an item. Codex itself has no item for it. */
+export interface QuestionItem {
   type: "userInput";
   id: string;
   questions: string[];
   answers: string[][] | null;
 }
 
-/** What is said in an item; nothing when it says nothing. */
-export function saidIn(
-  item: Item | AskedItem,
+/** The text of an item; undefined if the item is not a text. */
+export function textIn(
+  item: Item | QuestionItem,
 ): { kind: "message" | "thought"; text: string } | undefined {
   switch (item.type) {
     case "agentMessage":
@@ -35,7 +35,7 @@ export function saidIn(
   }
 }
 
-export function saidUpdate(
+export function textUpdate(
   messageId: string,
   { kind, text }: { kind: "message" | "thought"; text: string },
   parentToolCallId: string | null,
@@ -44,8 +44,8 @@ export function saidUpdate(
   return { sessionUpdate, messageId, content: { type: "text", text }, parentToolCallId };
 }
 
-/** How an item looks as a tool call; nothing when it is none. */
-export function callIn(item: Item | AskedItem, directory: string): Call | undefined {
+/** The item as a tool call; undefined if it is not one. */
+export function callIn(item: Item | QuestionItem, directory: string): Call | undefined {
   switch (item.type) {
     case "commandExecution": {
       const command = commandOf(item.command);
@@ -58,7 +58,7 @@ export function callIn(item: Item | AskedItem, directory: string): Call | undefi
     case "mcpToolCall":
       return { title: `${item.server} ${item.tool}`, kind: "other", rawInput: item.arguments };
     case "collabAgentToolCall":
-      return { title: agentWords(item.tool), kind: "think", rawInput: { prompt: item.prompt } };
+      return { title: readable(item.tool), kind: "think", rawInput: { prompt: item.prompt } };
     case "webSearch":
       return {
         title: item.query || "Search the web",
@@ -74,8 +74,8 @@ export function callIn(item: Item | AskedItem, directory: string): Call | undefi
   }
 }
 
-/** How a tool call ended. */
-export function resultIn(item: Item | AskedItem, directory: string): Result {
+/** The result of an item that is a tool call. */
+export function resultIn(item: Item | QuestionItem, directory: string): Result {
   switch (item.type) {
     case "commandExecution":
       return commandResult(item);
@@ -84,18 +84,18 @@ export function resultIn(item: Item | AskedItem, directory: string): Result {
         status: item.status === "completed" ? "completed" : "failed",
         content:
           item.status === "declined"
-            ? text("This was rejected.")
+            ? contentOf("This was rejected.")
             : item.changes.map((change) => patchOf(change, directory)),
       };
     case "mcpToolCall":
       return {
         status: item.status === "completed" ? "completed" : "failed",
-        content: text(item.error?.message ?? JSON.stringify(item.result?.content ?? [])),
+        content: contentOf(item.error?.message ?? JSON.stringify(item.result?.content ?? [])),
       };
     case "userInput":
       return item.answers === null
-        ? { status: "failed", content: text("The question was dismissed.") }
-        : { status: "completed", content: text(item.answers.flat().join(", ")) };
+        ? { status: "failed", content: contentOf("The question was dismissed.") }
+        : { status: "completed", content: contentOf(item.answers.flat().join(", ")) };
     case "collabAgentToolCall":
       return { status: item.status === "completed" ? "completed" : "failed", content: [] };
     default:
@@ -103,9 +103,9 @@ export function resultIn(item: Item | AskedItem, directory: string): Result {
   }
 }
 
-/** Words of ours as what a call shows. */
-export const text = (words: string): ToolContent[] => [
-  { type: "content", content: { type: "text", text: words } },
+/** A text as the content of a tool call. */
+export const contentOf = (text: string): ToolContent[] => [
+  { type: "content", content: { type: "text", text } },
 ];
 
 function commandKind({ commandActions }: CommandItem): Call["kind"] {
@@ -116,13 +116,13 @@ function commandKind({ commandActions }: CommandItem): Call["kind"] {
 }
 
 function commandResult({ status, aggregatedOutput, exitCode }: CommandItem): Result {
-  if (status === "declined") return { status: "failed", content: text("This was rejected.") };
+  if (status === "declined") return { status: "failed", content: contentOf("This was rejected.") };
   const output = aggregatedOutput ?? "";
   const code = exitCode === null || exitCode === 0 ? "" : `Exit code ${exitCode}.`;
-  const words = [output.trimEnd(), code].filter((part) => part !== "").join("\n");
+  const shown = [output.trimEnd(), code].filter((part) => part !== "").join("\n");
   return {
     status: status === "completed" ? "completed" : "failed",
-    content: words === "" ? [] : text(words),
+    content: shown === "" ? [] : contentOf(shown),
   };
 }
 
@@ -135,7 +135,7 @@ function patchOf({ path, kind, diff }: FileChange, directory: string): ToolConte
   const lines = diff.split("\n");
   if (lines.at(-1) === "") lines.pop();
   const sign = kind.type === "add" ? "+" : kind.type === "delete" ? "-" : "";
-  // Codex gives a file that is new or gone as its text.
+  // Codex reports an added or deleted file as its content.
   const span = sign === "+" ? `-0,0 +1,${lines.length}` : `-1,${lines.length} +0,0`;
   const patch =
     sign === "" ? diff : [`@@ ${span} @@`, ...lines.map((line) => sign + line), ""].join("\n");
@@ -149,15 +149,15 @@ function patchOf({ path, kind, diff }: FileChange, directory: string): ToolConte
   };
 }
 
-/** At most so many bytes, and no half character at the end. */
+/** Cuts to the maximal number of bytes, without splitting a character. */
 function cut(patch: string): string {
   const bytes = Buffer.from(patch);
   if (bytes.length <= longestPatch) return patch;
   return new TextDecoder().decode(bytes.subarray(0, longestPatch), { stream: true });
 }
 
-/** `spawnAgent` reads as `Spawn agent`. */
-const agentWords = (tool: string) => {
+/** `spawnAgent` becomes `Spawn agent`. */
+const readable = (tool: string) => {
   const words = tool.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
   return words.charAt(0).toUpperCase() + words.slice(1);
 };

@@ -1,12 +1,12 @@
-// A repository's own configuration of codex: settings with MCP servers, hooks, rules. Codex is told not to
-// trust the repository, so that it is named and not refused.
+// Finds a repository's configuration of codex: settings with MCP servers, hooks and rules. Codex ignores
+// it, because the repository is marked as untrusted, so the files are listed and cause no refusal.
 import { existsSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { findRepository } from "../../git/find-repository.ts";
 
 const names = ["config.toml", "hooks.json", "hooks", "rules", "agents"];
 
-/** What is ignored in a directory and above it, up to the top of the repository. */
+/** Searches the directory and its parents up to the top of the repository. Paths are relative. */
 export function findIgnoredConfig(directory: string): string[] {
   const top = findRepository(directory)?.top ?? directory;
   const found: string[] = [];

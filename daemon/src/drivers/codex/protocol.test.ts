@@ -1,4 +1,4 @@
-// Holds what we use of codex's protocol against the schema of the very program that is shipped.
+// Compares protocol.ts with the schema of the codex version that is installed.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { agentProgram } from "@hawser/testkit/agent-programs.ts";
 import {
-  passedOver,
+  ignoredNotifications,
   type Answers,
   type Calls,
   type Notifications,
@@ -40,7 +40,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 const read = (file: string) => JSON.parse(readFileSync(join(folder, file), "utf8")) as Schema;
 
-/** Every object that a schema may be, with references followed. */
+/** Every object schema that a schema may stand for, with references resolved. */
 function objectsIn(schema: Schema, root: Schema): Schema[] {
   if (schema.$ref !== undefined) {
     const name = schema.$ref.split("/").at(-1)!;
@@ -50,7 +50,7 @@ function objectsIn(schema: Schema, root: Schema): Schema[] {
   return [schema, ...parts.flatMap((part) => objectsIn(part, root))];
 }
 
-/** The schemas at a path of field names; `[]` steps into an array. */
+/** The schemas at a path of field names; `[]` selects the items of an array. */
 function at(schema: Schema, root: Schema, path: string): Schema[] {
   let found = objectsIn(schema, root);
   for (const name of path.split(".")) {
@@ -60,7 +60,7 @@ function at(schema: Schema, root: Schema, path: string): Schema[] {
   return found;
 }
 
-/** Its parameters, by method. */
+/** Schemas of the parameters, by method. */
 function paramsOf(file: string, method: string): { schema: Schema; root: Schema } | undefined {
   const root = read(file);
   const one = root.oneOf?.find(({ properties }) => properties?.["method"]?.enum?.[0] === method);
@@ -77,7 +77,7 @@ function assertFields(file: string, used: Record<string, string[]>): void {
   }
 }
 
-/** So that a method which is added to the types is added here too. */
+/** Makes it a type error to add a method to the types but not here. */
 type Used<Methods> = { [Method in keyof Methods]: string[] };
 
 const threadSettings = [
@@ -90,7 +90,7 @@ const threadSettings = [
   "config",
 ];
 
-test("every call we make is there, with the parameters we give", () => {
+test("every call exists, with the parameters that the driver sends", () => {
   const calls: Used<Calls> = {
     initialize: ["clientInfo.name", "clientInfo.title", "capabilities.experimentalApi"],
     "account/read": [],
@@ -137,7 +137,7 @@ test("every call we make is there, with the parameters we give", () => {
   assertFields("ClientRequest.json", calls);
 });
 
-test("every answer has what we read of it", () => {
+test("every answer has the fields that the driver reads", () => {
   const answers: Partial<Record<keyof Answers, [file: string, fields: string[]]>> = {
     "account/read": ["v2/GetAccountResponse.json", ["account", "requiresOpenaiAuth"]],
     "config/read": [
@@ -177,7 +177,7 @@ test("every answer has what we read of it", () => {
   }
 });
 
-test("every notification we act on is there, with what we read of it", () => {
+test("every notification exists, with the fields that the driver reads", () => {
   const items = (
     "id type text summary content command cwd status aggregatedOutput exitCode commandActions.[].type " +
     "changes.[].path changes.[].kind changes.[].diff server tool arguments result error " +
@@ -216,11 +216,11 @@ test("every notification we act on is there, with what we read of it", () => {
   assertFields("ServerNotification.json", notifications);
   assertFields(
     "ServerNotification.json",
-    Object.fromEntries([...passedOver].map((name) => [name, []])),
+    Object.fromEntries([...ignoredNotifications].map((name) => [name, []])),
   );
 });
 
-test("every request we answer is there, with what we read of it", () => {
+test("every request exists, with the fields that the driver reads", () => {
   const requests: Used<Requests> = {
     "item/commandExecution/requestApproval": [
       "threadId",
@@ -248,7 +248,7 @@ test("every request we answer is there, with what we read of it", () => {
   assertFields("ServerRequest.json", requests);
 });
 
-test("a field that is not there is noticed", () => {
+test("a missing field is detected", () => {
   assert.throws(() => assertFields("ClientRequest.json", { "turn/start": ["nothing"] }), /nothing/);
   assert.throws(() => assertFields("ClientRequest.json", { "turn/none": [] }), /turn\/none/);
 });

@@ -1,7 +1,7 @@
-// The part of codex's app-server protocol that we use, version 0.166.0. protocol.test.ts holds it against
-// the schema of the program itself.
+// The part of codex's app-server protocol that the driver uses, version 0.166.0. protocol.test.ts compares
+// it with the schema that the program itself prints.
 
-/** Every call we make, with the parameters we give. */
+/** Our calls, with their parameters. */
 export interface Calls {
   initialize: {
     clientInfo: { name: string; title: string; version: string };
@@ -33,14 +33,14 @@ export interface Calls {
   "skills/list": { cwds: string[]; forceReload: boolean };
   "turn/start": {
     threadId: string;
-    /** Kept with the prompt, and told back as its `clientId`. */
+    /** Codex stores the id with the prompt and returns it as `clientId`. */
     clientUserMessageId: string;
     input: Input[];
   } & Partial<TurnSettings>;
   "turn/interrupt": { threadId: string; turnId: string };
 }
 
-/** Hold for the turn they are given with and for those after it. */
+/** Apply to the turn and to later turns that do not set them. */
 export interface TurnSettings {
   model: string;
   effort: string | null;
@@ -51,7 +51,7 @@ export interface TurnSettings {
   };
 }
 
-/** What of the answers we read; nothing for calls that only succeed. */
+/** The parts of codex's answers that the driver reads; unknown if it reads nothing. */
 export interface Answers {
   initialize: unknown;
   "account/read": { account: object | null; requiresOpenaiAuth: boolean };
@@ -66,7 +66,7 @@ export interface Answers {
   "thread/backgroundTerminals/clean": unknown;
   "thread/turns/list": { data: Turn[]; nextCursor: string | null };
   "thread/revert": unknown;
-  /** Its turn is told when it starts. */
+  /** Contains no turn: the turn's id follows in `turn/started`. */
   "thread/compact/start": Record<string, never>;
   "skills/list": { data: { skills: Skill[] }[] };
   "turn/start": { turn: { id: string } };
@@ -75,7 +75,7 @@ export interface Answers {
 
 export type Mode = "default" | "plan";
 
-/** What a prompt is made of. */
+/** One part of a prompt. */
 export type Input =
   | { type: "text"; text: string; text_elements: [] }
   | { type: "localImage"; path: string }
@@ -84,7 +84,7 @@ export type Input =
 export interface Skill {
   name: string;
   path: string;
-  /** Whose it is: the user's, codex's own, or the repository's. */
+  /** Owner of the skill: the user, codex or the repository. */
   scope: string;
   enabled: boolean;
 }
@@ -131,13 +131,13 @@ export interface Turn {
 
 export interface TurnError {
   message: string;
-  /** A word, or an object whose only key is the word. New ones may come. */
+  /** The error's name, or an object whose only key is the name. Newer versions may add names. */
   codexErrorInfo: string | Record<string, { httpStatusCode?: number | null }> | null;
-  /** What really happened, where the message only says that codex tries again. */
+  /** The actual error, if the message only says that codex tries again. */
   additionalDetails?: string | null;
 }
 
-/** What a turn is made of. Types that are not listed here are passed on as they came. */
+/** One item of a turn. Items of other types are reported as received. */
 export type Item =
   | { type: "userMessage"; id: string; clientId: string | null }
   | { type: "agentMessage"; id: string; text: string }
@@ -179,7 +179,7 @@ export interface FileChangeItem {
 export interface FileChange {
   path: string;
   kind: { type: string; move_path?: string | null };
-  /** Hunks of an update; the whole text of a file that is added or deleted. */
+  /** Hunks of an update, or the content of an added or deleted file. */
   diff: string;
 }
 
@@ -201,7 +201,7 @@ export interface TokenCount {
   outputTokens: number;
 }
 
-/** What it tells of a thread, as far as we act on it; all have `threadId`. */
+/** The notifications that the driver handles. All have a `threadId`. */
 export interface Notifications {
   "turn/started": { turn: { id: string } };
   "turn/completed": { turn: Turn };
@@ -220,7 +220,7 @@ export interface Notifications {
   error: { error: TurnError; willRetry: boolean };
 }
 
-/** What it asks of us. */
+/** Codex's requests to us. */
 export interface Requests {
   "item/commandExecution/requestApproval": CommandApproval;
   "item/fileChange/requestApproval": FileApproval;
@@ -233,7 +233,7 @@ export interface CommandApproval {
   itemId: string;
   command?: string | null;
   cwd?: string | null;
-  /** Set where the model wants more than the sandbox allows. */
+  /** Set if the command needs more than the sandbox allows. */
   reason?: string | null;
   networkApprovalContext?: { host: string; protocol: string } | null;
   additionalPermissions?: object | null;
@@ -262,8 +262,8 @@ export interface UserInput {
   }[];
 }
 
-/** Told so often, or of so little meaning to a session, that nothing is recorded. */
-export const passedOver: ReadonlySet<string> = new Set([
+/** Notifications that sessions do not show. */
+export const ignoredNotifications: ReadonlySet<string> = new Set([
   "account/rateLimits/updated",
   "item/commandExecution/terminalInteraction",
   "item/fileChange/outputDelta",

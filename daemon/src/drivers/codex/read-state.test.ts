@@ -1,4 +1,4 @@
-// What the driver says of a host on which codex cannot work.
+// The state that the driver reports on a host where codex cannot work.
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { silentLog } from "../../log.ts";
 import { never } from "@hawser/testkit/conformance/recording.ts";
 import { AgentNotReady, type Driver } from "../driver.ts";
 import { openCodexBench, type CodexBench } from "@hawser/testkit/codex-bench.ts";
-import { openCodexDriver } from "./driver.ts";
+import { createCodexDriver } from "./driver.ts";
 
 let bench: CodexBench;
 let path: string;
@@ -19,7 +19,7 @@ before(async () => {
 after(() => bench[Symbol.asyncDispose]());
 
 async function lookWith(program: string | undefined, home: string) {
-  const driver: Driver = openCodexDriver({
+  const driver: Driver = createCodexDriver({
     program: () => (program === undefined ? undefined : { path: program, version: "0.166.0" }),
     home,
     log: silentLog,
@@ -32,7 +32,7 @@ async function lookWith(program: string | undefined, home: string) {
   }
 }
 
-test("without a program it is not installed", async () => {
+test("without a program, codex is not installed", async () => {
   const found = await lookWith(undefined, join(bench.folder, "none"));
   assert.equal(found.installed, false);
   assert.equal(found.authenticated, false);
@@ -40,7 +40,7 @@ test("without a program it is not installed", async () => {
   await assert.rejects(found.driver.listModels(never), AgentNotReady);
 });
 
-test("without a login it says so, and still lists what it offers", async () => {
+test("without a login, codex reports a problem and still lists its models", async () => {
   const found = await lookWith(path, join(bench.folder, "fresh"));
   assert.equal(found.installed, true);
   assert.equal(found.version, "0.166.0");
@@ -52,7 +52,7 @@ test("without a login it says so, and still lists what it offers", async () => {
   );
 });
 
-test("with a key it is ready", async () => {
+test("with a key, codex is ready", async () => {
   const home = join(bench.folder, "keyed");
   mkdirSync(home);
   const login = { auth_mode: "apikey", OPENAI_API_KEY: "sk-nothing" };
@@ -74,7 +74,7 @@ test("a program or a setting that does not work is a problem, not an error", asy
   assert.deepEqual((await lookWith(path, file)).problems, ["home_not_writable"]);
 });
 
-test("a signal that is given ends the wait", async () => {
+test("aborting the signal ends the wait", async () => {
   await assert.rejects(
     bench.driver().listModels(AbortSignal.abort(new Error("Enough."))),
     /Enough/,

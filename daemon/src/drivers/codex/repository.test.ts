@@ -1,4 +1,4 @@
-// What a repository may and may not do to codex, and codex to a repository.
+// What a repository can do to codex, and what codex can do to a repository.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -22,7 +22,7 @@ function addWorktree(repository: string): string {
   return worktree;
 }
 
-/** Plays a turn in which everything that is asked is allowed. */
+/** Plays a turn and allows all of its requests. */
 async function playAllowing(recording: Recording, ...args: Parameters<Recording["play"]>) {
   const asked = new Set<string>();
   const answering = setInterval(() => {
@@ -50,7 +50,7 @@ test("a commit works in a worktree, inside the sandbox", async () => {
   const directory = addWorktree(repository);
   const recording = await startSession(bench, { directory });
   const hook = join(repository, ".git", "hooks", "pre-commit");
-  // Codex would try a command again without the sandbox if it failed at once.
+  // Codex would repeat a command without the sandbox if it failed immediately.
   const commit = `sleep 1; echo hi > new.txt && git add new.txt && git commit -qm 'Add a file'`;
   await playAllowing(recording, [
     { calls: [bench.asking(commit)] },
@@ -66,7 +66,7 @@ test("a commit works in a worktree, inside the sandbox", async () => {
   assert.ok(!existsSync(hook));
 });
 
-test("a commit works in a checkout that has its repository in it, inside the sandbox", async () => {
+test("a commit works in a checkout that contains its repository, inside the sandbox", async () => {
   const directory = bench.makeDirectory();
   const recording = await startSession(bench, { directory });
   const commit = `sleep 1; echo hi > new.txt && git add new.txt && git commit -qm 'Add a file'`;
@@ -76,7 +76,7 @@ test("a commit works in a checkout that has its repository in it, inside the san
   assert.equal(lastCommitIn(directory), "Add a file\n");
 });
 
-test("a change of files in the directory needs no answer and is told as a patch; one outside does", async () => {
+test("a change of files in the directory needs no approval and is reported as a patch; one outside needs an approval", async () => {
   const directory = bench.makeDirectory();
   const recording = await startSession(bench, { directory });
   const patch = (path: string) => ({
@@ -117,7 +117,7 @@ test("a change of files in the directory needs no answer and is told as a patch;
   assert.ok(!existsSync(outside));
 });
 
-test("the configuration of a repository runs nothing, through two turns and a restart", async () => {
+test("the configuration of a repository is not run in two turns and after a restart", async () => {
   const decoy: string[] = [];
   for (const inWorktree of [false, true]) {
     const repository = bench.makeDirectory();
@@ -148,7 +148,7 @@ test("the configuration of a repository runs nothing, through two turns and a re
     const directory = inWorktree ? addWorktree(repository) : repository;
     const recording = await startSession(bench, { directory });
     await recording.play([{ text: "One." }]);
-    // As the agent itself may have left it.
+    // The agent itself may have written it.
     poison(directory);
     await bench.driver().restart(never);
     await recording.untilType("lost");
@@ -177,7 +177,7 @@ test("the project's notes reach the model, once, also after a restart", async ()
   assert.match(last, /One\./);
 });
 
-test("a command sees nothing of the daemon's environment", async () => {
+test("a command does not see the daemon's environment", async () => {
   process.env["HAWSER_TEST_SECRET"] = "do-not-tell";
   try {
     await bench.driver().restart(never);

@@ -1,6 +1,6 @@
-// Taking codex's history back to before one of our messages. Codex keeps our id with each prompt, also over
-// restarts; only a turn that condenses the history begins without one, so the cursor knows those. Files are
-// not codex's to take back.
+// Reverts codex's history to before one of our messages. Codex stores our message id with each prompt. A
+// turn that condenses the history has no message id, so the cursor stores which message started it. Files
+// are restored by the session layer.
 import type { AppServer } from "./app-server.ts";
 import type { Turn } from "./protocol.ts";
 import { callMs } from "./shared-server.ts";
@@ -11,11 +11,11 @@ const pageSize = 50;
 export async function revertTo(
   server: AppServer,
   threadId: string,
-  thread: Pick<Thread, "condensedBy" | "wentBackTo">,
+  thread: Pick<Thread, "condensedBy" | "onReverted">,
   messageId: string,
 ): Promise<"reverted" | "unknown"> {
   const condensed = thread.condensedBy(messageId);
-  const isIts = ({ id, items }: Turn) =>
+  const hasMessage = ({ id, items }: Turn) =>
     id === condensed ||
     items.some((item) => item.type === "userMessage" && item.clientId === messageId);
   let found: string | undefined;
@@ -25,15 +25,15 @@ export async function revertTo(
       before = turn.id;
       break;
     }
-    if (isIts(turn)) found = turn.id;
+    if (hasMessage(turn)) found = turn.id;
   }
   if (found === undefined) return "unknown";
   await server.call("thread/revert", { threadId, beforeTurnId: found }, callMs);
-  thread.wentBackTo(before);
+  thread.onReverted(before);
   return "reverted";
 }
 
-/** The latest first. */
+/** Yields the latest turn first. */
 async function* turnsOf(server: AppServer, threadId: string): AsyncGenerator<Turn> {
   let cursor: string | null = null;
   do {

@@ -1,6 +1,8 @@
-// The turn of a thread that runs: how it begins, how it is stopped, and when it is over. Codex leaves
-// commands and sub-agents of an interrupted turn running, answers no interrupt of an idle thread, and says
-// nothing for as long as a model says nothing; each of these ends here.
+// The running turn of a thread: how it begins, is stopped and ends. This file handles three properties of
+// codex:
+// - Commands and sub-agents of an interrupted turn keep running.
+// - Codex never answers an interrupt of an idle thread.
+// - Codex waits for a silent model without limit.
 import { within } from "../../pause.ts";
 import { AgentNotReady, type TurnEnd } from "../driver.ts";
 import { explainSilence } from "../model-failure.ts";
@@ -13,94 +15,94 @@ import type { SubAgents } from "./sub-agents.ts";
 
 export interface RunningTurn {
   isRunning(): boolean;
-  /** Whether somebody stops it. */
+  /** Whether the turn is being stopped. */
   isStopped(): boolean;
-  /** Codex has taken it; `isNew` only for the first word of it. */
+  /** Codex has accepted the turn. `isNew` is false if the turn is known already. */
   begin(id: string): { isNew: boolean };
-  /** Codex says that it has started, so that it can be interrupted. */
-  started(): void;
-  /** The agent itself has ended. */
-  finished(turn: Turn): void;
-  subAgentEnded(): void;
-  commandEnded(): void;
-  /** Something came of it. */
-  heard(): void;
-  /** A call of the model failed, and codex makes it again. */
-  retrying(error: TurnError): void;
+  /** Codex has started the turn, so that it can be interrupted. */
+  onStarted(): void;
+  /** The agent itself has ended; its sub-agents may still run. */
+  onFinished(turn: Turn): void;
+  onSubAgentEnded(): void;
+  onCommandsEnded(): void;
+  /** Codex sent something of the turn. */
+  onActivity(): void;
+  /** A call of the model failed, and codex will repeat it. */
+  onRetry(error: TurnError): void;
   abort(): Promise<void>;
-  /** The id of the next one that begins, or of the one that runs. */
-  begun(): Promise<string>;
-  /** The process is gone. */
+  /** Resolves with the id of the running turn, or of the next one that begins. */
+  whenBegun(): Promise<string>;
+  /** The process has ended. */
   lose(): void;
 }
 
-interface Surroundings {
+interface Context {
   server: AppServer;
   threadId: string;
   silenceMs: number;
   subAgents: SubAgents;
   hasCommand: () => boolean;
-  /** Whether it waits for a person. */
+  /** Whether a person is being asked. */
   isWaiting: () => boolean;
   onEnd: (end: TurnEnd) => void;
 }
 
 interface Current {
   id: string;
-  /** Codex takes a turn before it can be interrupted. */
+  /** Resolves when the turn can be interrupted, some time after codex has accepted it. */
   started: PromiseWithResolvers<void>;
   ended: PromiseWithResolvers<void>;
-  /** How the agent itself ended; its sub-agents may not have. */
+  /** How the agent itself ended; its sub-agents may still run. */
   end?: TurnEnd;
-  /** How it ends because somebody stops it. */
+  /** How the turn will end, if it is being stopped. */
   stop?: TurnEnd;
-  /** Why the model is asked again; nothing when it has answered since. */
+  /** Why codex repeats a call of the model; undefined once the model has answered. */
   retry?: TurnError;
 }
 
-/** Codex waits as long as the provider says before it asks again, and tells nobody how long that is. */
-const mostRetryMs = 120_000;
+/** Codex waits as long as the provider asks before it repeats a call, and does not report how long. */
+const maxRetryMs = 120_000;
 const interruptMs = 10_000;
-const cleanMs = 3_000;
+const cleanUpMs = 3_000;
 const settleMs = 1_000;
 
-export function openRunningTurn(around: Surroundings): RunningTurn {
-  const { server, threadId, silenceMs, subAgents, hasCommand, isWaiting, onEnd } = around;
+export function createRunningTurn(context: Context): RunningTurn {
+  const { server, threadId, silenceMs, subAgents, hasCommand, isWaiting, onEnd } = context;
   let turn: Current | undefined;
   let begun = Promise.withResolvers<string>();
-  let commandEnded = Promise.withResolvers<void>();
+  let commandsEnded = Promise.withResolvers<void>();
 
-  const end = (own: Current, how: TurnEnd) => {
+  const end = (own: Current, result: TurnEnd) => {
     silence.stop();
     retries.stop();
     turn = undefined;
     begun = Promise.withResolvers<string>();
-    onEnd(how);
+    onEnd(result);
     own.ended.resolve();
   };
 
-  /** A sub-agent may outlive the answer of the agent that made it; it is still part of the turn. */
+  /** The turn lasts until its sub-agents have ended, even after the agent's answer. */
   const endWhenDone = () => {
     if (turn?.end && !turn.stop && subAgents.running().length === 0) end(turn, turn.end);
   };
 
-  /** Codex lets sub-agents and commands run on when a turn is interrupted. */
-  const endRest = async (own: Current, how: TurnEnd) => {
+  /** Ends the sub-agents and commands that an interrupted turn leaves running. */
+  const endRest = async (own: Current, result: TurnEnd) => {
     const running = subAgents.running();
     const threads = [threadId, ...running.map((each) => each.threadId)];
-    commandEnded = Promise.withResolvers<void>();
-    await Promise.allSettled(running.map((each) => server.call("turn/interrupt", each, cleanMs)));
+    commandsEnded = Promise.withResolvers<void>();
+    await Promise.allSettled(running.map((each) => server.call("turn/interrupt", each, cleanUpMs)));
     await Promise.allSettled(
       threads.map((id) =>
-        server.call("thread/backgroundTerminals/clean", { threadId: id }, cleanMs),
+        server.call("thread/backgroundTerminals/clean", { threadId: id }, cleanUpMs),
       ),
     );
-    // Mostly codex tells how the command ended.
-    if (hasCommand()) await within(settleMs, commandEnded.promise);
-    // The process may have been lost meanwhile.
+    // Usually codex reports how the command ended.
+    if (hasCommand()) await within(settleMs, commandsEnded.promise);
+    // The process may have ended meanwhile.
     if (turn !== own) return;
-    subAgents.stopped();
-    end(own, how);
+    subAgents.markStopped();
+    end(own, result);
   };
 
   const interrupt = async () => {
@@ -111,7 +113,7 @@ export function openRunningTurn(around: Surroundings): RunningTurn {
       await within(interruptMs, own.started.promise);
       await server.call("turn/interrupt", { threadId, turnId: own.id }, interruptMs);
     } catch (error) {
-      // It may have ended by itself just before.
+      // The turn may have ended by itself just before.
       if (turn !== own || own.end) return;
       if (error instanceof CallLate) return server.stop();
       throw new AgentNotReady(`Codex did not stop the turn: ${(error as Error).message}`, {
@@ -130,7 +132,7 @@ export function openRunningTurn(around: Surroundings): RunningTurn {
   };
   const isBusy = () => isWaiting() || hasCommand();
   const silence = watchSilence(silenceMs, isBusy, giveUp);
-  const retries = watchSilence(Math.min(silenceMs, mostRetryMs), isBusy, giveUp);
+  const retries = watchSilence(Math.min(silenceMs, maxRetryMs), isBusy, giveUp);
 
   return {
     isRunning: () => turn !== undefined,
@@ -143,8 +145,8 @@ export function openRunningTurn(around: Surroundings): RunningTurn {
       begun.resolve(id);
       return { isNew: true };
     },
-    started: () => turn?.started.resolve(),
-    finished({ id, status, error }) {
+    onStarted: () => turn?.started.resolve(),
+    onFinished({ id, status, error }) {
       if (turn?.id !== id) return;
       turn.end =
         status === "failed"
@@ -156,14 +158,14 @@ export function openRunningTurn(around: Surroundings): RunningTurn {
       if (isStopped) void endRest(turn, turn.stop ?? turn.end);
       else endWhenDone();
     },
-    subAgentEnded: endWhenDone,
-    commandEnded: () => commandEnded.resolve(),
-    heard() {
+    onSubAgentEnded: endWhenDone,
+    onCommandsEnded: () => commandsEnded.resolve(),
+    onActivity() {
       silence.reset();
       retries.stop();
       delete turn?.retry;
     },
-    retrying(error) {
+    onRetry(error) {
       if (!turn) return;
       if (!turn.retry) retries.start();
       turn.retry = error;
@@ -173,13 +175,13 @@ export function openRunningTurn(around: Surroundings): RunningTurn {
       turn.stop ??= { outcome: "aborted", reason: null };
       await interrupt();
     },
-    begun: () => begun.promise,
+    whenBegun: () => begun.promise,
     lose() {
       silence.stop();
       retries.stop();
       turn?.ended.resolve();
       turn = undefined;
-      commandEnded.resolve();
+      commandsEnded.resolve();
     },
   };
 }

@@ -27,14 +27,14 @@ async function askTo(command: string, more: object = {}, place: Partial<SessionS
   return { ...request.asked.permission, answer };
 }
 
-test("a command that nobody has allowed is asked about also where the sandbox would hold it", async () => {
+test("a command that the policy does not list needs an approval even inside the sandbox", async () => {
   const { title, answer } = await askTo("touch inside.txt");
   assert.match(title, /without the sandbox/);
   await answer("reject");
   assert.ok(!existsSync(join(bench.directory, "inside.txt")));
 });
 
-test("what codex wants to run outside the sandbox from the start says so, with its reason", async () => {
+test("a request to run outside the sandbox from the start says so, with its reason", async () => {
   const outside = join(bench.folder, "escalated.txt");
   const more = { sandbox_permissions: "require_escalated", justification: "I must." };
   const { title, answer } = await askTo(`touch ${outside}`, more);
@@ -43,7 +43,7 @@ test("what codex wants to run outside the sandbox from the start says so, with i
   assert.ok(!existsSync(outside));
 });
 
-/** A repository with a file that git does not know. */
+/** A repository with an untracked file. */
 function makeUntidy(): { directory: string; file: string } {
   const directory = bench.makeDirectory();
   const file = join(directory, "untracked.txt");
@@ -53,7 +53,7 @@ function makeUntidy(): { directory: string; file: string } {
 
 const mayClean = { allowedCommands: ["git clean *"], outsideWorktree: "ask" as const };
 
-test("an allowed command is asked about in another directory, which is shown and in the rule", async () => {
+test("an allowed command needs an approval in another directory, which is shown and part of the rule", async () => {
   const { directory, file } = makeUntidy();
   const place = { policy: mayClean };
   const { title, detail, alwaysRules, answer } = await askTo(
@@ -68,7 +68,7 @@ test("an allowed command is asked about in another directory, which is shown and
   assert.ok(existsSync(file));
 });
 
-test("where the policy refuses what lies outside, no command runs there and nobody is asked", async () => {
+test("a policy that refuses work outside the directory refuses commands there without asking", async () => {
   const { directory, file } = makeUntidy();
   const policy = { ...mayClean, outsideWorktree: "refuse" as const };
   const recording = await startSession(bench, { policy });
@@ -85,7 +85,7 @@ test("where the policy refuses what lies outside, no command runs there and nobo
   assert.ok(existsSync(file));
 });
 
-test("an allowed command runs unasked in a directory below the session's; another is asked about with it", async () => {
+test("an allowed command runs without asking in a subdirectory; other commands show the subdirectory", async () => {
   const { directory, file } = makeUntidy();
   mkdirSync(join(directory, "deep"));
   const kept = join(directory, "deep", "untracked.txt");

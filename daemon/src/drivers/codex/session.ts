@@ -1,11 +1,12 @@
-// A session of ours as a thread of codex: what is wanted of it, in codex's calls.
+// One session: translates the calls of AgentSession into calls of codex for one thread.
+import { abortable } from "../abortable.ts";
 import { SessionGone, type AgentSession, type Prompt, type SessionSettings } from "../driver.ts";
 import { compact, skillInput } from "./commands.ts";
 import { CallRefused } from "./connection.ts";
 import { chooseSettings, type CodexOffer } from "./offer.ts";
 import type { Input, TurnSettings } from "./protocol.ts";
 import { sandboxPolicy, threadSettings } from "./settings.ts";
-import { callMs, fail, notReady, unless, type Live, type SharedServer } from "./shared-server.ts";
+import { callMs, fail, notReady, type LiveServer, type SharedServer } from "./shared-server.ts";
 import { revertTo } from "./revert.ts";
 import type { Thread } from "./thread.ts";
 import { inputOf } from "./turn-request.ts";
@@ -14,20 +15,20 @@ const archiveMs = 5_000;
 
 export function openCodexSession(
   shared: SharedServer,
-  now: Live,
+  live: LiveServer,
   threadId: string,
   thread: Thread,
   { directory }: SessionSettings,
 ): AgentSession {
-  const { server, threads } = now;
-  /** What holds for its turns, as it was last told; to be told it again costs codex 10 ms. */
-  let told: string | undefined;
+  const { server, threads } = live;
+  /** Turn settings that codex has. Sent only when they change, because that costs 10 ms. */
+  let currentSettings: string | undefined;
 
-  /** Codex lets go of a thread that was long idle. */
-  const loaded = async () => {
+  /** Loads the thread again if codex has closed it, which it does after a long idle time. */
+  const ensureLoaded = async () => {
     if (thread.isLoaded()) return;
-    told = undefined;
-    await loadThread(now, threadId, directory);
+    currentSettings = undefined;
+    await loadThread(live, threadId, directory);
   };
 
   const commandInput = async (prompt: Prompt, name: string): Promise<Input[]> => {
@@ -35,12 +36,12 @@ export function openCodexSession(
     return [...(await inputOf({ ...prompt, text })), await skillInput(server, directory, name)];
   };
 
-  /** The call that begins the turn of a prompt. Throws NotOffered. */
+  /** Returns the call that starts the turn of a prompt. Throws NotOffered. */
   const callFor = async (prompt: Prompt, offer: CodexOffer) => {
     const { messageId, task, text } = prompt;
     const { model, effort, mode } = chooseSettings(offer, prompt);
     if (task.type === "command" && task.name === compact) {
-      if (text !== "") throw new Error(`Codex's ${compact} takes no arguments.`);
+      if (text !== "") throw new Error(`Codex's command ${compact} accepts no arguments.`);
       return () => server.call("thread/compact/start", { threadId }, callMs);
     }
     const input =
@@ -55,62 +56,62 @@ export function openCodexSession(
     };
     const next = JSON.stringify(settings);
     return async () => {
-      const isNew = next !== told;
-      // Whether a call that fails has changed them nobody knows.
-      told = undefined;
+      const isChanged = next !== currentSettings;
+      // A call that fails may or may not have changed the settings.
+      currentSettings = undefined;
       const begun = await server.call(
         "turn/start",
-        isNew ? { ...start, ...settings } : start,
+        isChanged ? { ...start, ...settings } : start,
         callMs,
       );
-      told = next;
+      currentSettings = next;
       return begun;
     };
   };
 
-  const begin = async (prompt: Prompt, { offer }: Live, signal: AbortSignal) => {
+  const begin = async (prompt: Prompt, { offer }: LiveServer, signal: AbortSignal) => {
     const call = await callFor(prompt, offer);
-    await loaded();
+    await ensureLoaded();
     signal.throwIfAborted();
     await thread.begin(prompt.messageId, call);
   };
 
   return {
     handle: threadId,
-    prompt: (prompt, signal) => shared.use(signal, (live) => begin(prompt, live, signal)),
-    abort: (signal) => unless(signal, thread.abort()),
-    answer: (key, answer, signal) => unless(signal, thread.answer(key, answer)),
+    prompt: (prompt, signal) => shared.use(signal, (current) => begin(prompt, current, signal)),
+    abort: (signal) => abortable(signal, thread.abort()),
+    answer: (key, answer, signal) => abortable(signal, thread.answer(key, answer)),
     async rename(title, signal) {
       const named = { threadId, name: title };
-      await unless(signal, server.call("thread/name/set", named, callMs).catch(fail));
+      await abortable(signal, server.call("thread/name/set", named, callMs).catch(fail));
     },
     revert: (messageId, signal) =>
       shared.use(signal, async () => {
-        await loaded();
-        told = undefined;
+        await ensureLoaded();
+        currentSettings = undefined;
         return revertTo(server, threadId, thread, messageId).catch(fail);
       }),
     async end(signal) {
-      thread.silence();
+      thread.stopReporting();
       if (server.hasEnded()) return;
-      await unless(signal, thread.abort());
-      // The transcript stays: nothing is destroyed without a way back.
+      await abortable(signal, thread.abort());
+      // Archives the thread, so that its transcript is kept.
       await server.call("thread/archive", { threadId }, archiveMs).catch(() => {});
       threads.delete(threadId);
-      shared.rest();
+      shared.endWhenIdle();
     },
     release() {
-      thread.silence();
-      // One that works is heard on, for whoever takes it up again.
+      thread.stopReporting();
+      // A working thread stays open, so that a later resume gets its events.
       if (thread.isWorking() || threads.get(threadId) !== thread) return;
       threads.delete(threadId);
-      shared.rest();
+      shared.endWhenIdle();
     },
   };
 }
 
-/** With its last turn. Throws SessionGone and AgentNotReady. */
-export async function loadThread({ server }: Live, threadId: string, directory: string) {
+/** Loads a thread and returns its last turn. Throws SessionGone or AgentNotReady. */
+export async function loadThread({ server }: LiveServer, threadId: string, directory: string) {
   const asked = threadSettings(directory);
   const initialTurnsPage = { limit: 1, sortDirection: "desc", itemsView: "full" } as const;
   try {
@@ -122,7 +123,7 @@ export async function loadThread({ server }: Live, threadId: string, directory: 
   } catch (error) {
     const isGone =
       error instanceof CallRefused && /no rollout found|archived|invalid.*id/i.test(error.message);
-    if (isGone) throw new SessionGone(`Codex has no such session: ${error.message}`);
+    if (isGone) throw new SessionGone(`Codex no longer has this session: ${error.message}`);
     throw notReady(error);
   }
 }

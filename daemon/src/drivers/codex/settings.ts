@@ -1,5 +1,5 @@
-// The settings that codex is started with, those of each thread, and those of each turn. They go on the command line and
-// with each call, never into the user's config.toml, which codex itself edits.
+// Settings of the codex process, of each thread and of each turn. They are passed on the command line and
+// in each call, and never written to the user's config.toml, which codex itself edits.
 import { tmpdir } from "node:os";
 import { dirname, join, sep } from "node:path";
 import { realOf } from "../../real-path.ts";
@@ -7,37 +7,37 @@ import { readProjectNotes } from "../project-notes.ts";
 import type { SandboxPolicy, ThreadSettings } from "./protocol.ts";
 import { findRepository, type Repository } from "../../git/find-repository.ts";
 
-/** For the whole process. */
+/** Command-line arguments with the settings of the whole process. */
 export function processSettings(startId: string): string[] {
   const settings: Record<string, string> = {
     check_for_update_on_startup: "false",
     suppress_unstable_features_warning: "true",
     "analytics.enabled": "false",
-    // Questions also outside of the plan mode.
+    // Allows questions outside of plan mode too.
     "features.default_mode_request_user_input": "true",
-    // Otherwise a turn waits for the network for ever.
+    // Otherwise a turn waits for the network without limit.
     "features.unbounded_connection_retries": "false",
-    // Tries of its maker's whose results nobody sees; 5 ms of every prompt.
+    // An experiment without visible effect that costs 5 ms per prompt.
     "features.skill_search": "false",
-    // These call a service in the background that nobody asked for.
+    // These features call a service in the background.
     "features.apps": "false",
     "features.plugins": "false",
     "features.remote_plugin": "false",
-    // A command sees what a login shell needs, and the mark by which we find it again.
+    // Commands get the environment of a login shell, and the start id by which they are found again.
     "shell_environment_policy.inherit": '"core"',
     "shell_environment_policy.set": `{HAWSER_AGENT="${startId}"}`,
   };
   return Object.entries(settings).flatMap(([key, value]) => ["-c", `${key}=${value}`]);
 }
 
-/** What holds for one thread; given at every start and resume, because codex does not keep all of it. */
+/** Settings of one thread. Sent at every start and resume, because codex does not store all of them. */
 export function threadSettings(directory: string): ThreadSettings {
   const repository = findRepository(directory);
   const notes = readProjectNotes(directory);
   return {
     cwd: directory,
     sandbox: "workspace-write",
-    // Asks about everything; the policy decides what a person is asked (decision 0026).
+    // Codex requests approval for everything; the policy decides what a person is asked (decision 0026).
     approvalPolicy: "untrusted",
     approvalsReviewer: "user",
     ...(notes !== undefined && { developerInstructions: notes }),
@@ -46,8 +46,8 @@ export function threadSettings(directory: string): ThreadSettings {
 }
 
 /**
- * What commands may write to, beside the directory. It goes with a turn: among a thread's settings
- * codex works it out again and again, which costs every prompt 10 ms for each place.
+ * What commands may write to besides the directory. Sent with a turn: in the thread's settings codex would
+ * compute it for every prompt, which costs 10 ms for each writable root.
  */
 export function sandboxPolicy(directory: string): SandboxPolicy {
   const repository = findRepository(directory);
@@ -60,24 +60,24 @@ export function sandboxPolicy(directory: string): SandboxPolicy {
 }
 
 /**
- * Without this a writable sandbox marks the repository as trusted, and codex runs the commands in the
- * repository's own configuration before the call returns. Codex looks under several names, and which
- * one it takes depends on how the checkout was made, so all of them are given.
+ * Marks the repository as untrusted. By default a writable sandbox makes it trusted, and codex runs the
+ * commands in the repository's configuration before the call returns. Which path codex looks up depends on
+ * how the checkout was made, so all possible paths are listed.
  */
 function untrusted(directory: string, repository: Repository | undefined) {
-  const places = new Set([directory, realOf(directory)]);
+  const paths = new Set([directory, realOf(directory)]);
   if (repository) {
-    places.add(dirname(repository.common));
+    paths.add(dirname(repository.common));
     for (let at = realOf(directory); at !== dirname(repository.top); at = dirname(at)) {
-      places.add(at);
+      paths.add(at);
     }
   }
-  return Object.fromEntries([...places].map((place) => [place, { trust_level: "untrusted" }]));
+  return Object.fromEntries([...paths].map((path) => [path, { trust_level: "untrusted" }]));
 }
 
-/** Commands may write temporary files, unless that would let them write all of the repository. */
-function temporary(place: string) {
-  const isBelow = (folder: string) => realOf(place).startsWith(realOf(folder) + sep);
+/** Allows temporary directories, except one that contains the repository. */
+function temporary(repository: string) {
+  const isBelow = (folder: string) => realOf(repository).startsWith(realOf(folder) + sep);
   return {
     excludeSlashTmp: isBelow("/tmp"),
     excludeTmpdirEnvVar: isBelow(tmpdir()),
@@ -85,9 +85,9 @@ function temporary(place: string) {
 }
 
 /**
- * What a commit writes. In a worktree that is its index and head, objects and refs, neither hooks nor
- * settings, which are the user's; where the repository lies in the checkout it is all of it, or codex
- * would keep a command that somebody has allowed from its own repository.
+ * Directories that a commit writes to. In a worktree: its own index and head, and the repository's objects
+ * and refs, but not its hooks and settings, which belong to the user. If the repository is in the checkout
+ * itself: all of it, because the sandbox would otherwise block approved git commands.
  */
 function gitRoots(repository: Repository | undefined): string[] {
   if (!repository) return [];

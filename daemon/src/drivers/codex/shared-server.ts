@@ -1,9 +1,10 @@
-// The one `codex app-server` that serves all sessions of a codex home: started when somebody needs it, ended
-// when nobody does, and what it offers. A session of an ended process is told that it is lost.
+// The one `codex app-server` that serves all sessions of a codex home, and its offer. It is started on
+// demand and ended when no session uses it. When it ends, its sessions report `lost`.
 import { randomUUID } from "node:crypto";
 import type { AgentProblem } from "@hawser/contract";
 import type { Environment } from "../../environment.ts";
 import type { Log } from "../../log.ts";
+import { abortable } from "../abortable.ts";
 import { AgentNotReady } from "../driver.ts";
 import { startAppServer, type AppServer } from "./app-server.ts";
 import type { RequestId } from "./connection.ts";
@@ -12,22 +13,22 @@ import type { Answers, Model } from "./protocol.ts";
 import type { Thread } from "./thread.ts";
 
 export interface CodexSettings {
-  /** The program that is installed now, if one is. */
+  /** The installed program; undefined if there is none. */
   program(): { path: string; version: string } | undefined;
-  /** CODEX_HOME: login, settings and transcripts of one identity. */
+  /** CODEX_HOME: the directory of login, settings and transcripts. */
   home: string;
-  /** What the process is given on top of what every child is. */
+  /** Added to the environment that every child process gets. */
   environment?: Environment;
   newStartId?: () => string;
   log: Log;
-  /** A turn in which nothing happens for so long has failed; ten minutes unless given. */
+  /** After this time without any event, a turn has failed; ten minutes if not set. */
   silenceMs?: number;
-  /** A process that serves no session is ended after so long; a minute unless given. */
+  /** After this time without sessions, the process is ended; one minute if not set. */
   idleMs?: number;
 }
 
-/** One process, while it is there. */
-export interface Live {
+/** A running process. */
+export interface LiveServer {
   server: AppServer;
   threads: Map<string, Thread>;
   offer: CodexOffer;
@@ -35,28 +36,29 @@ export interface Live {
 }
 
 export interface SharedServer {
-  /** With a process that is there, and stays while the work goes on. Throws AgentNotReady. */
-  use<Result>(signal: AbortSignal, work: (live: Live) => Promise<Result>): Promise<Result>;
-  /** To be called when a thread has gone: a process that serves nobody is ended after a while. */
-  rest(): void;
+  /** Runs the work with a process that stays at least as long. Throws AgentNotReady. */
+  use<Result>(signal: AbortSignal, work: (live: LiveServer) => Promise<Result>): Promise<Result>;
+  /** Ends the process after a while if it has no threads. Called when a thread was removed. */
+  endWhenIdle(): void;
+  /** Ends the process. Its sessions report `lost` with the reason. */
   stop(reason: string): Promise<void>;
-  /** Ends it without a word to anybody. */
+  /** Ends the process without reporting anything. */
   close(): Promise<void>;
   liveStarts(): string[];
 }
 
 export const callMs = 20_000;
 
-export function openSharedServer(settings: CodexSettings): SharedServer {
+export function createSharedServer(settings: CodexSettings): SharedServer {
   const { home, log, newStartId = randomUUID, idleMs = 60_000 } = settings;
-  let live: Live | undefined;
-  let starting: Promise<Live> | undefined;
+  let live: LiveServer | undefined;
+  let starting: Promise<LiveServer> | undefined;
   let busy = 0;
   let idle: NodeJS.Timeout | undefined;
   let stopReason: string | undefined;
   let startId: string | undefined;
 
-  const start = async (): Promise<Live> => {
+  const start = async (): Promise<LiveServer> => {
     const program = settings.program();
     if (!program) throw new AgentNotReady("Codex is not installed on this host.");
     const threads = new Map<string, Thread>();
@@ -70,11 +72,11 @@ export function openSharedServer(settings: CodexSettings): SharedServer {
     const server: AppServer = await startAppServer(
       { program: program.path, home, startId, environment },
       {
-        onNotification: (method, params) => owner(params)?.hear(method, params),
+        onNotification: (method, params) => owner(params)?.onNotification(method, params),
         onRequest(id: RequestId, method, params) {
           const thread = owner(params);
-          if (thread) thread.ask(id, method, params);
-          else server.refuse(id, "Nobody here has this thread.");
+          if (thread) thread.onRequest(id, method, params);
+          else server.refuse(id, "This client does not have the thread.");
         },
       },
     );
@@ -82,7 +84,7 @@ export function openSharedServer(settings: CodexSettings): SharedServer {
       const made = { server, threads, ...(await readOffer(server, home)) };
       live = made;
       log.info("codex_started", { startId: server.startId });
-      void lose(made);
+      void loseWhenEnded(made);
       return made;
     } catch (error) {
       await server.stop();
@@ -91,7 +93,7 @@ export function openSharedServer(settings: CodexSettings): SharedServer {
   };
 
   /** Waits for the end of the process. */
-  const lose = async (made: Live) => {
+  const loseWhenEnded = async (made: LiveServer) => {
     const ended = await made.server.ended;
     const reason = stopReason ?? ended;
     if (live === made) live = undefined;
@@ -100,7 +102,7 @@ export function openSharedServer(settings: CodexSettings): SharedServer {
     made.threads.clear();
   };
 
-  const rest = () => {
+  const endWhenIdle = () => {
     clearTimeout(idle);
     idle = setTimeout(() => {
       if (busy === 0 && live?.threads.size === 0) void live.server.stop();
@@ -125,26 +127,26 @@ export function openSharedServer(settings: CodexSettings): SharedServer {
         if (!live || live.server.hasEnded()) {
           starting ??= start().finally(() => (starting = undefined));
         }
-        const now = starting ? await unless(signal, starting) : live!;
-        return await unless(signal, work(now));
+        const now = starting ? await abortable(signal, starting) : live!;
+        return await abortable(signal, work(now));
       } finally {
         busy -= 1;
-        rest();
+        endWhenIdle();
       }
     },
-    rest,
+    endWhenIdle,
     stop,
     async close() {
       clearTimeout(idle);
-      for (const thread of live?.threads.values() ?? []) thread.silence();
+      for (const thread of live?.threads.values() ?? []) thread.stopReporting();
       await stop("The daemon stopped.");
     },
-    // Also while it starts: its processes are there before it answers.
+    // Includes a process that is starting: it exists before it answers.
     liveStarts: () => (startId !== undefined && (live || starting) ? [startId] : []),
   };
 }
 
-/** What it offers, and whether commands can run at all: asked once for each process. */
+/** Reads the offer, and whether the sandbox works. Called once for each process. */
 async function readOffer(server: AppServer, home: string) {
   const { config } = await server.call("config/read", { cwd: home }, callMs);
   const modes = await server.call("collaborationMode/list", {}, callMs);
@@ -167,24 +169,15 @@ async function trySandbox(server: AppServer, home: string): Promise<AgentProblem
     (error: unknown) => (error as Error).message,
   );
   if (why === undefined) return [];
-  const message = `Codex cannot keep commands apart from the host (${why}). Allow user namespaces on it.`;
+  const message = `Codex's sandbox does not work on this host (${why}). Allow user namespaces on it.`;
   return [{ code: "sandbox_unavailable", message }];
 }
 
 export function notReady(error: unknown): Error {
   if (error instanceof AgentNotReady) return error;
-  return new AgentNotReady(`Codex did not do it: ${(error as Error).message}`, { cause: error });
+  return new AgentNotReady(`Codex failed: ${(error as Error).message}`, { cause: error });
 }
 
 export function fail(error: unknown): never {
   throw notReady(error);
-}
-
-/** Its result, or the signal's reason when that comes first. */
-export function unless<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
-  if (signal.aborted) return Promise.reject(signal.reason as Error);
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason as Error);
-  signal.addEventListener("abort", abort, { once: true });
-  return Promise.race([work, promise]).finally(() => signal.removeEventListener("abort", abort));
 }

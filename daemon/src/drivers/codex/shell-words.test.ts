@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { commandOf, partsOf } from "./shell-words.ts";
 
-test("what a shell is given is shown without the shell and its quotes", () => {
+test("a script is shown without the shell and its quotes", () => {
   const shown: [string, string][] = [
     ["/bin/bash -lc 'ls && env | sort'", "ls && env | sort"],
     ["/bin/bash -lc cat", "cat"],
     [`/usr/bin/zsh -c "echo 'it''s' \\"q\\" \\$HOME"`, `echo 'it''s' "q" $HOME`],
     [`/bin/bash -lc 'echo '"'"'a'"'"`, "echo 'a'"],
     ["/bin/sh -c 'a\nb'", "a\nb"],
-    // Anything else is shown as it is.
+    // Other commands are shown unchanged.
     ["git status", "git status"],
     ["/bin/bash -lc 'open", "/bin/bash -lc 'open"],
     ["/bin/bash -c 'a' b", "/bin/bash -c 'a' b"],
@@ -18,7 +18,7 @@ test("what a shell is given is shown without the shell and its quotes", () => {
   for (const [given, expected] of shown) assert.equal(commandOf(given), expected);
 });
 
-test("a chain is taken apart only where every part can be told", () => {
+test("a chain is split only if every part is plain", () => {
   const parts: [string, string[]][] = [
     ["echo one", ["echo one"]],
     ["echo one; echo two", ["echo one", "echo two"]],

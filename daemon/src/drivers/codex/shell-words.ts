@@ -1,7 +1,7 @@
-// Codex runs a command as `/bin/bash -lc '…'` and shows it that way, quoted. People and rules are given
-// what stands between the quotes.
+// Reads shell commands. Codex runs and shows a command as `/bin/bash -lc '…'`; people and rules see only
+// the script between the quotes.
 
-/** The script that a shell is given; the command as it is when it is something else. */
+/** The script that a shell runs; the unchanged command if it does not start a shell. */
 export function commandOf(shown: string): string {
   const words = splitWords(shown);
   const [shell, flag, script] = words ?? [];
@@ -9,21 +9,21 @@ export function commandOf(shown: string): string {
   return /^-l?c$/.test(flag!) ? script! : shown;
 }
 
-/** The words of a quoted command; nothing when the quotes do not match. */
+/** The words of a quoted command; undefined if the quotes do not match. */
 function splitWords(text: string): string[] | undefined {
   const words: string[] = [];
   let word: string | undefined;
   for (let at = 0; at < text.length; at++) {
-    const sign = text[at]!;
-    if (sign === " ") {
+    const character = text[at]!;
+    if (character === " ") {
       if (word !== undefined) words.push(word);
       word = undefined;
-    } else if (sign === "'") {
+    } else if (character === "'") {
       const end = text.indexOf("'", at + 1);
       if (end === -1) return undefined;
       word = (word ?? "") + text.slice(at + 1, end);
       at = end;
-    } else if (sign === '"') {
+    } else if (character === '"') {
       word ??= "";
       for (at += 1; text[at] !== '"'; at++) {
         if (at >= text.length) return undefined;
@@ -31,7 +31,7 @@ function splitWords(text: string): string[] | undefined {
         word += text[at]!;
       }
     } else {
-      if (sign === "\\") at += 1;
+      if (character === "\\") at += 1;
       word = (word ?? "") + (text[at] ?? "");
     }
   }
@@ -39,8 +39,8 @@ function splitWords(text: string): string[] | undefined {
 }
 
 /**
- * The single commands of a chain. Nothing when it holds what only a shell could tell: a variable, another
- * command within, a file that is read or written, or something that goes on behind it.
+ * The single commands of a chain. undefined if the script uses syntax that only a shell can evaluate:
+ * variables, substitutions, redirections or background commands.
  */
 export function partsOf(script: string): string[] | undefined {
   const plain = String.raw`'[^']*'|"[^"$\x60\\]*"|[^\s'"$\x60\\;&|<>(){}#!]+|[ \t]+`;

@@ -1,4 +1,4 @@
-// Nothing of codex stays behind: not after an abort, and not after the daemon was killed.
+// No process of codex is left after an abort, or after the daemon was killed.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
@@ -25,7 +25,7 @@ before(async () => {
 });
 after(() => bench[Symbol.asyncDispose]());
 
-/** Processes whose command line holds this. */
+/** Processes whose command line contains the text. */
 function processesWith(words: string): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -47,7 +47,7 @@ async function startSleeping(recording: Recording, seconds: number): Promise<voi
   await until("it sleeps", () => processesWith(`sleep\0${seconds}`).length === 2);
 }
 
-test("an abort ends the running command and what it has started", async () => {
+test("an abort ends the running command and its child processes", async () => {
   const recording = await startSession(bench);
   await startSleeping(recording, 7311);
   await recording.session.abort(never);
@@ -61,7 +61,7 @@ test("an abort ends the running command and what it has started", async () => {
   assert.equal(recording.events.at(-1)?.type, "turn_ended");
 });
 
-test("a command that outlives its turn is told to go on, once", async () => {
+test("a command that outlives its turn is reported once as continuing", async () => {
   const recording = await startSession(bench);
   const background = { cmd: "echo begun; sleep 1; echo over", yield_time_ms: 300 };
   await recording.prompt([
@@ -74,7 +74,7 @@ test("a command that outlives its turn is told to go on, once", async () => {
   await recording.session.answer(key, { permission: "once" }, never);
   await recording.untilType("turn_ended");
   assert.equal(recording.events.at(-1)?.type, "turn_ended");
-  // It ends in the middle of the next one.
+  // The command ends during the next turn.
   await recording.play([{ text: "Meanwhile.", delayMs: 1_500 }]);
   assertWhole(recording);
   const ends = recording.updates().filter((update) => update.sessionUpdate === "tool_call_update");
@@ -109,7 +109,7 @@ test("an end stops the turn and its command", async () => {
   await until("it is gone", () => processesWith("sleep\x007312").length === 0);
 });
 
-test("an agent that is killed leaves no command, inside the sandbox or outside", async () => {
+test("an agent that is killed leaves no command running, inside or outside the sandbox", async () => {
   for (const sandbox_permissions of ["use_default", "require_escalated"]) {
     const recording = await startSession(bench);
     const input = { cmd: "setsid sleep 7315 & sleep 7316", sandbox_permissions };
@@ -123,7 +123,7 @@ test("an agent that is killed leaves no command, inside the sandbox or outside",
   }
 });
 
-test("a daemon that is killed leaves no process; the session goes on with its history", async () => {
+test("a daemon that is killed leaves no process, and the session keeps its history", async () => {
   const place = placeIn(bench.makeDirectory());
   const steps = [{ text: "First.", calls: [bench.asking("sleep 7313")] }, { text: "Never." }];
   const program = await agentProgram("codex");
@@ -163,7 +163,7 @@ test("a daemon that is killed leaves no process; the session goes on with its hi
   assert.match(JSON.stringify(bench.model.requests.at(-1)!.body), /Remember me\..*First\./);
 });
 
-test("a process that serves nobody is ended", async () => {
+test("a process without sessions is ended", async () => {
   await bench.reopen();
   await bench.driver().listModels(never);
   const [startId] = bench.driver().liveStarts();

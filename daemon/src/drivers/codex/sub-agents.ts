@@ -1,10 +1,10 @@
-// The threads of a session's sub-agents. Codex tells what they do under their own ids, and lets them go on
-// when the agent that made them has answered.
+// The threads of a session's sub-agents. Codex reports their events with their own thread ids. A sub-agent
+// may continue after the agent that started it has answered.
 import { unused } from "./cursor.ts";
 import type { Item, TokenCount } from "./protocol.ts";
 
 export interface SubAgent {
-  /** The tool call that made it. */
+  /** Tool call that started the sub-agent. */
   call: string;
   used: TokenCount;
   isRunning: boolean;
@@ -13,18 +13,18 @@ export interface SubAgent {
 
 export interface SubAgents {
   get(threadId: string): SubAgent | undefined;
-  /** Codex tells of a sub-agent by the item of the call that makes it. */
-  noticeIn(item: Item): void;
-  /** Their threads, with the turn each is in. */
+  /** Adds the sub-agents that the item starts. No-op for other items. */
+  addFrom(item: Item): void;
+  /** Threads of the running sub-agents, with the current turn of each. */
   running(): { threadId: string; turnId: string }[];
-  stopped(): void;
+  markStopped(): void;
 }
 
-export function openSubAgents(): SubAgents {
+export function createSubAgents(): SubAgents {
   const known = new Map<string, SubAgent>();
   return {
     get: (threadId) => known.get(threadId),
-    noticeIn(item) {
+    addFrom(item) {
       if (item.type !== "collabAgentToolCall") return;
       for (const threadId of item.receiverThreadIds) {
         if (known.has(threadId)) continue;
@@ -35,7 +35,7 @@ export function openSubAgents(): SubAgents {
       [...known]
         .filter(([, { isRunning }]) => isRunning)
         .map(([threadId, { turnId = "" }]) => ({ threadId, turnId })),
-    stopped() {
+    markStopped() {
       for (const agent of known.values()) agent.isRunning = false;
     },
   };

@@ -1,97 +1,98 @@
-// One thread of codex: what its app-server tells of it, as events for the session it serves, and what is
-// asked of it. The turn that runs is in running-turn.ts, what codex waits for in open-requests.ts.
+// One thread of codex: translates the app-server's notifications into the session's events, and starts,
+// stops and reverts turns. The running turn is in running-turn.ts, open requests in open-requests.ts.
 import type { AgentPolicy } from "@hawser/contract";
 import { within } from "../../pause.ts";
 import { AgentNotReady, type AgentEvent, type RequestAnswer, type Sink } from "../driver.ts";
 import type { AppServer } from "./app-server.ts";
 import { catchUp } from "./catch-up.ts";
 import { CallLate, type RequestId } from "./connection.ts";
-import { mostCondensed, readCursor, unused } from "./cursor.ts";
-import { openItems } from "./open-items.ts";
-import { openRequests } from "./open-requests.ts";
+import { maxCondensed, readCursor, unused } from "./cursor.ts";
+import { createItems } from "./open-items.ts";
+import { createRequests } from "./open-requests.ts";
 import {
-  passedOver,
+  ignoredNotifications,
   type Item,
   type Notifications,
   type TokenCount,
   type Turn,
 } from "./protocol.ts";
-import { openRunningTurn } from "./running-turn.ts";
-import { openSubAgents } from "./sub-agents.ts";
+import { createRunningTurn } from "./running-turn.ts";
+import { createSubAgents } from "./sub-agents.ts";
 import { countOf, usedBetween, usedIn } from "./tokens.ts";
 
-export interface ThreadPlace {
+export interface ThreadOptions {
   threadId: string;
   directory: string;
   policy: AgentPolicy;
   cursor: string | null;
-  /** A turn in which nothing happens for so long has failed. */
+  /** After this time without any event, a turn has failed. */
   silenceMs: number;
 }
 
 export interface Thread {
   isLoaded(): boolean;
-  /** Whether a turn runs, or something is left to be heard. */
+  /** Whether a turn runs, or events are not reported yet. */
   isWorking(): boolean;
-  /** Whether a thread is this one, or one of its sub-agents'. */
+  /** Whether a thread id belongs to this thread or to one of its sub-agents. */
   owns(threadId: string): boolean;
-  /** What nobody has heard yet, then everything new. */
-  listen(sink: Sink): void;
-  silence(): void;
-  hear(method: string, params: Record<string, unknown>): void;
-  ask(id: RequestId, method: string, params: Record<string, unknown>): void;
-  /** Tells what an earlier process did after the cursor, and that its turn is over. */
+  /** Reports the events that were not reported yet, then all further events. */
+  reportTo(sink: Sink): void;
+  stopReporting(): void;
+  onNotification(method: string, params: Record<string, unknown>): void;
+  onRequest(id: RequestId, method: string, params: Record<string, unknown>): void;
+  /** Reports what an earlier process did after the cursor, and the end of its turn. */
   catchUp(last: Turn | undefined, hadTurn: boolean): void;
-  /** Begins a turn by a call of codex, for a message of ours. */
+  /** Starts a turn for a message of ours, by a call of codex. */
   begin(messageId: string, call: () => Promise<BegunBy>): Promise<void>;
-  /** The turn that condensed the history for a message, if one did. */
+  /** The turn that condensed the history for a message; undefined if there is none. */
   condensedBy(messageId: string): string | undefined;
   abort(): Promise<void>;
   answer(key: string, answer: RequestAnswer): Promise<"accepted" | "gone">;
-  /** Its history now ends with this turn, or is empty. */
-  wentBackTo(turnId: string | null): void;
+  /** The history now ends with this turn; it is empty if null. */
+  onReverted(turnId: string | null): void;
   lose(reason: string): void;
 }
 
-/** What codex answers to a call that begins a turn; of some it tells the turn only as it starts. */
+/** Codex's answer to a call that starts a turn. For some calls the turn's id follows later. */
 interface BegunBy {
   turn?: { id: string };
 }
 
 const beginMs = 20_000;
 
-export function openThread(server: AppServer, place: ThreadPlace): Thread {
-  const { threadId, directory, policy, silenceMs } = place;
-  const cursor = readCursor(place.cursor);
+export function createThread(server: AppServer, options: ThreadOptions): Thread {
+  const { threadId, directory, policy, silenceMs } = options;
+  const cursor = readCursor(options.cursor);
   let sink: Sink | undefined;
-  let unheard: AgentEvent[] = [];
+  let unreported: AgentEvent[] = [];
+  /** Events are held back until the caller knows that the prompt was accepted. */
   let isHeld = false;
-  /** A prompt on its way to codex. */
-  let giving: Promise<unknown> = Promise.resolve();
+  /** Settles when the prompt in delivery has been delivered. */
+  let delivering: Promise<unknown> = Promise.resolve();
   let isLoaded = true;
   let isLost = false;
 
-  const tell = (event: AgentEvent) => {
+  const report = (event: AgentEvent) => {
     if (event.type === "text") {
       if (sink && !isHeld) sink(event);
       return;
     }
     const marked = { ...event, cursor: JSON.stringify(cursor) };
     if (sink && !isHeld) sink(marked);
-    else unheard.push(marked);
+    else unreported.push(marked);
   };
 
   const flush = () => {
     if (!sink || isHeld) return;
-    const events = [...unheard, ...items.writing()];
-    unheard = [];
+    const events = [...unreported, ...items.openTexts()];
+    unreported = [];
     for (const event of events) sink(event);
   };
 
-  const items = openItems(directory, cursor, tell);
-  const subAgents = openSubAgents();
-  const requests = openRequests({ server, directory, policy, items, tell });
-  const turn = openRunningTurn({
+  const items = createItems(directory, cursor, report);
+  const subAgents = createSubAgents();
+  const requests = createRequests({ server, directory, policy, items, report });
+  const turn = createRunningTurn({
     server,
     threadId,
     silenceMs,
@@ -100,9 +101,9 @@ export function openThread(server: AppServer, place: ThreadPlace): Thread {
     isWaiting: () => requests.isWaiting(),
     onEnd({ outcome, reason }) {
       items.close(outcome);
-      requests.forget();
+      requests.drop();
       cursor.isOver = true;
-      tell({ type: "turn_ended", outcome, reason });
+      report({ type: "turn_ended", outcome, reason });
     },
   });
 
@@ -110,65 +111,67 @@ export function openThread(server: AppServer, place: ThreadPlace): Thread {
     isLoaded = true;
     if (!turn.begin(id).isNew) return;
     Object.assign(cursor, { turn: id, isOver: false, told: [], open: [] });
-    tell({ type: "cursor_moved" });
+    report({ type: "cursor_moved" });
   };
 
-  const beginBy = async (messageId: string, call: () => Promise<BegunBy>) => {
-    const begun = turn.begun();
-    const { turn: taken } = await call();
-    if (taken) return beginTurn(taken.id);
-    const isThere = await within(beginMs, Promise.race([begun, server.ended]));
-    if (!isThere) throw new CallLate(`Codex began no turn within ${beginMs} ms.`);
-    if (server.hasEnded()) throw new Error("Its process ended.");
+  const beginTurnBy = async (messageId: string, call: () => Promise<BegunBy>) => {
+    const begun = turn.whenBegun();
+    const { turn: accepted } = await call();
+    if (accepted) return beginTurn(accepted.id);
+    const hasBegun = await within(beginMs, Promise.race([begun, server.ended]));
+    if (!hasBegun) throw new CallLate(`Codex started no turn within ${beginMs} ms.`);
+    if (server.hasEnded()) throw new Error("Codex's process ended.");
     const own: [string, string] = [messageId, await begun];
-    cursor.condensed = [...cursor.condensed, own].slice(-mostCondensed);
-    tell({ type: "cursor_moved" });
+    cursor.condensed = [...cursor.condensed, own].slice(-maxCondensed);
+    report({ type: "cursor_moved" });
   };
 
   const countTokens = (total: TokenCount, last: TokenCount, from: string) => {
     const known = from === threadId ? cursor : subAgents.get(from);
     if (!known) return;
-    // Before it condenses, and when nothing runs, codex only tells the count again.
-    const isAgain = !turn.isRunning() || items.isCondensing();
+    // Codex repeats the count before it condenses, and while no turn runs.
+    const isRepeated = !turn.isRunning() || items.isCondensing();
     const { used } = known;
-    const usage = used ? usedBetween(used, total) : isAgain ? undefined : usedIn(last);
+    const usage = used ? usedBetween(used, total) : isRepeated ? undefined : usedIn(last);
     known.used = countOf(total);
-    if (usage) tell({ type: "usage", usage, costUsd: null, costIsEstimate: false });
+    if (usage) report({ type: "usage", usage, costUsd: null, costIsEstimate: false });
   };
 
   const parentOf = (from: string) => subAgents.get(from)?.call ?? null;
 
-  const hearItem = (step: "started" | "completed", item: Item, from: string) => {
-    subAgents.noticeIn(item);
+  const onItem = (step: "started" | "completed", item: Item, from: string) => {
+    subAgents.addFrom(item);
     items[step](item, from, parentOf(from));
-    if (step === "completed" && !items.hasCommand()) turn.commandEnded();
+    if (step === "completed" && !items.hasCommand()) turn.onCommandsEnded();
   };
 
-  const heard: { [Name in keyof Notifications]: (p: Notifications[Name], from: string) => void } = {
+  const handlers: {
+    [Name in keyof Notifications]: (p: Notifications[Name], from: string) => void;
+  } = {
     "turn/started": ({ turn: { id } }, from) => {
       const agent = subAgents.get(from);
       if (agent) Object.assign(agent, { isRunning: true, turnId: id });
       else {
         beginTurn(id);
-        turn.started();
+        turn.onStarted();
       }
     },
     "turn/completed": ({ turn: over }, from) => {
       const agent = subAgents.get(from);
-      if (!agent) return turn.finished(over);
+      if (!agent) return turn.onFinished(over);
       agent.isRunning = false;
       items.close(over.status === "completed" ? "completed" : "failed", from);
-      turn.subAgentEnded();
+      turn.onSubAgentEnded();
     },
-    "item/started": ({ item }, from) => hearItem("started", item, from),
-    "item/completed": ({ item }, from) => hearItem("completed", item, from),
-    "item/agentMessage/delta": ({ itemId, delta }) => items.more(itemId, delta),
-    "item/plan/delta": ({ itemId, delta }) => items.more(itemId, delta),
+    "item/started": ({ item }, from) => onItem("started", item, from),
+    "item/completed": ({ item }, from) => onItem("completed", item, from),
+    "item/agentMessage/delta": ({ itemId, delta }) => items.appendText(itemId, delta),
+    "item/plan/delta": ({ itemId, delta }) => items.appendText(itemId, delta),
     "item/reasoning/summaryPartAdded": ({ itemId, summaryIndex }) => {
-      if (summaryIndex > 0) items.more(itemId, "\n\n");
+      if (summaryIndex > 0) items.appendText(itemId, "\n\n");
     },
-    "item/reasoning/summaryTextDelta": ({ itemId, delta }) => items.more(itemId, delta),
-    "item/commandExecution/outputDelta": ({ itemId, delta }) => items.printed(itemId, delta),
+    "item/reasoning/summaryTextDelta": ({ itemId, delta }) => items.appendText(itemId, delta),
+    "item/commandExecution/outputDelta": ({ itemId, delta }) => items.appendOutput(itemId, delta),
     "turn/plan/updated": ({ plan }) => {
       const entries = plan.map(({ step, status }) => ({
         content: step,
@@ -180,68 +183,71 @@ export function openThread(server: AppServer, place: ThreadPlace): Thread {
               ? ("completed" as const)
               : ("pending" as const),
       }));
-      tell({ type: "update", update: { sessionUpdate: "plan", entries } });
+      report({ type: "update", update: { sessionUpdate: "plan", entries } });
     },
     "thread/tokenUsage/updated": ({ tokenUsage: { total, last } }, from) =>
       countTokens(total, last, from),
-    // Titles are ours; codex tells back the one we gave.
+    // The title is the one that we set.
     "thread/name/updated": () => {},
     "thread/closed": (_, from) => {
       if (from === threadId) isLoaded = false;
     },
-    "serverRequest/resolved": ({ requestId }) => requests.resolved(requestId, turn.isStopped()),
+    "serverRequest/resolved": ({ requestId }) => requests.onResolved(requestId, turn.isStopped()),
     error: ({ error, willRetry }, from) => {
       if (!willRetry) return;
-      // What was half said is said again.
+      // The model will send incomplete text again.
       items.close("retry", from);
-      turn.retrying(error);
+      turn.onRetry(error);
     },
   };
 
   return {
     isLoaded: () => isLoaded,
-    isWorking: () => turn.isRunning() || unheard.length > 0,
+    isWorking: () => turn.isRunning() || unreported.length > 0,
     owns: (id) => id === threadId || subAgents.get(id) !== undefined,
-    listen(next) {
+    reportTo(next) {
       sink = next;
       flush();
     },
-    silence() {
+    stopReporting() {
       sink = undefined;
     },
 
-    hear(method, params) {
+    onNotification(method, params) {
       if (isLost) return;
-      // Another try to reach the model is no sign of life.
-      if (/^(item|turn)\//.test(method)) turn.heard();
+      // A retry is no activity of the model.
+      if (/^(item|turn)\//.test(method)) turn.onActivity();
       const from = typeof params["threadId"] === "string" ? params["threadId"] : threadId;
-      if (Object.hasOwn(heard, method)) {
-        const take = heard[method as keyof Notifications] as (p: unknown, from: string) => void;
-        return take(params, from);
+      if (Object.hasOwn(handlers, method)) {
+        const handle = handlers[method as keyof Notifications] as (
+          p: unknown,
+          from: string,
+        ) => void;
+        return handle(params, from);
       }
-      if (passedOver.has(method)) return;
-      tell({ type: "update", update: { sessionUpdate: "unknown", raw: { method, params } } });
+      if (ignoredNotifications.has(method)) return;
+      report({ type: "update", update: { sessionUpdate: "unknown", raw: { method, params } } });
     },
 
-    ask(id, method, params) {
-      turn.heard();
-      requests.ask(id, method, params, parentOf(String(params["threadId"])));
+    onRequest(id, method, params) {
+      turn.onActivity();
+      requests.onRequest(id, method, params, parentOf(String(params["threadId"])));
     },
 
-    catchUp: (last, hadTurn) => catchUp(last, hadTurn, { threadId, cursor, items, tell }),
+    catchUp: (last, hadTurn) => catchUp(last, hadTurn, { threadId, cursor, items, report }),
 
     async begin(messageId, call) {
       if (isLost) throw new AgentNotReady("The session was lost. Resume it.");
-      // Nothing is told before the caller knows that the prompt was taken.
+      // Reports nothing before the caller knows that the prompt was accepted.
       isHeld = true;
-      const given = beginBy(messageId, call);
-      giving = given.catch(() => {});
+      const begun = beginTurnBy(messageId, call);
+      delivering = begun.catch(() => {});
       try {
-        await given;
+        await begun;
       } catch (error) {
-        // Nobody can say whether the turn runs.
+        // The turn may or may not run, so the process is stopped.
         if (error instanceof CallLate) await server.stop();
-        throw new AgentNotReady(`Codex did not take the prompt: ${(error as Error).message}`, {
+        throw new AgentNotReady(`Codex did not accept the prompt: ${(error as Error).message}`, {
           cause: error,
         });
       } finally {
@@ -253,8 +259,8 @@ export function openThread(server: AppServer, place: ThreadPlace): Thread {
     },
 
     async abort() {
-      // Codex would take the next prompt as part of a turn that nobody knows of.
-      await giving;
+      // A prompt in delivery may start a turn, which must be stopped too.
+      await delivering;
       if (!turn.isRunning()) return;
       requests.stop();
       await turn.abort();
@@ -262,12 +268,12 @@ export function openThread(server: AppServer, place: ThreadPlace): Thread {
 
     answer: (key, answer) => requests.answer(key, answer),
 
-    condensedBy: (messageId) => cursor.condensed.find(([asked]) => asked === messageId)?.[1],
+    condensedBy: (messageId) => cursor.condensed.find(([id]) => id === messageId)?.[1],
 
-    wentBackTo(turnId) {
+    onReverted(turnId) {
       const used = turnId === null ? unused : null;
       Object.assign(cursor, { turn: turnId, isOver: true, told: [], open: [], used });
-      tell({ type: "cursor_moved" });
+      report({ type: "cursor_moved" });
     },
 
     lose(reason) {
@@ -278,8 +284,8 @@ export function openThread(server: AppServer, place: ThreadPlace): Thread {
       isLost = true;
       turn.lose();
       cursor.isOver = true;
-      requests.forget();
-      tell({ type: "lost", reason });
+      requests.drop();
+      report({ type: "lost", reason });
       sink = undefined;
     },
   };

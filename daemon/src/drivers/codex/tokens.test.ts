@@ -9,7 +9,7 @@ const count = (input: number, cached: number, written: number, output: number) =
   outputTokens: output,
 });
 
-test("what is new in a count is told, without what came from a cache twice", () => {
+test("usage is the difference of two counts, with cached tokens counted once", () => {
   assert.deepEqual(usedBetween(count(1000, 400, 0, 50), count(3000, 1400, 100, 90)), {
     inputTokens: 900,
     outputTokens: 40,

@@ -1,11 +1,11 @@
-// Codex counts the tokens of a whole thread; ours are those of one call of the model.
+// Token usage of one call of the model. Codex counts the tokens of the whole thread.
 import type { Usage } from "@hawser/contract";
 import { unused } from "./cursor.ts";
 import type { TokenCount } from "./protocol.ts";
 
 /**
- * What was used between two counts. Nothing when that is nothing: codex tells a count again after an
- * interrupt or a resume, and a smaller one after it has gone back in its history.
+ * Usage between two counts; undefined if there is none. Codex repeats a count after an interrupt or a
+ * resume, and sends a smaller one after a revert.
  */
 export function usedBetween(before: TokenCount, after: TokenCount): Usage | undefined {
   const more = (name: keyof TokenCount) => after[name] - before[name];
@@ -14,15 +14,15 @@ export function usedBetween(before: TokenCount, after: TokenCount): Usage | unde
   if (input < 0 || outputTokens < 0 || input + outputTokens === 0) return undefined;
   const cacheReadTokens = Math.max(0, more("cachedInputTokens"));
   const cacheWriteTokens = Math.max(0, more("cacheWriteInputTokens"));
-  // Codex counts these as input too.
+  // Codex includes cached tokens in the input.
   const inputTokens = Math.max(0, input - cacheReadTokens - cacheWriteTokens);
   return { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens };
 }
 
-/** What one call of the model used, by codex's count of that call alone. */
+/** Usage of one call of the model, from codex's count of that call. */
 export const usedIn = (last: TokenCount): Usage | undefined => usedBetween(unused, last);
 
-/** Only what is kept of a count. */
+/** The fields of a count that the cursor stores. */
 export const countOf = (total: TokenCount): TokenCount => ({
   inputTokens: total.inputTokens,
   cachedInputTokens: total.cachedInputTokens,

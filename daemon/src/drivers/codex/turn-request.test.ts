@@ -1,4 +1,4 @@
-// What codex is given of a prompt's files.
+// How a prompt and its files are sent to codex.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,14 +22,14 @@ async function textsOf(...attachments: ReturnType<typeof file>[]): Promise<strin
   return input.map((each) => (each.type === "text" ? each.text : each.type));
 }
 
-test("what happened comes first, then the words, then the files in their order", async () => {
+test("context comes first, then the text, then the files in their order", async () => {
   const notes = file("remember the milk", "text/plain", "notes.txt");
   const [before, words, image, text] = await textsOf(file("…", "image/png"), notes);
   assert.deepEqual([before, words, image], ["Before.", "Look.", "localImage"]);
   assert.match(text!, /"notes\.txt" \(text\/plain\)\. It holds:\nremember the milk\n/);
 });
 
-test("what is no text, or too much of it, is named with its place", async () => {
+test("a file that is not text, or too long, is named with its path", async () => {
   const archive = file(Buffer.from([0x1f, 0x8b, 0, 0xff]), "application/gzip", "all.tgz");
   const long = file("x".repeat(200_000), "text/plain", "long.txt");
   const longer = file("y".repeat(200_000), "text/plain", "longer.txt");
@@ -43,7 +43,7 @@ test("what is no text, or too much of it, is named with its place", async () => 
   assert.match(texts[3]!, /"a file without a name"/);
 });
 
-test("an image that no model takes is a file as any other, and a name stays one", async () => {
+test("an image of another type is sent like any file, and a file name is quoted", async () => {
   const drawing = file("<svg/>", "image/svg+xml", 'a"\nb.svg');
   const [text] = (await textsOf(drawing)).slice(2);
   assert.match(text!, /"a\\"\\nb\.svg" \(image\/svg\+xml\)\. It holds:\n<svg\/>/);

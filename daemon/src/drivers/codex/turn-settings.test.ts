@@ -1,4 +1,4 @@
-// What holds for a turn of codex, which keeps what it was told until it is told otherwise.
+// Settings of a turn. Codex keeps the previous turn's settings unless they are sent again.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ interface Asked {
   input: { role?: string; content?: { text: string }[] }[];
 }
 
-/** With which model, effort and mode the model was asked. */
+/** Model, effort and mode of the last request to the model. */
 async function settingsOf(recording: Recording, prompt: Partial<Prompt>) {
   await recording.play([{ text: "Done." }], prompt);
   const { model, reasoning, input } = bench.model.requests.at(-1)!.body as unknown as Asked;
@@ -32,7 +32,7 @@ async function settingsOf(recording: Recording, prompt: Partial<Prompt>) {
   return [model, reasoning.effort, mode];
 }
 
-test("each turn has what its prompt asks for, whatever the one before it had", async () => {
+test("each turn has its prompt's settings, whatever the previous turn had", async () => {
   const recording = await startSession(bench);
   const usual = await settingsOf(recording, {});
   const [model, effort] = usual;
@@ -55,14 +55,14 @@ test("each turn has what its prompt asks for, whatever the one before it had", a
   assert.deepEqual(await settingsOf(recording, {}), usual);
 });
 
-test("a commit in a worktree works in later turns too, and hooks stay out of reach", async () => {
+test("a commit in a worktree works in later turns too, and hooks stay protected", async () => {
   const repository = bench.makeDirectory();
   const directory = join(bench.folder, "worktrees", "later");
   git(repository, "worktree", "add", "--quiet", "-b", "later", directory);
   const recording = await startSession(bench, { directory });
   const hook = join(repository, ".git/hooks/pre-commit");
   for (const name of ["one", "two"]) {
-    // Codex would try a command again without the sandbox if it failed at once.
+    // Codex would repeat a command without the sandbox if it failed immediately.
     const commit = `sleep 1; touch ${name} && git add . && git commit -qm ${name}; touch ${hook}`;
     await recording.prompt([{ calls: [bench.asking(commit)] }, { text: name }]);
     const seen = name === "one" ? 0 : 1;

@@ -1,15 +1,16 @@
-// Requests to the opencode server. Each has a deadline: a request that comes before the server is ready is
-// taken and never answered. And each answer's type is looked at: an unknown path answers with a web page.
+// Requests to the opencode server. Each request has a deadline, because the server never answers one that
+// it receives before it is ready. Each answer's content type is checked, because the server answers an
+// unknown path with a web page.
 
 export interface Api {
-  /** The answer's body; nothing when it has none. Throws ApiError. */
+  /** Returns the answer's body, undefined if it is empty. Throws ApiError. */
   request(method: string, path: string, details?: Details): Promise<unknown>;
-  /** An answer whose body is read as it comes. */
+  /** Returns the answer's body as a stream. Throws ApiError. */
   open(path: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>>;
 }
 
 interface Details {
-  /** Which directory's part of the server is meant. */
+  /** The server keeps separate state for each directory; this selects one. */
   directory?: string;
   body?: unknown;
   deadlineMs?: number;
@@ -17,7 +18,7 @@ interface Details {
 }
 
 export class ApiError extends Error {
-  /** 0 when there was no answer. */
+  /** HTTP status; 0 if there was no answer. */
   status: number;
 
   constructor(status: number, message: string, options?: ErrorOptions) {
@@ -26,7 +27,7 @@ export class ApiError extends Error {
   }
 }
 
-export function openApi(port: number, password: string): Api {
+export function createApi(port: number, password: string): Api {
   const base = `http://127.0.0.1:${port}`;
   const authorization = `Basic ${Buffer.from(`opencode:${password}`).toString("base64")}`;
   return {
@@ -50,7 +51,7 @@ export function openApi(port: number, password: string): Api {
           throw new ApiError(response.status, `opencode answered ${method} ${path} with ${type}.`);
         }
         const answer = JSON.parse(text) as unknown;
-        if (!response.ok) throw new ApiError(response.status, sentenceIn(answer, response.status));
+        if (!response.ok) throw new ApiError(response.status, messageIn(answer, response.status));
         return answer;
       } catch (error) {
         if (error instanceof ApiError) throw error;
@@ -71,8 +72,8 @@ export function openApi(port: number, password: string): Api {
   };
 }
 
-/** Both of its forms of errors have a message somewhere. */
-function sentenceIn(answer: unknown, status: number): string {
+/** opencode has two error formats, with the message in different places. */
+function messageIn(answer: unknown, status: number): string {
   const { message, data } = (answer ?? {}) as { message?: string; data?: { message?: string } };
   return data?.message ?? message ?? `opencode answered with status ${status}.`;
 }

@@ -1,11 +1,11 @@
-// What opencode asks, in our words. A rule names exactly what was asked and nothing more: opencode's own
-// rule for `always` would cover other commands too.
+// Translates a request of opencode into ours. The rule for `always` names exactly what was requested;
+// opencode's own rule would cover other commands too.
 import type { Asked } from "../driver.ts";
 import { prefixFor } from "../path-location.ts";
 import { realOf } from "../../real-path.ts";
 import type { AgentRequest, PermissionRequest, ToolPart } from "./frames.ts";
 import { changedBy } from "./permission-rules.ts";
-import { subjectOf } from "./tool-words.ts";
+import { subjectOf } from "./tool-calls.ts";
 
 export function askedOf(
   request: AgentRequest,
@@ -48,7 +48,7 @@ function titleOf({ permission }: PermissionRequest, call: ToolPart | undefined):
     case "external_directory":
       return `Use ${tool} outside the session's directory`;
     case "doom_loop":
-      return `Go on although ${tool} was called the same way again and again`;
+      return `Continue although ${tool} was called repeatedly with the same input`;
     default:
       return `Use ${permission}`;
   }
@@ -77,7 +77,7 @@ function detailOf(
   return patterns.length > 0 ? patterns.join(", ") : null;
 }
 
-/** Commands and searches may name a directory beside what they are about. */
+/** Prefix that names the directory of a command or a search, if the call names one. */
 function whereOf(call: ToolPart, directory: string): string {
   const { workdir, path } = call.state.input;
   const place = call.tool === "bash" ? workdir : path;

@@ -1,17 +1,20 @@
-// How far a session of opencode was told, in a form that fits into the daemon's journal. opencode numbers
-// what it keeps of each session, so a number per session (the root's and its sub-agents') is enough to
-// find what was missed. What the running turn has said before is read again in silence, from its start.
+// The cursor of an opencode session: how far its events were reported. opencode numbers the stored events
+// of each of its sessions, so one number per session (the root's and each sub-agent's) is enough to find
+// the events that were missed. On resume, events of the running turn before the cursor are read again from
+// the start of the turn, without being reported, to restore the tracker's state.
+//
+// The daemon's journal stores the cursor as JSON: keys must stay readable for older and newer daemons.
 
 export interface Cursor {
-  /** The last number told, per session of opencode. */
+  /** Number of the last reported event, by session of opencode. */
   told: Record<string, number>;
-  /** Of the number after it, how many of its events are told, when it has several. */
+  /** How many AgentEvents of the following number were reported, if that number causes several. */
   part?: Record<string, number>;
-  /** The last number before the running turn, or before now when none runs. */
+  /** Number of the last event before the running turn, by session; the last event if no turn runs. */
   from: Record<string, number>;
-  /** The id of the event at which the turn began: a sub-agent made earlier is not of this turn. */
+  /** Id of the event that started the turn. Sub-agents created before it belong to earlier turns. */
   fromId: string;
-  /** The prompt's id at opencode, while its turn runs. */
+  /** opencode's id of the prompt whose turn runs. */
   turn: string | null;
 }
 

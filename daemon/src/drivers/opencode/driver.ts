@@ -1,7 +1,8 @@
 // The driver for opencode: one server process for all sessions of the host (server.ts), one event stream
-// (event-stream.ts), and a session object for each session that is served (session.ts).
+// (event-stream.ts), and an object for each attached session (session.ts).
 import type { Environment } from "../../environment.ts";
 import { describe, type Log } from "../../log.ts";
+import { abortable } from "../abortable.ts";
 import {
   AgentNotReady,
   SessionGone,
@@ -9,36 +10,38 @@ import {
   type Abilities,
   type AgentState,
   type Driver,
+  type ResumableSession,
   type SessionSettings,
   type Sink,
 } from "../driver.ts";
 import { choose } from "../offer.ts";
 import { ApiError } from "./api.ts";
 import { followEvents } from "./event-stream.ts";
+import type { LiveEvent } from "./frames.ts";
 import { defaultLimits, type WaitLimits } from "./model-watch.ts";
 import { rulesOf } from "./permission-rules.ts";
 import { findProjectConfig, sparsePatterns } from "./project-config.ts";
-import { adoptServer, keptStart, startServer, type Server } from "./server.ts";
+import { adoptServer, recordedStart, startServer, type Server } from "./server.ts";
 import { openOpencodeSession, titleFor, type OpencodeSession } from "./session.ts";
 
 export interface OpencodeSettings {
-  /** The program that is installed now, if one is. */
+  /** The installed program; undefined if there is none. */
   program(): { path: string; version: string } | undefined;
-  /** Where the running server is kept, for the next daemon. */
+  /** File that records the running server for the next daemon. */
   stateFile: string;
-  /** What the server is given on top of what every child is. */
+  /** Added to the environment that every child process gets. */
   environment?: Environment;
-  /** How long a turn waits for its model. */
+  /** How long a turn waits for its model; defaultLimits if not set. */
   limits?: WaitLimits;
   log: Log;
 }
 
-/** How soon a dead process is noticed. */
-const lookMs = 1_000;
+/** How often the driver checks that the server runs. */
+const checkMs = 1_000;
 
-export function openOpencodeDriver(settings: OpencodeSettings): Driver {
+export function createOpencodeDriver(settings: OpencodeSettings): Driver {
   const { log } = settings;
-  const place = { stateFile: settings.stateFile, environment: settings.environment ?? {} };
+  const serverSettings = { stateFile: settings.stateFile, environment: settings.environment ?? {} };
   const sessions = new Set<OpencodeSession>();
   const closing = new AbortController();
   let server: Server | undefined;
@@ -47,7 +50,7 @@ export function openOpencodeDriver(settings: OpencodeSettings): Driver {
 
   const watch = setInterval(() => {
     if (server && !server.isAlive()) loseServer(server, "opencode's process ended.");
-  }, lookMs);
+  }, checkMs);
   watch.unref();
 
   const abilities: Abilities = {
@@ -68,18 +71,19 @@ export function openOpencodeDriver(settings: OpencodeSettings): Driver {
     },
   };
 
-  /** The server, started when there is none. Throws AgentNotReady. */
+  /** Returns the server, and starts it if none runs. Throws AgentNotReady. */
   async function connect(signal: AbortSignal): Promise<Server> {
     if (server?.isAlive()) return server;
     if (server) loseServer(server, "opencode's process ended.");
     connecting ??= reach().finally(() => {
       connecting = undefined;
     });
-    return unless(signal, connecting);
+    const tooLate = () => new AgentNotReady("opencode was not ready in time.");
+    return abortable(signal, connecting, tooLate);
   }
 
   async function reach(): Promise<Server> {
-    const adopted = await adoptServer(place);
+    const adopted = await adoptServer(serverSettings);
     const found = adopted ?? (await startNew());
     log.info(adopted ? "opencode_adopted" : "opencode_started", { startId: found.startId });
     await listen(found);
@@ -91,7 +95,7 @@ export function openOpencodeDriver(settings: OpencodeSettings): Driver {
     const program = settings.program();
     if (!program) throw new AgentNotReady("opencode is not installed on this host.");
     try {
-      return await startServer(program.path, place, (startId) => {
+      return await startServer(program.path, serverSettings, (startId) => {
         startingId = startId;
       });
     } finally {
@@ -99,18 +103,18 @@ export function openOpencodeDriver(settings: OpencodeSettings): Driver {
     }
   }
 
-  /** Resolves when the stream is open: nothing that happens from then on is missed. */
+  /** Resolves when the event stream is open: no later event is missed. */
   function listen(found: Server): Promise<void> {
     return new Promise((resolve, reject) => {
       let isFirst = true;
       const listener = {
-        opened() {
+        onOpen() {
           if (isFirst) resolve();
           else catchUpAll();
           isFirst = false;
         },
-        event(event: Parameters<OpencodeSession["event"]>[0]) {
-          for (const session of sessions) session.event(event);
+        onEvent(event: LiveEvent) {
+          for (const session of sessions) session.onEvent(event);
         },
         isServerAlive: () => found.isAlive(),
       };
@@ -126,7 +130,7 @@ export function openOpencodeDriver(settings: OpencodeSettings): Driver {
 
   function catchUpAll(): void {
     for (const session of sessions) {
-      session.streamCut();
+      session.onStreamGap();
       session.catchUp().catch((error: unknown) => {
         log.warn("opencode_catch_up_failed", { problem: describe(error) });
       });
@@ -140,25 +144,25 @@ export function openOpencodeDriver(settings: OpencodeSettings): Driver {
     for (const session of sessions) session.lose(reason);
   }
 
-  function hold(
+  function attach(
     { api, offers }: Server,
     id: string,
-    of: SessionSettings,
+    session: SessionSettings | ResumableSession,
     sink: Sink,
   ): OpencodeSession {
-    const session = openOpencodeSession({
+    const attached = openOpencodeSession({
       api,
       offers,
       id,
-      place: of,
+      settings: session,
       sink,
       limits: settings.limits ?? defaultLimits,
-      gone: (each) => void sessions.delete(each),
+      onReleased: (each) => void sessions.delete(each),
       isShared: (each) =>
         [...sessions].some((other) => other !== each && other.directory === each.directory),
     });
-    sessions.add(session);
-    return session;
+    sessions.add(attached);
+    return attached;
   }
 
   async function readState(signal: AbortSignal): Promise<AgentState> {
@@ -179,7 +183,7 @@ export function openOpencodeDriver(settings: OpencodeSettings): Driver {
       const { models, options } = await (await connect(signal)).offers.read(signal);
       if (models.providers.length > 0) return { ...found, authenticated: true, options };
       const message =
-        "opencode has no provider of models. Run `opencode auth login` on the host, as its user.";
+        "opencode has no provider of models. Run `opencode auth login` on the host, as the daemon's user.";
       return { ...found, options, problems: [{ code: "not_logged_in", message }] };
     } catch (error) {
       return { ...found, problems: [{ code: "does_not_start", message: describe(error) }] };
@@ -195,7 +199,7 @@ export function openOpencodeDriver(settings: OpencodeSettings): Driver {
     findProjectConfig: async (directory) => findProjectConfig(directory),
     listModels: (signal) =>
       asReady(async () => (await (await connect(signal)).offers.read(signal)).models),
-    // Configuration of the directory is switched off, so the modes are the same everywhere.
+    // The modes are the same in every directory, because repositories' configuration is disabled.
     listModes: (_directory, signal) =>
       asReady(async () => (await (await connect(signal)).offers.read(signal)).modes),
     start: (session, sink, signal) =>
@@ -211,19 +215,19 @@ export function openOpencodeDriver(settings: OpencodeSettings): Driver {
             metadata: { hawserSession: session.sessionId },
           },
         })) as { id: string };
-        return hold(found, id, session, sink);
+        return attach(found, id, session, sink);
       }),
-    resume: (kept, sink, signal) =>
+    resume: (resumable, sink, signal) =>
       asReady(async () => {
         const found = await connect(signal);
-        const { directory, handle } = kept;
+        const { directory, handle } = resumable;
         try {
           await found.api.request("GET", `/session/${handle}`, { directory, signal });
         } catch (error) {
           if (!(error instanceof ApiError && error.status === 404)) throw error;
-          throw new SessionGone("opencode has no such session any more.", { cause: error });
+          throw new SessionGone("opencode no longer has this session.", { cause: error });
         }
-        const session = hold(found, handle, kept, sink);
+        const session = attach(found, handle, resumable, sink);
         try {
           await session.catchUp();
         } catch (error) {
@@ -233,12 +237,12 @@ export function openOpencodeDriver(settings: OpencodeSettings): Driver {
         return session;
       }),
     async restart() {
-      const running = server ?? (await adoptServer(place));
+      const running = server ?? (await adoptServer(serverSettings));
       if (!running) return;
       const busy = [...sessions].filter((session) => session.isRunning());
       server = undefined;
       for (const session of sessions) session.lose("opencode was restarted.");
-      // A command that runs would outlive the server.
+      // A running command would outlive the server.
       await Promise.allSettled(
         busy.map(({ handle, directory }) =>
           running.api.request("POST", `/session/${handle}/abort`, { directory, deadlineMs: 3_000 }),
@@ -252,13 +256,13 @@ export function openOpencodeDriver(settings: OpencodeSettings): Driver {
       for (const session of sessions) session.release();
     },
     liveStarts() {
-      const ids = [startingId, server?.startId, keptStart(place)];
+      const ids = [startingId, server?.startId, recordedStart(serverSettings)];
       return [...new Set(ids.filter((id) => id !== undefined))];
     },
   };
 }
 
-/** An answer that does not come means that the agent cannot work now. */
+/** Throws AgentNotReady if the server does not answer or answers with an error. */
 async function asReady<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -266,14 +270,4 @@ async function asReady<T>(work: () => Promise<T>): Promise<T> {
     if (error instanceof ApiError) throw new AgentNotReady(error.message, { cause: error });
     throw error;
   }
-}
-
-/** The promise's result, unless the signal is given first; the work itself goes on. */
-function unless<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
-  signal.throwIfAborted();
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(new AgentNotReady("opencode was not ready in time."));
-    signal.addEventListener("abort", stop, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-  });
 }

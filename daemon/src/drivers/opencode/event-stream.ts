@@ -1,22 +1,22 @@
-// Follows the server's event stream, which carries the events of all directories. It replays nothing, so
-// whoever listens catches up after each time it was opened.
+// Follows the server's event stream, which carries the events of all directories. The stream replays
+// nothing, so its listener must read what it missed each time the stream is opened.
 import { backOff } from "../../link/back-off.ts";
 import { pause } from "../../pause.ts";
 import type { Api } from "./api.ts";
 import { readFrame, type LiveEvent } from "./frames.ts";
 
 interface Listener {
-  /** Every event from now on comes; what was before is to be asked for. */
-  opened(): void;
-  event(event: LiveEvent): void;
-  /** Asked each time the stream has ended. */
+  /** The stream is open: every later event is delivered, earlier ones must be read from the server. */
+  onOpen(): void;
+  onEvent(event: LiveEvent): void;
+  /** Called each time the stream has ended. */
   isServerAlive(): boolean;
 }
 
-/** It says something every 10 s, if only that it is there. */
+/** The server sends a heartbeat every 10 s. */
 const longestSilenceMs = 30_000;
 
-/** Resolves when the signal is given, or when the server is gone. */
+/** Resolves when the signal is aborted or the server is gone. */
 export async function followEvents(
   api: Api,
   listener: Listener,
@@ -32,14 +32,14 @@ export async function followEvents(
         clearTimeout(watch);
         watch = setTimeout(stop, longestSilenceMs);
         failures = 0;
-        if (isGreeting(frame)) listener.opened();
+        if (isGreeting(frame)) listener.onOpen();
         else {
           const event = readFrame(frame);
-          if (event) listener.event(event);
+          if (event) listener.onEvent(event);
         }
       }
     } catch {
-      // Cut, silent, or never there: which of them makes no difference.
+      // Opens the stream again, whether it was cut, silent or never opened.
     } finally {
       clearTimeout(watch);
       signal.removeEventListener("abort", stop);
@@ -58,7 +58,7 @@ async function* framesOf(body: ReadableStream<Uint8Array>): AsyncGenerator {
   const decoder = new TextDecoder();
   let text = "";
   for await (const bytes of body) {
-    // The blank line that ends a frame may lie across two pieces.
+    // The blank line that ends a frame may be split over two chunks.
     let from = Math.max(0, text.length - 1);
     text += decoder.decode(bytes, { stream: true });
     for (let end = text.indexOf("\n\n", from); end !== -1; end = text.indexOf("\n\n", from)) {

@@ -1,9 +1,9 @@
-// What opencode said in recorded turns, in our words.
+// Recorded turns of opencode, translated into our events.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import type { AgentEvent } from "../driver.ts";
-import { openTracker, type Tracker } from "./events.ts";
+import { createTracker, type Tracker } from "./events.ts";
 import { readFrame, type LiveEvent, type SyncEvent } from "./frames.ts";
 
 function readRecording(name: string): LiveEvent[] {
@@ -14,16 +14,16 @@ function readRecording(name: string): LiveEvent[] {
 const syncs = (events: LiveEvent[]): SyncEvent[] =>
   events.flatMap((each) => (each.type === "sync" ? [each.event] : []));
 
-/** A tracker that stands just before the recording's first event. */
+/** A tracker that has read everything before the recording's first event. */
 function trackerFor(
   events: LiveEvent[],
   cursor?: string,
-): { tracker: Tracker; told: AgentEvent[] } {
+): { tracker: Tracker; reported: AgentEvent[] } {
   const first = syncs(events)[0]!;
-  const told: AgentEvent[] = [];
+  const reported: AgentEvent[] = [];
   const before = { [first.sessionID]: first.seq - 1 };
   const start = JSON.stringify({ told: before, from: before, fromId: first.id, turn: null });
-  const tracker = openTracker(
+  const tracker = createTracker(
     {
       id: first.sessionID,
       directory: "/repository",
@@ -31,24 +31,24 @@ function trackerFor(
       cursor: cursor ?? start,
       openRequests: [],
     },
-    (event) => told.push(event),
+    (event) => reported.push(event),
   );
-  if (!cursor) tracker.expect((first.data["info"] as { id: string }).id);
-  return { tracker, told };
+  if (!cursor) tracker.expectTurn((first.data["info"] as { id: string }).id);
+  return { tracker, reported };
 }
 
 function play(tracker: Tracker, events: LiveEvent[]): void {
   for (const event of events) {
-    if (event.type === "sync") assert.equal(tracker.take(event.event, "stream"), "taken");
-    else if (event.type === "delta") tracker.delta(event.partID, event.delta);
-    else if (event.type === "asked") tracker.asked(event.request);
-    else if (event.type === "settled") tracker.settled(event.requestID, event.reply);
+    if (event.type === "sync") assert.equal(tracker.apply(event.event, "stream"), "applied");
+    else if (event.type === "delta") tracker.appendText(event.partID, event.delta);
+    else if (event.type === "asked") tracker.addRequest(event.request);
+    else if (event.type === "settled") tracker.settleRequest(event.requestID, event.reply);
   }
 }
 
-/** Each event in a few words. */
-const words = (told: AgentEvent[]) =>
-  told
+/** Each event as a short text. */
+const summaryOf = (reported: AgentEvent[]) =>
+  reported
     .filter(({ type }) => type !== "text")
     .map((event) => {
       if (event.type === "request") return "request";
@@ -60,11 +60,11 @@ const words = (told: AgentEvent[]) =>
       return update.sessionUpdate;
     });
 
-test("text stands before the calls that follow it, and each call has one start and one end", () => {
+test("text is reported before the calls that follow it, and each call has one start and one end", () => {
   const events = readRecording("calls");
-  const { tracker, told } = trackerFor(events);
+  const { tracker, reported } = trackerFor(events);
   play(tracker, events);
-  assert.deepEqual(words(told), [
+  assert.deepEqual(summaryOf(reported), [
     '"x"',
     "call echo hi",
     "call todowrite",
@@ -86,9 +86,9 @@ test("text stands before the calls that follow it, and each call has one start a
 
 test("an edit shows its patch and counts, with the path in the directory", () => {
   const events = readRecording("calls");
-  const { tracker, told } = trackerFor(events);
+  const { tracker, reported } = trackerFor(events);
   play(tracker, events);
-  const patches = told.flatMap((event) =>
+  const patches = reported.flatMap((event) =>
     event.type === "update" && event.update.sessionUpdate === "tool_call_update"
       ? event.update.content.filter((content) => content.type === "patch")
       : [],
@@ -99,17 +99,17 @@ test("an edit shows its patch and counts, with the path in the directory", () =>
   assert.match(patch, /-one\n\+ONE/);
 });
 
-test("a request shows the whole command and one exact rule, and is gone when it is settled elsewhere", () => {
+test("a request shows the whole command and one exact rule, and is reported as gone when it is settled elsewhere", () => {
   const events = readRecording("rejected");
-  const { tracker, told } = trackerFor(events);
+  const { tracker, reported } = trackerFor(events);
   play(tracker, events);
-  assert.deepEqual(words(told).slice(0, 4), [
+  assert.deepEqual(summaryOf(reported).slice(0, 4), [
     "call ls -la && touch x.txt",
     "request",
     "request_gone",
     "failed",
   ]);
-  const request = told.find((event) => event.type === "request");
+  const request = reported.find((event) => event.type === "request");
   assert.deepEqual(request?.asked, {
     permission: {
       title: "Run a command",
@@ -117,20 +117,20 @@ test("a request shows the whole command and one exact rule, and is gone when it 
       alwaysRules: ["bash: ls -la && touch x.txt"],
     },
   });
-  const gone = told.find((event) => event.type === "request_gone");
+  const gone = reported.find((event) => event.type === "request_gone");
   assert.equal(gone?.answer, "reject");
 });
 
-test("a sub-agent's items carry the call it works for", () => {
+test("a sub-agent's items name the call that started it", () => {
   const events = readRecording("sub-agent");
-  const { tracker, told } = trackerFor(events);
+  const { tracker, reported } = trackerFor(events);
   play(tracker, events);
-  const parents = told.flatMap((event) =>
+  const parents = reported.flatMap((event) =>
     event.type === "update" && "parentToolCallId" in event.update
       ? [event.update.parentToolCallId]
       : [],
   );
-  const task = told.find(
+  const task = reported.find(
     (event) => event.type === "update" && event.update.sessionUpdate === "tool_call",
   );
   assert.ok(task?.type === "update" && task.update.sessionUpdate === "tool_call");
@@ -138,7 +138,7 @@ test("a sub-agent's items carry the call it works for", () => {
   assert.deepEqual(parents, [null, id, id, id, null]);
 });
 
-test("an abort's first idle comes before its message is complete", () => {
+test("the first idle after an abort arrives before the message is complete", () => {
   const events = readRecording("aborted");
   const { tracker } = trackerFor(events);
   const idle = events.findIndex((event) => event.type === "status" && event.status === "idle");
@@ -148,7 +148,7 @@ test("an abort's first idle comes before its message is complete", () => {
   assert.equal(tracker.turn()?.last?.error?.name, "MessageAbortedError");
 });
 
-test("a model's refusal is the message's error", () => {
+test("a refusal of the model is the error of the message", () => {
   const events = readRecording("refused-by-model");
   const { tracker } = trackerFor(events);
   play(tracker, events);
@@ -156,50 +156,50 @@ test("a model's refusal is the message's error", () => {
 });
 
 for (const name of ["calls", "rejected", "sub-agent", "aborted", "refused-by-model"]) {
-  test(`${name}: whatever was told before, the history tells exactly the rest`, () => {
+  test(`${name}: the history reports exactly what was not reported before`, () => {
     const events = readRecording(name);
-    const { tracker, told } = trackerFor(events);
+    const { tracker, reported } = trackerFor(events);
     play(tracker, events);
-    const lasting = told.filter(({ type }) => !/text|request/.test(type));
+    const lasting = reported.filter(({ type }) => !/text|request/.test(type));
     for (const [index, { cursor }] of lasting.entries()) {
       const again = trackerFor(events, cursor);
-      for (const event of syncs(events)) again.tracker.take(event, "history");
-      for (const event of syncs(events)) again.tracker.take(event, "stream");
-      assert.deepEqual(again.told, lasting.slice(index + 1), `after ${index}`);
+      for (const event of syncs(events)) again.tracker.apply(event, "history");
+      for (const event of syncs(events)) again.tracker.apply(event, "stream");
+      assert.deepEqual(again.reported, lasting.slice(index + 1), `after ${index}`);
     }
   });
 }
 
-test("a number that is left out is a gap, and is not taken", () => {
+test("an event after a missing number is a gap and is not applied", () => {
   const events = readRecording("calls");
-  const { tracker, told } = trackerFor(events);
+  const { tracker, reported } = trackerFor(events);
   const [first, , third] = syncs(events);
-  assert.equal(tracker.take(first!, "stream"), "taken");
-  assert.equal(tracker.take(third!, "stream"), "gap");
-  assert.deepEqual(told, []);
+  assert.equal(tracker.apply(first!, "stream"), "applied");
+  assert.equal(tracker.apply(third!, "stream"), "gap");
+  assert.deepEqual(reported, []);
 });
 
-test("a part of a kind that we do not know is kept as it came", () => {
+test("a part of an unknown type is reported as received", () => {
   const events = readRecording("calls");
-  const { tracker, told } = trackerFor(events);
+  const { tracker, reported } = trackerFor(events);
   const [first] = syncs(events);
-  tracker.take(first!, "stream");
+  tracker.apply(first!, "stream");
   const part = { type: "hologram", id: "prt_1", messageID: "msg_1", sessionID: first!.sessionID };
   const event = { ...first!, seq: first!.seq + 1, type: "message.part.updated.1", data: { part } };
-  tracker.take(event, "stream");
-  assert.deepEqual(told[0]?.type === "update" && told[0].update, {
+  tracker.apply(event, "stream");
+  assert.deepEqual(reported[0]?.type === "update" && reported[0].update, {
     sessionUpdate: "unknown",
     raw: part,
   });
 });
 
-test("text whose beginning was missed is not told piece by piece", () => {
+test("text whose beginning was missed is reported only when it is complete", () => {
   const events = readRecording("aborted");
-  const { tracker, told } = trackerFor(events);
+  const { tracker, reported } = trackerFor(events);
   const middle = events.findIndex((event) => event.type === "delta") + 2;
   play(tracker, events.slice(0, middle));
   tracker.forgetOffsets();
   play(tracker, events.slice(middle));
-  assert.equal(told.filter(({ type }) => type === "text").length, 2);
-  assert.deepEqual(words(told), ['"a b c d e f g h i "']);
+  assert.equal(reported.filter(({ type }) => type === "text").length, 2);
+  assert.deepEqual(summaryOf(reported), ['"a b c d e f g h i "']);
 });

@@ -1,7 +1,8 @@
-// Turns what opencode says of one session, and of the sub-agents' sessions below it, into our events. It
-// does nothing else: no requests, no clock. What opencode keeps (sync events) is told once, by number; what
-// it only says live (text on its way, requests) is told as it comes.
-import type { AgentEvent } from "../driver.ts";
+// Translates opencode's events of one session, and of its sub-agents' sessions, into AgentEvents. The
+// tracker sends no requests and reads no clock. Events that opencode stores (sync events) have a number and
+// are reported once. Events that opencode only streams (partial text, requests) are reported as they
+// arrive.
+import type { AgentEvent, TurnEnd } from "../driver.ts";
 import { askedOf } from "./asked.ts";
 import { readCursor, type Cursor } from "./cursor.ts";
 import type {
@@ -16,55 +17,63 @@ import type {
 } from "./frames.ts";
 import { callEnded, callStarted, textKindOf, textUpdate, usageEvent } from "./part-updates.ts";
 
-type Tell = (event: AgentEvent) => void;
-
 export interface Tracker {
-  /** The sessions it follows: the root's and its sub-agents'. */
+  /** Whether a session is the root or one of its sub-agents. */
   has(sessionID: string): boolean;
-  /** Where each of them was read to, as the history wants to be asked. */
+  /** Number of the last event read, by session, in the format of opencode's history. */
   readTo(): Record<string, number>;
-  /** `gap` when something before it is missing; it was not taken then. */
-  take(event: SyncEvent, from: "stream" | "history"): "taken" | "gap";
-  delta(partID: string, text: string): void;
-  /** After a cut of the stream, text on its way has no known place. */
+  /** Returns `gap`, and ignores the event, if an event before it is missing. */
+  apply(event: SyncEvent, from: "stream" | "history"): "applied" | "gap";
+  appendText(partID: string, text: string): void;
+  /** After a gap in the stream, the offset of further text is unknown until the part is complete. */
   forgetOffsets(): void;
-  asked(request: AgentRequest): void;
-  settled(requestID: string, reply: string | null): void;
+  addRequest(request: AgentRequest): void;
+  /** opencode no longer waits for the request. */
+  settleRequest(requestID: string, reply: string | null): void;
   openRequests(): string[];
-  /** An answer is on its way, so its end is no news; whether it was open. */
-  close(requestID: string): boolean;
-  reopen(requestID: string): void;
-  /** The call a request is about, when it is one of the running turn's. */
+  /** Closes a request that is being answered, without reporting it. Returns whether it was open. */
+  closeRequest(requestID: string): boolean;
+  reopenRequest(requestID: string): void;
+  /** The tool call that caused the request; undefined if the running turn has no such call. */
   callOf(request: AgentRequest): ToolPart | undefined;
-  /** Whether a tool runs; a sub-agent is no tool, its model is waited for like any other. */
+  /** Whether a tool runs. Sub-agents do not count: their models must answer in time too. */
   isCalling(): boolean;
-  /** The next turn begins with this message; with the next one of a user when it is not known. */
-  expect(messageID: string | undefined): void;
-  /** The prompt was not taken. */
+  /** The next turn begins with this message; with any user message if undefined. */
+  expectTurn(messageID: string | undefined): void;
+  /** opencode did not accept the prompt. */
   forgetTurn(): void;
   turn(): Turn | undefined;
-  /** We give this title ourselves, so it is no news. */
-  renamed(title: string): void;
-  endTurn(end: Omit<Extract<AgentEvent, { type: "turn_ended" }>, "type" | "cursor">): void;
+  /** Sets a title that we chose, so that it is not reported. */
+  setTitle(title: string): void;
+  endTurn(end: TurnEnd): void;
 }
 
 export interface Turn {
-  /** Whether opencode has the prompt. */
+  /** Whether opencode has accepted the prompt. */
   hasBegun: boolean;
   /** The last message of the agent. */
   last: MessageData | undefined;
 }
 
-interface Followed {
+interface OpenText {
   kind: "message" | "thought";
   messageID: string;
-  /** How much was written; nothing when the beginning was missed. */
+  /** Characters received so far; undefined if the beginning was missed. */
   offset: number | undefined;
 }
 
-const quiet = new Set(["step-start", "patch", "snapshot", "file", "compaction", "agent", "retry"]);
+/** Types of parts that sessions do not show. */
+const ignoredParts = new Set([
+  "step-start",
+  "patch",
+  "snapshot",
+  "file",
+  "compaction",
+  "agent",
+  "retry",
+]);
 
-export function openTracker(
+export function createTracker(
   root: {
     id: string;
     directory: string;
@@ -72,54 +81,55 @@ export function openTracker(
     cursor: string | null;
     openRequests: readonly string[];
   },
-  tell: Tell,
+  report: (event: AgentEvent) => void,
 ): Tracker {
   const cursor: Cursor = readCursor(root.cursor);
-  // Number 0 is that it was made, which we know.
+  // Number 0 is the creation of the session.
   const read: Record<string, number> = { [root.id]: 0, ...cursor.from };
   const parents = new Map<string, string>();
   const roles = new Map<string, MessageData["role"]>();
-  const texts = new Map<string, Followed>();
+  const texts = new Map<string, OpenText>();
   const calls = new Map<string, ToolPart>();
-  const toldStarts = new Set<string>();
-  const toldEnds = new Set<string>();
+  const reportedStarts = new Set<string>();
+  const reportedEnds = new Set<string>();
   const open = new Set(root.openRequests);
-  const held = new Map<string, AgentRequest[]>();
-  /** Calls of a message whose text is not complete yet, by the message. */
-  const early = new Map<string, ToolPart[]>();
-  /** `undefined` stands for any, `null` for none. */
+  /** Requests whose tool call is not reported yet, by call. */
+  const heldRequests = new Map<string, AgentRequest[]>();
+  /** Tool calls whose message still has incomplete text, by message. */
+  const heldCalls = new Map<string, ToolPart[]>();
+  /** Id of the user message that starts the next turn; undefined for any, null for none. */
   let expected: string | null | undefined = cursor.turn;
   let turn: Turn | undefined =
     cursor.turn === null ? undefined : { hasBegun: false, last: undefined };
   let { title } = root;
 
   const has = (sessionID: string) => Object.hasOwn(read, sessionID);
-  const mark = (): string => JSON.stringify(cursor);
+  const cursorNow = (): string => JSON.stringify(cursor);
   const callKey = (messageID: string, callID: string) => `${messageID} ${callID}`;
 
-  function take(event: SyncEvent, from: "stream" | "history"): "taken" | "gap" {
+  function apply(event: SyncEvent, from: "stream" | "history"): "applied" | "gap" {
     const { sessionID, seq } = event;
-    if (!has(sessionID) && !adopt(event)) return "taken";
+    if (!has(sessionID) && !adopt(event)) return "applied";
     const before = read[sessionID]!;
-    if (seq <= before) return "taken";
+    if (seq <= before) return "applied";
     if (from === "stream" && seq > before + 1) return "gap";
-    const isNews = seq > (cursor.told[sessionID] ?? -1);
+    const isNew = seq > (cursor.told[sessionID] ?? -1);
     if (event.type.startsWith("message.updated.")) noteMessage(event);
     read[sessionID] = seq;
     const events = eventsOf(event, from);
-    if (isNews) tellAll(sessionID, seq, events);
+    if (isNew) reportAll(sessionID, seq, events);
     releaseRequests();
-    return "taken";
+    return "applied";
   }
 
-  /** Each with a cursor that says how many of them are told, so that a kill in between repeats none. */
-  function tellAll(sessionID: string, seq: number, events: AgentEvent[]): void {
-    const toldBefore = cursor.part?.[sessionID] ?? 0;
+  /** The cursor of each event counts those reported, so that no event repeats if the daemon is killed. */
+  function reportAll(sessionID: string, seq: number, events: AgentEvent[]): void {
+    const reportedBefore = cursor.part?.[sessionID] ?? 0;
     for (const [index, each] of events.entries()) {
-      if (index < toldBefore) continue;
+      if (index < reportedBefore) continue;
       cursor.part = { [sessionID]: index + 1 };
       if (index === events.length - 1) advance(sessionID, seq);
-      tell({ ...each, cursor: mark() });
+      report({ ...each, cursor: cursorNow() });
     }
     advance(sessionID, seq);
   }
@@ -129,16 +139,16 @@ export function openTracker(
     delete cursor.part;
   }
 
-  /** A request is told after the call it is about. */
+  /** A request is reported after the tool call that caused it. */
   function releaseRequests(): void {
-    for (const [callId, requests] of held) {
-      if (!toldStarts.has(callId)) continue;
-      held.delete(callId);
-      for (const request of requests) tell(requestEvent(request, callOf(request)));
+    for (const [callId, requests] of heldRequests) {
+      if (!reportedStarts.has(callId)) continue;
+      heldRequests.delete(callId);
+      for (const request of requests) report(requestEvent(request, callOf(request)));
     }
   }
 
-  /** A session below one of ours is ours, if the running turn made it. */
+  /** Follows a sub-agent's session if the running turn created it. */
   function adopt({ type, id, sessionID, data }: SyncEvent): boolean {
     if (!type.startsWith("session.created.") || id < cursor.fromId) return false;
     const { parentID } = data["info"] as SessionData;
@@ -149,16 +159,16 @@ export function openTracker(
 
   function noteMessage({ id, seq, sessionID, data }: SyncEvent): void {
     const message = data["info"] as MessageData;
-    const isNew = !roles.has(message.id);
+    const isFirst = !roles.has(message.id);
     roles.set(message.id, message.role);
     if (sessionID !== root.id) return;
     if (message.role === "assistant") {
       if (turn?.hasBegun) turn.last = message;
       return;
     }
-    const isExpected = expected === message.id || (expected === undefined && isNew);
-    const isNews = seq > (cursor.told[sessionID] ?? -1);
-    if (!isExpected || (expected === undefined && !isNews)) return;
+    const isExpected = expected === message.id || (expected === undefined && isFirst);
+    const isUnreported = seq > (cursor.told[sessionID] ?? -1);
+    if (!isExpected || (expected === undefined && !isUnreported)) return;
     expected = null;
     turn = { hasBegun: true, last: undefined };
     cursor.turn = message.id;
@@ -176,7 +186,7 @@ export function openTracker(
     }
     if (name === "message.updated") {
       const { id, time } = data["info"] as MessageData;
-      return time.completed === undefined ? [] : earlyEvents(id, parents.get(sessionID) ?? null);
+      return time.completed === undefined ? [] : heldCallEvents(id, parents.get(sessionID) ?? null);
     }
     if (name !== "message.part.updated") return [];
     const part = data["part"] as Part;
@@ -189,18 +199,18 @@ export function openTracker(
       case "tool":
         noteCall(part as ToolPart);
         if (!isWriting(part.messageID)) return toolEvents(part as ToolPart, parent);
-        early.set(part.messageID, [...(early.get(part.messageID) ?? []), part as ToolPart]);
+        heldCalls.set(part.messageID, [...(heldCalls.get(part.messageID) ?? []), part as ToolPart]);
         return [];
       case "step-finish":
         return usageEvents(part as StepFinishPart);
       default:
-        if (quiet.has(part.type)) return [];
+        if (ignoredParts.has(part.type)) return [];
         return [{ type: "update", update: { sessionUpdate: "unknown", raw: part } }];
     }
   }
 
   function textEvents(part: TextPart, parentToolCallId: string | null, from: string): AgentEvent[] {
-    if (part.synthetic || toldEnds.has(part.id)) return [];
+    if (part.synthetic || reportedEnds.has(part.id)) return [];
     if (part.time?.end === undefined) {
       const offset = from === "stream" ? part.text.length : undefined;
       const { id, messageID } = part;
@@ -208,8 +218,8 @@ export function openTracker(
       return [];
     }
     texts.delete(part.id);
-    toldEnds.add(part.id);
-    const calling = earlyEvents(part.messageID, parentToolCallId);
+    reportedEnds.add(part.id);
+    const calling = heldCallEvents(part.messageID, parentToolCallId);
     if (part.text === "") return calling;
     const update = textUpdate(part, parentToolCallId);
     return [{ type: "update", update }, ...calling];
@@ -224,29 +234,29 @@ export function openTracker(
   const isWriting = (messageID: string) =>
     [...texts.values()].some((text) => text.messageID === messageID);
 
-  /** Some models' text counts as complete only after the calls that follow it have begun. */
-  function earlyEvents(messageID: string, parentToolCallId: string | null): AgentEvent[] {
-    const parts = early.get(messageID) ?? [];
-    early.delete(messageID);
+  /** Calls are held back until the text before them is complete: some models complete it afterwards. */
+  function heldCallEvents(messageID: string, parentToolCallId: string | null): AgentEvent[] {
+    const parts = heldCalls.get(messageID) ?? [];
+    heldCalls.delete(messageID);
     return parts.flatMap((part) => toolEvents(part, parentToolCallId));
   }
 
   function toolEvents(part: ToolPart, parentToolCallId: string | null): AgentEvent[] {
     const { status } = part.state;
-    // Before it runs, its input is not known.
-    if (status === "pending" || toldEnds.has(part.id)) return [];
-    const updates = toldStarts.has(part.id) ? [] : [callStarted(part, parentToolCallId)];
-    toldStarts.add(part.id);
+    // The input of a pending call is incomplete.
+    if (status === "pending" || reportedEnds.has(part.id)) return [];
+    const updates = reportedStarts.has(part.id) ? [] : [callStarted(part, parentToolCallId)];
+    reportedStarts.add(part.id);
     if (status !== "running") {
-      toldEnds.add(part.id);
+      reportedEnds.add(part.id);
       updates.push(...callEnded(part, root));
     }
     return updates.map((update) => ({ type: "update", update }));
   }
 
   function usageEvents(part: StepFinishPart): AgentEvent[] {
-    if (toldEnds.has(part.id)) return [];
-    toldEnds.add(part.id);
+    if (reportedEnds.has(part.id)) return [];
+    reportedEnds.add(part.id);
     return [usageEvent(part)];
   }
 
@@ -263,43 +273,43 @@ export function openTracker(
 
   return {
     has,
-    // The history takes no number below 0, and gives all of a session it is not told about.
+    // The history refuses numbers below 0, and returns all events of a session without a number.
     readTo: () => Object.fromEntries(Object.entries(read).filter(([, seq]) => seq >= 0)),
-    take,
+    apply,
     callOf,
     isCalling: () =>
       [...calls.values()].some(({ tool, state }) => state.status === "running" && tool !== "task"),
-    delta(partID, text) {
-      const followed = texts.get(partID);
-      if (followed?.offset === undefined) return;
-      tell({ type: "text", itemId: partID, kind: followed.kind, offset: followed.offset, text });
-      followed.offset += text.length;
+    appendText(partID, text) {
+      const known = texts.get(partID);
+      if (known?.offset === undefined) return;
+      report({ type: "text", itemId: partID, kind: known.kind, offset: known.offset, text });
+      known.offset += text.length;
     },
     forgetOffsets() {
-      for (const followed of texts.values()) followed.offset = undefined;
+      for (const text of texts.values()) text.offset = undefined;
     },
-    asked(request) {
+    addRequest(request) {
       if (open.has(request.id)) return;
       const call = callOf(request);
-      if (!call) return tell(requestEvent(request, call));
-      held.set(call.id, [...(held.get(call.id) ?? []), request]);
+      if (!call) return report(requestEvent(request, call));
+      heldRequests.set(call.id, [...(heldRequests.get(call.id) ?? []), request]);
       releaseRequests();
     },
-    settled(requestID, reply) {
-      for (const [id, requests] of held) {
-        held.set(
+    settleRequest(requestID, reply) {
+      for (const [id, requests] of heldRequests) {
+        heldRequests.set(
           id,
           requests.filter((request) => request.id !== requestID),
         );
       }
       if (!open.delete(requestID)) return;
       const answer = reply === "once" || reply === "always" || reply === "reject" ? reply : null;
-      tell({ type: "request_gone", key: requestID, answer, reason: null });
+      report({ type: "request_gone", key: requestID, answer, reason: null });
     },
     openRequests: () => [...open],
-    close: (requestID) => open.delete(requestID),
-    reopen: (requestID) => void open.add(requestID),
-    expect(messageID) {
+    closeRequest: (requestID) => open.delete(requestID),
+    reopenRequest: (requestID) => void open.add(requestID),
+    expectTurn(messageID) {
       expected = messageID;
       turn = { hasBegun: false, last: undefined };
     },
@@ -308,22 +318,23 @@ export function openTracker(
       turn = undefined;
     },
     turn: () => turn,
-    renamed(given) {
-      title = given;
+    setTitle(next) {
+      title = next;
     },
     endTurn({ outcome, reason }) {
-      for (const messageID of early.keys()) {
-        for (const each of earlyEvents(messageID, null)) tell({ ...each, cursor: mark() });
+      for (const messageID of heldCalls.keys()) {
+        for (const each of heldCallEvents(messageID, null))
+          report({ ...each, cursor: cursorNow() });
       }
       turn = undefined;
       expected = null;
       open.clear();
-      held.clear();
+      heldRequests.clear();
       cursor.turn = null;
       cursor.from = { ...read };
       calls.clear();
       texts.clear();
-      tell({ type: "turn_ended", outcome, reason, cursor: mark() });
+      report({ type: "turn_ended", outcome, reason, cursor: cursorNow() });
     },
   };
 }

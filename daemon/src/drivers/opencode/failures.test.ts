@@ -1,5 +1,5 @@
-// The model's endpoint refuses, breaks off or says nothing: opencode itself would ask again for ever, so the
-// turn is stopped in time, with what to do, and the next one works.
+// The model's endpoint refuses, cuts the connection or sends nothing. opencode itself would retry without
+// limit, so the turn is stopped in time, its reason says what to do, and the next turn works.
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { after, before, test } from "node:test";
@@ -47,14 +47,14 @@ for (const [what, step, reason] of failing) {
   });
 }
 
-test("a service that fails for a while is waited for", async () => {
+test("a turn waits for a service that fails for a short time", async () => {
   const recording = await startSession(bench);
   const end = (await recording.play([{ status: 500, times: 1 }, { text: "At last." }])).at(-1);
   assert.ok(end?.type === "turn_ended" && end.outcome === "completed", recording.describe());
   assert.deepEqual(recording.messages(), ["At last."]);
 });
 
-test("whoever does not want to wait for the next try can stop the turn", async () => {
+test("a turn that waits for the next call of the model can be aborted", async () => {
   const recording = await startSession(bench);
   const asked = bench.model.requests.length;
   await recording.prompt([{ status: 500 }]);
@@ -64,7 +64,7 @@ test("whoever does not want to wait for the next try can stop the turn", async (
   assert.deepEqual([outcome, reason], ["aborted", null]);
 });
 
-test("the limit of a sub-agent's model ends the turn too", async () => {
+test("the rate limit of a sub-agent's model ends the turn too", async () => {
   const recording = await startSession(bench);
   const call = bench.subAgent([{ status: 429, retryAfterSeconds: 3_600 }]);
   const end = (await recording.play([{ calls: [call] }, { text: "Never." }])).at(-1);
@@ -85,7 +85,7 @@ test("a model that says nothing, or stops in the middle, ends the turn in time",
   }
 });
 
-test("a person's answer and a command may take longer than the model", async () => {
+test("a person's answer and a command may take longer than the model may be silent", async () => {
   const recording = await startSession(bench);
   await recording.prompt([{ calls: [bench.asking("sleep 9")] }, { text: "Slow." }]);
   const { key } = await recording.untilType("request");
@@ -94,7 +94,7 @@ test("a person's answer and a command may take longer than the model", async () 
   assert.equal((await recording.untilType("turn_ended")).outcome, "completed");
 });
 
-test("an endpoint that nobody listens at, or that never answers, ends the turn", async () => {
+test("an endpoint that is closed or never answers ends the turn", async () => {
   const silent = createServer((socket) => socket.on("error", () => {})).listen(0, "127.0.0.1");
   await new Promise((resolve) => silent.once("listening", resolve));
   const { port } = silent.address() as { port: number };
@@ -114,7 +114,7 @@ test("an endpoint that nobody listens at, or that never answers, ends the turn",
   }
 });
 
-test("words of a newer opencode are passed on", () => {
+test("an unknown error of a newer opencode is quoted", () => {
   const strange = { name: "MeltdownError", data: { message: "Too hot.\nat line 7" } };
   assert.equal(explainError(strange), "The turn failed. opencode says: Too hot. Prompt again.");
   assert.match(explainError({ name: "ContextOverflowError" }), /too long.*new session/);

@@ -1,4 +1,4 @@
-// Why a turn of opencode failed, as a sentence for whoever prompted.
+// Why a turn of opencode failed, as a sentence for the caller.
 import {
   describeFailure,
   explainFailure,

@@ -1,10 +1,10 @@
-// What opencode says over its event stream and in its history, as far as we read it (1.18).
+// The parts of opencode's event stream and history that the driver reads (opencode 1.18).
 
-/** A change that opencode keeps: it has a number of its own within its session. */
+/** An event that opencode stores. Its number is unique within its session. */
 export interface SyncEvent {
-  /** They sort by time, over all sessions. */
+  /** Ids of all sessions sort by time. */
   id: string;
-  /** Such as `message.part.updated.1`. */
+  /** For example `message.part.updated.1`. */
   type: string;
   seq: number;
   sessionID: string;
@@ -32,11 +32,11 @@ export interface ErrorData {
   data?: { message?: string; statusCode?: number };
 }
 
-/** A call of the model that failed and is made again. */
+/** A call of the model that failed and will be repeated. */
 export interface Retry {
   attempt: number;
   message: string;
-  /** When, in milliseconds since 1970. */
+  /** Time of the next call, in milliseconds since 1970. */
   next: number;
 }
 
@@ -99,7 +99,7 @@ export interface QuestionRequest extends RequestBase {
 
 export type AgentRequest = PermissionRequest | QuestionRequest;
 
-/** What only the live stream tells. */
+/** An event of the live stream. Only those in `sync` are also stored. */
 export type LiveEvent =
   | { type: "sync"; event: SyncEvent }
   | { type: "delta"; sessionID: string; partID: string; delta: string }
@@ -108,7 +108,7 @@ export type LiveEvent =
   | { type: "status"; sessionID: string; status: "busy" | "idle" | "retry"; retry?: Retry }
   | { type: "error"; sessionID: string; error: ErrorData };
 
-/** A frame of `/global/event`; nothing for what we do not need. */
+/** Reads a frame of `/global/event`; undefined if the driver does not need it. */
 export function readFrame(frame: unknown): LiveEvent | undefined {
   const { payload } = frame as { payload?: { type?: string } & Record<string, unknown> };
   if (!payload?.type) return undefined;
@@ -118,35 +118,36 @@ export function readFrame(frame: unknown): LiveEvent | undefined {
     };
     return { type: "sync", event: { ...event, sessionID: aggregateID } };
   }
-  const said = (payload["properties"] ?? {}) as Record<string, unknown>;
-  const sessionID = said["sessionID"];
+  const properties = (payload["properties"] ?? {}) as Record<string, unknown>;
+  const sessionID = properties["sessionID"];
   if (typeof sessionID !== "string") return undefined;
   switch (payload.type) {
     case "message.part.delta":
-      if (said["field"] !== "text") return undefined;
+      if (properties["field"] !== "text") return undefined;
       return {
         type: "delta",
         sessionID,
-        partID: String(said["partID"]),
-        delta: String(said["delta"]),
+        partID: String(properties["partID"]),
+        delta: String(properties["delta"]),
       };
     case "permission.asked":
     case "question.asked":
-      return { type: "asked", sessionID, request: said as unknown as AgentRequest };
+      return { type: "asked", sessionID, request: properties as unknown as AgentRequest };
     case "permission.replied":
     case "question.replied":
     case "question.rejected": {
-      const reply = typeof said["reply"] === "string" ? said["reply"] : null;
-      return { type: "settled", sessionID, requestID: String(said["requestID"]), reply };
+      const reply = typeof properties["reply"] === "string" ? properties["reply"] : null;
+      return { type: "settled", sessionID, requestID: String(properties["requestID"]), reply };
     }
     case "session.status": {
-      const status = said["status"] as { type: "busy" | "idle" } | ({ type: "retry" } & Retry);
+      const status = properties["status"] as
+        { type: "busy" | "idle" } | ({ type: "retry" } & Retry);
       if (status.type !== "retry") return { type: "status", sessionID, status: status.type };
       const { type, ...retry } = status;
       return { type: "status", sessionID, status: type, retry };
     }
     case "session.error":
-      return { type: "error", sessionID, error: said["error"] as ErrorData };
+      return { type: "error", sessionID, error: properties["error"] as ErrorData };
     default:
       return undefined;
   }

@@ -1,13 +1,13 @@
-// What opencode kept of a session and its sub-agents since they were read. Its history gives everything of
-// every session on the host that it is not told to leave out, so all others are named as read.
+// Reads the stored events of a session and its sub-agents from opencode's history. The history returns the
+// events of every session on the host unless the request excludes them, so all other sessions are excluded.
 import type { Api } from "./api.ts";
 import type { Tracker } from "./events.ts";
 import type { SessionData, SyncEvent } from "./frames.ts";
 
 const everything = Number.MAX_SAFE_INTEGER;
 
-/** In the order it happened. */
-export async function readNews(
+/** Returns the events after those the tracker has read, in the order they happened. */
+export async function readHistory(
   api: Api,
   tracker: Pick<Tracker, "has" | "readTo">,
 ): Promise<SyncEvent[]> {

@@ -1,5 +1,5 @@
-// Ids of messages as opencode makes them: they sort by time, in steps of a 4096th of a millisecond. Ours
-// end in a hash of our own message's id.
+// Message ids in opencode's format. They sort by time, in units of 1/4096 ms. Ids made here end with a hash
+// of the Hawser message's id, so that the message can be found again.
 import { createHash } from "node:crypto";
 
 const steps = 0x1000n;
@@ -13,7 +13,7 @@ export function messageIdFor(ownId: string, now = Date.now()): string {
   return `msg_${time}${hashOf(ownId)}`;
 }
 
-/** Whether opencode's id was made for our message, at whatever time. */
+/** Whether an id of opencode was made for this message of ours. */
 export const isIdFor = (ownId: string, id: string): boolean =>
   /^msg_[0-9a-f]{26}$/.test(id) && id.endsWith(hashOf(ownId));
 

@@ -1,4 +1,4 @@
-// When a turn has waited long enough for its model, on a clock that the test moves.
+// When a turn gives up waiting for its model, with a mocked clock.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { LiveEvent } from "./frames.ts";
@@ -42,7 +42,7 @@ const part = (type: string, sessionID = "root"): LiveEvent => ({
   },
 });
 
-test("retries are waited for as long as the next one is within two minutes of the first", (t) => {
+test("a turn waits for retries as long as the next one is within two minutes of the first failure", (t) => {
   const { watch, reasons, pass } = openWatch(t);
   // As opencode waits when the service names no time.
   const waits = [2, 4, 8, 16, 30, 30, 30, 30].map((seconds) => seconds * second);
@@ -58,13 +58,13 @@ test("retries are waited for as long as the next one is within two minutes of th
   assert.match(reasons[0]!, /rate limit.*in a few minutes.*asked 8 times/);
 });
 
-test("a wait that would end too late is not begun, and its end is told", (t) => {
+test("a turn gives up at once if the next retry is too late, and names the time of the retry", (t) => {
   const { watch, reasons } = openWatch(t);
   watch.onEvent(retry(1, 3 * minute));
   assert.match(reasons[0] ?? "", /Prompt again after 2023-11-14T22:16:20Z.*asked once/);
 });
 
-test("text that was cut is no answer; a whole one is", (t) => {
+test("only a complete answer ends a series of failures", (t) => {
   const { watch, reasons, pass } = openWatch(t);
   for (const [between, expected] of [
     ["step-finish", 0],
@@ -80,7 +80,7 @@ test("text that was cut is no answer; a whole one is", (t) => {
   }
 });
 
-test("each agent's calls count by themselves, and each turn's", (t) => {
+test("failures are counted separately for each agent and each turn", (t) => {
   const { watch, reasons, pass } = openWatch(t);
   watch.onEvent(retry(1, 30 * second));
   pass(100 * second);
@@ -92,7 +92,7 @@ test("each agent's calls count by themselves, and each turn's", (t) => {
   assert.deepEqual(reasons, []);
 });
 
-test("silence is counted from what came last, and not while a tool works or somebody is asked", (t) => {
+test("silence is counted from the last event, and not while a tool runs or a person is asked", (t) => {
   const { watch, reasons, state, pass } = openWatch(t);
   pass(4 * minute);
   watch.onEvent(part("text"));
@@ -109,7 +109,7 @@ test("silence is counted from what came last, and not while a tool works or some
   assert.match(reasons[0]!, /said nothing for \d+ seconds/);
 });
 
-test("that it is asked again is nothing from the model, and after its end a turn is not watched", (t) => {
+test("a retry does not end the silence, and a turn that has ended is not watched", (t) => {
   const { watch, reasons, pass } = openWatch(t);
   pass(4 * minute);
   watch.onEvent(retry(1, 2 * second));

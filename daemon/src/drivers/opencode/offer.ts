@@ -1,5 +1,5 @@
-// Reads what opencode offers on this host: models, their variants, and modes. opencode's answer contains the
-// providers' keys; they are read here and never passed on.
+// Reads what opencode offers on this host: models, their variants, and modes. opencode's answer contains
+// the providers' keys; they are read here and never passed on.
 import type { ModelChoice, ModelListing } from "@hawser/contract";
 import { findModel, type Offer } from "../offer.ts";
 import type { Api } from "./api.ts";
@@ -14,16 +14,15 @@ interface Providers {
 }
 
 export interface Offers {
-  /** As it is now. */
+  /** Reads the offer from the server. */
   read(signal: AbortSignal): Promise<Offer>;
-  /** As it was a moment ago: a prompt must not wait for three answers that hardly ever change. */
+  /** Returns an offer at most a minute old, so that a prompt need not wait for three requests. */
   recent(signal: AbortSignal): Promise<Offer>;
 }
 
 const recentMs = 60_000;
 
-/** Of one server. */
-export function openOffers(api: Api): Offers {
+export function createOffers(api: Api): Offers {
   let known: { offer: Offer; at: number } | undefined;
   const read = async (signal: AbortSignal) => {
     const offer = await readOffer(api, signal);
@@ -68,7 +67,7 @@ async function readOffer(api: Api, signal: AbortSignal): Promise<Offer> {
   };
 }
 
-/** Without a key of its own, its maker's provider is a public service, which nobody here chose. */
+/** Without a key, opencode's own provider is a public service, which nobody on this host chose. */
 function isUsable({ id, options }: Providers["providers"][number]): boolean {
   return id !== "opencode" || (options?.apiKey ?? "public") !== "public";
 }

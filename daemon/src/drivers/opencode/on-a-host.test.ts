@@ -1,4 +1,4 @@
-// What the real opencode is kept from on a host, and what it says when it cannot work.
+// What the real opencode may not do on a host, and what the driver reports when opencode cannot work.
 import assert from "node:assert/strict";
 import {
   existsSync,
@@ -22,7 +22,7 @@ import { silentLog } from "../../log.ts";
 import { policy } from "@hawser/testkit/conformance/bench.ts";
 import { never, startSession } from "@hawser/testkit/conformance/recording.ts";
 import { AgentNotReady } from "../driver.ts";
-import { openOpencodeDriver } from "./driver.ts";
+import { createOpencodeDriver } from "./driver.ts";
 
 const path = await agentProgram("opencode");
 let bench: OpencodeBench;
@@ -35,7 +35,7 @@ after(async () => {
   await bench[Symbol.asyncDispose]();
 });
 
-test("its server's place and password are for the owner only, and nobody else gets in", async () => {
+test("only the daemon's user can read the server's port and password, and the server refuses everyone else", async () => {
   await bench.driver().listModels(never);
   assert.equal(statSync(bench.stateFile).mode & 0o777, 0o600);
   const { port } = JSON.parse(readFileSync(bench.stateFile, "utf8")) as { port: number };
@@ -45,7 +45,7 @@ test("its server's place and password are for the owner only, and nobody else ge
   }
 });
 
-test("an agent's commands see no secret, neither the daemon's nor the server's", async () => {
+test("an agent's commands see no secrets of the daemon or the server", async () => {
   const recording = await startSession(bench);
   await recording.prompt([{ calls: [bench.asking("env")] }, { text: "Seen." }]);
   const { key } = await recording.untilType("request");
@@ -70,7 +70,7 @@ test("the project's notes reach the model", async () => {
   assert.ok(asked, "The notes were not in what the model was asked.");
 });
 
-test("a title is always given, so no model is asked for one", async () => {
+test("every session has a title, so the model is not asked for one", async () => {
   const from = bench.model.requests.length;
   const recording = await startSession(bench, { title: null });
   await recording.play([{ text: "Nothing more." }]);
@@ -80,7 +80,7 @@ test("a title is always given, so no model is asked for one", async () => {
   );
 });
 
-test("what lies outside the directory is asked about, with the exact file", async () => {
+test("a change outside the directory needs an approval that names the exact file", async () => {
   const outside = join(bench.folder, "outside.txt");
   const recording = await startSession(bench);
   await recording.prompt([
@@ -96,7 +96,7 @@ test("what lies outside the directory is asked about, with the exact file", asyn
   assert.equal(existsSync(outside), false);
 });
 
-test("where the policy refuses it, nothing outside is written and nobody is asked", async () => {
+test("a policy that refuses changes outside the directory refuses them without asking", async () => {
   const outside = join(bench.folder, "refused.txt");
   const write = { tool: "write", input: { filePath: outside, content: "x" } };
   const recording = await startSession(bench, {
@@ -111,7 +111,7 @@ test("where the policy refuses it, nothing outside is written and nobody is aske
   assert.equal(existsSync(outside), false);
 });
 
-test("a change through a link, or of git's own files, is asked about or refused, whoever makes it", async () => {
+test("a change through a link or of git's own files is asked about or refused, for every tool and agent", async () => {
   const directory = bench.makeDirectory();
   const far = join(bench.folder, "far");
   mkdirSync(far);
@@ -152,10 +152,10 @@ test("a change through a link, or of git's own files, is asked about or refused,
   assert.deepEqual([strict.of("request"), readdirSync(far)], [[], []]);
 });
 
-test("a patch of several files is one change, and asked about when one of them lies elsewhere", async () => {
+test("a patch of several files is one change, and needs an approval if one file is outside the directory", async () => {
   const file = join(bench.home, ".config/opencode/opencode.json");
   const settings = readFileSync(file, "utf8");
-  // Models of this name are given patches to make instead of files to write.
+  // opencode offers models with this name a patch tool instead of a write tool.
   const model = { providerId: "stub", modelId: "gpt-5-stub" };
   writeFileSync(
     file,
@@ -189,7 +189,7 @@ test("a patch of several files is one change, and asked about when one of them l
   writeFileSync(file, settings);
 });
 
-test("an allowed command with more to it than its words is asked about", async () => {
+test("an allowed command with further shell syntax needs an approval", async () => {
   const recording = await startSession(bench);
   await recording.prompt([{ calls: [bench.command("echo x > made.txt")] }, { text: "No." }]);
   const { key } = await recording.untilType("request");
@@ -198,7 +198,7 @@ test("an allowed command with more to it than its words is asked about", async (
   assert.equal(existsSync(join(recording.place.directory, "made.txt")), false);
 });
 
-test("an allowed command that is to run elsewhere is asked about, wherever that is", async () => {
+test("an allowed command that runs in another directory needs an approval", async () => {
   const mayTouch = { ...policy, allowedCommands: ["touch *"] };
   const recording = await startSession(bench, { policy: mayTouch });
   const command = "cd && touch moved.txt";
@@ -211,7 +211,7 @@ test("an allowed command that is to run elsewhere is asked about, wherever that 
   assert.equal(existsSync(join(bench.home, "moved.txt")), false);
 });
 
-test("a directory that a command or a search names is shown, and part of the rule", async () => {
+test("the directory that a command or a search names is shown and part of the rule", async () => {
   const directory = bench.makeDirectory();
   mkdirSync(join(directory, "deep"));
   const recording = await startSession(bench, { directory });
@@ -246,10 +246,10 @@ test("a directory that a command or a search names is shown, and part of the rul
   ]);
 });
 
-test("without a provider it says so, and counts no public service", async () => {
+test("without a provider opencode is not logged in, and its public service does not count", async () => {
   const home = join(bench.folder, "bare-home");
   mkdirSync(home);
-  const driver = openOpencodeDriver({
+  const driver = createOpencodeDriver({
     program: () => ({ path, version: "1.18.33" }),
     stateFile: join(bench.folder, "bare", "opencode.json"),
     environment: homeEnvironment(home),
@@ -269,9 +269,9 @@ test("without a provider it says so, and counts no public service", async () => 
   }
 });
 
-test("without a program, or with one that does not start, it says so", async () => {
+test("a program that is missing or does not start is reported as a problem", async () => {
   const open = (program: { path: string; version: string } | undefined) =>
-    openOpencodeDriver({
+    createOpencodeDriver({
       program: () => program,
       stateFile: join(bench.folder, "none", "opencode.json"),
       log: silentLog,

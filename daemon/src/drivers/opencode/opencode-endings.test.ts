@@ -1,5 +1,5 @@
-// The driver against the real opencode, with a scripted model: what goes on without the daemon, and how
-// turns and sessions end. In a file of its own, so that it runs beside the rest.
+// The driver with the real opencode and a scripted model: resuming, and how turns and sessions end. A
+// separate file, so that it runs in parallel with opencode.test.ts.
 import { openOpencodeBench } from "@hawser/testkit/opencode-bench.ts";
 import { describeConformance, endings } from "@hawser/testkit/conformance.ts";
 

@@ -1,4 +1,4 @@
-// The driver against the real opencode, with a scripted model: turns, and what they ask.
+// The driver with the real opencode and a scripted model: turns and their requests.
 import { openOpencodeBench } from "@hawser/testkit/opencode-bench.ts";
 import { describeConformance, turns } from "@hawser/testkit/conformance.ts";
 

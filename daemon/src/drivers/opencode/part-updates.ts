@@ -1,11 +1,11 @@
-// What a part of opencode's messages is in our words.
+// Translates the parts of opencode's messages into session updates.
 import type { AgentEvent, ItemUpdate } from "../driver.ts";
 import type { StepFinishPart, TextPart, ToolPart } from "./frames.ts";
-import { contentOf, kindOf, planOf, titleOf } from "./tool-words.ts";
+import { contentOf, kindOf, planOf, titleOf } from "./tool-calls.ts";
 
 export const textKindOf = ({ type }: TextPart) => (type === "text" ? "message" : "thought");
 
-/** Of one that is complete. */
+/** The part must be complete. */
 export function textUpdate(part: TextPart, parentToolCallId: string | null): ItemUpdate {
   return {
     sessionUpdate: textKindOf(part) === "message" ? "agent_message_chunk" : "agent_thought_chunk",
@@ -27,7 +27,7 @@ export function callStarted(part: ToolPart, parentToolCallId: string | null): It
   };
 }
 
-/** With the plan it has made, if it made one for the session itself. */
+/** Includes the plan that the call sets; a sub-agent's plan is left out. */
 export function callEnded(part: ToolPart, root: { id: string; directory: string }): ItemUpdate[] {
   const isDone = part.state.status === "completed";
   const entries = isDone && part.sessionID === root.id ? planOf(part) : undefined;

@@ -1,4 +1,4 @@
-// What the policy decides about a command, as a table.
+// The policy's decision on commands, as a table.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AgentPolicy } from "@hawser/contract";
@@ -41,7 +41,7 @@ for (const [command, patterns, decision] of table) {
   });
 }
 
-test("what lies outside is asked about or refused, as the policy says", () => {
+test("changes outside the directory are asked about or refused, as the policy says", () => {
   const request = {
     id: "per_1",
     sessionID: "ses_1",

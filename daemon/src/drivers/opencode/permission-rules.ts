@@ -1,13 +1,14 @@
-// What an agent must ask about, as rules of opencode: it asks about everything that matters. What the
-// policy allows or refuses is answered by the driver, for the session and its sub-agents alike, because
-// opencode's own rules would let an allowed command write anywhere with `>`, know nothing of links, and
-// sub-agents inherit only some of them.
+// opencode's permission rules, and the policy's decision on a request. The rules make opencode ask about
+// every change and command; the driver then answers the requests that the policy allows or refuses.
+// opencode's own rules cannot express the policy: they let an allowed command write anywhere with `>`, they
+// ignore symbolic links, and sub-agents inherit only some of them.
 import { isAbsolute, relative, sep } from "node:path";
 import type { AgentPolicy } from "@hawser/contract";
+import { ruleCovers } from "../command-rules.ts";
 import { locatePath } from "../path-location.ts";
 import type { PermissionRequest } from "./frames.ts";
 
-/** For the whole server, in its configuration. */
+/** Rules of the whole server, as in its configuration file. */
 export const serverRules = {
   edit: "ask",
   bash: { "*": "ask" },
@@ -22,7 +23,7 @@ interface Rule {
   action: "allow" | "ask" | "deny";
 }
 
-/** For one session: the same, above whatever the host's own configuration says. */
+/** Rules of one session. They override the configuration of the host's user. */
 export function rulesOf({ outsideWorktree }: AgentPolicy): Rule[] {
   const outside = outsideWorktree === "ask" ? "ask" : "deny";
   return [
@@ -34,11 +35,11 @@ export function rulesOf({ outsideWorktree }: AgentPolicy): Rule[] {
   ];
 }
 
-/** With these a command does more than its words say. */
-const doesMore = /[`$<>(){}\\\n]/;
+/** Shell syntax with which a command does more than its words show. */
+const shellSyntax = /[`$<>(){}\\\n]/;
 
-/** opencode does not name these among the commands it found, and what comes after them runs elsewhere. */
-const movesAway = /(^|[\s;&|])(cd|chdir|pushd|popd)($|[\s;&|])/;
+/** Commands that change the directory of what follows. opencode leaves them out of its patterns. */
+const changesDirectory = /(^|[\s;&|])(cd|chdir|pushd|popd)($|[\s;&|])/;
 
 export function decide(
   { allowedCommands, outsideWorktree }: AgentPolicy,
@@ -56,31 +57,32 @@ export function decide(
   const command = metadata["command"];
   if (permission !== "bash" || typeof command !== "string") return "ask";
   if (allowedCommands.includes(command)) return "allow";
-  // The patterns are the commands that opencode found in it.
-  if (doesMore.test(command) || movesAway.test(command) || patterns.length === 0) return "ask";
-  const isAllowed = (part: string) =>
-    allowedCommands.some((allowed) => {
-      if (!allowed.endsWith(" *")) return part === allowed;
-      return part === allowed.slice(0, -2) || part.startsWith(allowed.slice(0, -1));
-    });
+  // The patterns are the single commands that opencode found in the command line.
+  if (shellSyntax.test(command) || changesDirectory.test(command) || patterns.length === 0)
+    return "ask";
+  const isAllowed = (part: string) => allowedCommands.some((rule) => ruleCovers(rule, part));
   return patterns.every(isAllowed) ? "allow" : "ask";
 }
 
-/** The files that a change is about, whole paths; none when that cannot be told. */
+/** Absolute paths of the files that the request would change. Empty if any of them is unknown. */
 export function changedBy({ metadata }: PermissionRequest): string[] {
   const { filepath, files } = metadata;
-  if (!Array.isArray(files)) return typeof filepath === "string" ? whole([filepath]) : [];
+  if (!Array.isArray(files)) return typeof filepath === "string" ? onlyAbsolute([filepath]) : [];
   const named = files as Record<string, unknown>[];
-  return whole(
+  return onlyAbsolute(
     named.flatMap(({ filePath, movePath }) => (movePath ? [filePath, movePath] : [filePath])),
   );
 }
 
-const whole = (paths: unknown[]): string[] =>
+const onlyAbsolute = (paths: unknown[]): string[] =>
   paths.every((path) => typeof path === "string" && isAbsolute(path)) ? (paths as string[]) : [];
 
-/** opencode goes by the words of a path, so it has asked already about one that says it leads outside. */
+/**
+ * opencode compares paths as text. It has already asked about a path that is outside as text, so only a
+ * path that leads outside through a link counts as outside here.
+ */
 function changeIn(directory: string, path: string): "inside" | "git" | "outside" {
-  const says = relative(directory, path);
-  return says === ".." || says.startsWith(`..${sep}`) ? "inside" : locatePath(directory, path);
+  const fromDirectory = relative(directory, path);
+  const isOutsideAsText = fromDirectory === ".." || fromDirectory.startsWith(`..${sep}`);
+  return isOutsideAsText ? "inside" : locatePath(directory, path);
 }

@@ -1,4 +1,4 @@
-// Which files of a repository opencode would run unasked.
+// Files of a repository that opencode would run without asking.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -15,11 +15,11 @@ function makeRepository(t: TestContext): string {
   return createRepository(join(folder, "repository"));
 }
 
-test("a repository without any has none, whatever lies above it", (t) => {
+test("files above the repository do not count", (t) => {
   assert.deepEqual(findProjectConfig(makeRepository(t)), []);
 });
 
-test("it is found in the directory and above it, up to the repository's top", (t) => {
+test("files are found in the directory and its parents, up to the top of the repository", (t) => {
   const repository = makeRepository(t);
   const below = join(repository, "packages", "one");
   mkdirSync(join(below, ".opencode", "plugin"), { recursive: true });
@@ -33,7 +33,7 @@ test("it is found in the directory and above it, up to the repository's top", (t
   assert.deepEqual(findProjectConfig(repository), ["opencode.json", "opencode.jsonc"]);
 });
 
-test("a sparse checkout with the patterns has everything else", (t) => {
+test("a sparse checkout with the patterns contains everything else", (t) => {
   const repository = makeRepository(t);
   mkdirSync(join(repository, "a", ".opencode", "plugin"), { recursive: true });
   writeFileSync(join(repository, "a", ".opencode", "plugin", "x.js"), "");

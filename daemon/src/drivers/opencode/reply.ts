@@ -1,4 +1,4 @@
-// Answers to what opencode asked, in its words.
+// Sends an answer to a request of opencode, in opencode's format.
 import type { RequestAnswer } from "../driver.ts";
 import type { Api } from "./api.ts";
 
@@ -6,9 +6,9 @@ interface Reply {
   key: string;
   directory: string;
   answer: RequestAnswer;
-  /** What the model is told with a rejection; without it the turn would end. */
+  /** Text for the model if the answer rejects. A rejection without one would end the turn. */
   message: string;
-  /** How many questions were asked. */
+  /** Number of questions in the request. */
   questions: number;
 }
 
@@ -19,7 +19,7 @@ export async function sendReply(api: Api, reply: Reply): Promise<void> {
     await api.request("POST", `/permission/${key}/reply`, { directory, body });
     return;
   }
-  // A rejected question would end the turn; a dismissed one lets it go on.
+  // Rejecting a question would end the turn, so a dismissed question gets an answer.
   const answers =
     "answers" in answer ? answer.answers : Array.from({ length: questions }, () => ["dismissed"]);
   await api.request("POST", `/question/${key}/reply`, { directory, body: { answers } });

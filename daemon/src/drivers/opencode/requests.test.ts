@@ -1,4 +1,4 @@
-// What the policy answers by itself, at the real opencode.
+// Requests of the real opencode that the policy answers.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
@@ -6,10 +6,10 @@ import { openOpencodeBench, type OpencodeBench } from "@hawser/testkit/opencode-
 import { policy } from "@hawser/testkit/conformance/bench.ts";
 import { never, startSession } from "@hawser/testkit/conformance/recording.ts";
 import type { AgentEvent } from "../driver.ts";
-import { openApi, type Api } from "./api.ts";
-import { openTracker } from "./events.ts";
+import { createApi, type Api } from "./api.ts";
+import { createTracker } from "./events.ts";
 import type { PermissionRequest } from "./frames.ts";
-import { openRequests } from "./requests.ts";
+import { createRequests } from "./requests.ts";
 
 let bench: OpencodeBench;
 before(async () => {
@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => bench[Symbol.asyncDispose]());
 
-/** A command that opencode waits with, in a session whose own policy decides nothing. */
+/** Makes opencode request a command, in a session whose policy allows none. */
 async function askTo(command: string) {
   const place = { policy: { ...policy, allowedCommands: [] } };
   const recording = await startSession(bench, place);
@@ -27,14 +27,14 @@ async function askTo(command: string) {
     port: number;
     password: string;
   };
-  const api = openApi(port, password);
+  const api = createApi(port, password);
   const { directory } = recording.place;
   const listed = await api.request("GET", "/permission", { directory });
   const request = (listed as PermissionRequest[]).find(({ id }) => id === key)!;
   return { recording, api, directory, request };
 }
 
-/** Counts the answers that it carries. */
+/** Wraps the API and collects the answers of its requests. */
 function counting(api: Api): { api: Api; answers: () => Promise<PromiseSettledResult<unknown>[]> } {
   const sent: Promise<unknown>[] = [];
   return {
@@ -50,37 +50,37 @@ function counting(api: Api): { api: Api; answers: () => Promise<PromiseSettledRe
   };
 }
 
-test("a request that comes by the stream and in the list is answered once, and never shown", async () => {
+test("a request in both the stream and the list is answered once and never reported", async () => {
   const { recording, api, directory, request } = await askTo("echo twice");
-  const told: AgentEvent[] = [];
+  const reported: AgentEvent[] = [];
   const about = { id: request.sessionID, directory, title: "", cursor: null, openRequests: [] };
-  const tracker = openTracker(about, (event) => told.push(event));
+  const tracker = createTracker(about, (event) => reported.push(event));
   const wire = counting(api);
-  const requests = openRequests(wire.api, { directory, policy }, tracker);
-  requests.take(request);
-  requests.take(request);
+  const requests = createRequests(wire.api, { directory, policy }, tracker);
+  requests.onRequest(request);
+  requests.onRequest(request);
   assert.equal((await recording.untilType("turn_ended")).outcome, "completed");
   const answers = await wire.answers();
   assert.deepEqual(
     answers.map(({ status }) => status),
     ["fulfilled"],
   );
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
 });
 
-test("an answer that comes too late shows nothing", async () => {
+test("a request whose answer arrives too late is not reported", async () => {
   const { recording, api, directory, request } = await askTo("echo late");
   await recording.session.answer(request.id, { permission: "once" }, never);
   await recording.untilType("turn_ended");
-  const told: AgentEvent[] = [];
+  const reported: AgentEvent[] = [];
   const about = { id: request.sessionID, directory, title: "", cursor: null, openRequests: [] };
-  const tracker = openTracker(about, (event) => told.push(event));
+  const tracker = createTracker(about, (event) => reported.push(event));
   const wire = counting(api);
-  openRequests(wire.api, { directory, policy }, tracker).take(request);
+  createRequests(wire.api, { directory, policy }, tracker).onRequest(request);
   const answers = await wire.answers();
   assert.deepEqual(
     answers.map(({ status }) => status),
     ["rejected"],
   );
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
 });

@@ -1,4 +1,4 @@
-// What opencode asks in a session, as far as the policy has not decided it, and the answers it is given.
+// The requests of one opencode session: the policy answers some of them, people the others.
 import type { AgentPolicy } from "@hawser/contract";
 import type { RequestAnswer } from "../driver.ts";
 import { ApiError, type Api } from "./api.ts";
@@ -8,8 +8,8 @@ import { decide } from "./permission-rules.ts";
 import { sendReply } from "./reply.ts";
 
 export interface Requests {
-  take(request: AgentRequest): void;
-  /** What opencode lists while it works; what it no longer waits for is gone. */
+  onRequest(request: AgentRequest): void;
+  /** Compares the open requests with those that opencode lists: reports new ones, closes missing ones. */
   compare(listed: AgentRequest[]): void;
   answer(key: string, answer: RequestAnswer): Promise<"accepted" | "gone">;
 }
@@ -17,22 +17,22 @@ export interface Requests {
 const rejected = "The user rejected this. Do not try it in another way; go on without it.";
 const refused = "This host's policy refuses it. Go on without it.";
 
-/** opencode does not wait for it any more. */
+/** opencode no longer waits for an answer. */
 const isGone = (problem: unknown) => problem instanceof ApiError && problem.status === 404;
 
-export function openRequests(
+export function createRequests(
   api: Api,
   { directory, policy }: { directory: string; policy: AgentPolicy },
   tracker: Tracker,
 ): Requests {
   const questionCounts = new Map<string, number>();
-  /** Answered by the policy. One may come twice: by the stream, and in the list that is read meanwhile. */
+  /** Requests answered by the policy. One may arrive twice: in the stream and in a list read meanwhile. */
   const decided = new Set<string>();
 
   const reply = (key: string, answer: RequestAnswer, message: string) =>
     sendReply(api, { key, directory, answer, message, questions: questionCounts.get(key) ?? 1 });
 
-  function take(request: AgentRequest): void {
+  function onRequest(request: AgentRequest): void {
     if ("questions" in request) questionCounts.set(request.id, request.questions.length);
     else {
       const decision = decide(policy, request, directory);
@@ -41,36 +41,36 @@ export function openRequests(
         decided.add(request.id);
         const answer = { permission: decision === "allow" ? "once" : "reject" } as const;
         reply(request.id, answer, refused).catch((problem: unknown) => {
-          // When it does not arrive, the request is shown like any other.
-          if (!isGone(problem)) tracker.asked(request);
+          // A person is asked if the policy's answer could not be delivered.
+          if (!isGone(problem)) tracker.addRequest(request);
         });
         return;
       }
     }
-    tracker.asked(request);
+    tracker.addRequest(request);
   }
 
   return {
-    take,
+    onRequest,
     compare(listed) {
-      // opencode also lists what an aborted turn has asked, for ever.
+      // opencode keeps listing the requests of aborted turns.
       const live = listed.filter(
         (request) =>
           tracker.has(request.sessionID) && tracker.callOf(request)?.state.status === "running",
       );
       for (const key of tracker.openRequests()) {
-        if (!live.some((request) => request.id === key)) tracker.settled(key, null);
+        if (!live.some((request) => request.id === key)) tracker.settleRequest(key, null);
       }
-      for (const request of live) take(request);
+      for (const request of live) onRequest(request);
     },
     async answer(key, answer) {
-      if (!tracker.close(key)) return "gone";
+      if (!tracker.closeRequest(key)) return "gone";
       try {
         await reply(key, answer, rejected);
         return "accepted";
       } catch (problem) {
         if (isGone(problem)) return "gone";
-        tracker.reopen(key);
+        tracker.reopenRequest(key);
         throw problem;
       }
     },

@@ -1,6 +1,6 @@
-// Taking opencode's conversation back to before one of our messages. opencode answers a message it does
-// not know with success, so the message is looked for first, and what it has done is read in the answer.
-// It also writes files as it thinks they were; the session layer puts the right ones in their place.
+// Reverts opencode's conversation to before one of our messages. opencode reports success for a message
+// that it does not have, so the message is searched first and the answer is checked. opencode also restores
+// files, not always correctly; the session layer then restores them from its own snapshot.
 import { ApiError, type Api } from "./api.ts";
 import type { MessageData } from "./frames.ts";
 import { isIdFor } from "./message-id.ts";
@@ -24,5 +24,5 @@ export async function revertTo(
     revert?: { messageID: string };
   };
   if (revert?.messageID === found) return "reverted";
-  throw new ApiError(200, "opencode did not go back to the message.");
+  throw new ApiError(200, "opencode did not revert to the message.");
 }

@@ -1,6 +1,6 @@
 // The opencode server of this host: one process for all sessions and directories. It is started on demand,
-// goes on when the daemon stops, and is taken over by the next daemon. Where it is and its password are in
-// a file for the owner only; without the password it answers nobody.
+// keeps running when the daemon stops, and is adopted by the next daemon. Its port and password are in a
+// file that only the daemon's user can read; the server refuses requests without the password.
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -12,12 +12,12 @@ import { replaceFile } from "../../state/replace-file.ts";
 import { startIdOf } from "../agent-processes.ts";
 import { AgentNotReady } from "../driver.ts";
 import { makeStartId } from "../start-id.ts";
-import { openApi, type Api } from "./api.ts";
-import { openOffers, type Offers } from "./offer.ts";
+import { createApi, type Api } from "./api.ts";
+import { createOffers, type Offers } from "./offer.ts";
 import { serverRules } from "./permission-rules.ts";
 
-/** What the next daemon needs to take it over. */
-interface Kept {
+/** What the next daemon needs to adopt the server. Stored as JSON. */
+interface ServerRecord {
   pid: number;
   port: number;
   password: string;
@@ -29,33 +29,33 @@ export interface Server {
   api: Api;
   offers: Offers;
   isAlive(): boolean;
-  /** Ends it, by force when it has not gone in time. */
+  /** Ends the process, with SIGKILL if it does not end in time. */
   stop(): Promise<void>;
 }
 
-export interface ServerPlace {
-  /** The file that is kept; its folder also gets the server's log. */
+export interface ServerSettings {
+  /** File of the ServerRecord. The server's log is in the same directory. */
   stateFile: string;
-  /** What the server is given on top of what every child is. */
+  /** Added to the environment that every child process gets. */
   environment: Environment;
 }
 
 const readyLine = "server listening on";
 const readyMs = 30_000;
 
-/** The server an earlier daemon left, when it is there and answers. */
-export async function adoptServer(place: ServerPlace): Promise<Server | undefined> {
-  const kept = readKept(place);
-  if (!kept) return undefined;
-  const server = serverOf(kept, place);
+/** The server of an earlier daemon; undefined if it does not run or does not answer. */
+export async function adoptServer(settings: ServerSettings): Promise<Server | undefined> {
+  const record = readRecord(settings);
+  if (!record) return undefined;
+  const server = serverOf(record, settings);
   const deadline = Date.now() + readyMs;
   while (server.isAlive() && Date.now() < deadline) {
-    if (isReady(place)) {
+    if (isReady(settings)) {
       try {
         await server.api.request("GET", "/global/health", { deadlineMs: 3_000 });
         return server;
       } catch {
-        // It may be busy; it is asked again until the deadline.
+        // The server may be busy: tries again until the deadline.
       }
     }
     await pause(100, new AbortController().signal);
@@ -64,66 +64,66 @@ export async function adoptServer(place: ServerPlace): Promise<Server | undefine
   return undefined;
 }
 
-/** The start id of the server in the file, when its process is there. */
-export function keptStart(place: ServerPlace): string | undefined {
-  const kept = readKept(place);
-  return kept && startIdOf(kept.pid) === kept.startId ? kept.startId : undefined;
+/** Start id of the recorded server; undefined if its process does not run. */
+export function recordedStart(settings: ServerSettings): string | undefined {
+  const record = readRecord(settings);
+  return record && startIdOf(record.pid) === record.startId ? record.startId : undefined;
 }
 
-/** Throws AgentNotReady. `starting` is told the start id before there is a process. */
+/** Calls `onStart` with the start id before the process exists. Throws AgentNotReady. */
 export async function startServer(
   program: string,
-  place: ServerPlace,
-  starting: (startId: string) => void,
+  settings: ServerSettings,
+  onStart: (startId: string) => void,
 ): Promise<Server> {
-  const folder = dirname(place.stateFile);
+  const folder = dirname(settings.stateFile);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   for (let tries = 1; ; tries++) {
-    const kept = await spawnServer(program, place, starting);
-    const server = serverOf(kept, place);
+    const record = await spawnServer(program, settings, onStart);
+    const server = serverOf(record, settings);
     const deadline = Date.now() + readyMs;
     while (server.isAlive() && Date.now() < deadline) {
-      if (isReady(place)) {
-        await refuseWithoutLogin(server, kept.port);
+      if (isReady(settings)) {
+        await checkNeedsPassword(server, record.port);
         return server;
       }
       await pause(25, new AbortController().signal);
     }
     const isGone = !server.isAlive();
     await server.stop();
-    // Somebody may have taken the port in between.
+    // Another process may have taken the port meanwhile.
     if (isGone && tries < 3) continue;
     const problem = isGone ? "ended at once" : `was not ready within ${readyMs / 1000} s`;
-    throw new AgentNotReady(`opencode ${problem}. Its log is ${logOf(place)}.`);
+    throw new AgentNotReady(`opencode ${problem}. Its log is ${logOf(settings)}.`);
   }
 }
 
 async function spawnServer(
   program: string,
-  place: ServerPlace,
-  starting: (startId: string) => void,
-): Promise<Kept> {
-  const startId = makeStartId(dirname(place.stateFile));
+  settings: ServerSettings,
+  onStart: (startId: string) => void,
+): Promise<ServerRecord> {
+  const startId = makeStartId(dirname(settings.stateFile));
   const port = await freePort();
   const password = randomBytes(24).toString("base64url");
-  starting(startId);
-  const shellFile = join(dirname(place.stateFile), "agent-shell.sh");
-  writeFileSync(shellFile, forShells, { mode: 0o600 });
-  const log = openSync(logOf(place), "w", 0o600);
+  onStart(startId);
+  const shellFile = join(dirname(settings.stateFile), "agent-shell.sh");
+  writeFileSync(shellFile, shellStartup, { mode: 0o600 });
+  const log = openSync(logOf(settings), "w", 0o600);
   try {
     const child = spawn(
       program,
       ["serve", "--hostname", "127.0.0.1", "--port", String(port), "--pure"],
       {
-        cwd: dirname(place.stateFile),
+        cwd: dirname(settings.stateFile),
         detached: true,
         stdio: ["ignore", log, log],
         env: childEnvironment({
-          ...place.environment,
+          ...settings.environment,
           HAWSER_AGENT: startId,
           BASH_ENV: shellFile,
           OPENCODE_SERVER_PASSWORD: password,
-          OPENCODE_CONFIG_CONTENT: JSON.stringify(policy),
+          OPENCODE_CONFIG_CONTENT: JSON.stringify(configuration),
           OPENCODE_DISABLE_PROJECT_CONFIG: "1",
           OPENCODE_PURE: "1",
           OPENCODE_DISABLE_AUTOUPDATE: "1",
@@ -138,34 +138,37 @@ async function spawnServer(
       throw new AgentNotReady(`opencode does not start: ${(error as Error).message}`);
     });
     child.unref();
-    const kept = { pid, port, password, startId };
-    replaceFile(place.stateFile, kept);
-    return kept;
+    const record = { pid, port, password, startId };
+    replaceFile(settings.stateFile, record);
+    return record;
   } finally {
     closeSync(log);
   }
 }
 
-/** Read by each shell that opencode starts: what an agent prints of its environment is no secret then. */
-const forShells = "unset OPENCODE_SERVER_PASSWORD OPENCODE_CONFIG_CONTENT BASH_ENV\n";
+/** Read by each shell that opencode starts, so that no command of an agent can print the password. */
+const shellStartup = "unset OPENCODE_SERVER_PASSWORD OPENCODE_CONFIG_CONTENT BASH_ENV\n";
 
-/** It stands above the host's own configuration. */
-const policy = { autoupdate: false, share: "disabled", permission: serverRules };
+/** Overrides the configuration of the host's user. */
+const configuration = { autoupdate: false, share: "disabled", permission: serverRules };
 
-function serverOf({ pid, port, password, startId }: Kept, place: ServerPlace): Server {
+function serverOf(
+  { pid, port, password, startId }: ServerRecord,
+  settings: ServerSettings,
+): Server {
   const isAlive = () => startIdOf(pid) === startId;
   const signal = (name: NodeJS.Signals) => {
     try {
       if (isAlive()) process.kill(pid, name);
     } catch {
-      // It went by itself.
+      // The process has already ended.
     }
   };
-  const api = openApi(port, password);
+  const api = createApi(port, password);
   return {
     startId,
     api,
-    offers: openOffers(api),
+    offers: createOffers(api),
     isAlive,
     async stop() {
       signal("SIGTERM");
@@ -173,35 +176,35 @@ function serverOf({ pid, port, password, startId }: Kept, place: ServerPlace): S
       while (isAlive() && Date.now() < deadline) await pause(20, new AbortController().signal);
       signal("SIGKILL");
       while (isAlive()) await pause(20, new AbortController().signal);
-      if (readKept(place)?.startId === startId) rmSync(place.stateFile, { force: true });
+      if (readRecord(settings)?.startId === startId) rmSync(settings.stateFile, { force: true });
     },
   };
 }
 
-function readKept({ stateFile }: ServerPlace): Kept | undefined {
+function readRecord({ stateFile }: ServerSettings): ServerRecord | undefined {
   try {
-    const kept = JSON.parse(readFileSync(stateFile, "utf8")) as Kept;
-    return typeof kept.pid === "number" ? kept : undefined;
+    const record = JSON.parse(readFileSync(stateFile, "utf8")) as ServerRecord;
+    return typeof record.pid === "number" ? record : undefined;
   } catch {
     return undefined;
   }
 }
 
-const logOf = ({ stateFile }: ServerPlace) => join(dirname(stateFile), "opencode.log");
+const logOf = ({ stateFile }: ServerSettings) => join(dirname(stateFile), "opencode.log");
 
-/** Before this line, a request is taken and never answered. */
-function isReady(place: ServerPlace): boolean {
+/** The server never answers a request that it receives before it has logged this line. */
+function isReady(settings: ServerSettings): boolean {
   try {
-    return readFileSync(logOf(place), "utf8").includes(readyLine);
+    return readFileSync(logOf(settings), "utf8").includes(readyLine);
   } catch {
     return false;
   }
 }
 
-/** A server that would talk to everybody on the host must not run. */
-async function refuseWithoutLogin(server: Server, port: number): Promise<void> {
+/** Stops a server that answers without its password. Throws AgentNotReady then. */
+async function checkNeedsPassword(server: Server, port: number): Promise<void> {
   try {
-    await openApi(port, "").request("GET", "/global/health", { deadlineMs: 5_000 });
+    await createApi(port, "").request("GET", "/global/health", { deadlineMs: 5_000 });
   } catch (error) {
     if ((error as { status?: number }).status === 401) return;
   }
@@ -214,6 +217,7 @@ async function freePort(): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
   await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("A port has no number.");
+  if (address === null || typeof address === "string")
+    throw new Error("The free port has no number.");
   return address.port;
 }

@@ -1,6 +1,6 @@
-// One session at the opencode server: its prompts, answers and end, and when its turn is over. opencode says
-// `idle` more than once, and sometimes before it has said everything, so an idle counts only when the last
-// message of the turn is complete; otherwise the server is asked, twice, before the turn is called over.
+// One session of the opencode server: its prompts, answers and end, and when its turn has ended. opencode
+// reports `idle` more than once, and sometimes before its last event. So `idle` ends a turn only if the
+// turn's last message is complete; otherwise the server's state must be idle in two further checks.
 import {
   AgentNotReady,
   type AgentSession,
@@ -13,7 +13,7 @@ import {
 import { choose } from "../offer.ts";
 import { ApiError, type Api } from "./api.ts";
 import { readCursor } from "./cursor.ts";
-import { openTracker, type Turn } from "./events.ts";
+import { createTracker, type Turn } from "./events.ts";
 import type {
   ErrorData,
   LiveEvent,
@@ -21,80 +21,81 @@ import type {
   QuestionRequest,
   SessionData,
 } from "./frames.ts";
-import { readNews } from "./history.ts";
+import { readHistory } from "./history.ts";
 import { messageIdFor } from "./message-id.ts";
 import type { Offers } from "./offer.ts";
 import { readProjectNotes } from "../project-notes.ts";
 import { watchModel, type WaitLimits } from "./model-watch.ts";
-import { openRequests } from "./requests.ts";
+import { createRequests } from "./requests.ts";
 import { revertTo } from "./revert.ts";
-import { bodyOf, giveTurn, isThere, pathOf } from "./turn-request.ts";
+import { bodyOf, exists, pathOf, sendTurn } from "./turn-request.ts";
 import { outcomeOf } from "./turn-outcome.ts";
 
 export interface OpencodeSession extends AgentSession {
   directory: string;
-  /** Whether an event is about this session or one below it; then it is taken. */
-  event(event: LiveEvent): void;
-  /** Reads what was missed. Events that come meanwhile are taken after it. */
+  /** Handles an event of this session or of its sub-agents. No-op for events of other sessions. */
+  onEvent(event: LiveEvent): void;
+  /** Reads the events that were missed. Events that arrive meanwhile are handled afterwards. */
   catchUp(): Promise<void>;
-  /** The stream was cut: text on its way is no longer known from its beginning. */
-  streamCut(): void;
+  /** Events of the stream may be missing, and with them pieces of a text. */
+  onStreamGap(): void;
   isRunning(): boolean;
   lose(reason: string): void;
 }
 
-interface Wiring {
+interface OpencodeSessionOptions {
   api: Api;
   offers: Offers;
   id: string;
-  place: SessionSettings | ResumableSession;
+  settings: SessionSettings | ResumableSession;
   sink: Sink;
   limits: WaitLimits;
-  /** It is no longer served. */
-  gone(session: OpencodeSession): void;
-  /** Whether another one works in the directory. */
+  /** The session reports no more events. */
+  onReleased(session: OpencodeSession): void;
+  /** Whether another session works in the same directory. */
   isShared(session: OpencodeSession): boolean;
 }
 
 export const titleFor = (title: string | null): string => title ?? "Hawser session";
 
-/** A cold directory takes its time until the prompt is there. */
+/** opencode may need long to accept the first prompt in a directory. */
 const beginMs = 60_000;
-const lookAgainMs = 700;
+const confirmMs = 700;
 
-export function openOpencodeSession(wiring: Wiring): OpencodeSession {
-  const { api, offers, id, place, sink } = wiring;
-  const { directory } = place;
-  const kept = "handle" in place ? place : undefined;
-  const cursor = kept?.cursor ?? null;
-  let isServed = true;
+export function openOpencodeSession(options: OpencodeSessionOptions): OpencodeSession {
+  const { api, offers, id, settings, sink } = options;
+  const { directory } = settings;
+  const resumed = "handle" in settings ? settings : undefined;
+  const cursor = resumed?.cursor ?? null;
+  let isAttached = true;
+  /** Events that arrived while missed events are read. */
   let waiting: LiveEvent[] | undefined;
   let catching: Promise<void> | undefined;
   let confirming: NodeJS.Timeout | undefined;
-  let idleLooks = 0;
-  /** How the turn ends because it is being stopped. */
+  let idleChecks = 0;
+  /** How the turn will end, if it is being stopped. */
   let stop: TurnEnd | undefined;
   let aborting: Promise<unknown> = Promise.resolve();
   let promptedAt = 0;
   let error: ErrorData | undefined;
-  /** Called when opencode has what it was given. */
+  /** Called when opencode has started the turn of a prompt. */
   let onBegun = () => {};
 
-  const tracker = openTracker(
+  const tracker = createTracker(
     {
       id,
       directory,
-      title: titleFor(place.title),
+      title: titleFor(settings.title),
       cursor,
-      openRequests: kept?.openRequests ?? [],
+      openRequests: resumed?.openRequests ?? [],
     },
     (event) => {
-      if (isServed) sink(event);
+      if (isAttached) sink(event);
     },
   );
-  const requests = openRequests(api, place, tracker);
+  const requests = createRequests(api, settings, tracker);
   const model = watchModel(
-    wiring.limits,
+    options.limits,
     () => tracker.openRequests().length > 0 || tracker.isCalling(),
     (reason) => {
       if (!tracker.turn() || stop) return;
@@ -103,13 +104,13 @@ export function openOpencodeSession(wiring: Wiring): OpencodeSession {
       confirmSoon();
     },
   );
-  if (kept) {
-    if (kept.turnId === null) tracker.forgetTurn();
-    else if (readCursor(cursor).turn === null) tracker.expect(undefined);
-    if (kept.turnId !== null) model.start();
+  if (resumed) {
+    if (resumed.turnId === null) tracker.forgetTurn();
+    else if (readCursor(cursor).turn === null) tracker.expectTurn(undefined);
+    if (resumed.turnId !== null) model.start();
   }
 
-  function event(live: LiveEvent): void {
+  function onEvent(live: LiveEvent): void {
     if (!concerns(live)) return;
     if (waiting) waiting.push(live);
     else handle(live);
@@ -127,33 +128,33 @@ export function openOpencodeSession(wiring: Wiring): OpencodeSession {
     model.onEvent(live);
     switch (live.type) {
       case "sync":
-        if (tracker.take(live.event, "stream") === "gap") {
+        if (tracker.apply(live.event, "stream") === "gap") {
           tracker.forgetOffsets();
           catchUp().catch(() => confirmSoon());
         }
         if (tracker.turn()?.hasBegun) onBegun();
         return;
       case "delta":
-        return tracker.delta(live.partID, live.delta);
+        return tracker.appendText(live.partID, live.delta);
       case "asked":
-        return requests.take(live.request);
+        return requests.onRequest(live.request);
       case "settled":
-        return tracker.settled(live.requestID, live.reply);
+        return tracker.settleRequest(live.requestID, live.reply);
       case "error":
         if (live.sessionID !== id || !tracker.turn()) return;
         error ??= live.error;
         return confirmSoon();
       case "status":
-        if (live.sessionID === id) takeStatus(live.status);
+        if (live.sessionID === id) onStatus(live.status);
     }
   }
 
-  function takeStatus(status: "busy" | "idle" | "retry"): void {
+  function onStatus(status: "busy" | "idle" | "retry"): void {
     const turn = tracker.turn();
     if (!turn) return;
     if (status !== "idle") {
-      idleLooks = 0;
-      // An abort that came before opencode had begun stopped nothing.
+      idleChecks = 0;
+      // opencode ignores an abort that arrives before the turn has started: aborts again.
       if (stop && status === "busy") void sendAbort().catch(() => confirmSoon());
       return;
     }
@@ -172,57 +173,57 @@ export function openOpencodeSession(wiring: Wiring): OpencodeSession {
   }
 
   function confirmSoon(): void {
-    if (confirming || !isServed) return;
+    if (confirming || !isAttached) return;
     confirming = setTimeout(() => {
       confirming = undefined;
       catchUp().catch(() => confirmSoon());
-    }, lookAgainMs);
+    }, confirmMs);
   }
 
   function catchUp(): Promise<void> {
-    catching ??= readMissed().finally(() => {
+    catching ??= readMissedEvents().finally(() => {
       catching = undefined;
     });
     return catching;
   }
 
-  async function readMissed(): Promise<void> {
+  async function readMissedEvents(): Promise<void> {
     waiting = [];
     try {
-      // The order matters: what was over when the status was read is all in the history.
+      // Reads the status first: everything that happened before it is in the history.
       const status = (await api.request("GET", "/session/status", { directory })) as object;
-      const history = await readNews(api, tracker);
+      const history = await readHistory(api, tracker);
       const [permissions, questions] = (await Promise.all([
         api.request("GET", "/permission", { directory }),
         api.request("GET", "/question", { directory }),
       ])) as [PermissionRequest[], QuestionRequest[]];
-      if (!isServed) return;
-      for (const each of history) tracker.take(each, "history");
+      if (!isAttached) return;
+      for (const each of history) tracker.apply(each, "history");
       if (tracker.turn()?.hasBegun) onBegun();
       const isBusy = Object.hasOwn(status, id);
       if (isBusy) requests.compare([...permissions, ...questions]);
-      drain();
+      handleWaiting();
       const turn = tracker.turn();
-      if (turn && !isBusy) considerOver(turn);
+      if (turn && !isBusy) endIfOver(turn);
     } finally {
-      drain();
+      handleWaiting();
     }
   }
 
-  function drain(): void {
+  function handleWaiting(): void {
     const events = waiting ?? [];
     waiting = undefined;
     for (const each of events) handle(each);
   }
 
-  function considerOver(turn: Turn): void {
+  function endIfOver(turn: Turn): void {
     if (turn.hasBegun && turn.last?.time.completed !== undefined) return endTurn(turn);
     const mayBegin = !turn.hasBegun && !error && Date.now() - promptedAt < beginMs;
-    if (!mayBegin && ++idleLooks >= 2) return endTurn(turn);
+    if (!mayBegin && ++idleChecks >= 2) return endTurn(turn);
     confirmSoon();
   }
 
-  /** An abort is for whatever runs when it arrives, so the next prompt waits until it has. */
+  /** An abort stops whatever runs when it arrives, so the next prompt waits until it has arrived. */
   function sendAbort(): Promise<unknown> {
     const sent = api.request("POST", `/session/${id}/abort`, { directory });
     aborting = Promise.allSettled([aborting, sent]);
@@ -238,29 +239,29 @@ export function openOpencodeSession(wiring: Wiring): OpencodeSession {
       system: readProjectNotes(directory),
     });
     await aborting;
-    // From here on it is opencode's: a request that is cut may arrive all the same, and would run unseen.
+    // Last point to give up: a request that is cut may still arrive, and would start a turn unnoticed.
     signal.throwIfAborted();
     stop = undefined;
     error = undefined;
-    idleLooks = 0;
+    idleChecks = 0;
     promptedAt = Date.now();
     model.start();
-    // opencode names the message of a summary itself.
-    tracker.expect(prompt.task.type === "summarize" ? undefined : messageID);
+    // opencode chooses the id of a summary's message itself.
+    tracker.expectTurn(prompt.task.type === "summarize" ? undefined : messageID);
     const begun = Promise.withResolvers<void>();
     onBegun = begun.resolve;
-    const given = {
+    const request = {
       path: `/session/${id}/${pathOf(prompt)}`,
       directory,
       body,
       deadlineMs: beginMs,
     };
     try {
-      await giveTurn(api, given, begun.promise);
+      await sendTurn(api, request, begun.promise);
     } catch (problem) {
-      // Without an answer it may have arrived all the same.
+      // The prompt may have arrived although there was no answer.
       const message = `/session/${id}/message/${messageID}`;
-      if (tracker.turn()?.hasBegun || (await isThere(api, message, directory))) return;
+      if (tracker.turn()?.hasBegun || (await exists(api, message, directory))) return;
       tracker.forgetTurn();
       model.stop();
       const isGone = problem instanceof ApiError && problem.status === 0;
@@ -271,26 +272,26 @@ export function openOpencodeSession(wiring: Wiring): OpencodeSession {
   }
 
   function release(): void {
-    isServed = false;
+    isAttached = false;
     clearTimeout(confirming);
     model.stop();
-    wiring.gone(session);
+    options.onReleased(session);
   }
 
   const session: OpencodeSession = {
     handle: id,
     directory,
-    event,
+    onEvent,
     catchUp,
-    streamCut: () => tracker.forgetOffsets(),
+    onStreamGap: () => tracker.forgetOffsets(),
     isRunning: () => tracker.turn() !== undefined,
     release,
     lose(reason) {
-      if (isServed) sink({ type: "lost", reason });
+      if (isAttached) sink({ type: "lost", reason });
       release();
     },
     async prompt(prompt, signal) {
-      if (!isServed) throw new AgentNotReady("opencode's process is gone. Resume the session.");
+      if (!isAttached) throw new AgentNotReady("opencode's process is gone. Resume the session.");
       await send(prompt, signal);
     },
     async abort() {
@@ -299,18 +300,18 @@ export function openOpencodeSession(wiring: Wiring): OpencodeSession {
       await sendAbort();
       confirmSoon();
     },
-    answer: async (key, answer) => (isServed ? requests.answer(key, answer) : "gone"),
+    answer: async (key, answer) => (isAttached ? requests.answer(key, answer) : "gone"),
     async rename(title, signal) {
-      tracker.renamed(title);
+      tracker.setTitle(title);
       await api.request("PATCH", `/session/${id}`, { directory, body: { title }, signal });
     },
     revert: (messageId, signal) => revertTo(api, { id, directory }, messageId, signal),
     async end(signal) {
-      const isShared = wiring.isShared(session);
+      const isShared = options.isShared(session);
       const wasRunning = tracker.turn() !== undefined;
       release();
       try {
-        // A session that is deleted while it is busy goes on.
+        // A busy session would keep running after its deletion.
         if (wasRunning) await sendAbort();
         await api.request("DELETE", `/session/${id}`, { directory, signal });
       } catch (problem) {

@@ -1,16 +1,19 @@
-// How a turn ended, from the last message of the agent and what was said beside it.
+// Determines how a turn ended, from the agent's last message and the errors that opencode reported.
 import type { TurnEnd } from "../driver.ts";
 import type { Turn } from "./events.ts";
 import { explainError } from "./failures.ts";
 import type { ErrorData } from "./frames.ts";
 
-/** `stop` is how it ends because it was stopped, by somebody or because nothing came of it. */
+/**
+ * `reported` is an error event of the session. `stop` is set if the turn was stopped: by a caller, or
+ * because its model did not answer.
+ */
 export function outcomeOf(
   { last, hasBegun }: Turn,
-  said: ErrorData | undefined,
+  reported: ErrorData | undefined,
   stop: TurnEnd | undefined,
 ): TurnEnd {
-  const error = last?.error ?? said;
+  const error = last?.error ?? reported;
   const isAborted = error?.name === "MessageAbortedError";
   if (error && !isAborted && stop?.outcome !== "failed") {
     return { outcome: "failed", reason: explainError(error) };

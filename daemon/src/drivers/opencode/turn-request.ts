@@ -1,4 +1,4 @@
-// What opencode is asked to begin a turn: a prompt, one of its slash commands, or a summary.
+// The request that starts a turn of opencode: a prompt, a slash command, or a summary.
 import { readFile } from "node:fs/promises";
 import type { PromptAttachment, Prompt } from "../driver.ts";
 import type { Chosen } from "../offer.ts";
@@ -39,32 +39,36 @@ export async function bodyOf(prompt: Prompt, details: Details): Promise<object> 
   };
 }
 
-/** With its bytes in it: opencode would read an address itself, whenever it likes. */
+/** Contains the file's bytes: opencode would read a path later, when the file may be gone. */
 async function filePart({ mime, filename, path }: PromptAttachment): Promise<object> {
   const bytes = await readFile(path, "base64");
   const url = `data:${mime};base64,${bytes}`;
   return { type: "file", mime, url, ...(filename === null ? {} : { filename }) };
 }
 
-/** A command and a summary are answered when they are over; what matters is that they have begun. */
-export async function giveTurn(
+/**
+ * Resolves when the turn has started. opencode answers a command and a summary only when their turn has
+ * ended, so `hasBegun` resolves first for them.
+ */
+export async function sendTurn(
   api: Api,
-  given: { path: string; directory: string; body: object; deadlineMs: number },
-  begun: Promise<void>,
+  request: { path: string; directory: string; body: object; deadlineMs: number },
+  hasBegun: Promise<void>,
 ): Promise<void> {
-  const { path, ...details } = given;
+  const { path, ...details } = request;
   const leaving = new AbortController();
   const answered = api.request("POST", path, { ...details, signal: leaving.signal });
   try {
-    await Promise.race([begun, answered]);
+    await Promise.race([hasBegun, answered]);
   } finally {
     answered.catch(() => {});
-    // It goes on without anybody who waits for the answer.
+    // The turn continues although nobody waits for the answer.
     leaving.abort();
   }
 }
 
-export async function isThere(api: Api, path: string, directory: string): Promise<boolean> {
+/** Whether the server has a resource at this path; false if it does not answer. */
+export async function exists(api: Api, path: string, directory: string): Promise<boolean> {
   try {
     await api.request("GET", path, { directory });
     return true;

@@ -1,5 +1,5 @@
-// The scripted agent's "process": its sessions, their turns and what they ask. It is apart from the
-// driver, as a real agent is, so that a test can take the driver away and open another on the same agent.
+// The scripted agent's "process": its sessions, turns and requests. Separate from the driver, like a real
+// agent, so that a test can close the driver and open another one on the same agent.
 import { randomUUID } from "node:crypto";
 import type { AgentEvent, Asked, Prompt, RequestAnswer, Sink } from "../driver.ts";
 import { commands } from "./offer.ts";
@@ -9,7 +9,7 @@ export interface ScriptedAgent {
   startId: string;
   sessions: Map<string, ScriptedSession>;
   create(directory: string, title: string | null): ScriptedSession;
-  /** Dies: turns are cut, what waits is gone, whoever listens is told. Sessions stay, as on disk. */
+  /** The process dies: turns and requests are lost, sessions are kept. Listeners get `lost`. */
   crash(reason?: string): void;
 }
 
@@ -18,26 +18,26 @@ export interface ScriptedSession {
   directory: string;
   title: string | null;
   isRunning(): boolean;
-  /** The prompts of its conversation. */
+  /** Ids of the prompts in the conversation. */
   messages: string[];
-  /** Everything it was given, in order. */
+  /** All prompts that the session has accepted, in order. */
   given: Prompt[];
-  /** What its model was asked last. */
+  /** The last text that was sent to the model. */
   played(): string;
   prompt(prompt: Prompt): void;
   abort(): void;
   answer(key: string, answer: RequestAnswer): "accepted" | "gone";
   isOpen(key: string): boolean;
-  /** How a request was answered; nothing when it was not. */
+  /** Answer of a request; undefined if it was not answered. */
   answerOf(key: string): RequestAnswer | undefined;
-  /** What was told after this event, then everything new. One listener at a time. */
-  listen(after: number, sink: Sink): void;
-  silence(): void;
-  /** Whether a turn's end was told after this event. */
+  /** Reports the events after this number, then all new ones. Replaces an earlier sink. */
+  reportTo(sink: Sink, after: number): void;
+  stopReporting(): void;
+  /** Whether a turn ended after the event with this number. */
   endedAfter(after: number): boolean;
 }
 
-export function openScriptedAgent(): ScriptedAgent {
+export function createScriptedAgent(): ScriptedAgent {
   const sessions = new Map<string, ScriptedSession & { die(reason: string): void }>();
   const agent: ScriptedAgent = {
     startId: randomUUID(),
@@ -58,7 +58,7 @@ export function openScriptedAgent(): ScriptedAgent {
 interface Turn {
   controller: AbortController;
   open: Map<string, (answer: RequestAnswer) => void>;
-  /** The message that is being written, as far as it is. */
+  /** The incomplete message, if the agent is writing one. */
   text: Extract<AgentEvent, { type: "text" }> | undefined;
 }
 
@@ -66,18 +66,18 @@ function openSession(
   directory: string,
   title: string | null,
 ): ScriptedSession & { die(reason: string): void } {
-  const told: AgentEvent[] = [];
+  const events: AgentEvent[] = [];
   const messages: string[] = [];
   const answers = new Map<string, RequestAnswer>();
   const given: Prompt[] = [];
   let turn: Turn | undefined;
   let listener: Sink | undefined;
 
-  // An event's number is its place in the list, from 1 on; text on its way has none.
-  const tell = (event: AgentEvent) => {
+  // An event's number is its position in the list, from 1; incomplete text has no number.
+  const report = (event: AgentEvent) => {
     if (event.type === "text") return listener?.(event);
-    const numbered = { ...event, cursor: String(told.length + 1) };
-    told.push(numbered);
+    const numbered = { ...event, cursor: String(events.length + 1) };
+    events.push(numbered);
     listener?.(numbered);
   };
 
@@ -85,22 +85,22 @@ function openSession(
     const end = await playTurn(text, {
       directory,
       signal: own.controller.signal,
-      tell(event) {
+      report(event) {
         if (turn !== own) return;
         own.text = event.type === "text" ? joined(own.text, event) : undefined;
-        tell(event);
+        report(event);
       },
       ask: (asked: Asked, toolCallId) =>
         new Promise((resolve) => {
           if (turn !== own) return;
           const key = randomUUID();
           own.open.set(key, resolve);
-          tell({ type: "request", key, asked, toolCallId });
+          report({ type: "request", key, asked, toolCallId });
         }),
     }).catch((error: unknown) => ({ outcome: "failed" as const, reason: String(error) }));
     if (turn !== own) return;
     turn = undefined;
-    tell({ type: "turn_ended", ...end });
+    report({ type: "turn_ended", ...end });
   };
 
   return {
@@ -118,7 +118,7 @@ function openSession(
       const own = turn;
       given.push(prompt);
       const text = playedText(prompt);
-      // Not before the caller knows that the prompt was taken.
+      // Starts after the caller knows that the prompt was accepted.
       setImmediate(() => void play(text, own));
     },
     abort() {
@@ -135,15 +135,15 @@ function openSession(
     },
     isOpen: (key) => turn?.open.has(key) ?? false,
     answerOf: (key) => answers.get(key),
-    listen(after, sink) {
-      for (const event of told.slice(after)) sink(event);
+    reportTo(sink, after) {
+      for (const event of events.slice(after)) sink(event);
       if (turn?.text) sink(turn.text);
       listener = sink;
     },
-    silence() {
+    stopReporting() {
       listener = undefined;
     },
-    endedAfter: (after) => told.slice(after).some(({ type }) => type === "turn_ended"),
+    endedAfter: (after) => events.slice(after).some(({ type }) => type === "turn_ended"),
     die(reason) {
       turn?.controller.abort();
       turn = undefined;
@@ -154,13 +154,13 @@ function openSession(
   };
 }
 
-/** What the model is asked. A summary is its own answer. */
+/** The text that is sent to the model. A summary is a script of its own. */
 function playedText({ task, text }: Prompt): string {
   if (task.type === "command") return commands[task.name]!.replace("$ARGUMENTS", text);
   return task.type === "summarize" ? `@@${JSON.stringify([{ text: "A summary." }])}` : text;
 }
 
-/** What is written so far, as one event. */
+/** The text received so far, as one event. */
 function joined(before: Turn["text"], more: NonNullable<Turn["text"]>): NonNullable<Turn["text"]> {
   if (before?.itemId !== more.itemId) return more;
   return { ...more, offset: before.offset, text: before.text + more.text };

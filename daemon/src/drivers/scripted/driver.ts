@@ -1,5 +1,5 @@
-// A driver whose agent plays the script of each prompt, in this process: for tests of everything above
-// the drivers, which need no real agent. It is held to the same suite as the real ones.
+// A driver whose agent plays the script in each prompt, within this process. For tests of the layers above
+// the drivers, which need no real agent. It passes the same conformance suite as the real drivers.
 import type { AgentKind, PermissionAnswer } from "@hawser/contract";
 import {
   AgentNotReady,
@@ -16,7 +16,7 @@ import type { ScriptedAgent, ScriptedSession } from "./agent.ts";
 import { commands, offer } from "./offer.ts";
 
 export interface ScriptedDriver extends Driver {
-  /** The agent's process dies; it is there again at once, as one started on demand would be. */
+  /** The agent's process dies. It is available again at once, like a process that is started on demand. */
   crash(): void;
 }
 
@@ -31,7 +31,7 @@ const abilities: Abilities = {
   commands: { list: async () => Object.keys(commands) },
 };
 
-export function openScriptedDriver(
+export function createScriptedDriver(
   agent: ScriptedAgent,
   kind: AgentKind = "opencode",
 ): ScriptedDriver {
@@ -40,7 +40,7 @@ export function openScriptedDriver(
   const hold = (session: ScriptedSession): AgentSession => {
     held.add(session);
     const release = () => {
-      if (held.delete(session)) session.silence();
+      if (held.delete(session)) session.stopReporting();
     };
     return {
       handle: session.handle,
@@ -59,9 +59,9 @@ export function openScriptedDriver(
         session.title = title;
       },
       async revert(messageId) {
-        const place = session.messages.indexOf(messageId);
-        if (place === -1) return "unknown";
-        session.messages.splice(place);
+        const index = session.messages.indexOf(messageId);
+        if (index === -1) return "unknown";
+        session.messages.splice(index);
         return "reverted";
       },
       async end() {
@@ -91,23 +91,24 @@ export function openScriptedDriver(
     listModels: async () => offer.models,
     listModes: async () => offer.modes,
     findProjectConfig: async (directory) => findProjectConfig(directory),
-    async start(place, sink) {
-      choose(offer, place);
-      const session = agent.create(place.directory, place.title);
-      session.listen(0, sink);
+    async start(settings, sink) {
+      choose(offer, settings);
+      const session = agent.create(settings.directory, settings.title);
+      session.reportTo(sink, 0);
       return hold(session);
     },
-    async resume(kept, sink) {
-      const session = agent.sessions.get(kept.handle);
-      if (!session) throw new SessionGone("The scripted agent has no such session.");
-      const after = Number(kept.cursor ?? 0);
-      const isOver = kept.turnId !== null && !session.isRunning() && !session.endedAfter(after);
-      for (const key of kept.openRequests) {
+    async resume(resumable, sink) {
+      const session = agent.sessions.get(resumable.handle);
+      if (!session) throw new SessionGone("The scripted agent no longer has this session.");
+      const after = Number(resumable.cursor ?? 0);
+      const isOver =
+        resumable.turnId !== null && !session.isRunning() && !session.endedAfter(after);
+      for (const key of resumable.openRequests) {
         if (isOver || session.isOpen(key)) continue;
         const answer = permissionIn(session.answerOf(key));
         sink({ type: "request_gone", key, answer, reason: null });
       }
-      session.listen(after, sink);
+      session.reportTo(sink, after);
       if (isOver) {
         const reason = "The agent's process ended while the turn was running.";
         sink({ type: "turn_ended", outcome: "interrupted", reason });
@@ -119,7 +120,7 @@ export function openScriptedDriver(
       held.clear();
     },
     async close() {
-      for (const session of held) session.silence();
+      for (const session of held) session.stopReporting();
       held.clear();
     },
     liveStarts: () => [agent.startId],

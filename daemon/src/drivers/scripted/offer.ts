@@ -21,7 +21,7 @@ export const offer: Offer = {
   variantOption: "variant",
 };
 
-/** Its slash commands, each with the prompt that it stands for. */
+/** Slash commands, each with the prompt that it sends. */
 export const commands: Record<string, string> = { greet: "Greet them: $ARGUMENTS" };
 
 /** US dollars; the prices are per million tokens. */

@@ -1,25 +1,19 @@
-// Plays the steps of a script as one turn of an agent: what it says, thinks, calls and asks.
+// Plays the steps of a script as one turn of an agent: messages, thoughts, tool calls and requests.
 import { randomUUID } from "node:crypto";
-import type { TurnOutcome } from "@hawser/contract";
 import { pause } from "../../pause.ts";
-import type { AgentEvent, Asked, RequestAnswer } from "../driver.ts";
+import type { AgentEvent, Asked, RequestAnswer, TurnEnd } from "../driver.ts";
 import { priceOf } from "./offer.ts";
 import { readScript, type Call, type Step } from "./script.ts";
 import { kindOf, runTool, type ToolResult } from "./tools.ts";
 
-/** What a turn needs of the session it runs in. */
+/** What a turn needs from its session. */
 export interface Stage {
   directory: string;
-  tell: (event: AgentEvent) => void;
-  /** Resolves with the answer; never when the turn is aborted first. */
+  report: (event: AgentEvent) => void;
+  /** Resolves with the answer; never resolves if the turn is aborted first. */
   ask(asked: Asked, toolCallId: string): Promise<RequestAnswer>;
-  /** Given when the turn is aborted or the agent dies. */
+  /** Aborted when the turn is aborted or the agent dies. */
   signal: AbortSignal;
-}
-
-export interface TurnEnd {
-  outcome: TurnOutcome;
-  reason: string | null;
 }
 
 const unscripted: Step[] = [{ text: "Nothing to play: the prompt has no script." }];
@@ -34,10 +28,10 @@ async function playSteps(
   parentToolCallId: string | null,
 ): Promise<TurnEnd> {
   for (const step of steps) {
-    const failed = await meetFailures(step, stage.signal);
+    const failed = await playFailures(step, stage.signal);
     if (stage.signal.aborted) return { outcome: "aborted", reason: null };
     if (failed) return { outcome: "failed", reason: failed };
-    // A step that is only a failure is over when it has failed as often as it should.
+    // A step without an answer ends when it has failed as often as it should.
     if (step.status !== undefined && !step.text && !step.calls) continue;
     await playStep(step, stage, parentToolCallId);
     if (stage.signal.aborted) return { outcome: "aborted", reason: null };
@@ -47,12 +41,12 @@ async function playSteps(
   return { outcome: "completed", reason: null };
 }
 
-/** What the model's refusal says; nothing when it answers, after as many tries as that takes. */
-async function meetFailures(step: Step, signal: AbortSignal): Promise<string | undefined> {
+/** Why the turn fails; undefined if the model answers after the scripted failures. */
+async function playFailures(step: Step, signal: AbortSignal): Promise<string | undefined> {
   const { status, times = Infinity, retryAfterSeconds = 0 } = step;
   if (status === undefined) return undefined;
-  const isPassing = status === 429 || status >= 500;
-  if (!isPassing) return `The model answered with status ${status}.`;
+  const isTemporary = status === 429 || status >= 500;
+  if (!isTemporary) return `The model answered with status ${status}.`;
   for (let tries = 0; tries < times && !signal.aborted; tries++) {
     await pause(Math.max(10, retryAfterSeconds * 1000), signal);
   }
@@ -60,10 +54,10 @@ async function meetFailures(step: Step, signal: AbortSignal): Promise<string | u
 }
 
 async function playStep(step: Step, stage: Stage, parent: string | null): Promise<void> {
-  const { signal, tell } = stage;
+  const { signal, report } = stage;
   if (step.delayMs) await pause(step.delayMs, signal);
-  if (step.reasoning) await say("thought", step.reasoning, step, stage, parent);
-  if (step.text) await say("message", step.text, step, stage, parent);
+  if (step.reasoning) await write("thought", step.reasoning, step, stage, parent);
+  if (step.text) await write("message", step.text, step, stage, parent);
   for (const call of step.calls ?? []) {
     if (signal.aborted) return;
     await playCall(call, stage, parent);
@@ -76,35 +70,35 @@ async function playStep(step: Step, stage: Stage, parent: string | null): Promis
     cacheReadTokens: cached,
     cacheWriteTokens: 0,
   };
-  tell({ type: "usage", usage, costUsd: priceOf(usage), costIsEstimate: false });
+  report({ type: "usage", usage, costUsd: priceOf(usage), costIsEstimate: false });
 }
 
-async function say(
+async function write(
   kind: "message" | "thought",
   whole: string,
   { paceMs = 0 }: Step,
-  { tell, signal }: Stage,
+  { report, signal }: Stage,
   parentToolCallId: string | null,
 ): Promise<void> {
   const messageId = randomUUID();
   let offset = 0;
   for (const word of whole.split(/(?<= )/)) {
     if (signal.aborted) break;
-    tell({ type: "text", itemId: messageId, kind, offset, text: word });
+    report({ type: "text", itemId: messageId, kind, offset, text: word });
     offset += word.length;
     if (paceMs > 0) await pause(paceMs, signal);
   }
   if (offset === 0) return;
   const content = { type: "text" as const, text: whole.slice(0, offset) };
   const sessionUpdate = kind === "message" ? "agent_message_chunk" : "agent_thought_chunk";
-  tell({ type: "update", update: { sessionUpdate, messageId, content, parentToolCallId } });
+  report({ type: "update", update: { sessionUpdate, messageId, content, parentToolCallId } });
 }
 
 async function playCall(call: Call, stage: Stage, parentToolCallId: string | null): Promise<void> {
   const toolCallId = randomUUID();
   const { tool, input } = call;
   const title = typeof input["title"] === "string" ? input["title"] : tool;
-  stage.tell({
+  stage.report({
     type: "update",
     update: {
       sessionUpdate: "tool_call",
@@ -117,7 +111,7 @@ async function playCall(call: Call, stage: Stage, parentToolCallId: string | nul
     },
   });
   const { output, failed } = await runCall(call, toolCallId, stage);
-  stage.tell({
+  stage.report({
     type: "update",
     update: {
       sessionUpdate: "tool_call_update",
@@ -139,7 +133,7 @@ async function runCall(call: Call, toolCallId: string, stage: Stage): Promise<To
       Extract<AgentEvent, { type: "update" }>["update"],
       { sessionUpdate: "plan" }
     >["entries"];
-    stage.tell({ type: "update", update: { sessionUpdate: "plan", entries } });
+    stage.report({ type: "update", update: { sessionUpdate: "plan", entries } });
     return { output: "Noted.", failed: false };
   }
   if (tool === "task") {

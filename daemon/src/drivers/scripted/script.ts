@@ -1,22 +1,22 @@
-// A script that a prompt carries behind `@@`: what the model is to answer, one step for each time it is
-// asked. The scripted model endpoint and the scripted driver play the same language, so that a test
-// reads the same whichever agent it runs on:
+// The script in a prompt, after `@@`: the model's answers, one step for each call of the model. The
+// scripted model endpoint and the scripted driver play the same scripts, so a test is the same for every
+// agent:
 //
 //   fix it @@[{"calls":[{"tool":"bash","input":{"command":"ls"}}]},{"text":"Done."}]
 
 /** One answer of the model. */
 export interface Step {
-  /** Thought before it answers. */
+  /** Thought before the answer. */
   reasoning?: string;
   text?: string;
-  /** Tools it asks for; without any, the turn ends with this step. */
+  /** Tool calls; without any, the turn ends with this step. */
   calls?: Call[];
-  /** Before the first word. */
+  /** Wait before the first word. */
   delayMs?: number;
-  /** Between two words of the text and of the thought; 0 unless given. */
+  /** Wait between two words of the text and of the thought; 0 if not set. */
   paceMs?: number;
   usage?: { input?: number; output?: number; cached?: number; reasoning?: number };
-  /** An HTTP error instead of an answer, this many times; for ever unless `times` is given. */
+  /** Answers with this HTTP error, `times` times; always if `times` is not set. */
   status?: number;
   times?: number;
   retryAfterSeconds?: number;
@@ -29,7 +29,7 @@ export interface Call {
   input: Record<string, unknown>;
 }
 
-/** The steps a prompt carries; nothing when it carries none. Throws when what follows `@@` is no script. */
+/** The steps of a prompt; undefined if it has none. Throws if the text after `@@` is not a script. */
 export function readScript(prompt: string): Step[] | undefined {
   const start = prompt.indexOf("@@[");
   if (start === -1) return undefined;

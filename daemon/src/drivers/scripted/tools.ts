@@ -1,5 +1,5 @@
-// What the tools do that a script may call. They really run in the session's directory, so that a test
-// sees the files an agent would have changed.
+// The tools that a script may call. They run in the session's directory, so that a test sees the changed
+// files.
 import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";

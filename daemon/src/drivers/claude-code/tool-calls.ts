@@ -1,4 +1,4 @@
-// How a tool call of Claude Code looks in our words.
+// Translates a tool call of Claude Code into ours: its kind, title, input, output and plan.
 import { relative } from "node:path";
 import type { ToolContent, UpdateOf } from "@hawser/contract";
 import type { ToolResult, ToolUse } from "./messages.ts";
@@ -37,7 +37,7 @@ const subjects = [
   "skill",
 ];
 
-/** What a call is about: its command, file, address or pattern. */
+/** The command, file, address or pattern that the call names; null if it names none. */
 export function subjectOf({ name, input }: Pick<ToolUse, "name" | "input">): string | null {
   if (name === "TodoWrite" || name === "AskUserQuestion") return null;
   for (const key of subjects) {
@@ -55,7 +55,7 @@ export function titleOf(call: ToolUse): string {
 
 const statuses = ["pending", "in_progress", "completed"] as const;
 
-/** The plan that a call sets; nothing for other calls. */
+/** The plan that a call of TodoWrite sets; undefined for other tools. */
 export function planOf({ name, input }: ToolUse): UpdateOf<"plan">["entries"] | undefined {
   const { todos } = input;
   if (name !== "TodoWrite" || !Array.isArray(todos)) return undefined;
@@ -68,7 +68,7 @@ export function planOf({ name, input }: ToolUse): UpdateOf<"plan">["entries"] | 
 
 const longestText = 64 * 1024;
 
-/** A call's input, without the whole of a file that it writes. */
+/** A call's input with long texts shortened, such as the content of a file that it writes. */
 export function inputOf({ input }: ToolUse): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(input).map(([key, value]) => [
@@ -80,10 +80,10 @@ export function inputOf({ input }: ToolUse): Record<string, unknown> {
 
 function shorten(text: string): string {
   if (text.length <= longestText) return text;
-  return `${text.slice(0, longestText)}\n… ${text.length - longestText} characters are left out.`;
+  return `${text.slice(0, longestText)}\n… ${text.length - longestText} more characters.`;
 }
 
-/** What a call gave back, and the change it made where it tells one. */
+/** The output of a call, and the patch of the file that it changed. `detail` is its `tool_use_result`. */
 export function contentOf(
   result: ToolResult,
   detail: unknown,
@@ -111,7 +111,7 @@ interface Hunk {
   lines: string[];
 }
 
-/** Edits tell what they changed as hunks; a new file is told whole. */
+/** Claude Code reports an edit as hunks, and a new file as its content. */
 function patchOf(detail: unknown, directory: string): ToolContent | undefined {
   const { filePath, structuredPatch, type, content } = (detail ?? {}) as {
     filePath?: string;

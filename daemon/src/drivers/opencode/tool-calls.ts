@@ -1,4 +1,4 @@
-// How a tool call of opencode looks in our words.
+// Translates a tool call of opencode into ours: its kind, title, output and plan.
 import { relative } from "node:path";
 import type { ToolContent, UpdateOf } from "@hawser/contract";
 import type { ToolPart } from "./frames.ts";
@@ -23,7 +23,7 @@ const kinds: Record<string, Kind> = {
 
 export const kindOf = (tool: string): Kind => kinds[tool] ?? "other";
 
-/** What the call is about: its command, file, address or pattern. */
+/** The command, file, address or pattern that the call names; null if it names none. */
 export function subjectOf({ tool, state: { input } }: ToolPart): string | null {
   const names = ["command", "filePath", "url", "pattern", "path", "description", "name"];
   for (const name of tool === "task" ? ["description"] : names) {
@@ -61,7 +61,7 @@ export function contentOf({ state }: ToolPart, directory: string): ToolContent[]
 const statuses = ["pending", "in_progress", "completed"] as const;
 const priorities = ["high", "medium", "low"] as const;
 
-/** The plan that a call of todowrite sets; what was cancelled is no part of it. */
+/** The plan that a call of todowrite sets, without cancelled entries; undefined for other tools. */
 export function planOf({ tool, state }: ToolPart): UpdateOf<"plan">["entries"] | undefined {
   const todos = state.input["todos"];
   if (tool !== "todowrite" || !Array.isArray(todos)) return undefined;

@@ -1,5 +1,5 @@
-// Going back in codex's history, beside what the suite asks of every kind: tokens, condensed histories, and
-// what a repository may do meanwhile.
+// Reverting codex's history, in addition to the conformance suite: tokens, condensed histories, and a
+// repository's configuration.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ async function play(recording: Recording, word: string): Promise<void> {
 const goBack = (recording: Recording, word: string) =>
   recording.session.revert!(`message ${word}`, never);
 
-test("what is used after going back is told, once, also over a restart", async () => {
+test("usage after a revert is reported once, also after a restart", async () => {
   const recording = await startSession(bench);
   for (const word of ["Ash.", "Birch.", "Cedar."]) await play(recording, word);
   assert.equal(usedIn(recording), 3_000);
@@ -48,7 +48,7 @@ test("what is used after going back is told, once, also over a restart", async (
   assert.doesNotMatch(bench.received!(), /Ash|Birch|Cedar|Elm|Fir/);
 });
 
-test("a condensed history is told as such, and can be taken back whole", async () => {
+test("a condensed history is reported, and can be reverted completely", async () => {
   const recording = await startSession(bench);
   await play(recording, "Ash.");
   const events = await recording.play([], { ...compact, messageId: "message compact" });
@@ -63,7 +63,7 @@ test("a condensed history is told as such, and can be taken back whole", async (
   await bench.reopen();
   await recording.resume();
   assert.equal(await goBack(recording, "compact"), "reverted");
-  // Condensed again: codex then tells the count of what is left before it does.
+  // Condenses again: codex then reports the current count first.
   await recording.play([], { ...compact, messageId: "message again" });
   assert.equal(usedIn(recording), 4_000);
   assert.equal(await goBack(recording, "again"), "reverted");
@@ -74,13 +74,13 @@ test("a condensed history is told as such, and can be taken back whole", async (
   assertWhole(recording);
 });
 
-test("a prompt that never arrived after going back is told as interrupted, and nothing old with it", async () => {
+test("a prompt that never arrived after a revert is reported as interrupted, without reverted items", async () => {
   const recording = await startSession(bench);
   await play(recording, "Ash.");
   await play(recording, "Birch.");
   const late = recording.cursor;
   assert.equal(await goBack(recording, "Birch."), "reverted");
-  // As if the daemon had been killed before it wrote that down, and again after it had come back.
+  // As if the daemon was killed before it stored the cursor, and again after it had resumed.
   recording.cursor = late;
   await bench.reopen();
   await recording.resume();
@@ -92,7 +92,7 @@ test("a prompt that never arrived after going back is told as interrupted, and n
   assert.deepEqual(recording.messages(), ["Ash.", "Birch."]);
 });
 
-test("the configuration of a repository runs nothing when codex goes back, and all is asked as before", async () => {
+test("the configuration of a repository is not run on a revert, and approvals stay the same", async () => {
   const directory = bench.makeDirectory();
   const recording = await startSession(bench, { directory });
   await play(recording, "Ash.");
