@@ -99,7 +99,7 @@ export interface SessionSettings {
   title: string | null;
   model: ModelChoice | null;
   options: Record<string, string>;
-  /** Decides which actions of the agent need an approval. */
+  /** Decides which actions of the agent need permission. */
   policy: AgentPolicy;
 }
 
@@ -172,7 +172,7 @@ export interface PromptAttachment {
 
 /**
  * Answer to a request of the agent. `always` is no answer here: the session layer remembers the rules that
- * the request showed, for its session, and answers requests that they cover with `once`. So an approval
+ * the request showed, for its session, and answers requests that they cover with `once`. So a permission
  * covers exactly what was shown. If rejecting a permission would end the agent's turn, the driver reports
  * the rejection to the agent as text instead.
  */

@@ -10,7 +10,7 @@ export interface ClaudeOffer extends Offer {
 }
 
 const providerId = "anthropic";
-/** The other modes of Claude Code change what needs an approval; the host's policy decides that. */
+/** The other modes of Claude Code change what needs permission; the host's policy decides that. */
 const permissionModes: readonly PermissionMode[] = ["default", "plan"];
 const thinkingValues = ["on", "off"];
 /** Sub-agents for Claude Code's own terminal view. */

@@ -30,7 +30,7 @@ export function decide(
   if (typeof path !== "string") return undefined;
   const place = locatePath(directory, path);
   if (place === "outside" && outsideWorktree === "refuse") return "deny";
-  // Git runs files in its own directory, so changing them needs an approval; so does any change in plan
+  // Git runs files in its own directory, so changing them needs permission; so does any change in plan
   // mode.
   return place === "inside" && mode !== "plan" ? "allow" : "ask";
 }

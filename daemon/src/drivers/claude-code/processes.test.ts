@@ -101,7 +101,7 @@ test("an agent sees no more of the daemon's environment than it needs", async ()
   delete process.env["HAWSER_TEST_SECRET"];
 });
 
-test("a change of a file is shown as a patch, and needs an approval outside the directory", async () => {
+test("a change of a file is shown as a patch, and needs permission outside the directory", async () => {
   const driver = host.openDriver();
   const place = settingsOf("patch");
   const { events, session, play } = await startRecorded(driver, place);

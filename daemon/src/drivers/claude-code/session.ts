@@ -127,7 +127,7 @@ export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession 
     await endProcess("idle");
     const next = await ensureRunning(signal);
     if (next.offer.commands.includes(task.name)) return next;
-    throw new Error(`Claude Code no longer has the command ${task.name}.`);
+    throw new Error(`Claude Code has no command ${task.name}.`);
   }
 
   async function start(signal: AbortSignal): Promise<Running> {
@@ -321,7 +321,7 @@ export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession 
       options.onEnded();
     },
 
-    // The process is ended too: nobody would receive its requests.
+    // The process is ended too: its requests would not be reported.
     release() {
       if (!isAttached) return;
       detach();

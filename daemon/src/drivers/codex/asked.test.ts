@@ -37,7 +37,7 @@ const change = (path: string, kind: FileChange["kind"] = { type: "update" }): Fi
   diff: "@@ -1 +1 @@\n-a\n+b\n",
 });
 
-test("a command needs an approval unless the policy lists it or each of its parts", () => {
+test("a command needs permission unless the policy lists it or each of its parts", () => {
   const decisions: [string, "once" | undefined][] = [
     ["git status", "once"],
     ["git status --short", undefined],

@@ -80,7 +80,7 @@ function commandRequest(approval: CommandApproval, { directory, policy }: Contex
     const rule = `outside the sandbox: ${shown}`;
     return { asked: asked(title, shown, rule), itemId, decided: refused, reply: decision };
   }
-  // Codex repeats an approved command without the sandbox if that stops it (decision 0026).
+  // Codex repeats an allowed command without the sandbox if that stops it (decision 0026).
   const isOutside = place === "outside";
   const title = `Run a command${isOutside ? " outside the session's directory" : ""}, without the sandbox if that stops it`;
   const isAllowed = place === "inside" && covers(policy.allowedCommands, command);
@@ -110,7 +110,7 @@ function fileRequest(
   const paths = changes.flatMap(({ path, kind }) =>
     kind.move_path ? [path, kind.move_path] : [path],
   );
-  // An approved change is made without the sandbox, so every path is checked.
+  // An allowed change is made without the sandbox, so every path is checked.
   const isInside = paths.every((path) => locatePath(directory, path) === "inside");
   const isPlain = paths.length > 0 && isInside && !grantRoot;
   const refused =

@@ -1,7 +1,7 @@
 // The slash commands of codex sessions: `compact`, which condenses the history, and every enabled skill.
 // Codex's app-server has no slash commands of its own, and does not read prompt files.
 //
-// `review` is left out although codex has it: a review runs commands without approval, whatever the policy
+// `review` is left out although codex has it: a review runs commands without asking, whatever the policy
 // says, and reports no tokens.
 import type { AppServer } from "./app-server.ts";
 import type { Input, Skill } from "./protocol.ts";
@@ -22,7 +22,7 @@ export async function skillInput(
   name: string,
 ): Promise<Input> {
   const skill = (await skillsIn(server, directory, false)).find((each) => each.name === name);
-  if (!skill) throw new Error(`Codex no longer has the command ${name}.`);
+  if (!skill) throw new Error(`Codex has no command ${name}.`);
   return { type: "skill", name, path: skill.path };
 }
 

@@ -1,4 +1,4 @@
-// The open requests of a thread: approvals and questions that codex waits for, and their answers.
+// The open requests of a thread: permissions and questions that codex waits for, and their answers.
 import type { AgentPolicy } from "@hawser/contract";
 import { within } from "../../pause.ts";
 import { AgentNotReady, type AgentEvent, type RequestAnswer } from "../driver.ts";

@@ -1,5 +1,5 @@
 // Newer models write programs that call their tools. The calls of such a program are reported and need
-// approvals like calls of the model itself.
+// permission like calls of the model itself.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openCodexBench, type CodexBench } from "@hawser/testkit/codex-bench.ts";
@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => bench[Symbol.asyncDispose]());
 
-test("each command and each change in a program is reported and needs its own approval", async () => {
+test("each command and each change in a program is reported and needs its own permission", async () => {
   const model = bench.otherModel;
   const recording = await startSession(bench, { model });
   const patch = "*** Begin Patch\n*** Add File: n.txt\n+hello\n*** End Patch";

@@ -76,7 +76,7 @@ test("a commit works in a checkout that contains its repository, inside the sand
   assert.equal(lastCommitIn(directory), "Add a file\n");
 });
 
-test("a change of files in the directory needs no approval and is reported as a patch; one outside needs an approval", async () => {
+test("a change of files in the directory needs no permission and is reported as a patch; one outside does", async () => {
   const directory = bench.makeDirectory();
   const recording = await startSession(bench, { directory });
   const patch = (path: string) => ({

@@ -92,7 +92,7 @@ test("a prompt that never arrived after a revert is reported as interrupted, wit
   assert.deepEqual(recording.messages(), ["Ash.", "Birch."]);
 });
 
-test("the configuration of a repository is not run on a revert, and approvals stay the same", async () => {
+test("the configuration of a repository is not run on a revert, and commands still need permission", async () => {
   const directory = bench.makeDirectory();
   const recording = await startSession(bench, { directory });
   await play(recording, "Ash.");

@@ -1,4 +1,4 @@
-// What an approval of a command means with codex (decision 0026).
+// What the permission to run a command means with codex (decision 0026).
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -27,7 +27,7 @@ async function askTo(command: string, more: object = {}, place: Partial<SessionS
   return { ...request.asked.permission, answer };
 }
 
-test("a command that the policy does not list needs an approval even inside the sandbox", async () => {
+test("a command that the policy does not list needs permission even inside the sandbox", async () => {
   const { title, answer } = await askTo("touch inside.txt");
   assert.match(title, /without the sandbox/);
   await answer("reject");
@@ -53,7 +53,7 @@ function makeUntidy(): { directory: string; file: string } {
 
 const mayClean = { allowedCommands: ["git clean *"], outsideWorktree: "ask" as const };
 
-test("an allowed command needs an approval in another directory, which is shown and part of the rule", async () => {
+test("an allowed command needs permission in another directory, which is shown and part of the rule", async () => {
   const { directory, file } = makeUntidy();
   const place = { policy: mayClean };
   const { title, detail, alwaysRules, answer } = await askTo(

@@ -37,7 +37,7 @@ export function threadSettings(directory: string): ThreadSettings {
   return {
     cwd: directory,
     sandbox: "workspace-write",
-    // Codex requests approval for everything; the policy decides what a person is asked (decision 0026).
+    // Codex asks about everything; the policy decides what a person is asked (decision 0026).
     approvalPolicy: "untrusted",
     approvalsReviewer: "user",
     ...(notes !== undefined && { developerInstructions: notes }),
@@ -87,7 +87,7 @@ function temporary(repository: string) {
 /**
  * Directories that a commit writes to. In a worktree: its own index and head, and the repository's objects
  * and refs, but not its hooks and settings, which belong to the user. If the repository is in the checkout
- * itself: all of it, because the sandbox would otherwise block approved git commands.
+ * itself: all of it, because the sandbox would otherwise block git commands that were allowed.
  */
 function gitRoots(repository: Repository | undefined): string[] {
   if (!repository) return [];

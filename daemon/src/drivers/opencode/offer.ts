@@ -67,7 +67,7 @@ async function readOffer(api: Api, signal: AbortSignal): Promise<Offer> {
   };
 }
 
-/** Without a key, opencode's own provider is a public service, which nobody on this host chose. */
+/** Without a key, opencode's own provider is a public service, which the host's user did not choose. */
 function isUsable({ id, options }: Providers["providers"][number]): boolean {
   return id !== "opencode" || (options?.apiKey ?? "public") !== "public";
 }

@@ -80,7 +80,7 @@ test("every session has a title, so the model is not asked for one", async () =>
   );
 });
 
-test("a change outside the directory needs an approval that names the exact file", async () => {
+test("a change outside the directory needs permission, and the request names the exact file", async () => {
   const outside = join(bench.folder, "outside.txt");
   const recording = await startSession(bench);
   await recording.prompt([
@@ -152,7 +152,7 @@ test("a change through a link or of git's own files is asked about or refused, f
   assert.deepEqual([strict.of("request"), readdirSync(far)], [[], []]);
 });
 
-test("a patch of several files is one change, and needs an approval if one file is outside the directory", async () => {
+test("a patch of several files is one change, and needs permission if one file is outside the directory", async () => {
   const file = join(bench.home, ".config/opencode/opencode.json");
   const settings = readFileSync(file, "utf8");
   // opencode offers models with this name a patch tool instead of a write tool.
@@ -189,7 +189,7 @@ test("a patch of several files is one change, and needs an approval if one file 
   writeFileSync(file, settings);
 });
 
-test("an allowed command with further shell syntax needs an approval", async () => {
+test("an allowed command with further shell syntax needs permission", async () => {
   const recording = await startSession(bench);
   await recording.prompt([{ calls: [bench.command("echo x > made.txt")] }, { text: "No." }]);
   const { key } = await recording.untilType("request");
@@ -198,7 +198,7 @@ test("an allowed command with further shell syntax needs an approval", async () 
   assert.equal(existsSync(join(recording.place.directory, "made.txt")), false);
 });
 
-test("an allowed command that runs in another directory needs an approval", async () => {
+test("an allowed command that runs in another directory needs permission", async () => {
   const mayTouch = { ...policy, allowedCommands: ["touch *"] };
   const recording = await startSession(bench, { policy: mayTouch });
   const command = "cd && touch moved.txt";

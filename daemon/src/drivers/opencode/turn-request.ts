@@ -62,7 +62,7 @@ export async function sendTurn(
     await Promise.race([hasBegun, answered]);
   } finally {
     answered.catch(() => {});
-    // The turn continues although nobody waits for the answer.
+    // The turn continues although the driver no longer waits for the answer.
     leaving.abort();
   }
 }
