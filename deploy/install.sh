@@ -7,11 +7,11 @@
 # It downloads the daemon and a Node of its own, checks both against a manifest signed by the
 # publisher, places them in ~/.hawser, and hands over to `hawserd setup`: that writes ~/.hawser/policy,
 # pairs this host, and starts the daemon, by your own systemd where there is one.
-# `~/.hawser/bin/hawserd uninstall` takes all of it away again.
+# `~/.hawser/bin/hawserd uninstall` removes all of it.
 set -eu
 
 server='{{server}}'
-# Whose releases are taken: Ed25519 public keys, either of which may have signed.
+# Trusted publishers: Ed25519 public keys. Either may have signed a release.
 key_1='{{key 1}}'
 key_2='{{key 2}}'
 
@@ -37,10 +37,10 @@ read_options() {
   done
   case $home in
     /*) ;;
-    *) fail "$home is no absolute path. Give one with --home." ;;
+    *) fail "$home is not an absolute path. Set one with --home." ;;
   esac
   case $home in
-    *[!A-Za-z0-9/._@+-]*) fail "$home has characters that a service's path cannot have. Give another with --home." ;;
+    *[!A-Za-z0-9/._@+-]*) fail "$home contains characters that are not allowed in a service's path. Set another with --home." ;;
   esac
 }
 
@@ -63,11 +63,11 @@ check_machine() {
   openssl pkeyutl -help 2>&1 | grep -q rawin || fail "OpenSSL 3 or later is needed to check the signature; this is $(openssl version). Update it and run this again."
 }
 
-# download FILE INTO: from the control plane, with a bar where somebody watches.
+# download FILE INTO: downloads from the control plane, with a progress bar in a terminal.
 download() {
   if [ -t 2 ]; then bar=--progress-bar; else bar=--silent; fi
   curl --fail --location --show-error "$bar" --connect-timeout 20 --speed-time 60 --speed-limit 1 --output "$2" "$server/releases/$1" ||
-    fail "$1 could not be downloaded from $server. See that the network works and the disk is not full ($(df -Ph "$work" | awk 'NR == 2 { print $4 }') free), and run this again."
+    fail "$1 could not be downloaded from $server. Check that the network works and the disk is not full ($(df -Ph "$work" | awk 'NR == 2 { print $4 }') free), and run this again."
 }
 
 is_signed_by() {
@@ -80,12 +80,12 @@ read_manifest() {
   download daemon.json "$work/daemon.json"
   download daemon.json.sig "$work/daemon.json.sig"
   is_signed_by "$key_1" || is_signed_by "$key_2" ||
-    fail "The release is not signed by its publisher. Nothing was installed. Tell whoever runs $server."
+    fail "The release is not signed by its publisher. Nothing was installed. Inform the operator of $server."
   expires=$(field . expiresAt | tr -dc 0-9 | cut -c 1-14)
   [ "$(date -u +%Y%m%d%H%M%S)" -lt "$expires" ] ||
-    fail "The release was good until $(field . expiresAt). If this machine's clock is right ($(date -u)), whoever runs $server has to publish it anew."
+    fail "The release was good until $(field . expiresAt). If this machine's clock is right ($(date -u)), the operator of $server must publish it again."
   version=$(field . version)
-  grep -q "\"$platform\": {" "$work/daemon.json" || fail "Version $version is not published for $platform. Ask whoever runs $server for it."
+  grep -q "\"$platform\": {" "$work/daemon.json" || fail "Version $version is not published for $platform. Ask the operator of $server for it."
   installed=$(readlink "$home/daemon/current" || true)
   if [ -n "$installed" ] && [ "$(printf '%s\n' "$installed" "$version" | sort -V | tail -n 1)" != "$version" ]; then
     fail "Version $installed is installed, and $version is older. To go back, uninstall first: $home/bin/hawserd uninstall"
@@ -99,13 +99,13 @@ field() {
   fi | sed -n "s/^ *\"$2\": \"\{0,1\}\([^\",]*\).*/\1/p" | head -n 1
 }
 
-# fetch SECTION WHAT: downloads a file of the manifest, and takes it only as the manifest has it.
+# fetch SECTION WHAT: downloads a file of the manifest, and accepts it only if size and hash match.
 fetch() {
   file=$(field "$1" file) size=$(field "$1" size)
   say "Downloading $2, $((size / 1048576 + 1)) MB …"
   download "$file" "$work/$file"
   [ "$(wc -c < "$work/$file")" -eq "$size" ] && [ "$(sha256sum < "$work/$file" | cut -d ' ' -f 1)" = "$(field "$1" sha256)" ] ||
-    fail "$file is not what the publisher signed. Nothing was changed. Run this again; if it stays so, tell whoever runs $server."
+    fail "$file is not what the publisher signed. Nothing was changed. Run this again; if it fails again, inform the operator of $server."
 }
 
 place_files() {
@@ -113,7 +113,7 @@ place_files() {
   node=$home/node/$node_version/node
   if [ ! -x "$node" ]; then
     fetch node "Node $node_version"
-    gzip -dc "$work/$file" > "$work/node" || fail "Node could not be unpacked. See that the disk is not full, and run this again."
+    gzip -dc "$work/$file" > "$work/node" || fail "Node could not be unpacked. Check that the disk is not full, and run this again."
     chmod 755 "$work/node"
     "$work/node" --version > /dev/null || fail "Node $node_version does not run on this system; it needs glibc 2.28 or later. Install Hawser on a newer one."
   fi
@@ -128,7 +128,7 @@ EOF
   [ -x "$node" ] || mv "$work/node" "$node"
   mv -f "$work/$file" "$home/daemon/$version/hawserd.mjs"
   mv -f "$work/hawserd" "$home/bin/hawserd"
-  # The version's own link to its Node, so that one pointer chooses both.
+  # Each version links to its Node, so that one pointer selects both.
   ln -sfn "../../node/$node_version/node" "$home/daemon/$version/node"
   ln -sfn "$version" "$home/daemon/current.next"
   mv -fT "$home/daemon/current.next" "$home/daemon/current"
@@ -140,8 +140,8 @@ main() {
   check_machine
   own_umask=$(umask)
   umask 077
-  mkdir -p "$home" || fail "$home cannot be made. Give another place with --home."
-  work=$(mktemp -d "$home/install.XXXXXX.part") || fail "Nothing can be written into $home. See that it is yours and the disk is not full."
+  mkdir -p "$home" || fail "$home cannot be created. Set another place with --home."
+  work=$(mktemp -d "$home/install.XXXXXX.part") || fail "Nothing can be written into $home. Check that it belongs to you and that the disk is not full."
   trap 'rm -rf "$work" && rmdir "$home" 2> /dev/null || true' EXIT
   trap 'exit 1' HUP INT TERM
   read_manifest
@@ -158,5 +158,5 @@ EOF
   "$home/bin/hawserd" setup "$@" < /dev/null
 }
 
-# The last line: a download that was cut short does nothing.
+# Called in the last line, so that an incomplete download does nothing.
 { main "$@"; }

@@ -1,6 +1,6 @@
-// The packages of the agents that are shipped, and npm's registry. `npm run agents:check` compares the
-// list with the registry. `npm run agents:fetch` fetches this machine's packages for tests, once, into
-// .tools/agents; npm run setup does that too.
+// The packages of the shipped agents. `npm run agents:check` compares the list with npm's registry.
+// `npm run agents:fetch` downloads this platform's packages for tests into .tools/agents, once; npm run
+// setup does that too.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createReadStream, existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
@@ -10,7 +10,7 @@ import { shippedAgents } from "@hawser/deploy/publish-agents.ts";
 import type { AgentPackage } from "@hawser/host-protocol";
 import { packageCache } from "@hawser/testkit/package-server.ts";
 
-/** Such as @openai/codex@0.166.0-linux-x64, from the path of its tarball. */
+/** Package and version from a tarball's path, such as @openai/codex@0.166.0-linux-x64. */
 function specifierOf({ path }: AgentPackage): string {
   const [name = "", file = ""] = path.split("/-/");
   const bare = name.slice(name.indexOf("/") + 1);

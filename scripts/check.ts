@@ -1,5 +1,5 @@
-// `npm run check`: everything that can be said about the code without running it. Prints a line per
-// step, and a step's output only when it failed. Every step runs, whatever the others say.
+// `npm run check`: everything that can be checked without running the code. Prints a line per step, and
+// a step's output only if it failed. Every step runs, even if another fails.
 import { spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 const root = join(import.meta.dirname, "..");
 const tool = (name: string) => join(root, "node_modules/.bin", name);
 
-// The slowest come first, so that the short ones fill the gaps.
+// Slowest first, so that the short steps fill the gaps.
 const steps: [name: string, command: string, ...args: string[]][] = [
   ["types", tool("tsc"), "-p", "tsconfig.json"],
   ["unused code", tool("knip"), "--no-progress"],

@@ -1,9 +1,9 @@
-// What each agent kind was seen to do, as a table in Markdown: behaviours down, kinds across.
+// Markdown table of what each agent kind can do: a row per behaviour, a column per kind.
 
 export interface Behaviour {
   kind: string;
   name: string;
-  /** True: seen. False: it failed. Otherwise why it does not apply to the kind. */
+  /** true if it passed, false if it failed, else why it does not apply to the kind. */
   outcome: boolean | string;
 }
 

@@ -1,5 +1,5 @@
-// `npm run conformance [kind…]`: runs the suite that every driver passes with the real agents, and prints
-// what each kind does as a table; where a behaviour does not apply to a kind, why.
+// `npm run conformance [kind…]`: runs the conformance suite of the drivers with the real agents, and
+// prints a table of what each kind can do, with the reason where a behaviour does not apply.
 import { join } from "node:path";
 import { run } from "node:test";
 import { parseArgs } from "node:util";
@@ -13,7 +13,7 @@ const filesOf: Record<string, string[]> = {
   codex: ["codex/codex.test.ts"],
 };
 
-/** What Node's runner tells of a case. */
+/** Result of a test case, as Node's test runner reports it. */
 interface CaseEvent {
   type: string;
   data: { name: string; nesting: number; skip?: string | boolean };
@@ -35,7 +35,7 @@ for (const kind of kinds) {
   const events: AsyncIterable<CaseEvent> = run({ files, concurrency: 2 });
   for await (const event of events) {
     if (event.type !== "test:pass" && event.type !== "test:fail") continue;
-    // Within the suite; around it are the suite itself and the file.
+    // Only cases within the suite; the suite itself and the file are reported too.
     if (event.data.nesting !== 1) continue;
     const { name, skip } = event.data;
     const passed = event.type === "test:pass";

@@ -1,17 +1,17 @@
-// Counts which requirements the acceptance run has proven, from the proofs its tests wrote down.
+// Counts which requirements the acceptance run has proven, from the proofs that its tests recorded.
 
-/** What one acceptance test says of itself: which requirements it cites, and how it went. */
+/** Proof of one acceptance test: the requirements it cites, and its result. */
 export interface Proof {
   test: string;
   ids: string[];
-  /** How many requests the test sent to the product; a test that sent none proves nothing. */
+  /** Number of requests that the test sent to the product; a test without requests proves nothing. */
   requests: number;
   passed: boolean;
 }
 
 interface Requirement {
   id: string;
-  /** Where the interface says so, such as "4.5,R30"; the first number is its section. */
+  /** Place in the interface's document, such as "4.5,R30"; the first number is the section. */
   source: string;
 }
 
@@ -30,7 +30,7 @@ export interface Coverage {
 }
 
 /**
- * A requirement is proven when a passed test that sent requests cites it, and no failed test does.
+ * A requirement is proven if a passed test that sent requests cites it, and no failed test does.
  */
 export function countCoverage(requirements: readonly Requirement[], proofs: Proof[]): Coverage {
   const proven = new Set<string>();

@@ -1,10 +1,10 @@
 // Makes a plausible body for an action from its schema, for the example on its reference page. The
-// action's own schema must accept it, so a page never shows a call that would be refused.
+// action's own schema must accept the body, so a page never shows a call that would be refused.
 import { formatId, idPrefixes, type Action, type IdKind } from "@hawser/contract";
 import { z } from "zod";
 import { unwrap, type Schema } from "./schema-table.ts";
 
-/** The smallest body the action accepts: required fields, and one optional field where a rule asks for it. */
+/** The smallest body that the action accepts: required fields, and one optional field if a rule needs it. */
 export function exampleBody(name: string, input: Action["input"]): Record<string, unknown> {
   const schema: Schema = z.toJSONSchema(input, { io: "input", unrepresentable: "any" });
   const fields = Object.entries(schema.properties ?? {}) as [string, Schema][];
@@ -24,7 +24,7 @@ export function exampleBody(name: string, input: Action["input"]): Record<string
   return body;
 }
 
-/** What the schema cannot know: fields that make an action's example worth reading. */
+/** Optional fields that make an action's example more useful. */
 const byAction: Record<string, Record<string, unknown>> = {
   add_member: { role: "member" },
   create_api_key: { name: "ci", scope: "organization" },
@@ -37,7 +37,7 @@ const byAction: Record<string, Record<string, unknown>> = {
   update_settings: { timeZone: "Europe/Berlin" },
 };
 
-/** What a field of this name usually holds, where its type alone would make a dull example. */
+/** Typical values of fields by name, where the type alone would give a poor example. */
 const byName: Record<string, string> = {
   answers: "Yes",
   code: "4f1c-88d2",

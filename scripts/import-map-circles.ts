@@ -1,5 +1,5 @@
 // Finds circles of files: files that import each other directly or through others. Imports of types
-// count too, because whoever reads one file of a circle has to read them all.
+// count too, because reading one file of a circle means reading them all.
 import { posix } from "node:path";
 import { importsOf } from "./imports-of.ts";
 

@@ -1,14 +1,14 @@
 // Finds the imports of a source file by its text. TypeScript 7 offers no parser to scripts, and ours
-// need not be one: prettier has put every import and export at the start of a line, in double quotes.
+// need not be one: prettier puts every import and export at the start of a line, in double quotes.
 
 export interface Import {
   specifier: string;
-  /** The names taken, before any `as`; `*` for a namespace, `default` for the default export. */
+  /** The imported names, before any `as`; `*` for a namespace, `default` for the default export. */
   names: string[];
   line: number;
 }
 
-// The clause holds only names, braces and commas, so a string that says `from "x"` is not one.
+// The clause contains only names, braces and commas, so a string with `from "x"` does not match.
 const declaration = /^[ \t]*(?:import|export)\s+(?:([\w$*{},\s]+?)\s+from\s+)?"([^"\n]+)"/gm;
 const dynamic = /\bimport\(\s*"([^"\n]+)"/g;
 
@@ -19,7 +19,7 @@ export function importsOf(text: string): Import[] {
     found.push(at(text, match.index, match[2]!, namesOf(match[1] ?? "")));
   }
   for (const match of text.matchAll(dynamic)) {
-    // In a line comment it is prose.
+    // Prose in a line comment.
     const lineStart = text.lastIndexOf("\n", match.index) + 1;
     if (/^\s*(?:\/\/|\*)/.test(text.slice(lineStart, match.index))) continue;
     found.push(at(text, match.index, match[1]!, ["*"]));

@@ -12,7 +12,7 @@ interface Row {
   meaning: string;
 }
 
-/** The table of an object's fields, or a sentence when it has none. */
+/** The table of an object's fields, or a sentence if it has none. */
 export function fieldTable(schema: Schema, text: { required: string; empty: string }): string {
   const rows = fieldsOf(schema, "", { root: schema, within: [] });
   if (rows.length === 0) return text.empty;
@@ -28,7 +28,7 @@ export function fieldTable(schema: Schema, text: { required: string; empty: stri
 
 interface Place {
   root: Schema;
-  /** The schemas this one lies in, so that a record that holds itself ends. */
+  /** The enclosing schemas, so that a recursive record ends. */
   within: Schema[];
 }
 
@@ -53,7 +53,7 @@ function fieldsOf(schema: Schema, prefix: string, place: Place): Row[] {
   });
 }
 
-/** Follows references and takes `or null` apart, so that what is left is the schema that says most. */
+/** Resolves references and separates `or null`; returns the remaining schema. */
 export function unwrap(schema: Schema, root: Schema): { main: Schema; nullable: boolean } {
   if (schema.$ref !== undefined) {
     const name = schema.$ref.replace("#/$defs/", "");
@@ -81,7 +81,7 @@ function typeOf(schema: Schema, root: Schema): string {
   if (main.type === "object" && !main.properties && typeof main.additionalProperties === "object") {
     return `map of ${typeOf(main.additionalProperties, root)}`;
   }
-  // Zod writes a nullable plain type as a list of types, which its own typing does not know.
+  // Zod writes a nullable plain type as a list of types, which its own types do not include.
   return ([main.type ?? "any value"] as (string | string[])[]).flat().join(" or ");
 }
 
@@ -90,7 +90,7 @@ function limitsOf(schema: Schema, root: Schema): string {
   const limits = [
     range(main.minLength, main.maxLength, "character"),
     range(main.minItems, main.maxItems, "item"),
-    // Zod bounds every integer by what JavaScript counts exactly; callers need not read that.
+    // Zod bounds every integer by JavaScript's safe range; callers need not see that.
     range(safe(main.minimum), safe(main.maximum), ""),
     main.exclusiveMinimum !== undefined && `greater than ${main.exclusiveMinimum}`,
     main.exclusiveMaximum !== undefined && `less than ${main.exclusiveMaximum}`,

@@ -1,12 +1,12 @@
-// Looks through every tracked file, and every new one that is not ignored, for what must not be
-// there: paths of somebody's machine, addresses of package registries, and notes of work left undone.
+// Searches every tracked file, and every new one that is not ignored, for what must not be committed:
+// paths of one machine, addresses of package registries, and notes about unfinished work.
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 interface Ban {
   pattern: RegExp;
-  /** Only in files whose path matches. */
+  /** Applies only to files whose path matches. */
   in?: RegExp;
   reason: string;
 }
@@ -37,7 +37,7 @@ const bans: Ban[] = [
   },
 ];
 
-/** What the text of a file holds that it must not, one line each, as file:line. */
+/** Banned texts in a file, one line each, as file:line. */
 export function findBanned(path: string, text: string): string[] {
   const applying = bans.filter((ban) => ban.in?.test(path) ?? true);
   return text.split("\n").flatMap((line, index) =>

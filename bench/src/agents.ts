@@ -1,4 +1,4 @@
-// The group `agents`: what each kind of agent costs through us, beside its bare program.
+// The group `agents`: the cost of each agent kind through Hawser, beside its bare program.
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AgentKind } from "@hawser/contract";
@@ -39,7 +39,7 @@ const goalsOf = (kind: AgentKind, count: number) =>
     },
   }) satisfies Record<string, Goal>;
 
-/** The first session pays for what all share: the agent's start, our code being compiled. */
+/** The first session includes shared costs: the agent's start, and the compilation of our code. */
 async function* measureMemory(kind: AgentKind, quick: boolean): AsyncGenerator<[Figure, Goal]> {
   const count = quick ? 2 : 11;
   const goals = goalsOf(kind, count - 1);

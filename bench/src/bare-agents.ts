@@ -1,5 +1,5 @@
-// The agents without us: each real program asked over its own protocol, as the nearest thing to what
-// our drivers do. The model answers at once on both sides.
+// The bare agents: each real program, prompted over its own protocol, as close as possible to what our
+// drivers do. The model answers at once on both sides.
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdirSync, mkdtempSync, openSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,13 +17,13 @@ import { stopProcess } from "@hawser/testkit/stop-process.ts";
 import { until } from "@hawser/testkit/until.ts";
 
 export interface BareAgent extends AsyncDisposable {
-  /** A session of its own. */
+  /** Opens a new session. */
   open(): Promise<BareSession>;
   pids(): number[];
 }
 
 export interface BareSession {
-  /** Milliseconds from the prompt to its first text; resolves when the turn is over. */
+  /** Milliseconds from the prompt to its first text. Resolves when the turn is finished. */
   ask(text: string): Promise<number>;
 }
 
@@ -31,7 +31,7 @@ interface Place {
   program: string;
   directory: string;
   home: string;
-  /** One for each session, as each of ours has a worktree. */
+  /** A directory for each session, as each of ours has a worktree. */
   makeRepository: () => string;
   modelUrl: string;
   /** Ends it with the agent. */
@@ -157,7 +157,7 @@ const claudeCode: Open = ({ program, home, makeRepository, modelUrl, own }) => {
   });
 };
 
-/** As much of what codex says as is looked at. */
+/** The parts of codex's messages that are read. */
 interface CodexMessage {
   id?: number;
   method?: string;
@@ -197,7 +197,7 @@ const codex: Open = async ({ program, home, makeRepository, modelUrl, own }) => 
     const cwd = makeRepository();
     const started = await call("thread/start", { cwd, sandbox: "workspace-write" });
     const threadId = started!.thread!.id;
-    // So that it may commit, as ours may.
+    // Lets it commit, as ours can.
     const sandboxPolicy = {
       type: "workspaceWrite",
       writableRoots: [join(cwd, ".git")],
@@ -221,7 +221,7 @@ const openers: Record<AgentKind, Open> = { opencode, claude_code: claudeCode, co
 interface Turn {
   spoke(): void;
   ended(): void;
-  /** Milliseconds to its first text, once it has ended. Rejects after a while. */
+  /** Milliseconds to its first text. Resolves when the turn has ended; rejects after a timeout. */
   took: Promise<number>;
 }
 

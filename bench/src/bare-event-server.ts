@@ -1,5 +1,5 @@
-// The bare counterpart of watching: node:http that passes what one NATS subject carries on to whoever
-// asks, as server-sent events. No key, no log, no cursor.
+// The bare counterpart of watching: a node:http server that forwards the messages of one NATS subject to
+// every client, as server-sent events. No key, no log, no cursor.
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

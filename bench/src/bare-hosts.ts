@@ -1,6 +1,6 @@
-// Hosts without the daemon: WebSocket clients straight on a nats-server, one subscription each, which
-// answer a command after the commits that a daemon makes for one. Many in one process, as testkit's
-// light hosts are.
+// Hosts without the daemon: WebSocket clients directly on a nats-server, with one subscription each. They
+// answer a command after the same commits that a daemon makes. Many run in one process, like testkit's
+// light hosts.
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -14,17 +14,17 @@ export interface BareHostsOrders {
     websocket: string;
     directory: string;
     hosts: { instanceId: string; token: string; seed: string }[];
-    /** What is kept as a command's outcome and what is replied. */
+    /** The stored outcome of a command, and the reply. */
     outcome: string;
     reply: string;
   };
-  /** How many have their connection and their subscription. */
+  /** Number of hosts that are connected and subscribed. */
   online: object;
-  /** The median of a command's commits in milliseconds. */
+  /** Median time of a command's commits, in milliseconds. */
   commits: { calls: number };
 }
 
-/** The window over which a daemon, too, spreads its return; and the middle of its first wait. */
+/** The window over which a daemon spreads its reconnect, and the mean of its first wait. */
 const reconnectJitter = 4_000;
 const reconnectTimeWait = 125;
 const dialledAtOnce = 16;
@@ -33,8 +33,8 @@ const online = new Set<NatsConnection>();
 const journals: ReturnType<typeof openJournal>[] = [];
 
 /**
- * The statements and settings of the daemon's journal, each a commit of its own, as a program that
- * takes no care would write them. The daemon makes two of the three.
+ * The statements and settings of the daemon's journal, each in its own commit, as a simple program would
+ * write them. The daemon needs two of the three commits.
  */
 function openJournal(path: string, outcome: string) {
   const database = new DatabaseSync(path);
@@ -102,7 +102,7 @@ async function addHost(
     queue: commandQueue,
     callback: (error, message) => {
       if (error) throw error;
-      // A text that begins with a brace is a command; anything else wants only the answer.
+      // A text that begins with a brace is a command; anything else only needs the answer.
       if (message.data[0] === 0x7b) journal.commitCommand();
       message.respond(reply);
     },
@@ -115,7 +115,7 @@ async function addHost(
 async function follow(nats: NatsConnection): Promise<void> {
   for await (const status of nats.status()) {
     if (status.type === "disconnect") online.delete(nats);
-    // Back is who can be asked again, and the subscription goes out before the flush does.
+    // A host is back when it can be asked again; the subscription is sent before the flush.
     else if (status.type === "reconnect")
       nats.flush().then(
         () => online.add(nats),

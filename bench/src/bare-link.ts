@@ -1,5 +1,5 @@
 // The bare counterpart of the host link: a nats-server of the product's configuration, a bare node and
-// bare hosts, which do the work of a command and nothing around it.
+// bare hosts, which do only the work of a command.
 import { fork, type ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdtempSync } from "node:fs";
@@ -25,16 +25,16 @@ import { ask } from "./workers.ts";
 export interface BareHosts extends AsyncDisposable {
   pid: number;
   online(): Promise<number>;
-  /** The median of a command's commits, in milliseconds. */
+  /** Median time of a command's commits, in milliseconds. */
   commits(calls: number): Promise<number>;
 }
 
 export interface BareLink extends AsyncDisposable {
-  /** Where commands are posted, as to the product. */
+  /** Address to which commands are posted, as for the product. */
   url: string;
   pid: number;
   nats: NatsServer;
-  /** Hosts in one process of their own, for these instances of the world. */
+  /** Starts hosts in one separate process, for these instances of the world. */
   addHosts(instanceIds: string[]): Promise<BareHosts>;
   parts(instanceId: string, calls: number): Promise<BareParts>;
   /** All latencies of bare request and reply over NATS, sorted, in milliseconds. */
@@ -43,7 +43,7 @@ export interface BareLink extends AsyncDisposable {
 
 const tokenSeconds = 86_400;
 
-/** `instanceId` is one of the world's that has a host: its facts are what the bare node writes. */
+/** `instanceId` is an instance of the world with a host; the bare node writes its facts. */
 export async function startBareLink(world: World, instanceId: string): Promise<BareLink> {
   await using startup = new AsyncDisposableStack();
   const directory = mkdtempSync(join(tmpdir(), "hawser-bare-link-"));
@@ -146,7 +146,7 @@ async function readFacts(world: World, instanceId: string): Promise<StoredFacts>
   return { apiKeyId: key!.api_key_id, facts: Object.values(instance) };
 }
 
-/** What travels, made once in the size it has in the product. */
+/** The messages, built once in the sizes of the product. */
 function messagesOf(instanceId: string, { facts }: StoredFacts) {
   const now = new Date().toISOString();
   const commandId = randomUUID();

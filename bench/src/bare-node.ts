@@ -1,7 +1,7 @@
-// What a node does for a command, without the node: HTTP in, a transaction, a request to the host over
-// NATS, a second transaction, HTTP out. The statements are the product's own, run as the owner of the
-// tables through the driver's own pipelining. No key, no checks, no signature, no row-level security.
-// A process of its own.
+// The work of a node for a command, without the node: HTTP in, a transaction, a request to the host over
+// NATS, a second transaction, HTTP out. It runs the product's own statements as the owner of the tables,
+// through the driver's own pipelining. No key, no checks, no signature, no row-level security. Runs in a
+// separate process.
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
@@ -24,15 +24,15 @@ export interface BareNodeOrders {
     nats: { url: string; token: string; seed: string };
     organizationId: string;
     apiKeyId: string;
-    /** Of every host, as the columns take them. */
+    /** Facts of every host, in the form of the columns. */
     facts: unknown[];
-    /** What a host is sent; `idle` asks for an answer of the same size and no work. */
+    /** Messages to a host; `idle` requests an answer of the same size without work. */
     command: string;
     idle: string;
   };
-  /** Medians of the parts in milliseconds, each alone, calls one after the other. */
+  /** Median times of the parts in milliseconds, each alone, in sequential calls. */
   parts: { instanceId: string; calls: number };
-  /** Milliseconds of request and reply that only cross NATS. */
+  /** Milliseconds of request and reply over NATS alone. */
   ping: { instanceIds: string[]; inFlight: number; seconds: number };
 }
 
@@ -119,7 +119,7 @@ function openWork(
   };
 }
 
-/** A client whose work failed is closed: its transaction may still be open. */
+/** Closes a client whose work failed, because its transaction may still be open. */
 async function inClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   try {
@@ -153,7 +153,7 @@ takeOrders<BareNodeOrders>({
     const server = createServer((request, response) => {
       const answer = (status: number, body: string) =>
         response.writeHead(status, { "content-type": "application/json" }).end(body);
-      // The part of HTTP alone: an answer of about the same size.
+      // HTTP alone: an answer of about the same size.
       if (request.url === "/http") {
         request.resume().on("end", () => answer(200, order.idle));
         return;

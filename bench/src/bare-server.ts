@@ -1,4 +1,4 @@
-// The bare engine to hold the product against: node:http and the driver's pool, one named prepared
+// The bare engine that the product is compared with: node:http and the driver's pool, one named prepared
 // statement as the owner of the tables, its rows as JSON. No key, no checks, no row-level security.
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -17,7 +17,7 @@ async function serve({ databaseUrl, connections, ...query }: BareStatement): Pro
   const pool = new pg.Pool({
     connectionString: databaseUrl,
     max: connections,
-    // The same plans on both sides: without this the bare side would plan listings anew at each call.
+    // The same plans on both sides: without this the bare side would plan listings at each call.
     options: "-c plan_cache_mode=force_generic_plan",
   });
   const server = createServer((_request, response) => {

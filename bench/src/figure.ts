@@ -1,12 +1,12 @@
-// A figure: what was measured, the goal it is held against, and how both are shown.
+// A figure: what was measured, its goal, and how both are shown.
 
 export interface Figure {
   name: string;
   ours: number;
   bare: number;
-  /** The median over the rounds of ours to bare; not the ratio of the two medians beside it. */
+  /** Median of the rounds' ratios of ours to bare; not the ratio of the two medians. */
   ratio: number;
-  /** What is held against the goal: the ratio, unless the goal says otherwise. */
+  /** The value that is compared with the goal: the ratio, unless the goal says otherwise. */
   held: number;
   goal: number;
   met: boolean;
@@ -27,7 +27,7 @@ export interface Goal {
   direction: "at least" | "at most";
   /** What is held against it, where that is not the ratio; a difference is the median over the rounds. */
   held?: "ours" | "difference";
-  /** What a reader of the table is told. */
+  /** Explanation for readers of the table. */
   meaning: string;
 }
 

@@ -62,9 +62,9 @@ export async function* measureLinkCommands(quick: boolean): AsyncGenerator<[Figu
     (ours, { chained, ...parts }) => {
       const named = Object.entries(parts).map(([name, ms]) => `${name} ${ms.toFixed(3)}`);
       const sum = Object.values(parts).reduce((a, b) => a + b);
-      const { round, told } = millisecondsRound(ours, sum);
+      const { round, text } = millisecondsRound(ours, sum);
       besideChained.push(ours / chained);
-      return { round, told: `${told} (${named.join(", ")}; chained ${chained.toFixed(3)})` };
+      return { round, text: `${text} (${named.join(", ")}; chained ${chained.toFixed(3)})` };
     },
   );
   // A part alone finds its processes awake; in a chain each one is woken for every call.

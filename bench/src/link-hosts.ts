@@ -56,7 +56,7 @@ const longestReturnMs = 180_000;
 export async function* measureLinkHosts(quick: boolean): AsyncGenerator<[Figure, Goal]> {
   const count = quick ? 40 : 2_000;
   const rounds = quick ? 1 : 9;
-  // Memory is counted from here on: what a process takes for its first connections it takes once.
+  // Memory is counted from here on, because the first connections need extra memory once.
   const firstCount = count / 10;
   await using world = await openLinkWorld(0, { NODE_OPTIONS: `--import ${collectGarbage}` });
   const { pid } = world.nodes[0]!;
@@ -120,7 +120,7 @@ export async function* measureLinkHosts(quick: boolean): AsyncGenerator<[Figure,
   yield [figureOf(goals.back, returns), goals.back];
 }
 
-/** Milliseconds from the server's death until all are back. It stays down until all have noticed. */
+/** Milliseconds from the server's death until all hosts are back. It stays down until all have noticed. */
 async function timeReturn(
   server: NatsServer,
   count: number,

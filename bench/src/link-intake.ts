@@ -1,6 +1,6 @@
-// The group `link-intake`: reports of one entry each from 1,000 hosts at once, taken in by a node,
-// beside the same rows written by bare batched inserts. What lies between the two is the lock and
-// the move of each session's row, the checks, and the answers.
+// The figure of the intake: reports of one entry each from 1,000 hosts at once, stored by a node, beside
+// the same rows written by bare batched inserts. The difference is locking and updating each session's
+// row, the checks, and the answers.
 import { formatId, parseId } from "@hawser/contract";
 import { createLog } from "@hawser/control-plane/log.ts";
 import type { ReportingHost } from "@hawser/control-plane/session-log/apply-reports.ts";
@@ -50,7 +50,7 @@ export async function* measureLinkIntake(quick: boolean): AsyncGenerator<[Figure
   const rounds: Round[] = [];
   for (let number = 1 - warmUps; number <= counted; number++) {
     const round = { ours: await ours.run(seconds), bare: await bare.run(seconds) };
-    // The first ones are not counted: code is compiled, and connections are made.
+    // The first rounds are not counted: code is compiled, and connections are opened.
     if (number > 0) rounds.push(round);
     const { ours: a, bare: b } = round;
     say(`  round ${number}: ${a.toFixed(0)}/s beside ${b.toFixed(0)}/s: ${(a / b).toFixed(3)}`);
@@ -76,7 +76,7 @@ async function addHosts(service: ServiceDatabase): Promise<SessionOfHost[]> {
   }));
 }
 
-/** Each host sends its next entry when the one before is applied. */
+/** Each host sends its next entry when the previous one is applied. */
 function openOurs(service: ServiceDatabase, sessions: SessionOfHost[]) {
   let applied = 0;
   const intake = createIntake({

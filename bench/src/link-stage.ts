@@ -1,5 +1,5 @@
-// What the figures of commands and hosts stand on: a world with a fabric, in a cluster of its own, the
-// job that commands its hosts, and how many of them are back.
+// Shared by the figures of commands and hosts: a world with a fabric in its own cluster, the load job that
+// sends commands to its hosts, and the number of hosts that are online.
 import { startPostgres } from "@hawser/testkit/postgres.ts";
 import { startLightHosts, type LightHosts } from "@hawser/testkit/light-hosts.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
@@ -36,7 +36,7 @@ export async function openLinkWorld(
 
 const longestArrivalMs = 180_000;
 
-/** Light hosts in one process of their own, all online when this returns. */
+/** Starts light hosts in one separate process. All are online when this returns. */
 export async function addLightHosts(world: World, count: number): Promise<LightHosts> {
   const hosts = await startLightHosts(world.caller, world.baseUrl, count);
   await until(
@@ -51,7 +51,7 @@ export async function countOnline(hosts: LightHosts): Promise<number> {
   return (await hosts.states()).filter((state) => state === "online").length;
 }
 
-/** refresh_instance on these hosts in turn; the bare node takes the same bodies. */
+/** refresh_instance on these hosts in turn; the bare node accepts the same bodies. */
 export function commandJob(
   world: World,
   instanceIds: string[],
@@ -68,7 +68,7 @@ export function commandJob(
   };
 }
 
-/** Throws unless a call through either side leaves the two audit entries that a command has. */
+/** Throws unless a call through each side writes the two audit entries of a command. */
 export async function verifyCommand(
   world: World,
   instanceId: string,

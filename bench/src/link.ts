@@ -1,4 +1,4 @@
-// The group `link`: what the host link costs beside the bare parts it is made of.
+// The group `link`: the cost of the host link, beside its bare parts.
 import type { Figure, Goal } from "./figure.ts";
 import { measureLinkCommands } from "./link-commands.ts";
 import { measureLinkHosts } from "./link-hosts.ts";

@@ -1,5 +1,5 @@
-// The load generator, a process of its own so that it competes with both sides alike and with
-// neither from inside. Takes one job at a time over IPC and answers each; ends with its parent.
+// The load generator. It is a separate process, so that it competes with both sides equally. It accepts
+// one job at a time over IPC, answers each, and ends with its parent.
 import { Agent, request } from "node:http";
 
 export interface LoadJob {
@@ -8,7 +8,7 @@ export interface LoadJob {
   /** Sent in turn. */
   bodies: readonly string[];
   connections: number;
-  /** Either how long, or how many requests. */
+  /** Either a duration or a number of requests. */
   seconds?: number;
   requests?: number;
 }
@@ -50,7 +50,7 @@ async function run(job: LoadJob): Promise<LoadResult> {
   };
 }
 
-/** One POST, read to its end. Anything but 200 fails the job: a refusal is quick and proves nothing. */
+/** One POST, read completely. Any status but 200 fails the job: a refusal is quick and measures nothing. */
 function call({ url, headers }: LoadJob, body: string, agent: Agent): Promise<void> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { method: "POST", agent, headers }, (response) => {

@@ -1,5 +1,5 @@
-// How a process that the bench started is steered: it takes one order at a time over IPC, answers
-// each, and ends with its parent.
+// Control of a process that the bench started: it accepts one order at a time over IPC, answers each, and
+// ends with its parent.
 
 type Orders<Map> = { [Name in keyof Map]: (order: Map[Name]) => Promise<unknown> };
 
@@ -13,7 +13,7 @@ export function takeOrders<Map extends object>(orders: Orders<Map>): void {
   process.on("disconnect", () => process.exit());
 }
 
-/** Runs something that many times, one after the other, and gives the median of its milliseconds. */
+/** Runs something that many times in sequence, and returns the median time in milliseconds. */
 export async function medianOf(times: number, work: () => unknown): Promise<number> {
   const took: number[] = [];
   for (let i = 0; i < times; i++) {

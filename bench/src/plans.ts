@@ -1,6 +1,6 @@
 // Shows the plans PostgreSQL uses for every listing, as hawser_app under row-level security and with
-// prepared statements, as a node has them: the plan it settles on by itself, and the generic one. A
-// page must cost a page's worth of buffers, whatever the size of the table.
+// prepared statements, as in a node: the plan that PostgreSQL chooses, and the generic one. A page must
+// read a page's worth of buffers, whatever the size of the table.
 import * as instances from "@hawser/control-plane/instances/store.ts";
 import type { Statement } from "@hawser/control-plane/postgres/statement.ts";
 import * as sessions from "@hawser/control-plane/sessions/store.ts";
@@ -10,7 +10,7 @@ import { fullSizes, openStage } from "./stage.ts";
 
 const lastId = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 const firstId = "00000000-0000-0000-0000-000000000000";
-/** PostgreSQL weighs a generic plan against custom ones after five executions. */
+/** PostgreSQL compares a generic plan with custom ones after five executions. */
 const executionsToSettle = 6;
 
 interface PlanNode {

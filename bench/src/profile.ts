@@ -1,5 +1,5 @@
-// Takes a CPU profile of a node under the loads of `read`, and tells where its time went. The profile
-// itself is kept, to be opened in a browser's developer tools.
+// Records a CPU profile of a node under the loads of `read`, and prints where its time was spent. The
+// profile is kept, for a browser's developer tools.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import { stopProcess } from "@hawser/testkit/stop-process.ts";
@@ -31,7 +31,7 @@ export async function profileReads(quick: boolean): Promise<void> {
   mkdirSync(results, { recursive: true });
   const directory = mkdtempSync(join(results, "profile-"));
   await profileInto(directory, quick);
-  // The world's first node, which got no load, leaves one too.
+  // The world's first node, which had no load, writes a profile too.
   for (const file of readdirSync(directory).filter(isFresh)) rmSync(join(directory, file));
 }
 
@@ -40,7 +40,7 @@ const isFresh = (file: string) => file.startsWith("CPU.");
 
 async function profileInto(directory: string, quick: boolean): Promise<void> {
   await using stage = await openStage();
-  // A node writes its profile when it ends, so each load gets a node of its own.
+  // A node writes its profile when it ends, so each load needs its own node.
   const world = await stage.addWorld(fullSizes(quick), {
     NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${directory}`,
   });
@@ -60,7 +60,7 @@ async function profileInto(directory: string, quick: boolean): Promise<void> {
   }
 }
 
-/** Gives how long the node took to start, which is no part of what is asked. */
+/** Returns the start-up time of the node, which is not part of the profile's result. */
 async function loadAndStop(world: World, { job }: Subject, seconds: number): Promise<number> {
   await using load = startLoadGenerator();
   const startedAt = performance.now();

@@ -1,5 +1,5 @@
-// The group `read`: what the dispatcher, the checks and row-level security cost a read, beside the
-// same statement without them, and whether a listing stays as quick when the table grows.
+// The group `read`: the cost of dispatcher, checks and row-level security for a read, beside the same
+// statement without them, and whether a listing stays fast when the table grows.
 import { figureOf, type Figure, type Goal } from "./figure.ts";
 import { latencyRounds, paceOf, throughputRounds } from "./rounds.ts";
 import { fullSizes, openStage, say, smallSizes } from "./stage.ts";

@@ -1,5 +1,5 @@
-// Two sides measured in turns. The machine does other things too, and one long run of each side
-// would compare two moments rather than two programs.
+// Measures two sides in turns. The machine has other load too, and one long run of each side would
+// compare two moments instead of two programs.
 import { median, type Round } from "./figure.ts";
 import { say } from "./stage.ts";
 import { processorSeconds, type LoadGenerator } from "./workers.ts";
@@ -7,23 +7,23 @@ import type { LoadJob } from "./load.ts";
 
 export interface Side {
   job: Omit<LoadJob, "seconds" | "requests">;
-  /** The serving process, to tell what a request costs it. */
+  /** The serving process, for its processor time per request. */
   pid: number;
 }
 
 export interface Pace {
   rounds: number;
   seconds: number;
-  /** Sequential calls of a round, where latency is what is measured. */
+  /** Sequential calls of a round that measures latency. */
   calls: number;
 }
 
-/** Many short rounds: what others do on the machine comes in bursts, and then fills whole rounds. */
+/** Many short rounds: other load on the machine comes in bursts, which then affect whole rounds. */
 export function paceOf(quick: boolean): Pace {
   return quick ? { rounds: 1, seconds: 0.5, calls: 50 } : { rounds: 15, seconds: 1.5, calls: 500 };
 }
 
-/** Requests per second of both sides, round by round, after some that are not counted. */
+/** Requests per second of both sides, by round, after some uncounted rounds. */
 export async function throughputRounds(
   load: LoadGenerator,
   { rounds, seconds }: Pace,
@@ -44,11 +44,11 @@ export async function throughputRounds(
       costs.push({ ours: a.cost, bare: b.cost });
       return {
         round: { ours: a.perSecond, bare: b.perSecond },
-        told: `${a.perSecond.toFixed(0)}/s beside ${b.perSecond.toFixed(0)}/s`,
+        text: `${a.perSecond.toFixed(0)}/s beside ${b.perSecond.toFixed(0)}/s`,
       };
     },
   );
-  // This hardly moves with what others do on the machine, so it helps to judge a noisy ratio.
+  // Other load on the machine hardly affects this, so it helps to judge a noisy ratio.
   const [oursMs, bareMs] = [median(costs.map((c) => c.ours)), median(costs.map((c) => c.bare))];
   say(
     `  processor time of the server per call: ${oursMs.toFixed(3)} ms beside ${bareMs.toFixed(3)} ms: ` +
@@ -57,7 +57,7 @@ export async function throughputRounds(
   return measured;
 }
 
-/** Median latency of calls one after the other, in milliseconds, round by round. */
+/** Median latency of sequential calls, in milliseconds, by round. */
 export async function latencyRounds(
   load: LoadGenerator,
   { rounds, calls }: Pace,
@@ -75,10 +75,10 @@ export async function latencyRounds(
 }
 
 /** A round of two times in milliseconds. */
-export function millisecondsRound(ours: number, bare: number): { round: Round; told: string } {
+export function millisecondsRound(ours: number, bare: number): { round: Round; text: string } {
   return {
     round: { ours, bare },
-    told: `${ours.toFixed(3)} ms beside ${bare.toFixed(3)} ms`,
+    text: `${ours.toFixed(3)} ms beside ${bare.toFixed(3)} ms`,
   };
 }
 
@@ -87,7 +87,7 @@ export async function inTurns<Ours, Bare>(
   rounds: number,
   measureOurs: () => Promise<Ours>,
   measureBare: () => Promise<Bare>,
-  judge: (ours: Ours, bare: Bare) => { round: Round; told: string },
+  judge: (ours: Ours, bare: Bare) => { round: Round; text: string },
   warmUps = rounds === 1 ? 0 : 2,
 ): Promise<Round[]> {
   // Not counted: a process is several times slower until its code is compiled.
@@ -97,9 +97,9 @@ export async function inTurns<Ours, Bare>(
   }
   const measured: Round[] = [];
   for (let number = 1; number <= rounds; number++) {
-    const { round, told } = judge(await measureOurs(), await measureBare());
+    const { round, text } = judge(await measureOurs(), await measureBare());
     measured.push(round);
-    say(`  round ${number}: ${told}: ${(round.ours / round.bare).toFixed(3)}`);
+    say(`  round ${number}: ${text}: ${(round.ours / round.bare).toFixed(3)}`);
   }
   return measured;
 }

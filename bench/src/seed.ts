@@ -1,6 +1,6 @@
-// Fills a world's database the way months of use would: organizations, hosts of which some are
-// busier than others, and sessions born one after the other in all organizations, the latest of
-// them still at work. Written as the owner of the tables, without triggers, in chunks.
+// Fills a world's database as months of use would: organizations, hosts of different load, and sessions
+// created in turn in all organizations, the latest of them still active. Written as the owner of the
+// tables, without triggers, in chunks.
 import { parseId, type InstanceRecord } from "@hawser/contract";
 import type { World } from "@hawser/testkit/world.ts";
 import pg from "pg";
@@ -38,7 +38,7 @@ export async function seed(world: World, sizes: Sizes, say: (line: string) => vo
     }
     await client.query(countActive);
     await client.query(countInstances);
-    // Otherwise autovacuum and the checkpointer would do it during a round, on one side's time.
+    // Otherwise autovacuum and the checkpointer would do it during a round of one side.
     await client.query("VACUUM (ANALYZE) organizations, instances, sessions");
     await client.query("CHECKPOINT");
     say(`seeded and analyzed in ${secondsSince(startedAt)} s`);
@@ -47,7 +47,7 @@ export async function seed(world: World, sizes: Sizes, say: (line: string) => vo
   }
 }
 
-/** The stored id of the organization whose key the world's caller holds. */
+/** Stored id of the organization of the world's caller. */
 export function callersOrganization(world: World): string {
   return parseId("organization", world.organizations[0].organizationId)!;
 }
@@ -59,7 +59,7 @@ function secondsSince(startedAt: number): string {
 const insertOrganizations = `
   INSERT INTO organizations (name) SELECT 'Organization ' || n FROM generate_series(1, $1::int) n`;
 
-/** Every instance under a number, so that a session finds its own by arithmetic. */
+/** Numbers the instances, so that a session's instance can be computed. */
 const makeSlots = `
   CREATE TEMP TABLE slots (
     slot int PRIMARY KEY, organization_id uuid NOT NULL, instance_id uuid NOT NULL, place int NOT NULL)`;
@@ -102,9 +102,9 @@ const insertInstances = `
     FROM slots`;
 
 /**
- * Sessions number $1 to $2 of $3, the last born now and the first 120 days ago. Ids have the shape of
- * hawser_new_id() for that moment. r1 spreads over instances, squared so that a few have many; r2
- * over everything else. Of the latest twentieth two in five are active, of the others none is.
+ * Sessions number $1 to $2 of $3; the last is created now and the first 120 days ago. Ids have the form of
+ * hawser_new_id() for that time. r1 distributes sessions over instances, squared so that a few have many;
+ * r2 distributes everything else. Two in five of the latest twentieth are active, and none of the others.
  */
 const insertSessions = `
   INSERT INTO sessions (organization_id, session_id, instance_id, title, agent_kind, directory,

@@ -1,5 +1,5 @@
-// The figure of fan-out: text that an agent writes, brought to 200 viewers of one session by one node,
-// beside a bare server that passes the same messages of NATS on.
+// The figure of fan-out: live text, delivered to 200 viewers of one session by one node, beside a bare
+// server that forwards the same NATS messages.
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { connectFabric } from "@hawser/control-plane/fabric/connection.ts";
@@ -24,7 +24,7 @@ const goal: Goal = {
     "bare node:http server that passes the same NATS messages on as server-sent events.",
 };
 
-/** Published at once, as a fast agent's text is within a second. */
+/** Messages published at once, as many as a fast agent writes in a second. */
 const burst = 20;
 
 export async function* measureFanOut(quick: boolean): AsyncGenerator<[Figure, Goal]> {
@@ -47,7 +47,7 @@ export async function* measureFanOut(quick: boolean): AsyncGenerator<[Figure, Go
   const { key } = world.caller;
   await ours.open({ urls: [streamOf(world.baseUrl, sessionId!)], each: viewerCount, key });
   await bare.open({ urls: [bareUrl], each: viewerCount, key });
-  // The node has to have subscribed before anything is said.
+  // The node must have subscribed before anything is published.
   await new Promise((resolve) => setTimeout(resolve, 1_000));
 
   let offset = 0;
@@ -73,7 +73,7 @@ export async function* measureFanOut(quick: boolean): AsyncGenerator<[Figure, Go
     () => deliver(bareSubject, bare),
     (a, b) => ({
       round: { ours: a, bare: b },
-      told: `${a.toFixed(0)}/s beside ${b.toFixed(0)}/s`,
+      text: `${a.toFixed(0)}/s beside ${b.toFixed(0)}/s`,
     }),
   );
   yield [figureOf(goal, rounds), goal];

@@ -1,5 +1,5 @@
-// The figures of a long log: 10,000 entries, the first page of them and all of them at a viewer,
-// beside the same rows read by the bare driver.
+// The figures of a long log of 10,000 entries: its first page, and all of it at a viewer, beside the same
+// rows read by the bare driver.
 import { parseId } from "@hawser/contract";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { insertSessions } from "@hawser/testkit/session-rows.ts";

@@ -1,5 +1,5 @@
-// The figures of many sessions: 1,000 on 100 light hosts, which write 500 entries a second for a
-// minute through their journals; how late an entry comes to a viewer, and the node's memory.
+// The figures of many sessions: 1,000 on 100 light hosts, which write 500 entries a second for a minute
+// through their journals. Measured are the delay of an entry at a viewer, and the node's memory.
 import { setTimeout as sleep } from "node:timers/promises";
 import { readFileSync } from "node:fs";
 import { insertSessions } from "@hawser/testkit/session-rows.ts";
@@ -68,7 +68,7 @@ export async function* measureManySessions(quick: boolean): AsyncGenerator<[Figu
   }
   await Promise.all(writing);
   await viewers.frames({ name: "event: entry", count: written, patienceMs: 30_000 });
-  // Each entry has its stamp twice, as message id and as text.
+  // Each entry contains its timestamp twice, as message id and as text.
   const delays = await viewers.delays();
   const at = (share: number) => delays[Math.floor(delays.length * share)] ?? 0;
   say(`  ${written} entries, ${delays.length / 2} seen: median ${at(0.5)} ms, p99 ${at(0.99)} ms`);

@@ -1,4 +1,4 @@
-// What the figures of sessions share: the process of viewers, and rows of sessions with logs.
+// Shared by the figures of sessions: the process of viewers.
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { stopProcess } from "@hawser/testkit/stop-process.ts";

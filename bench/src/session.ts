@@ -1,4 +1,4 @@
-// The group `session`: what watching an agent through the control plane costs.
+// The group `session`: the cost of watching an agent through the control plane.
 import type { Figure, Goal } from "./figure.ts";
 import { measureFanOut } from "./session-fan-out.ts";
 import { measureFirstText } from "./first-text.ts";

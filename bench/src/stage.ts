@@ -1,4 +1,4 @@
-// What every measurement stands on: one PostgreSQL cluster, and on it worlds with seeded databases.
+// The basis of the group `read`: one PostgreSQL cluster, with worlds in seeded databases.
 import { startPostgres } from "@hawser/testkit/postgres.ts";
 import { startWorld, type World } from "@hawser/testkit/world.ts";
 import { seed, type Sizes } from "./seed.ts";
@@ -10,7 +10,7 @@ export const say = (line: string) => void process.stderr.write(`${line}\n`);
 export const connections = 16;
 
 export interface Stage extends AsyncDisposable {
-  /** A world of its own database in the stage's cluster, filled. */
+  /** Starts a world with its own seeded database in the stage's cluster. */
   addWorld(sizes: Sizes, environment?: Record<string, string>): Promise<World>;
 }
 
@@ -18,11 +18,11 @@ export async function openStage(): Promise<Stage> {
   const parts = new AsyncDisposableStack();
   const cluster = parts.use(
     await startPostgres({
-      // Room for the tables of both worlds, and none of the checkpoints that seeding would cause.
+      // Enough memory for the tables of both worlds, and no checkpoints during seeding.
       settings: { shared_buffers: "1GB", max_wal_size: "8GB", checkpoint_timeout: "1h" },
     }),
   );
-  // Both worlds of a comparison are put in this one.
+  // Both worlds of a comparison use this cluster.
   parts.use(shareCluster(cluster.url));
   return {
     async addWorld(sizes, environment = {}) {
@@ -43,7 +43,7 @@ export async function openStage(): Promise<Stage> {
   };
 }
 
-/** Names the cluster where testkit looks for one to share, until the next group has its own. */
+/** Makes testkit use this cluster, until it is disposed. */
 export function shareCluster(url: string): Disposable {
   const name = "HAWSER_TEST_POSTGRES";
   const former = process.env[name];

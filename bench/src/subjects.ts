@@ -1,5 +1,5 @@
-// The calls that are measured: how the product is asked, what the bare server runs in its place, and
-// a check that both give the right answer before anything is timed.
+// The measured calls: the product's request, the bare server's statement, and a check that both answer
+// correctly before anything is timed.
 import assert from "node:assert/strict";
 import { formatId } from "@hawser/contract";
 import { selectInstance } from "@hawser/control-plane/instances/store.ts";
@@ -12,16 +12,16 @@ import { callersOrganization } from "./seed.ts";
 import { connections } from "./stage.ts";
 
 export interface Subject {
-  /** The request both sides get; each at its own address. */
+  /** The request to both sides, each at its own address. */
   job: Omit<LoadJob, "seconds" | "requests">;
   bare: BareStatement;
-  /** Throws unless both sides answer what the tables say. */
+  /** Throws unless both sides answer with the contents of the tables. */
   verify(bareUrl: string): Promise<void>;
 }
 
 const pageSize = 50;
 const lastId = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-/** A host at work: how many active sessions the instance asked for has, or as near as there is. */
+/** Wanted number of active sessions of the measured instance; the nearest is chosen. */
 const activeSessions = 4;
 
 export function listSessions(world: World): Subject {

@@ -1,14 +1,14 @@
-// Many viewers of event streams in one process: they read as fast as they can and count frames, so
-// that what is measured is the server and not they. Steered over IPC by session-stage.ts.
+// Many viewers of event streams in one process. They only read and count frames, so that the server is
+// measured and not the viewers. session-stage.ts controls them over IPC.
 import { connect, type Socket } from "node:net";
 import { takeOrders } from "./orders.ts";
 
 export interface ViewerOrders {
   /** Opens this many streams of each address and resolves when all were answered 200. */
   open: { urls: string[]; each: number; key: string };
-  /** Resolves when this many more frames of this name have come since the last call; the milliseconds it took. */
+  /** Resolves with the elapsed milliseconds when this many more frames of this name have arrived since the last call. */
   frames: { name: string; count: number; patienceMs: number };
-  /** How late entries came: each tells in its text when it was written. */
+  /** Delays of entries; the text of each contains the time of writing. */
   delays: object;
   close: object;
 }
@@ -47,7 +47,7 @@ async function open({ urls, each, key }: ViewerOrders["open"]): Promise<void> {
   await Promise.all(opening);
 }
 
-/** What two chunks share is found with the end of the first, which is given back for the next. */
+/** Returns the end of a chunk, so that a frame split over two chunks is found with the next one. */
 function count(tail: string, chunk: Buffer): string {
   const text = tail + chunk.toString("latin1");
   for (const [name] of counts) {

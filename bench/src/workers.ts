@@ -1,5 +1,5 @@
-// The two processes a measurement starts beside the world: the load generator and the bare server.
-// Both are asked over IPC and end when disposed, or when this process does.
+// The two processes that a measurement starts beside the world: the load generator and the bare server.
+// Both receive orders over IPC, and end when disposed or when this process ends.
 import { fork, type ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -33,14 +33,14 @@ export async function startBareServer(statement: BareStatement): Promise<BareSer
   };
 }
 
-/** One question at a time. */
+/** Sends one order at a time. */
 export function ask<Result>(child: ChildProcess, question: object): Promise<Result> {
   return new Promise((resolve, reject) => {
     const onExit = () => reject(new Error(`${child.spawnargs.at(-1)} ended before it answered.`));
     child.once("exit", onExit);
     child.once("message", (answer: { result: Result } | { error: string }) => {
       child.off("exit", onExit);
-      // A result of nothing is not there at all on the other side of IPC.
+      // IPC drops a result that is undefined.
       if ("error" in answer) reject(new Error(answer.error));
       else resolve(answer.result);
     });
@@ -50,10 +50,10 @@ export function ask<Result>(child: ChildProcess, question: object): Promise<Resu
 
 const ticksPerSecond = 100;
 
-/** Processor seconds a process has used so far, its threads included. */
+/** Processor seconds of a process so far, including its threads. */
 export function processorSeconds(pid: number): number {
   const text = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The second field is the command in brackets and may itself hold blanks.
+  // The second field is the command in brackets and may contain blanks.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }

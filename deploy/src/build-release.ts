@@ -1,8 +1,8 @@
 // One release of the daemon: the daemon as one JavaScript file, the Node that runs it, the manifest
 // that names both, its signature, and the installer. A control plane serves the directory as it is.
 //
-// The keys that the daemon and the installer trust are baked into both, so that whoever has installed
-// it once takes later versions only from the same publisher.
+// The trusted keys are built into the daemon and the installer. So an installed host accepts later
+// versions only from the same publisher.
 import { createHash } from "node:crypto";
 import {
   constants,
@@ -27,13 +27,13 @@ import { build } from "esbuild";
 import type { ReleaseKeys } from "./release-keys.ts";
 
 export interface ReleaseOptions {
-  /** Made if it is missing; files of other versions in it are left. */
+  /** Created if it is missing; files of other versions in it stay. */
   out: string;
   keys: ReleaseKeys;
-  /** The daemon's own, unless another is given. */
+  /** Default: the daemon's own version. */
   version?: string;
   publishedAt?: Date;
-  /** Until when the release may be installed; 90 days unless given. */
+  /** When the release expires; default: in 90 days. */
   expiresAt?: Date;
 }
 
@@ -71,7 +71,7 @@ export async function buildRelease(options: ReleaseOptions): Promise<DaemonManif
     join(out, "install.sh"),
     installer.replace("{{key 1}}", first).replace("{{key 2}}", second),
   );
-  // Whoever downloads meanwhile sees a signature that does not fit, and tries again.
+  // A host that downloads meanwhile finds that the signature does not match, and tries again.
   replace(join(out, "daemon.json.sig"), signManifest(keys.keys[0].privateKey, text));
   replace(join(out, "daemon.json"), text);
   return manifest;
@@ -93,7 +93,7 @@ async function bundleDaemon(
     target: "node24",
     logLevel: "error",
     define: { hawserRelease: JSON.stringify({ version, trustedKeys }) },
-    // Packages of the older kind call require, which a module does not have.
+    // CommonJS packages call require, which a module does not have.
     banner: {
       js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
     },
@@ -101,7 +101,7 @@ async function bundleDaemon(
   return describe(out, file);
 }
 
-/** Node's own executable from npm; nothing when this machine has none for the platform. */
+/** Node's executable from npm; undefined if this machine has none for the platform. */
 async function packNode(out: string, platform: Platform) {
   const require = createRequire(import.meta.url);
   let manifestPath: string;

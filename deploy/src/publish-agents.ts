@@ -1,21 +1,21 @@
-// The list of agents that the service ships, signed, beside a release of the daemon. The agents
-// themselves are not in it: hosts download them, and take what fits the hashes of the list.
+// Writes the signed list of shipped agents beside a release of the daemon. The list does not contain the
+// agents themselves: hosts download them, and accept only what matches the hashes in the list.
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { AgentManifest, AgentTable, signManifest } from "@hawser/host-protocol";
 import table from "../agents.json" with { type: "json" };
 import type { ReleaseKeys } from "./release-keys.ts";
 
-/** What `agents.json` in this workspace says. Raise its `serial` with every change. */
+/** Contents of `agents.json` in this workspace. Raise its `serial` with every change. */
 export const shippedAgents: AgentTable = AgentTable.parse(table);
 
 export interface AgentsOptions {
   out: string;
   keys: ReleaseKeys;
-  /** What is shipped, unless another list is given. */
+  /** Default: the shipped list. */
   table?: AgentTable;
   publishedAt?: Date;
-  /** Until when the list may be used; 90 days unless given. */
+  /** When the list expires; default: in 90 days. */
   expiresAt?: Date;
 }
 
@@ -32,7 +32,7 @@ export function publishAgents(options: AgentsOptions): AgentManifest {
   });
   const text = `${JSON.stringify(manifest, undefined, 2)}\n`;
   const signature = signManifest(options.keys.keys[0].privateKey, text);
-  // Whoever downloads meanwhile sees a signature that does not fit, and tries again.
+  // A host that downloads meanwhile finds that the signature does not match, and tries again.
   for (const [file, content] of [
     ["agents.json.sig", signature],
     ["agents.json", text],

@@ -1,5 +1,5 @@
-// The two pairs of keys that releases are trusted by. Releases are signed with the first; the second
-// is there so that a lost or stolen first one can be replaced, and its private half belongs offline.
+// The two key pairs of releases. The first signs. The second is for replacing a lost or stolen first
+// one; its private half belongs offline.
 import { readFileSync, writeFileSync } from "node:fs";
 import { makeSigningKey } from "@hawser/host-protocol";
 import { z } from "zod";
@@ -17,7 +17,7 @@ export function makeReleaseKeys(): ReleaseKeys {
   return { keys: [makeSigningKey(), makeSigningKey()] };
 }
 
-/** Never over a file that exists: whoever has the old daemons could update none of them again. */
+/** Throws if the file exists: without the old keys, installed daemons could never be updated again. */
 export function writeReleaseKeys(file: string, keys: ReleaseKeys): void {
   writeFileSync(file, `${JSON.stringify(keys, undefined, 2)}\n`, { mode: 0o600, flag: "wx" });
 }
