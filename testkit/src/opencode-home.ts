@@ -8,6 +8,11 @@ export function writeOpencodeHome(home: string, modelUrl: string): void {
   mkdirSync(directory, { recursive: true });
   const text = `${JSON.stringify(opencodeSettings(modelUrl), undefined, 2)}\n`;
   writeFileSync(join(directory, "opencode.json"), text);
+  // opencode reads its catalogue of public models for each directory, which takes it a second of processor
+  // time. Only the scripted provider is enabled, so the catalogue can be empty.
+  const cache = join(home, ".cache", "opencode");
+  mkdirSync(cache, { recursive: true });
+  writeFileSync(join(cache, "models.json"), "{}\n");
   // Otherwise every server downloads 63 MB for plugins that are not used.
   writeFileSync(join(home, ".npmrc"), "registry=http://127.0.0.1:9/\nfetch-retries=0\n");
 }
