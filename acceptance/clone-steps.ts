@@ -1,5 +1,5 @@
-// Steps of scenarios about sessions that own a clone: hosts whose git and `gh` reach a stand-in for
-// GitHub, and waiting for a clone to be under way.
+// Steps of scenarios about sessions in their own clone: hosts whose git and `gh` reach a stand-in for
+// GitHub, and waiting until a clone is under way.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,13 +20,13 @@ export interface Hosting {
   github: () => Github;
   /** A directory for this file's scenarios. */
   place: string;
-  /** With everything of the daemon's in that directory, if one is given. */
+  /** Adds a host. Its daemon keeps its files in `directory`; in the world's directory if undefined. */
   addHost: (context: Context, directory?: string) => Promise<TestHost>;
-  /** One for the scenarios that leave it as it was. */
+  /** A host that several scenarios share; they must leave it unchanged. */
   sharedHost: (context: Context) => Promise<TestHost>;
 }
 
-/** Starts the stand-in before this file's first scenario, and takes it down after the last. */
+/** Starts the stand-in before this file's first scenario, and stops it after the last. */
 export function useGithub(token: string, repositories: readonly HostedRepository[]): Hosting {
   const place = mkdtempSync(join(tmpdir(), "hawser-clone-sessions-"));
   let github: Github | undefined;
@@ -59,12 +59,12 @@ export function useGithub(token: string, repositories: readonly HostedRepository
 
 export const checkoutsOf = (host: TestHost) => readdirSync(join(host.stateDirectory, "checkouts"));
 
-/** Waits until the newest session's clone receives, and gives its record. */
+/** Waits until the clone of the newest session receives objects, and returns the session's record. */
 export async function untilReceiving({ caller }: Context, { instanceId }: TestHost) {
   const newest = async () => (await caller.list_sessions({ instanceId, limit: 1 })).sessions[0];
   const session = await until("it is on record", 10_000, newest, (found) => found !== undefined);
   await until(
-    // A host's first agent takes its time to start on a busy machine, and is looked at first.
+    // The host first probes its agent, whose first start takes seconds on a busy machine.
     "it receives",
     60_000,
     async () => (await caller.get_instance({ instanceId })).operations,

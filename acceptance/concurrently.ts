@@ -1,5 +1,5 @@
-// Many small waits at once, but not all of them: a test with thousands of requests stays fast and
-// does not queue them all on one node.
+// Runs many short requests with a limit on how many run at once, so that a test with thousands of them is
+// fast and does not overload one node.
 
 /** Runs `work` on every item, `width` at a time; the results keep the items' order. */
 export async function concurrently<Item, Result>(

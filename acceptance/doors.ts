@@ -1,4 +1,4 @@
-// The product's two doors with one face: the same steps of a test can be taken through either.
+// REST and MCP behind one interface, so that the same steps of a test can use either.
 import assert from "node:assert/strict";
 import type { ActionName, ErrorBody } from "@hawser/contract";
 import { callsBy, type Caller, type Calls } from "@hawser/testkit/caller.ts";
@@ -7,7 +7,7 @@ import { refusalOf } from "./refusal.ts";
 
 export interface Door {
   call: Calls;
-  /** The refusal of a call that must get one. */
+  /** Makes a call that must be refused, and returns the refusal. */
   refusal(action: ActionName, body: Record<string, unknown>): Promise<ErrorBody["error"]>;
 }
 

@@ -1,5 +1,5 @@
-// What to send for a pinned field, and how it must be taken: each probe is one clause of the
-// field's row in requirements.tsv, in that row's own words. Made from the pin alone.
+// Values to send for a pinned field, and whether each must be accepted. Each probe is one clause of the
+// field's row in requirements.tsv, in the words of that row. Made from the pin alone.
 import type { PinnedShape } from "./pin.ts";
 
 /** Values to be accepted and values to be refused; undefined means that the field is left out. */
@@ -75,7 +75,7 @@ function typeProbes(name: string, shape: PinnedShape): Probe[] {
   }
 }
 
-/** Letters, and signs of which JavaScript counts each as two. */
+/** Letters, and characters that JavaScript counts as two code units each. */
 const ofLength = (length: number) => ["x".repeat(length), "🙂".repeat(length)];
 
 function lengthProbes(name: string, { min, max }: PinnedShape): Probe[] {

@@ -1,6 +1,6 @@
-// Figures of a run, printed where whoever reads it finds them.
+// Prints the figures that a run has measured.
 
-/** Prints and gives the greatest of some times; the middle one stands beside it. */
+/** Prints the greatest and the median of some times, and returns the greatest. */
 export function tellTimes(what: string, times: readonly number[]): number {
   const sorted = times.toSorted((a, b) => a - b);
   const max = sorted.at(-1) ?? 0;

@@ -1,18 +1,18 @@
-// What the scripted model says to make an agent of each kind do the same: their tools have other names.
+// The tool calls with which the scripted model makes each kind of agent do the same thing.
 import type { AgentKind } from "@hawser/contract";
 import type { ModelRequest } from "@hawser/testkit/scripted-model/scripted-model.ts";
 import { ask, bash, type Step } from "./session-steps.ts";
 
 export interface KindSteps {
-  /** Asks for a shell command; under the default policy the agent has to ask first. */
+  /** A shell command. Under the default policy the agent has to request permission first. */
   command(command: string): Step;
   question(question: string, labels: string[]): Step;
-  /** Notes what it is about to do, which needs no permission. */
+  /** Writes a plan, which needs no permission. */
   plan(content: string): Step;
-  /** Writes a file by a tool of its own; within the session's directory it need not ask. */
+  /** Writes a file with the agent's own tool, which needs no permission in the session's directory. */
   write(path: string, content: string): Step;
   option: string;
-  /** The value of that option, as a request to the model carries it. */
+  /** The value of that option in a request to the model. */
   optionIn(request: ModelRequest): unknown;
 }
 

@@ -1,9 +1,9 @@
-// What no answer may show: secrets outside of the one answer that hands them out, and in a refusal
-// anything of the service's inside - stack text, SQL, its files.
+// Finds what no answer may contain: secrets outside the one answer that delivers them, and, in a refusal,
+// internals of the service such as stack traces, SQL and file names.
 import { join } from "node:path";
 import type { Reply } from "@hawser/testkit/caller.ts";
 
-// Whole secrets are known by their shape, wherever they come from.
+// Whole secrets are recognized by their form, whatever their origin.
 const secretShape = /hw[kp]_[0-9a-z_]{50,}/g;
 
 const repository = join(import.meta.dirname, "..");
@@ -18,14 +18,14 @@ const internals: [what: string, pattern: RegExp][] = [
 ];
 
 export class Leaks {
-  /** The part of each known secret that nobody else may learn. */
+  /** The secret part of each known key. */
   private readonly secretParts = new Set<string>();
 
   know(secret: string): void {
     this.secretParts.add(secret.slice(secret.lastIndexOf("_") + 1));
   }
 
-  /** Everything in these replies that should not be there, one line each. */
+  /** Everything in these replies that must not be there, one line each. */
   search(replies: Reply[]): string[] {
     const texts = replies.map((reply) => this.withoutHandedOut(reply));
     const found = this.searchTexts(texts);
@@ -49,7 +49,7 @@ export class Leaks {
     ]);
   }
 
-  /** The reply's text without the secret that it exists to hand out, which is known from then on. */
+  /** The reply's text without the secret that it delivers. That secret is searched for from then on. */
   private withoutHandedOut(reply: Reply): string {
     let text = `${JSON.stringify([...reply.headers])} ${reply.text}`;
     for (const secret of handedOut(reply.body)) {
@@ -60,7 +60,7 @@ export class Leaks {
   }
 }
 
-/** Two actions' answers hold a key, two a pairing token; through MCP they lie one step deeper. */
+/** Two actions return a key, two a pairing token. In an answer of MCP they are one level deeper. */
 function handedOut(body: unknown): string[] {
   const { result } = (body ?? {}) as { result?: Record<string, unknown> };
   const answer = (result?.["structuredContent"] ?? result) as Record<string, unknown> | undefined;

@@ -1,4 +1,4 @@
-// A real MCP client with a key, whose requests count as the scenario's.
+// A real MCP client with a key. Its requests count as requests of the scenario.
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { requestCounter, type Reply } from "@hawser/testkit/caller.ts";
 
@@ -18,14 +18,14 @@ async function countedFetch(url: string | URL, init?: RequestInit): Promise<Resp
   if (!counted) return response;
   counted.requests += 1;
   const { status, headers } = response;
-  // A stream that the client keeps open has no end to wait for; answers to a POST have one.
+  // The answer to a POST ends. A stream that the client keeps open does not, so it is not awaited.
   if (init?.method !== "POST") return response;
   const text = await response.clone().text();
   counted.replies.push({ status, headers, text, body: messageIn(text) } satisfies Reply);
   return response;
 }
 
-/** The message of an answer, which comes as JSON or as the one event of a stream. */
+/** The message of an answer, which is JSON or the only event of a stream. */
 function messageIn(text: string): unknown {
   const json = /^data: (.*)$/m.exec(text)?.[1] ?? text;
   return json === "" ? undefined : (JSON.parse(json) as unknown);

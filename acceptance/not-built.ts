@@ -1,5 +1,5 @@
-// The promised actions that this version answers with 501, copied by hand: a change on either side
-// has to be made here too. The list only ever shrinks.
+// The promised actions that this version answers with 501, copied by hand, so that a change in the code has
+// to be made here too. The list may only become shorter.
 import type { ActionName } from "@hawser/contract";
 
 export const notBuilt: readonly ActionName[] = [

@@ -1,8 +1,8 @@
-// The 49 actions as the interface's document has them, read from the pin and not from the code.
+// The 49 actions of the interface's document, read from the pin and not from the code.
 import { readFileSync } from "node:fs";
 import type { ActionName, Permission } from "@hawser/contract";
 
-/** A value's form: bounds count characters of text, items of arrays, and size of integers. */
+/** The form of a value. Bounds limit a text's characters, an array's items, or an integer's value. */
 export interface PinnedShape {
   type: "string" | "integer" | "boolean" | "array" | "object" | "map";
   nullable?: boolean;

@@ -1,16 +1,16 @@
-// Reading replies: the refusal or the result in one, typed, so that a test says what it means.
+// Reads the refusal or the result from a reply, with its type.
 import assert from "node:assert/strict";
 import type { ErrorBody } from "@hawser/contract";
 import type { Reply } from "@hawser/testkit/caller.ts";
 
-/** The refusal in a reply, which must be one. */
+/** The refusal in a reply. Fails if the reply is a success. */
 export function refusalOf(reply: Reply): ErrorBody["error"] {
   const body = reply.body as Partial<ErrorBody>;
   assert.ok(body.error, `expected a refusal, got ${reply.status}: ${reply.text.slice(0, 300)}`);
   return body.error;
 }
 
-/** Asserts status and code, and answers the refusal for a closer look. */
+/** Asserts status and code, and returns the refusal for further assertions. */
 export function assertRefused(
   reply: Reply,
   status: number,
@@ -29,7 +29,7 @@ export function assertInvalid(reply: Reply, field: string, about = ""): void {
   assert.ok(named.includes(field), `${about}: ${field} is not named in ${reply.text}`);
 }
 
-/** The result in a reply, which must be a success. */
+/** The result in a reply. Fails if the reply is a refusal. */
 export function resultOf(reply: Reply): Record<string, unknown> {
   assert.equal(reply.status, 200, reply.text);
   return (reply.body as { result: Record<string, unknown> }).result;

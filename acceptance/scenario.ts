@@ -1,8 +1,8 @@
-// The frame of every acceptance test: a sentence of behaviour, the requirements it shows kept, and
-// a body that talks to a world of real processes. One world per test file.
+// Defines an acceptance test: a sentence of behaviour, the requirements that it proves, and a body that
+// calls a world of real processes. Each test file has one world.
 //
-// Each scenario writes down what it has proven, and what it received is searched afterwards for
-// what no answer may show.
+// Each scenario records what it has proven. Afterwards its replies are searched for what no answer may
+// contain.
 import assert from "node:assert/strict";
 import { appendFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -15,16 +15,16 @@ import type { RequirementId } from "./requirement-ids.ts";
 
 export interface Context {
   world: World;
-  /** The first organization's own key, with every permission. */
+  /** Calls with a key of the first organization that has every permission. */
   caller: Caller;
-  /** The second organization's. */
+  /** Calls with such a key of the second organization. */
   stranger: Caller;
 }
 
 let world: World | undefined;
 const leaks = new Leaks();
 
-/** Starts this file's world before its first scenario, and takes it down after the last. */
+/** Starts this file's world before its first scenario, and disposes of it after the last. */
 export function useWorld(options: WorldOptions = {}): void {
   before(async () => {
     const started = await startWorld(options);
@@ -75,14 +75,14 @@ export function scenario(
 }
 
 /**
- * For requirements whose probe speaks of every action of the interface: cited from the day on which
- * all of them are built, and not before.
+ * For requirements whose probe is about every action of the interface. They are cited only if all actions
+ * are built.
  */
 export function whenAllAreBuilt(...ids: RequirementId[]): RequirementId[] {
   return notBuilt.length === 0 ? ids : [];
 }
 
-/** Asks again until the answer is the wanted one, and fails when it is not in time. */
+/** Calls `ask` until its answer is the wanted one. Fails if the deadline passes. */
 export async function until<T>(
   what: string,
   deadlineMs: number,
@@ -98,7 +98,7 @@ export async function until<T>(
   }
 }
 
-/** What operators see must not hold what callers keep secret either. */
+/** Logs and metrics must not contain the callers' secrets either. */
 async function searchLogs({ nodes }: World): Promise<void> {
   const texts = nodes.flatMap((node) => node.log.map((line) => JSON.stringify(line)));
   const alive = nodes.filter(

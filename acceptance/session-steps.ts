@@ -1,5 +1,5 @@
-// Steps of scenarios about sessions: start one, give it a prompt that carries what its model is to
-// answer, and wait for what comes of it. The agent is the real one; only the model is scripted.
+// Steps of scenarios about sessions: start one, send a prompt that contains the model's answers, and wait
+// for the result. The agent is real; only the model is scripted.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import type { RequestRecord, SessionRecord, SessionUpdate, UpdateOf } from "@hawser/contract";
@@ -7,7 +7,7 @@ import type { Calls } from "@hawser/testkit/caller.ts";
 import type { TestHost } from "@hawser/testkit/host.ts";
 import { until } from "./scenario.ts";
 
-/** One answer of the scripted model; its words are in the scripted driver's script.ts. */
+/** One answer of the scripted model; the scripted driver's script.ts describes the fields. */
 export interface Step {
   reasoning?: string;
   text?: string;
@@ -20,10 +20,10 @@ export interface Step {
   times?: number;
 }
 
-/** A prompt with the answers that its model is to give, one for each time it is asked. */
+/** A prompt that contains the model's answers, one for each request to the model. */
 export const scripted = (words: string, ...steps: Step[]) => `${words} @@${JSON.stringify(steps)}`;
 
-/** An answer that asks for a shell command; under the default policy the agent has to ask first. */
+/** An answer with a shell command. Under the default policy the agent has to request permission first. */
 export const bash = (command: string): Step => ({
   calls: [{ tool: "bash", input: { command, description: "a step of the test" } }],
 });
@@ -46,7 +46,7 @@ export const ask = (
   ],
 });
 
-/** A turn that is still running long after anybody has looked. */
+/** An answer that takes two seconds for each word, so that its turn still runs when a test acts on it. */
 export const slowly = (text = "one two three four five six seven eight nine ten"): Step => ({
   text,
   paceMs: 2_000,
@@ -63,7 +63,7 @@ export function startSession(
   return caller.start_session({ instanceId: host.instanceId, ...where, ...input });
 }
 
-/** Where a session with a branch of its own works. */
+/** The directory of a session that has its own branch. */
 export function worktreeOf(host: TestHost, branch: string): string {
   const args = ["-C", host.repository, "worktree", "list", "--porcelain"];
   const listed = execFileSync("git", args, { encoding: "utf8" }).split("\n\n");
@@ -78,7 +78,7 @@ export interface Event {
   update: SessionUpdate;
 }
 
-/** The whole log as it is stored now, seen to have no gap and no repeat. */
+/** The whole stored log. Asserts that it has no gap and no repeated entry. */
 export async function logOf(caller: Calls, sessionId: string): Promise<Event[]> {
   const events: Event[] = [];
   for (;;) {
@@ -94,7 +94,7 @@ export async function logOf(caller: Calls, sessionId: string): Promise<Event[]> 
   return events;
 }
 
-/** The updates of one name. */
+/** The updates with this name. */
 export function updatesOf<Name extends SessionUpdate["sessionUpdate"]>(
   events: readonly Event[],
   name: Name,
@@ -104,13 +104,13 @@ export function updatesOf<Name extends SessionUpdate["sessionUpdate"]>(
     .filter((update): update is UpdateOf<Name> => update.sessionUpdate === name);
 }
 
-/** What the agent said, message by message. */
+/** The agent's messages, in order. */
 export const saidIn = (events: readonly Event[]) =>
   updatesOf(events, "agent_message_chunk").map(({ content }) => content.text);
 
 const turnMs = 40_000;
 
-/** Waits until a turn has ended, and gives its entries. */
+/** Waits until a turn has ended, and returns its entries. */
 export async function untilEnd(caller: Calls, sessionId: string, turnId: string): Promise<Event[]> {
   const deadline = performance.now() + turnMs;
   for (;;) {
@@ -121,7 +121,7 @@ export async function untilEnd(caller: Calls, sessionId: string, turnId: string)
   }
 }
 
-/** Gives a prompt and waits until its turn has ended. */
+/** Sends a prompt and waits until its turn has ended. */
 export async function runTurn(
   caller: Calls,
   sessionId: string,
@@ -135,7 +135,7 @@ export async function runTurn(
 export const outcomeOf = (events: readonly Event[]) =>
   updatesOf(events, "turn_finished")[0]?.outcome;
 
-/** The one request a session waits with. */
+/** The only open request of a session. */
 export async function untilAsked(caller: Calls, sessionId: string): Promise<RequestRecord> {
   const { requests } = await until(
     "a request",

@@ -1,6 +1,6 @@
-// The steps of a session's story, from the pairing of its host to the pull request: each does one thing
-// through the door it is given, and looks at what came of it on the host, at GitHub and in the log.
-// What an agent cannot do it must refuse by name; its session's capabilities say what that is.
+// The steps of a whole session, from the pairing of its host to the pull request. Each does one thing
+// through REST or MCP, and checks the effect on the host, at GitHub and in the log. What the session's
+// capabilities do not list must be refused by name.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -27,13 +27,13 @@ import {
 } from "./session-steps.ts";
 
 export interface Stage {
-  /** Words in all its prompts, by which the model's requests are told apart. */
+  /** Words in all its prompts, which identify its requests to the model. */
   name: string;
   door: Door;
   kind: AgentKind;
   model: ScriptedModel;
   github: Github;
-  /** At GitHub, written owner/name; nobody else works with it. */
+  /** The repository at GitHub, as owner/name. Only this story uses it. */
   repository: string;
 }
 
@@ -52,7 +52,7 @@ const has = ({ directory }: Story, path: string) => existsSync(join(directory, p
 const tipAt = ({ github, repository }: Story, branch: string) =>
   git(join(github.directory, `${repository}.git`), "rev-parse", `refs/heads/${branch}`);
 
-/** Codex goes on without a command that takes long, so its end may come after what follows. */
+/** Codex does not wait for a long command, so the command's end may follow later entries. */
 async function untilCommitted(story: Story, subject: string): Promise<void> {
   const last = async () => git(story.directory, "log", "-1", "--format=%s");
   try {
@@ -64,14 +64,14 @@ async function untilCommitted(story: Story, subject: string): Promise<void> {
   }
 }
 
-/** A machine that is logged in at GitHub becomes a host. */
+/** Pairs a machine that is logged in to GitHub. */
 export async function pairHost(
   { door, github, kind, model }: Stage,
   baseUrl: string,
   place: string,
   token: string,
 ): Promise<TestHost> {
-  // GitHub is behind a proxy, the model is not.
+  // The stand-in for GitHub is behind a proxy; the model is not.
   const home = makeGithubHome(github, join(place, "home"), { token });
   const environment = { ...home, NO_PROXY: "127.0.0.1" };
   const agents = [kind];
@@ -99,13 +99,13 @@ export async function startInClone(stage: Stage, host: TestHost): Promise<Story>
 const prompt = ({ name }: Stage, words: string, ...steps: Step[]) =>
   scripted(`${words} (${name})`, ...steps);
 
-/** What the model was given last in this story, all of it. */
+/** The model's last input in this story, as text. */
 function received({ model, name }: Story): string {
   const last = model.requests.findLast((request) => request.prompt.includes(`(${name})`));
   return JSON.stringify(last?.body);
 }
 
-/** Writes a file, asks to commit it, asks a question; both are answered. */
+/** The agent writes a file, requests permission to commit it, and asks a question. Both are answered. */
 export async function workAndAnswer(story: Story): Promise<void> {
   const { door, directory, kind } = story;
   const { call } = door;
@@ -174,7 +174,7 @@ export async function lookAtChanges(story: Story): Promise<void> {
   assert.match(other, /^\+one\n\+two\n/m);
 }
 
-/** Adds up what only a shell would, so that the model can have it from nowhere else. */
+/** Runs a shell command whose output the model can only know from the shell. */
 export async function runInShell(story: Story): Promise<void> {
   const { door, session } = story;
   const { sessionId } = session;
@@ -195,7 +195,7 @@ export async function runInShell(story: Story): Promise<void> {
   assert.equal(fileOf(story, "shell.txt"), "shell-42\n");
 }
 
-/** Works on, then takes it back, if the agent can do that. */
+/** Does more work and reverts it, if the agent can revert. */
 export async function workAndGoBack(story: Story): Promise<void> {
   const { door, directory, session, kind } = story;
   const { sessionId } = session;
@@ -225,7 +225,7 @@ export async function workAndGoBack(story: Story): Promise<void> {
   assert.equal(entry?.messageId, messageId);
 }
 
-/** The agent no longer knows what was taken back; its work from here on is what will be pushed. */
+/** The agent no longer knows the reverted work. Its work from here on will be pushed. */
 export async function workOn(story: Story): Promise<void> {
   const { door, directory, session, kind } = story;
   const { sessionId } = session;
@@ -256,7 +256,7 @@ export async function push({ door, session: { sessionId } }: Story) {
   return door.call.push_session({ sessionId });
 }
 
-/** What a push must have left at GitHub: this very commit, and one pull request about it. */
+/** Checks the result of a push at GitHub: this commit, and one pull request for it. */
 export function assertPushed(story: Story, pushed: Awaited<ReturnType<typeof push>>): void {
   const { directory, github, repository, session, kind } = story;
   assert.equal(tipAt(story, pushed.branch), git(directory, "rev-parse", "HEAD"));
@@ -292,7 +292,7 @@ export async function end(story: Story): Promise<void> {
   );
 }
 
-/** As a new session, in the same place, with everything that was there. */
+/** Restores the ended session as a new session in the same directory, with all its files. */
 export async function restore(story: Story): Promise<Story> {
   const { door, session } = story;
   const again = await door.call.restore_session({ sessionId: session.sessionId });

@@ -1,10 +1,10 @@
-// Bodies that the pin calls valid, and the same with one field given, changed or left out. Made
-// from the pin alone, so that what is sent does not come from the schemas it is sent to.
+// Bodies that are valid by the pin, and the same with one field set, changed or left out. They are made from
+// the pin alone, not from the schemas that will check them.
 import type { PinnedAction, PinnedField, PinnedShape } from "./pin.ts";
 
 export type Body = Record<string, unknown>;
 
-/** Texts for fields that do not take any text; the pin knows only some of these formats. */
+/** Values for fields that need a certain format; the pin has only some of these formats. */
 const texts: Record<string, string> = {
   path: "/srv/code",
   rootPath: "/srv/code",
@@ -16,7 +16,7 @@ const texts: Record<string, string> = {
   startAt: "2030-01-01T00:00:00Z",
 };
 
-/** A value that the field takes. */
+/** A valid value of the field. */
 function sample(shape: PinnedShape & { name?: string }): unknown {
   if (shape.enum) return shape.enum[0];
   switch (shape.type) {
@@ -35,14 +35,14 @@ function sample(shape: PinnedShape & { name?: string }): unknown {
   }
 }
 
-/** The smallest body of an action that keeps the pin's rules as well. */
+/** The smallest valid body of an action, which also follows the pin's rules. */
 export function validBody(action: PinnedAction): Body {
   return withField(action, [], undefined);
 }
 
 /**
- * A valid body in which the field at `path` has this value; undefined leaves it out. Fields that the
- * rules set against it give way, and one of them steps in when it has no value.
+ * A valid body in which the field at `path` has this value; undefined leaves it out. Fields that exclude
+ * each other by a rule are left out; if the field itself is left out, one of them is set.
  */
 export function withField(action: PinnedAction, path: string[], value: unknown): Body {
   const body = smallest(action.fields);
@@ -66,7 +66,7 @@ export function withField(action: PinnedAction, path: string[], value: unknown):
   return body;
 }
 
-/** The object, or the one item of the array, that holds the field. */
+/** The object, or the only item of the array, that contains the field. */
 function nested(holder: PinnedField, [name]: string[], value: unknown): unknown {
   const inner = smallest((holder.fields ?? holder.items?.fields)!);
   put(inner, name!, value);
@@ -82,7 +82,7 @@ function smallest(fields: PinnedField[]): Body {
   return Object.fromEntries(fields.filter((f) => f.required).map((f) => [f.name, sample(f)]));
 }
 
-/** Gives the body one of each group of fields of which exactly one must be given. */
+/** Sets one field of each group of which exactly one must be set. */
 function settle(
   body: Body,
   prefix: string,
@@ -102,7 +102,7 @@ function settle(
 const isAt = (field: string, prefix: string) =>
   field.startsWith(prefix) && !/[.[]/.test(field.slice(prefix.length));
 
-/** Null is no target, and `reject: false` no rejection. */
+/** null counts as no target, and `reject: false` as no rejection. */
 const counts = (name: string, value: unknown) =>
   value !== null && !(name === "reject" && value === false);
 

@@ -1,4 +1,4 @@
-// One call of an action as a client of a run makes it: whatever comes back is an answer to write down.
+// One call of an action by a client of a run. Every outcome, even a broken connection, is recorded.
 import type { Answer } from "./command-records.ts";
 
 export interface Question {
@@ -7,7 +7,7 @@ export interface Question {
   /** The API key. */
   key: string;
   idempotencyKey?: string;
-  /** Longer than a node waits for a host, unless given. */
+  /** By default longer than a node waits for a host. */
   patienceMs?: number;
 }
 
@@ -39,7 +39,7 @@ export async function ask(baseUrl: string, question: Question): Promise<Answer> 
   }
 }
 
-/** What the interface says may change when it is asked again. */
+/** Whether repeating the call cannot change this answer, by the interface. */
 function isFinal(status: number, code: string): boolean {
   return status === 200 || (status < 500 && status !== 429 && code !== "in_progress");
 }

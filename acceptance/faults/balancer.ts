@@ -1,5 +1,5 @@
-// The nodes that live, and a balancer before them: a host dials through a proxy that leads to any of
-// them, as it would in front of a real installation.
+// The running nodes, and a balancer in front of them: a host connects through a proxy to any of them, as in
+// a real installation.
 import type { ControlPlaneNode } from "@hawser/testkit/control-plane-node.ts";
 import type { World } from "@hawser/testkit/world.ts";
 
@@ -10,13 +10,13 @@ export function livingNodes(world: World): ControlPlaneNode[] {
   );
 }
 
-/** Another living node with each look. */
+/** The next running node with each call. */
 export function balancerOf(world: World): { readonly port: number } {
   let turn = 0;
   return {
     get port() {
       const living = livingNodes(world);
-      // Port 9 refuses, as a balancer without nodes does.
+      // Port 9 refuses connections, like a balancer without nodes.
       return Number(living[turn++ % living.length]?.baseUrl.split(":").at(-1) ?? 9);
     },
   };

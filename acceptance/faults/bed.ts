@@ -1,5 +1,5 @@
-// The bed of a run: nodes, hosts that each dial through a proxy of their own, and sessions whose logs
-// they write. A proxy leads to any living node, as the balancer before them would.
+// The parts of a run: nodes, hosts that each connect through their own proxy, and sessions whose logs they
+// write. A proxy leads to any running node, like a balancer.
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,9 +23,9 @@ export interface Bed extends AsyncDisposable {
   hosts: BedHost[];
   /** The nodes that were not killed. */
   nodes(): ControlPlaneNode[];
-  /** Between the second node and NATS, when that was asked for. */
+  /** The proxies between the second node and NATS, if requested. */
   fabricProxies: CuttingProxy[];
-  /** What else a fault starts; it goes away with the bed, and before it. */
+  /** Further parts that a fault starts. They are disposed of before the bed. */
   parts: AsyncDisposableStack;
 }
 
@@ -37,7 +37,7 @@ interface BedOptions {
   sessionsPerHost?: number;
 }
 
-// The harness retries as fast as it can; the limit is raised for it, not bypassed.
+// The harness retries as fast as it can, so the rate limit is raised; it is not bypassed.
 const environment = { HAWSER_RATE_PER_SECOND: "5000", HAWSER_RATE_BURST: "5000" };
 
 export async function makeBed(options: BedOptions): Promise<Bed> {

@@ -5,14 +5,14 @@ export interface Answer {
   at: number;
   tookMs: number;
   node: string;
-  /** 0 when there was none. */
+  /** 0 if there was no answer. */
   status: number;
   code: string;
   body: string;
   final: boolean;
 }
 
-/** A command as its client saw it; the id is what the service gave it. */
+/** A command as its client saw it, with the service's id. */
 export interface SentCommand {
   name: string;
   instanceId: string;

@@ -1,5 +1,5 @@
-// The clients of a run: each sends one command under an idempotency key, again on another node until
-// there is an answer that counts, and writes down every answer it got.
+// The clients of a run: each sends one command with an idempotency key, and repeats it on another node until
+// it has a final answer. It records every answer.
 import { setTimeout as sleep } from "node:timers/promises";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import type { Random } from "../fuzz/random.ts";
@@ -11,7 +11,7 @@ const pauseMs = 150;
 
 export interface Client {
   sent: SentCommand;
-  /** An API key of its own, by which its command is found in the database afterwards. */
+  /** The client's own API key, with which its command is found in the database afterwards. */
   key: string;
   idempotencyKey: string;
 }
@@ -29,7 +29,7 @@ export async function makeClients(bed: Bed, random: Random, count: number): Prom
   return clients;
 }
 
-/** Asks until there is an answer that counts, or the time is over. `echo` asks once more after it. */
+/** Calls until there is a final answer or the time is over. `echo` repeats the call once more. */
 export async function insist(
   bed: Bed,
   client: Client,
@@ -60,7 +60,7 @@ async function askOnce(
   return ask(baseUrl, { action: "refresh_instance", input, key, idempotencyKey });
 }
 
-/** The ids that the service gave to the commands, told by their keys. */
+/** The service's ids of the commands, found by their API keys. */
 export async function readCommandIds(databaseUrl: string, clients: Client[]): Promise<void> {
   const rows = await ownerSql<{ name: string; command_id: string }>(
     databaseUrl,

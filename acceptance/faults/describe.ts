@@ -1,7 +1,7 @@
-// A command's story in few lines, for whoever has to find out what went wrong with it.
+// Describes a command's history in a few lines, for finding out what went wrong with it.
 import type { Answer, JournalCommand, SentCommand } from "./command-records.ts";
 
-/** Without the facts of the machine, which say nothing here. */
+/** Leaves out the facts of the machine, which do not matter here. */
 export const ofJournal = (kept: JournalCommand | "" | undefined) =>
   kept
     ? `journal: begun ${iso(kept.begunAt)}, finished ${iso(kept.finishedAt)}, ${outcomeOf(kept)}`
@@ -18,7 +18,7 @@ function outcomeOf({ outcome }: JournalCommand): string {
 
 export const brief = ({ answers, ...sent }: SentCommand) => ({ ...sent, answers: runsOf(answers) });
 
-/** Answers as they came, those that are alike and follow each other told once. */
+/** The answers in their order; equal ones that follow each other are shown once. */
 function runsOf(answers: Answer[]): string[] {
   const runs: { first: Answer; count: number }[] = [];
   for (const answer of answers) {

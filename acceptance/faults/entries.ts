@@ -1,5 +1,5 @@
-// The sessions of a run: what they did is appended to the hosts' journals in small groups, spread
-// over the time of the fault. No entry is ever tried twice, so whatever is there twice is a fault.
+// The sessions of a run: their entries are appended to the hosts' journals in small groups, over the whole
+// time of the fault. No entry is written twice, so a repeated entry is a fault of the product.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Random } from "../fuzz/random.ts";
 import type { Bed, BedHost } from "./bed.ts";
@@ -8,7 +8,7 @@ import type { History } from "./history.ts";
 const largestGroup = 12;
 const longTextBytes = 20_000;
 
-/** Writes `count` entries over so many milliseconds. */
+/** Writes `count` entries within this many milliseconds. */
 export async function writeEntries(
   bed: Bed,
   random: Random,
@@ -35,7 +35,7 @@ async function writeHost(
   for (let written = 0; written < count;) {
     const due = started + (milliseconds * written) / count;
     await sleep(Math.max(0, due - performance.now()));
-    // A dead host has no sessions that do anything; they go on when it is back.
+    // Sessions of a dead host wait until it runs again.
     if (!host.isAlive()) {
       await sleep(20);
       continue;
@@ -51,7 +51,7 @@ async function writeHost(
         appended.push({ sessionId, seq, messageId: messageIds[i]! });
       }
     } catch {
-      // Killed meanwhile: its journal tells how many of them it wrote.
+      // The host was killed meanwhile. Its journal shows how many entries it wrote.
     }
   }
 }

@@ -1,5 +1,4 @@
-// What a fault is to the harness: how its bed is made, how it is injected once, and how all of it is
-// undone.
+// A fault: how its bed is made, how it is injected once, and how it is undone.
 import type { Random } from "../fuzz/random.ts";
 import type { Bed } from "./bed.ts";
 import type { History } from "./history.ts";
@@ -7,16 +6,16 @@ import type { History } from "./history.ts";
 export interface FaultContext {
   bed: Bed;
   random: Random;
-  /** Promises of this fault alone that were not kept. */
+  /** Violations that only this fault can find. */
   broken: string[];
 }
 
 export interface Injector {
-  /** Injects it once and takes it back, or leaves that to `heal`. `progress` goes from 0 to 1. */
+  /** Injects the fault once, and undoes it unless `heal` does. `progress` is from 0 to 1. */
   inject(progress: number): Promise<string>;
-  /** Everything is well again when it resolves. */
+  /** Ends all faults. The product works again when this resolves. */
   heal(): Promise<void>;
-  /** After quiet, while the hosts still live: what hosts answered to what they were told again. */
+  /** Called after the run, while the hosts still run: their answers to commands that were sent again. */
   replies?(): Promise<History["replies"]>;
 }
 

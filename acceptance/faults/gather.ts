@@ -1,5 +1,5 @@
-// Reads what a run left behind: the hosts' journals, once their processes are dead, and the logs as
-// the service has them.
+// Reads the results of a run: the hosts' journals, after their processes have ended, and the logs that the
+// service has stored.
 import { DatabaseSync } from "node:sqlite";
 import { formatId } from "@hawser/contract";
 import type { JournalHost } from "@hawser/testkit/journal-host.ts";
@@ -34,7 +34,7 @@ export function readHost({ instanceId, journalFile, deaths }: JournalHost): Host
   }
 }
 
-/** The logs of a journal whose host is dead. */
+/** The logs in the journal of a host that has ended. */
 export function readLogs(journal: DatabaseSync): Host["sessions"] {
   const rows = journal
     .prepare(`SELECT session_id, entry FROM entries ORDER BY session_id, seq`)

@@ -1,6 +1,6 @@
-// What a run left behind, and whether all of it can be true of a product that keeps its word: every
-// command took effect once or failed visibly, every entry was applied once and in order, presence
-// was true. Pure: it reads nothing but the history it is given, and knows nothing of the fault.
+// The history of a run, and the check that the product kept its promises: every command took effect once or
+// failed visibly, every entry was applied once and in order, and presence was right. The check reads only
+// the history, and does not know the fault.
 
 import type { JournalCommand, SentCommand } from "./command-records.ts";
 import { brief, ofJournal } from "./describe.ts";
@@ -19,7 +19,7 @@ export interface Host {
   effects: number;
   commands: JournalCommand[];
   sessions: { sessionId: string; entries: Entry[] }[];
-  /** When it was killed. */
+  /** The times at which it was killed. */
   deaths: number[];
 }
 
@@ -28,12 +28,12 @@ export interface History {
   hosts: Host[];
   /** Entries that a host confirmed as written. */
   appended: { sessionId: string; seq: number; messageId: string }[];
-  /** Sessions as the service has them. */
+  /** The sessions that the service has stored. */
   stored: { sessionId: string; appliedSeq: number; entries: Entry[] }[];
   presence: { instanceId: string; wanted: string; seen: string; afterMs: number }[];
   /** Replies of hosts to commands that were delivered to them again. */
   replies: { instanceId: string; commandId: string; outcome: unknown }[];
-  /** What else was promised and was not kept, such as quiet after healing. */
+  /** Other violations, such as activity that did not end after the last fault. */
   broken: string[];
 }
 
@@ -81,7 +81,7 @@ function checkAnswers({ commands, hosts }: History): Violation[] {
   });
 }
 
-/** Each effect belongs to one command; only a host's death may leave one that was begun again. */
+/** Each effect belongs to one command. Only the death of a host may let a command run again. */
 function checkEffects(host: Host, { commands }: History): Violation[] {
   const found: Violation[] = [];
   const sent = new Map(commands.map((command) => [command.commandId, command]));
@@ -116,7 +116,7 @@ function checkEffects(host: Host, { commands }: History): Violation[] {
   return found;
 }
 
-/** Begun before the host died and not ended before: it may have run to its effect, and again later. */
+/** The command began before the host died and had not ended: it may have taken effect, and again later. */
 function wasCut({ begunAt, finishedAt }: JournalCommand, deaths: number[]): boolean {
   return deaths.some((death) => begunAt <= death && (finishedAt === null || finishedAt >= death));
 }
@@ -124,7 +124,7 @@ function wasCut({ begunAt, finishedAt }: JournalCommand, deaths: number[]): bool
 const figures = ({ instanceId, effects }: Host, done: number, cut: number) =>
   `${instanceId}: ${effects} effects, ${done} commands done, ${cut} cut by a death`;
 
-/** A command that comes again gets the outcome it had, and only from the host it was meant for. */
+/** A repeated command gets the same outcome, and only from its own host. */
 function checkReplies({ hosts, replies }: History): Violation[] {
   return replies.flatMap((reply) => {
     const host = hosts.find(({ instanceId }) => instanceId === reply.instanceId);
@@ -168,7 +168,7 @@ function checkEntries({ hosts, stored, appended }: History): Violation[] {
   return found;
 }
 
-/** 1, 2, 3 … without a hole, nothing said twice, and no reset where nothing was lost. */
+/** Numbers 1, 2, 3 … without a gap or a repeated entry, and no reset if nothing was lost. */
 function checkLog(sessionId: string, where: string, entries: Entry[]): Violation[] {
   const found: Violation[] = [];
   const seen = new Map<unknown, number>();

@@ -1,6 +1,5 @@
-// `npm run faults -- link | sessions | approvals [options]`: injects faults into a working product, and
-// fails when the history of the run breaks a promise. The seed repeats the choices, not the machine's
-// timing.
+// `npm run faults -- link | sessions | approvals [options]`: injects faults into a running product, and
+// fails if the history of the run shows a broken promise. The seed repeats the choices, not the timing.
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
 import { AgentKind } from "@hawser/contract";
@@ -17,12 +16,12 @@ const { values, positionals } = parseArgs({
     seed: { type: "string", default: String(randomInt(2 ** 31)) },
     json: { type: "boolean", default: false },
     verbose: { type: "boolean", default: false },
-    // Of link.
+    // Options of link.
     fault: { type: "string" },
     commands: { type: "string", default: "200" },
     entries: { type: "string", default: "2000" },
     seconds: { type: "string", default: "20" },
-    // Of sessions and approvals.
+    // Options of sessions and approvals.
     hosts: { type: "string", default: "1" },
     sessions: { type: "string", default: "20" },
     kinds: { type: "string", default: "opencode" },

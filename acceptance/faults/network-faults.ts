@@ -1,5 +1,5 @@
-// Faults of networks: between hosts and nodes, between a node and NATS, and messages that come twice,
-// late or in another order.
+// Network faults: between hosts and nodes, between a node and NATS, and messages that arrive twice, late or
+// in another order.
 import { setTimeout as sleep } from "node:timers/promises";
 import { startFabricReplayer } from "@hawser/testkit/fabric-replayer.ts";
 import type { CuttingProxy } from "@hawser/testkit/cutting-proxy.ts";
@@ -34,7 +34,7 @@ const disturbances: Disturbance[] = [
     return `cut for ${ms} ms`;
   },
   async (proxy, random) => {
-    // Beyond some 24 s both ends find it out by themselves; that takes a longer run.
+    // After about 24 s both ends notice it; that needs a longer run.
     const ms = between(random, 1_000, random.oneIn(8) ? 30_000 : 6_000);
     proxy.freeze();
     await sleep(ms);
@@ -45,7 +45,7 @@ const disturbances: Disturbance[] = [
     const direction = random.pick(["up", "down"] as const);
     proxy.freeze(direction);
     await sleep(ms);
-    // What was held back is lost with the connection, half of the time.
+    // Half of the time the connection is cut, and the held bytes are lost.
     if (random.oneIn(2)) proxy.cut();
     return `nothing ${direction} for ${ms} ms`;
   },

@@ -1,4 +1,4 @@
-// The result of a run in few lines, and how to repeat one that broke a promise.
+// Prints the result of a run in a few lines, and how to repeat a run that broke a promise.
 import type { RunResult } from "./run.ts";
 import type { ApprovalsResult } from "./sessions/run-approvals.ts";
 import type { SessionsResult } from "./sessions/run-sessions.ts";

@@ -1,4 +1,4 @@
-// Faults of processes: nodes, daemons, NATS servers and PostgreSQL die without warning and come back.
+// Process faults: nodes, daemons, NATS servers and PostgreSQL are killed and started again.
 import { setTimeout as sleep } from "node:timers/promises";
 import { openPostgresFaults } from "@hawser/testkit/postgres-restart.ts";
 import { stopProcess } from "@hawser/testkit/stop-process.ts";

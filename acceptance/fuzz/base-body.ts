@@ -1,4 +1,4 @@
-// A valid body for an action, made by chance from its shape.
+// Makes a random valid body for an action from its shape.
 import { forms } from "./forms.ts";
 import { Fields, type Node } from "./json-text.ts";
 import type { Random } from "./random.ts";
@@ -21,7 +21,7 @@ const onKnownInstances = new Set([
 
 const words = ["widget", "Größe", "两个", "🙂🙃", "a b", "O'Brien; DROP", "<b>x</b>", "%s%n", "x"];
 
-/** A place in a body, with what belongs there. */
+/** A place in a body, with the shape of its value. */
 export interface Spot {
   shape: Shape;
   value: Node;
@@ -104,7 +104,7 @@ export function unknownId(random: Random): string {
   return `${random.pick(prefixes)}_0${tail.join("")}`;
 }
 
-/** Gives every object the rule is about exactly one of the rule's fields. */
+/** Sets exactly one of the rule's fields in every object that the rule is about. */
 function keepRule(
   action: ActionShape,
   rule: Rule,
@@ -114,7 +114,7 @@ function keepRule(
 ): void {
   for (const { object, shape } of objectsOf(body, action.body, rule.within)) {
     const given = rule.names.filter((name) => object.get(name) !== undefined);
-    // An update may leave all of them as they are.
+    // An update may leave out all of them.
     if (rule.rule === "exactlyOneOfAfterMerge" && given.length === 0) continue;
     const chosen = random.pick(rule.names);
     for (const name of rule.names) object.delete(name);

@@ -1,4 +1,4 @@
-// Case number n of an action: always the same for the same seed, whichever other cases are made.
+// Makes case number n of an action. The same seed makes the same case, whichever other cases are made.
 import { makeBody, type KnownIds } from "./base-body.ts";
 import type { Draft, Mutation } from "./draft.ts";
 import { writeJson } from "./json-text.ts";
@@ -21,7 +21,7 @@ type MutationName = keyof typeof valueMutations | keyof typeof requestMutations;
 
 const mutations: Record<MutationName, Mutation> = { ...valueMutations, ...requestMutations };
 
-/** How often each is tried, in ten thousand; what takes long is rare, so that a run does not. */
+/** How often each is tried, in ten thousand. Slow ones are rare. */
 const shares: Record<MutationName, number> = {
   nothing: 900,
   missing: 450,

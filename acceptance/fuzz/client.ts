@@ -1,4 +1,4 @@
-// Sends cases over kept-alive connections, as bytes, and tells what came back.
+// Sends cases as bytes over kept-alive connections, and returns the answers.
 import { Agent, request, type ClientRequest, type IncomingMessage } from "node:http";
 import type { Case } from "./cases.ts";
 
@@ -8,12 +8,12 @@ export interface Reply {
   text: string;
 }
 
-/** What came of a case: an answer, why there is none, or that the client itself hung up. */
+/** The outcome of a case: an answer, the reason why there is none, or that the client hung up. */
 export type Outcome = { reply: Reply } | { failure: string } | { hungUp: true };
 
 export interface Client extends Disposable {
   send(sent: Case): Promise<Outcome>;
-  /** A GET with the key, for what is asked besides the cases. */
+  /** A GET with the key, for requests beside the cases. */
   get(path: string): Promise<Reply>;
 }
 

@@ -1,4 +1,4 @@
-// A case while it is being made: a valid body that one mutation then spoils, or does not.
+// A case while it is being made: a valid body, to which one mutation is applied.
 import type { KnownIds, Spot } from "./base-body.ts";
 import { spotsOf } from "./base-body.ts";
 import type { Fields, Node } from "./json-text.ts";
@@ -18,16 +18,16 @@ export interface Draft {
   contentEncoding?: string;
   /** Sends no body at all. */
   bodiless?: true;
-  /** Sends the body in pieces, without telling its length first. */
+  /** Sends the body in pieces, without a Content-Length. */
   chunked?: true;
   /** Stops in the middle of the body and hangs up. */
   unfinished?: "chunked" | "announced";
 }
 
-/** Changes a draft; false when it has no place for the change. */
+/** Changes a draft. Returns false if it has no place for the change. */
 export type Mutation = (draft: Draft) => boolean;
 
-/** A place of the body that fits, by chance. */
+/** A random place of the body that fits. */
 export function pickSpot(
   { action, body, random }: Draft,
   fits: (shape: Shape, spot: Spot) => boolean = () => true,
@@ -36,7 +36,7 @@ export function pickSpot(
   return spots.length > 0 ? random.pick(spots) : undefined;
 }
 
-/** Puts what `make` gives into a fitting place; false when there is none, or nothing to put. */
+/** Puts the result of `make` into a fitting place. Returns false if there is no place or no result. */
 export function replace(
   draft: Draft,
   fits: (shape: Shape, spot: Spot) => boolean,

@@ -1,5 +1,5 @@
-// A service of one action that answers every case as its label has it, save for one fault it can be
-// given. It shows that the fuzzer passes what is right and notices what is not.
+// A service with one action that answers every case as its label says, except for one optional fault. It
+// shows that the fuzzer accepts right answers and notices wrong ones.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";

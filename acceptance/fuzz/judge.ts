@@ -1,9 +1,9 @@
-// Holds an answer against its case's label, and says what is wrong with it.
+// Compares an answer with its case's label, and describes what is wrong with it.
 import { refusals, type RefusalCode } from "@hawser/contract";
 import type { Case } from "./cases.ts";
 import type { Outcome, Reply } from "./client.ts";
 
-/** What is wrong with the outcome of a case; nothing when it is as it must be. */
+/** What is wrong with the outcome of a case; undefined if it is right. */
 export function judge(sent: Case, outcome: Outcome, notYet: boolean): string | undefined {
   if ("hungUp" in outcome) return sent.unfinished ? undefined : "the client hung up";
   if ("failure" in outcome) return `no answer: ${outcome.failure}`;

@@ -1,5 +1,5 @@
-// Says of a request, from its bytes and the action's shape alone, whether it must be accepted or
-// refused. Knows the pin, the readings in the comments below, and nothing of the service's code.
+// Decides whether a request must be accepted or refused, from its bytes and the action's shape alone. It
+// uses the pin and the readings in the comments below, and no code of the service.
 import { judgeForm, type Verdict } from "./forms.ts";
 import type { ActionShape, Rule, Shape } from "./shape.ts";
 

@@ -1,5 +1,5 @@
-// Runs an action's cases: first those that must be refused, between two looks at the database, then
-// the rest. Cases are made when they are sent, so that a run of any length needs little memory.
+// Runs an action's cases: first those that must be refused, with a fingerprint of the database before and
+// after, then the rest. Cases are made when they are sent, so that a run of any length needs little memory.
 import { makeCase, type Case } from "./cases.ts";
 import type { KnownIds } from "./base-body.ts";
 import { connections, type Client, type Outcome } from "./client.ts";
@@ -13,14 +13,14 @@ export interface Target {
   notYet: (action: string) => boolean;
   /** The content of every table that a refused call must leave alone, as a digest each. */
   fingerprint(): Promise<ReadonlyMap<string, string>>;
-  /** What went wrong at the service since the last time it was asked, and whether it still runs. */
+  /** The service's faults since the last call of this function, and whether it still runs. */
   complaints(): Promise<string[]>;
 }
 
 export interface Failure {
   action: string;
   seed: string;
-  /** Absent when no single case is to blame. */
+  /** undefined if no single case is the cause. */
   index?: number;
   mutation?: string;
   headers?: Record<string, string | undefined>;

@@ -1,6 +1,6 @@
-// What an action takes, as data: for the interface's actions from the pin, with the readings that
-// give some of its strings a form; for our own from the schema the service publishes. The service's
-// code has no part in it, so that a mistake there is not repeated here.
+// The input of an action, as data: for the interface's actions from the pin, with the readings that give
+// some strings a form; for our own actions from the published schema. It uses no code of the service, so
+// that a mistake there is not repeated here.
 import { readFileSync } from "node:fs";
 
 /** Forms of text that the readings and threat T8 give to some fields. */

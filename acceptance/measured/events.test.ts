@@ -1,4 +1,4 @@
-// GET /api/events: who may follow, what is told, and that nobody's slowness is another's.
+// GET /api/events: who may follow, which events are sent, and that a slow reader does not delay others.
 import assert from "node:assert/strict";
 import { parseId } from "@hawser/contract";
 import { request } from "@hawser/testkit/caller.ts";
@@ -23,7 +23,7 @@ scenario("Events are for keys that may see instances or sessions", [], async ({ 
 });
 
 scenario(
-  "A host's coming and going is told on every node, and to its own organization only",
+  "A host that connects or disconnects is reported on every node, to its own organization only",
   [],
   async ({ world, caller, stranger }) => {
     const [ours, theirs] = world.organizations;
@@ -37,7 +37,7 @@ scenario(
       const isIts = ({ type, id }: { type: string; id?: string }) =>
         type === "changed" && id === host.instanceId;
       for (const reader of [here, there]) await reader.until("it came", isIts, { since });
-      // Told first of the record being made, then of the host coming in.
+      // The first event reports the new record, the second the connected host.
       await untilStatus(caller, host.instanceId, "online");
       since = performance.now();
       host[Symbol.dispose]();
@@ -83,7 +83,7 @@ scenario("A reader that stalls does not hold up the others", [], async ({ world,
   assert.ok(told < flood);
 });
 
-scenario("After a loss of the fabric viewers are told to look again", [], async ({ world }) => {
+scenario("After a loss of the fabric viewers receive a resync", [], async ({ world }) => {
   const [organization] = world.organizations;
   await using here = await readEvents(world.nodes[0]!.baseUrl, organization.keys.viewer);
   await using there = await readEvents(world.nodes[1]!.baseUrl, organization.keys.viewer);

@@ -29,7 +29,7 @@ async function newMember({ caller, world }: Context, role: keyof typeof roles) {
   return { ...member, key, as: world.callerFor(key) };
 }
 
-scenario("A key can ask whose it is and what it may do", [], async ({ world }) => {
+scenario("A key can read its own owner and permissions", [], async ({ world }) => {
   const [{ organizationId, userId, keys }] = world.organizations;
   const owner = await world.callerFor(keys.owner).whoami({});
   assert.deepEqual(owner.organization, { organizationId, name: "Acme" });
@@ -41,21 +41,25 @@ scenario("A key can ask whose it is and what it may do", [], async ({ world }) =
   assert.deepEqual(none.permissions, []);
 });
 
-scenario("A new key works at once, and is shown this once", [], async ({ caller, world }) => {
-  const made = await caller.create_api_key(organizationKey(["instances:view"], "shown once"));
-  assert.ok(made.key.startsWith("hwk_"));
-  assert.deepEqual(made.apiKey.permissions, ["instances:view"]);
-  assert.deepEqual([made.apiKey.expiresAt, made.apiKey.revokedAt], [null, null]);
-  const user = world.callerFor(made.key);
-  assert.equal((await user.try("list_instances")).status, 200);
-  assertRefused(await user.try("list_sessions"), 403, "forbidden");
-  const listing = await caller.try("list_api_keys");
-  assert.ok(!listing.text.includes(made.key.slice(made.key.lastIndexOf("_") + 1)));
-  const { apiKeys } = await caller.list_api_keys({});
-  const found = apiKeys.find(({ apiKeyId }) => apiKeyId === made.apiKey.apiKeyId);
-  assert.equal(found?.name, "shown once");
-  assert.equal(found?.createdBy?.id, (await caller.whoami({})).apiKeyId);
-});
+scenario(
+  "A new key works at once, and its secret is shown only once",
+  [],
+  async ({ caller, world }) => {
+    const made = await caller.create_api_key(organizationKey(["instances:view"], "shown once"));
+    assert.ok(made.key.startsWith("hwk_"));
+    assert.deepEqual(made.apiKey.permissions, ["instances:view"]);
+    assert.deepEqual([made.apiKey.expiresAt, made.apiKey.revokedAt], [null, null]);
+    const user = world.callerFor(made.key);
+    assert.equal((await user.try("list_instances")).status, 200);
+    assertRefused(await user.try("list_sessions"), 403, "forbidden");
+    const listing = await caller.try("list_api_keys");
+    assert.ok(!listing.text.includes(made.key.slice(made.key.lastIndexOf("_") + 1)));
+    const { apiKeys } = await caller.list_api_keys({});
+    const found = apiKeys.find(({ apiKeyId }) => apiKeyId === made.apiKey.apiKeyId);
+    assert.equal(found?.name, "shown once");
+    assert.equal(found?.createdBy?.id, (await caller.whoami({})).apiKeyId);
+  },
+);
 
 scenario("A key's record tells when it was last used", [], async ({ caller, world }) => {
   const made = await caller.create_api_key(organizationKey(["instances:view"], "used"));
@@ -70,7 +74,7 @@ scenario("A key's record tells when it was last used", [], async ({ caller, worl
   );
 });
 
-scenario("A key cannot be made with a body that makes no sense", [], async ({ caller }) => {
+scenario("A key is not created from an invalid body", [], async ({ caller }) => {
   const good = organizationKey(["instances:view"]);
   const bad: [object, string][] = [
     [{ ...good, name: "" }, "name"],
@@ -91,23 +95,27 @@ scenario("A key cannot be made with a body that makes no sense", [], async ({ ca
   assert.equal((await caller.list_api_keys({})).apiKeys.length, before);
 });
 
-scenario("Nobody makes a key that can do more than they can", [], async ({ caller, world }) => {
-  const [organization] = world.organizations;
-  const narrow = world.callerFor(
-    await world.makeKey(organization, ["access:edit", "instances:view"]),
-  );
-  const wide = organizationKey(["instances:view", "sessions:edit"]);
-  const refused = assertRefused(await narrow.try("create_api_key", wide), 403, "forbidden");
-  assert.equal(refused.fields?.[0]?.field, "permissions");
-  await narrow.create_api_key(organizationKey(["instances:view"]));
-  // Rotating a stronger key would hand it over.
-  const strong = await caller.create_api_key(organizationKey(["sessions:edit"], "strong"));
-  const { apiKeyId } = strong.apiKey;
-  assertRefused(await narrow.try("rotate_api_key", { apiKeyId }), 403, "forbidden");
-  assert.equal((await world.callerFor(strong.key).try("whoami")).status, 200);
-  const promotion = { email: newEmail(), role: "owner" };
-  assertRefused(await narrow.try("add_member", promotion), 403, "forbidden");
-});
+scenario(
+  "A caller cannot create a key with more permissions than their own",
+  [],
+  async ({ caller, world }) => {
+    const [organization] = world.organizations;
+    const narrow = world.callerFor(
+      await world.makeKey(organization, ["access:edit", "instances:view"]),
+    );
+    const wide = organizationKey(["instances:view", "sessions:edit"]);
+    const refused = assertRefused(await narrow.try("create_api_key", wide), 403, "forbidden");
+    assert.equal(refused.fields?.[0]?.field, "permissions");
+    await narrow.create_api_key(organizationKey(["instances:view"]));
+    // The caller would receive the secret of a stronger key by rotating it.
+    const strong = await caller.create_api_key(organizationKey(["sessions:edit"], "strong"));
+    const { apiKeyId } = strong.apiKey;
+    assertRefused(await narrow.try("rotate_api_key", { apiKeyId }), 403, "forbidden");
+    assert.equal((await world.callerFor(strong.key).try("whoami")).status, 200);
+    const promotion = { email: newEmail(), role: "owner" };
+    assertRefused(await narrow.try("add_member", promotion), 403, "forbidden");
+  },
+);
 
 scenario("A user's key never exceeds the user's role", [], async (context) => {
   const { caller, world } = context;
@@ -120,7 +128,7 @@ scenario("A user's key never exceeds the user's role", [], async (context) => {
     permissions: ["instances:view", "instances:edit"],
   };
   assertInvalid(await caller.try("create_api_key", beyond), "permissions");
-  // Even a row that says more gets no more.
+  // A stored key with more permissions has no effect.
   const options = { userId: viewer.userId };
   const wide = await world.makeKey(world.organizations[0], permissionNames, options);
   const as = world.callerFor(wide);
@@ -128,7 +136,7 @@ scenario("A user's key never exceeds the user's role", [], async (context) => {
   assertRefused(await as.try("create_instance", { name: "x" }), 403, "forbidden");
 });
 
-scenario("A key for a user needs to know which", [], async ({ caller, world }) => {
+scenario("A user's key must name the user", [], async ({ caller, world }) => {
   const body = { name: "whose", scope: "user", permissions: ["instances:view"] };
   assertRefused(await caller.try("create_api_key", body), 409, "user_key_required");
   const unknown = { ...body, userId: "no such id" };
@@ -142,7 +150,7 @@ scenario("A key for a user needs to know which", [], async ({ caller, world }) =
 });
 
 scenario(
-  "A rotated key's former secret works on for the overlap, and the new one at once",
+  "After a rotation the former secret works during the overlap, and the new one at once",
   [],
   async ({ caller, world }) => {
     const made = await caller.create_api_key(organizationKey(["instances:view"], "turning"));
@@ -225,7 +233,7 @@ scenario("A change of role reaches the member's keys at once", [], async (contex
   assertRefused(await member.as.try("create_instance", { name: "x" }), 403, "forbidden");
   await caller.update_member({ userId: member.userId, role: "member" });
   assert.equal((await member.as.try("create_instance", { name: "again" })).status, 200);
-  // A key has what it was made with: a higher role adds nothing to it.
+  // A key keeps the permissions it was created with: a higher role adds none.
   await caller.update_member({ userId: member.userId, role: "owner" });
   assertRefused(await member.as.try("list_members"), 403, "forbidden");
   await caller.update_member({ userId: member.userId, role: "member" });
@@ -240,34 +248,38 @@ scenario("A removed member's keys stop working at once", [], async (context) => 
   assert.equal((await member.as.try("whoami")).status, 401);
   assert.ok((await caller.list_members({})).members.every((each) => each.userId !== userId));
   assertRefused(await caller.try("remove_member", { userId }), 404, "not_found");
-  // Coming back does not bring old keys back.
+  // Adding the member again does not restore the old keys.
   await caller.add_member({ email: member.email, role: "member" });
   assert.equal((await member.as.try("whoami")).status, 401);
 });
 
-scenario("An organization keeps an owner, also when two try to go at once", [], async (context) => {
-  const { stranger, world } = context;
-  const { userId } = world.organizations[1];
-  const leave: [string, object][] = [
-    ["remove_member", { userId }],
-    ["update_member", { userId, role: "viewer" }],
-  ];
-  for (const [action, body] of leave) {
-    assertRefused(await stranger.try(action, body), 409, "last_owner", action);
-  }
-  const second = await stranger.add_member({ email: "second@globex.example", role: "owner" });
-  const replies = await Promise.all(
-    [userId, second.userId].map((id) =>
-      stranger.try("update_member", { userId: id, role: "member" }),
-    ),
-  );
-  assert.deepEqual(
-    replies.map(({ status }) => status).sort((a, b) => a - b),
-    [200, 409],
-  );
-  const { members } = await stranger.list_members({});
-  assert.equal(members.filter(({ role }) => role === "owner").length, 1);
-});
+scenario(
+  "An organization keeps an owner, even if its two owners leave at once",
+  [],
+  async (context) => {
+    const { stranger, world } = context;
+    const { userId } = world.organizations[1];
+    const leave: [string, object][] = [
+      ["remove_member", { userId }],
+      ["update_member", { userId, role: "viewer" }],
+    ];
+    for (const [action, body] of leave) {
+      assertRefused(await stranger.try(action, body), 409, "last_owner", action);
+    }
+    const second = await stranger.add_member({ email: "second@globex.example", role: "owner" });
+    const replies = await Promise.all(
+      [userId, second.userId].map((id) =>
+        stranger.try("update_member", { userId: id, role: "member" }),
+      ),
+    );
+    assert.deepEqual(
+      replies.map(({ status }) => status).sort((a, b) => a - b),
+      [200, 409],
+    );
+    const { members } = await stranger.list_members({});
+    assert.equal(members.filter(({ role }) => role === "owner").length, 1);
+  },
+);
 
 scenario("Settings change field by field", [], async ({ caller }) => {
   const before = await caller.get_settings({});

@@ -1,5 +1,5 @@
-// Agents on a host: installed by pairing and by order, from the real packages of a package server on
-// loopback, by the daemon of a release. Whatever goes wrong, the version in use stays in use.
+// Agents on a host, installed after pairing and by request, by the daemon of a release, from real packages
+// on a loopback server. If an install fails, the installed version stays in use.
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
@@ -33,7 +33,7 @@ const pins = { opencode: "1.18.33", claude_code: "2.1.197", codex: "0.166.0" } a
 const shipped = (kind: AgentKind) => shippedAgents.agents.filter((agent) => agent.kind === kind);
 const installMs = 120_000;
 
-/** A stand-in for a version that is in the way of the one that matters. */
+/** A small program in place of an agent, for versions that only have to be replaced. */
 function standIn(kind: AgentKind, version: string, more: Buffer = Buffer.alloc(0)): Agents {
   const program = "bin/agent";
   const bytes =
@@ -53,7 +53,7 @@ function ship({ world }: Context, agents: Agents, options: Partial<AgentsOptions
   world.releases!.publishAgents({ table: { serial: ++serial, agents }, ...options });
 }
 
-/** A host whose home is a directory of its own. */
+/** Adds a host whose home is a temporary directory. It ends with the test. */
 async function addHost({ world }: Context, policy = "installs = yes\n") {
   const home = mkdtempSync(join(tmpdir(), "hawser-home-"));
   after(() => removeDirectory(home));
@@ -69,7 +69,7 @@ async function kindOn(caller: Caller, { instanceId }: TestHost, kind: AgentKind)
   return agentKinds.find((each) => each.kind === kind)!;
 }
 
-/** By what the host told of itself: to ask for its kinds starts those that are there. */
+/** Reads the instance's record, because list_agent_kinds would start the installed agents. */
 const untilInstalled = (caller: Caller, { instanceId }: TestHost, kind: AgentKind) =>
   until(
     `${kind} is installed`,
@@ -86,7 +86,7 @@ const untilVersion = (caller: Caller, host: TestHost, kind: AgentKind, version: 
     (found) => found.version === version,
   );
 
-/** What the installed program itself says. */
+/** The version that the installed program prints. */
 async function said(host: TestHost, kind: AgentKind): Promise<string> {
   const own = join(host.stateDirectory, "agents", kind);
   const current = JSON.parse(readFileSync(join(own, "current.json"), "utf8")) as {
@@ -103,7 +103,7 @@ async function said(host: TestHost, kind: AgentKind): Promise<string> {
   }
 }
 
-/** Every file below a directory with a hash of what is in it. */
+/** Every file in a directory, with a hash of its content. */
 function tree(directory: string): string[] {
   return readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -120,7 +120,7 @@ const operationsOf = async (caller: Caller, { instanceId }: TestHost) =>
   );
 
 scenario(
-  "A host that never came tells nothing of its agents, and each kind still has its entry",
+  "Each kind is listed for a host that never connected, as not installed",
   ["record.agentKind.kind"],
   async ({ caller }) => {
     const { instanceId } = (await caller.create_instance({ name: "to come" })).instance;
@@ -137,7 +137,7 @@ scenario(
 );
 
 scenario(
-  "Pairing brings the pinned opencode, and no other agent comes unasked",
+  "After pairing the pinned opencode is installed, and no other agent",
   ["record.agentKind.installed", "record.agentKind.version", "list_agent_kinds.result"],
   async (context) => {
     const { caller } = context;
@@ -185,9 +185,9 @@ scenario(
       ([first]) => first?.state === "done",
     );
     assert.deepEqual([operation!.subject, operation!.percent], [`opencode ${pins.opencode}`, 100]);
-    // Which step is seen on the way depends on the machine: from loopback a download takes a second.
+    // Which steps are seen depends on the machine's speed: a download from loopback takes a second.
     assert.match([...steps].join(), /(?:downloading|unpacking|trying it) %/);
-    // The listing has asked opencode itself, which keeps things of its own.
+    // The listing has started opencode, which writes files of its own.
     const agents = /^\/(?:\.config|\.local\/share|\.local\/state|\.cache)\/opencode\/|^\/\.npm\//;
     const others = tree(host.home).filter((file) => !agents.test(file.slice(host.home.length)));
     assert.deepEqual(others, []);
@@ -206,7 +206,7 @@ scenario(
     const host = await addHost(context);
     const untouched = tree(host.root);
     for (const kind of ["codex", "claude_code"] as const) {
-      // A host is online before it has looked at its agents for the first time.
+      // A host is online before it has probed its agents for the first time.
       const { agents: before } = await until(
         "the host tells of its agents",
         10_000,
@@ -245,7 +245,7 @@ scenario(
     const sdk = join(host.stateDirectory, "agents/claude_code", pins.claude_code, "sdk/sdk.mjs");
     const { query } = (await import(pathToFileURL(sdk).href)) as { query: unknown };
     assert.equal(typeof query, "function");
-    // The listing has asked opencode itself, which keeps things of its own.
+    // The listing has started opencode, which writes files of its own.
     const agents = /^\/(?:\.config|\.local\/share|\.local\/state|\.cache)\/opencode\/|^\/\.npm\//;
     const others = tree(host.home).filter((file) => !agents.test(file.slice(host.home.length)));
     assert.deepEqual(others, []);
@@ -257,7 +257,7 @@ scenario(
     for (const kind of ["codex", "claude_code"] as const) {
       const { installed, version, problems } = await kindOn(caller, host, kind);
       assert.deepEqual([installed, version], [true, pins[kind]]);
-      // It starts, and nobody has logged in on this host.
+      // The agent starts, but has no login on this host.
       assert.deepEqual(
         problems.map(({ code }) => code),
         ["not_logged_in"],
@@ -270,7 +270,7 @@ scenario(
   "opencode is answered with not_applicable where other actions are meant for it",
   ["install_agent_kind.opencode", "update_agent_kind.opencode"],
   async ({ caller }) => {
-    // Not even a host is needed, because none is asked.
+    // No host is needed, because no host is asked.
     const { instanceId } = (await caller.create_instance({ name: "hostless" })).instance;
     const body = { instanceId, kind: "opencode" } as const;
     for (const name of ["install_agent_kind", "update_agent_kind"] as const) {
@@ -284,7 +284,7 @@ scenario(
 );
 
 scenario(
-  "An older agent is brought to the version the service ships",
+  "An older agent is updated to the version that the service ships",
   ["update_opencode.update", "update_agent_kind.repins"],
   async (context) => {
     const { caller } = context;
@@ -307,7 +307,7 @@ scenario(
 );
 
 scenario(
-  "A host's owner who forbids installs is obeyed, and the refusal says how to allow them",
+  "No agent is installed if the host's owner forbids it, and the refusal says how to allow it",
   [],
   async (context) => {
     const { caller } = context;
@@ -328,7 +328,7 @@ scenario(
 );
 
 scenario(
-  "Whatever is wrong with a new version or its list, the former stays and works (T32)",
+  "If a new version or its list is invalid, the former version stays and works (T32)",
   [],
   async (context) => {
     const { caller, world } = context;
@@ -337,7 +337,7 @@ scenario(
     const body = { instanceId: host.instanceId, kind: "codex" } as const;
     assert.equal((await caller.install_agent_kind(body)).status, "installed");
     const next = standIn("codex", "0.2.0");
-    // What has come of a download that was cut stays beside it, for the next try.
+    // The received part of a cut download is kept for the next try.
     const inUse = () =>
       tree(join(host.stateDirectory, "agents/codex")).filter((line) => !line.includes(".tgz "));
     const former = inUse();
@@ -398,7 +398,7 @@ scenario(
 
 if (process.getuid?.() === 0) {
   scenario(
-    "A full disk leaves the former version, says so, and is got over without a restart (F8)",
+    "A full disk keeps the former version and reports why; installing works again once there is room (F8)",
     [],
     async (context) => {
       const { caller } = context;
@@ -410,7 +410,7 @@ if (process.getuid?.() === 0) {
       try {
         const body = { instanceId: host.instanceId, kind: "codex" } as const;
         assert.equal((await caller.install_agent_kind(body)).status, "installed");
-        // Once the download does not fit, and once only what is in it.
+        // First the download does not fit; then it fits, but the unpacked files do not.
         for (const more of [randomBytes(5_000_000), Buffer.alloc(9_000_000)]) {
           ship(context, standIn("codex", "0.2.0", more));
           const reply = await caller.try("update_agent_kind", body);
@@ -431,7 +431,7 @@ if (process.getuid?.() === 0) {
   );
 }
 
-scenario("Many who ask at once get one install", [], async (context) => {
+scenario("Many requests at once lead to one install", [], async (context) => {
   const { caller } = context;
   ship(context, standIn("codex", "0.3.0", randomBytes(200_000)));
   const host = await addHost(context);
@@ -456,7 +456,7 @@ scenario("Many who ask at once get one install", [], async (context) => {
 });
 
 scenario(
-  "While a host is away its agents are told as it told them last, and none is installed",
+  "While a host is offline its last known agents are shown, and none is installed",
   [],
   async (context) => {
     const { caller } = context;

@@ -52,7 +52,7 @@ scenario(
 );
 
 scenario(
-  "A file is another organization's to nobody, and no address leads into the host's own network",
+  "A file is visible to its own organization only, and no address leads into the host's own network",
   ["send_prompt.attachments.fileId", "send_prompt.attachments.url"],
   async ({ world, caller, stranger }) => {
     const { sessionId } = await startSession(caller, world.hosts[0]!);
@@ -76,7 +76,7 @@ scenario(
 );
 
 scenario(
-  "Whatever a file says it is, it is kept as it came and given back as bytes to save",
+  "A file keeps its bytes whatever its declared type, and is served as a download",
   [],
   async ({ world, caller }) => {
     const bomb = gzipSync(Buffer.alloc(40 * MiB), { level: 9 });
@@ -108,7 +108,7 @@ scenario(
 );
 
 scenario(
-  "A file that nobody uses goes after seven days, with its bytes",
+  "An unused file is removed after seven days, with its bytes",
   [],
   async ({ world, caller }) => {
     const bytes = Buffer.from(`leaving ${crypto.randomUUID()}`);

@@ -17,27 +17,31 @@ async function entriesOf(caller: Caller, work: () => Promise<unknown>): Promise<
   return entries.slice(0, known < 0 ? entries.length : known).toReversed();
 }
 
-scenario("A change is an entry: who, what, when, and under which call", [], async ({ caller }) => {
-  const me = await caller.whoami({});
-  const headers = { "x-request-id": "my-call-1" };
-  const entries = await entriesOf(caller, () =>
-    caller.try("create_instance", { name: "audited" }, headers),
-  );
-  const [instance] = (await caller.search_instances({ query: "audited" })).instances;
-  assert.equal(entries.length, 1);
-  const [{ auditId, at, actor, ...entry }] = entries as [AuditEntry];
-  assert.match(auditId, /^aud_/);
-  assert.ok(Math.abs(Date.parse(at) - Date.now()) < 60_000);
-  assert.deepEqual([actor.type, actor.id], ["organization_key", me.apiKeyId]);
-  assert.deepEqual(entry, {
-    action: "create_instance",
-    outcome: "done",
-    apiKeyId: me.apiKeyId,
-    input: { name: "audited" },
-    records: { instanceId: instance?.instanceId },
-    callId: "my-call-1",
-  });
-});
+scenario(
+  "A change is recorded with its author, action, time and call id",
+  [],
+  async ({ caller }) => {
+    const me = await caller.whoami({});
+    const headers = { "x-request-id": "my-call-1" };
+    const entries = await entriesOf(caller, () =>
+      caller.try("create_instance", { name: "audited" }, headers),
+    );
+    const [instance] = (await caller.search_instances({ query: "audited" })).instances;
+    assert.equal(entries.length, 1);
+    const [{ auditId, at, actor, ...entry }] = entries as [AuditEntry];
+    assert.match(auditId, /^aud_/);
+    assert.ok(Math.abs(Date.parse(at) - Date.now()) < 60_000);
+    assert.deepEqual([actor.type, actor.id], ["organization_key", me.apiKeyId]);
+    assert.deepEqual(entry, {
+      action: "create_instance",
+      outcome: "done",
+      apiKeyId: me.apiKeyId,
+      input: { name: "audited" },
+      records: { instanceId: instance?.instanceId },
+      callId: "my-call-1",
+    });
+  },
+);
 
 scenario("A user's change names the user", [], async ({ caller, world }) => {
   const [{ keys, userId }] = world.organizations;
@@ -61,7 +65,7 @@ scenario("Reads leave no entry, whether answered or refused", [], async ({ calle
   assert.deepEqual(entries, []);
 });
 
-scenario("A refused try at a change is an entry with its reason", [], async ({ caller, world }) => {
+scenario("A refused change is recorded with the reason", [], async ({ caller, world }) => {
   const weak = world.callerFor(await world.makeKey(world.organizations[0], ["sessions:view"]));
   const { apiKeyId } = await weak.whoami({});
   const entries = await entriesOf(caller, async () => {
@@ -83,7 +87,7 @@ scenario("A refused try at a change is an entry with its reason", [], async ({ c
   assert.ok(!JSON.stringify(entries).includes("marked-7f3a"));
 });
 
-scenario("What a body breaks is no entry: nothing was tried", [], async ({ caller }) => {
+scenario("A call refused for its body is not recorded", [], async ({ caller }) => {
   const entries = await entriesOf(caller, async () => {
     assertInvalid(await caller.try("create_instance", { name: "" }), "name");
     assertRefused(await caller.try("fly_to_moon"), 404, "unknown_action");
@@ -91,7 +95,7 @@ scenario("What a body breaks is no entry: nothing was tried", [], async ({ calle
   assert.deepEqual(entries, []);
 });
 
-scenario("An entry holds ids and words, and no secret", [], async ({ caller }) => {
+scenario("An entry contains ids and plain words, and no secret", [], async ({ caller }) => {
   const secrets: string[] = [];
   const entries = await entriesOf(caller, async () => {
     const made = await caller.create_instance({ name: "secretive" });
@@ -121,12 +125,16 @@ scenario("A repeated call with one idempotency key is one entry", [], async ({ c
   assert.equal(entries.length, 1);
 });
 
-scenario("A call id that is no plain word is replaced", [], async ({ caller }) => {
-  const [entry] = await entriesOf(caller, () =>
-    caller.try("create_instance", { name: "x" }, { "x-request-id": "a b{}" }),
-  );
-  assert.match(entry?.callId ?? "", /^[0-9a-f-]{36}$/);
-});
+scenario(
+  "A call id with characters other than those of a plain word is replaced",
+  [],
+  async ({ caller }) => {
+    const [entry] = await entriesOf(caller, () =>
+      caller.try("create_instance", { name: "x" }, { "x-request-id": "a b{}" }),
+    );
+    assert.match(entry?.callId ?? "", /^[0-9a-f-]{36}$/);
+  },
+);
 
 scenario("The trail is read page by page, newest first", [], async ({ caller }) => {
   for (let i = 0; i < 8; i++) await caller.create_instance({ name: `entry ${i}` });
@@ -144,7 +152,7 @@ scenario("The trail is read page by page, newest first", [], async ({ caller }) 
   assertInvalid(await caller.try("list_audit_entries", { cursor: "x" }), "cursor");
 });
 
-scenario("Each organization has a trail of its own", [], async ({ caller, stranger }) => {
+scenario("Each organization has its own audit trail", [], async ({ caller, stranger }) => {
   await stranger.create_instance({ name: "elsewhere" });
   const { entries } = await caller.list_audit_entries({ limit: 200 });
   assert.ok(!JSON.stringify(entries).includes("elsewhere"));

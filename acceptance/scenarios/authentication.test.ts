@@ -75,7 +75,7 @@ scenario(
     const expired = await world.makeKey(organization, ["instances:view"], {
       expiresAt: "2020-01-01T00:00:00Z",
     });
-    // Well formed, checksum and all, so that it is looked up and not found.
+    // Well formed with a valid checksum, so that it is looked up and not found.
     const body = good.slice(0, -8).replace(/.{4}$/, "zzzz");
     const neverMade = body + crc32(body).toString(16).padStart(8, "0");
     const keys = {
@@ -111,7 +111,7 @@ scenario("A key works until its expiry and not a moment longer", [], async ({ wo
 });
 
 scenario(
-  "A revoked key is out at once where it was revoked, and within 5 s on every node",
+  "A revoked key is refused at once on the node that revoked it, and within 5 s on every node",
   [],
   async ({ world, caller }) => {
     const made = await caller.create_api_key({
@@ -174,7 +174,7 @@ scenario(
 );
 
 scenario(
-  "A key that an agent holds is refused what would let it steer, and each try is audited",
+  "An agent's key is refused every action that would control the service, and each try is audited",
   [],
   async ({ world, caller }) => {
     const [organization] = world.organizations;
@@ -190,7 +190,7 @@ scenario(
     });
     assert.deepEqual([apiKey.scope, apiKey.sessionId], ["agent", sessionId]);
     const agent = world.callerFor(key);
-    // The three of the threat model, and every other action that is marked as closed.
+    // The three actions of the threat model, and every other action that is closed to agents.
     const named: ActionName[] = ["answer_permission", "create_exposure", "run_shell"];
     const closed = Object.entries(registry as Record<string, Action>)
       .filter(([, action]) => action.closedToAgents)
@@ -210,26 +210,30 @@ scenario(
   },
 );
 
-scenario("An agent's key holds no permission beyond an agent's", [], async ({ world, caller }) => {
-  const [organization] = world.organizations;
-  const { instance } = await caller.create_instance({ name: "narrow" });
-  const { instanceId } = instance;
-  const [sessionId] = await insertSessions(world, organization, { instanceId });
-  const wide = {
-    name: "too wide",
-    scope: "organization",
-    sessionId,
-    permissions: ["instances:view", "instances:delete"],
-  };
-  assertRefused(await caller.try("create_api_key", wide), 400, "invalid_input");
-  // Even a row that says more gets no more.
-  const key = await world.makeKey(organization, ["instances:view", "access:edit"], {
-    sessionId: sessionId!,
-  });
-  const agent = world.callerFor(key);
-  assert.deepEqual((await agent.whoami({})).permissions, ["instances:view"]);
-  assertRefused(await agent.try("update_settings", {}), 403, "forbidden");
-});
+scenario(
+  "An agent's key has only the permissions that agents may have",
+  [],
+  async ({ world, caller }) => {
+    const [organization] = world.organizations;
+    const { instance } = await caller.create_instance({ name: "narrow" });
+    const { instanceId } = instance;
+    const [sessionId] = await insertSessions(world, organization, { instanceId });
+    const wide = {
+      name: "too wide",
+      scope: "organization",
+      sessionId,
+      permissions: ["instances:view", "instances:delete"],
+    };
+    assertRefused(await caller.try("create_api_key", wide), 400, "invalid_input");
+    // A stored key with more permissions has no effect.
+    const key = await world.makeKey(organization, ["instances:view", "access:edit"], {
+      sessionId: sessionId!,
+    });
+    const agent = world.callerFor(key);
+    assert.deepEqual((await agent.whoami({})).permissions, ["instances:view"]);
+    assertRefused(await agent.try("update_settings", {}), 403, "forbidden");
+  },
+);
 
 scenario("An agent's key ends with its session", [], async ({ world, caller }) => {
   const [organization] = world.organizations;

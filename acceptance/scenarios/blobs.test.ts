@@ -1,5 +1,5 @@
-// The bulk lane: blobs of hosts over HTTP. Whole or not there, one organization's alone, within size,
-// quota and time; and what the log names is always there to be read.
+// Blobs of hosts over HTTP. A blob is stored whole or not at all, is visible to one organization only, and
+// is limited in size, quota and time. A blob that the log names can always be read.
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -38,7 +38,7 @@ async function rows({ database }: World) {
   return { blobs: Number(row!.blobs), chunks: Number(row!.chunks) };
 }
 
-/** What was cut is removed a moment after its sender is gone. */
+/** A partial blob is removed a moment after its sender disconnects. */
 const untilRows = (world: World, wanted: Awaited<ReturnType<typeof rows>>) =>
   until(
     "nothing of it is left",
@@ -48,7 +48,7 @@ const untilRows = (world: World, wanted: Awaited<ReturnType<typeof rows>>) =>
   );
 
 scenario(
-  "A blob of 64 MiB goes up and comes down byte for byte, and one byte more is refused",
+  "A blob of 64 MiB is uploaded and downloaded byte for byte, and one byte more is refused",
   [],
   async ({ caller, world }) => {
     const host = await pairBlobHost(caller, world.baseUrl);
@@ -72,7 +72,7 @@ scenario(
 );
 
 scenario(
-  "A blob that is there already is answered before its bytes are sent, and is there once",
+  "An upload of a stored blob is answered before its bytes are sent, and the blob is stored once",
   [],
   async ({ caller, world }) => {
     const host = await pairBlobHost(caller, world.baseUrl);
@@ -81,7 +81,7 @@ scenario(
     const before = await rows(world);
     const again = await host.ask("PUT", sha256Of(bytes), {
       headers: { ...length(bytes), expect: "100-continue" },
-      // Not one byte of it is ever sent.
+      // No byte of it is sent.
       body: silence(),
     });
     assert.deepEqual([again.status, again.body], [200, { sha256: sha256Of(bytes), size: 2 * MiB }]);
@@ -90,14 +90,14 @@ scenario(
   },
 );
 
-/** A body of which nothing comes while anybody waits. */
+/** A body that sends nothing for longer than the test waits. */
 async function* silence(): AsyncGenerator<Buffer> {
   await new Promise((resolve) => setTimeout(resolve, 1_000).unref());
   yield* [];
 }
 
 scenario(
-  "Wrong bytes, a cut body, a body of unknown length and a wrong name leave nothing",
+  "Wrong bytes, a cut body, a body of unknown length and a wrong name store nothing",
   [],
   async ({ caller, world }) => {
     const host = await pairBlobHost(caller, world.baseUrl);
@@ -120,7 +120,7 @@ scenario(
     for (const name of ["x", sha256.toUpperCase(), `${sha256}0`, sha256.slice(1)]) {
       assertRefused(await putRaw(host, bytes, name), 400, "invalid_input", name);
     }
-    // The reason reaches a sender that is refused in mid-body, too.
+    // A sender that is refused in the middle of its body receives the reason too.
     for (let round = 0; round < 10; round++) {
       const replies = await Promise.all([1, 2, 3, 4].map(() => putRaw(host, bytes, "x")));
       for (const reply of replies) assertRefused(reply, 400, "invalid_input");
@@ -133,7 +133,7 @@ scenario(
 );
 
 scenario(
-  "Another organization's blob is not found, in the words for one that is nowhere",
+  "Another organization's blob is refused with the same words as a missing one",
   [],
   async ({ caller, stranger, world }) => {
     const host = await pairBlobHost(caller, world.baseUrl);
@@ -144,14 +144,14 @@ scenario(
     const nowhere = await foreign.ask("GET", sha256Of(randomBytes(9)));
     assertRefused(there, 404, "not_found");
     assert.equal(there.text, nowhere.text);
-    // The same bytes are its own, and are sent: nothing tells it that somebody else has them.
+    // It has to upload the same bytes itself, and does not learn that another organization has them.
     assert.equal((await putRaw(foreign, bytes)).status, 201);
     assert.equal((await foreign.ask("GET", sha256Of(bytes))).status, 200);
   },
 );
 
 scenario(
-  "Only a paired host with a fresh proof for this very request is listened to",
+  "Only a paired host with a fresh proof for exactly this request is accepted",
   [],
   async ({ caller, world }) => {
     const host = await pairBlobHost(caller, world.baseUrl);
@@ -219,7 +219,7 @@ scenario(
 );
 
 scenario(
-  "A sender that takes its time is cut, and leaves nothing",
+  "A sender that is too slow is cut, and nothing is stored",
   [],
   async ({ caller, world }) => {
     const host = await pairBlobHost(caller, world.baseUrl);
@@ -246,7 +246,7 @@ scenario(
 );
 
 scenario(
-  "A log entry that was cut names a blob that is there, whatever is killed in between",
+  "A shortened log entry names a stored blob, whichever process is killed in between",
   [],
   async ({ caller, world }) => {
     await using host = await startJournalHost(
@@ -282,7 +282,7 @@ scenario(
       };
       wholes.push(JSON.stringify(update));
       await host.append(sessionId!, [update, { sessionUpdate: "plan", round }]);
-      // At another moment each time: before, while and after it is uploaded.
+      // Each time at another moment: before, during and after the upload.
       await new Promise((resolve) => setTimeout(resolve, round * 60));
       await host.kill();
       await dangling();

@@ -82,7 +82,7 @@ for (const action of pin.actions) {
 }
 
 scenario(
-  "No action takes a property that its row does not declare",
+  "No action accepts a property that its row does not declare",
   ["general.body.undeclared"],
   async ({ caller }) => {
     for (const action of pin.actions) {
@@ -124,7 +124,7 @@ scenario(
 );
 
 scenario(
-  "Null is taken only where the interface says so",
+  "Null is accepted only where the interface allows it",
   ["general.body.null"],
   async ({ caller }) => {
     const start = { instanceId: "x", directory: "/d", title: null };
@@ -138,7 +138,7 @@ scenario(
 );
 
 scenario(
-  "Three agent kinds exist, wherever a kind is asked for",
+  "Every field for an agent kind accepts exactly the three kinds",
   ["general.agent_kinds"],
   async ({ caller }) => {
     let fields = 0;
@@ -164,7 +164,7 @@ scenario(
 );
 
 scenario(
-  "A path to browse or to start in is absolute",
+  "A path to browse, or to start a session in, must be absolute",
   ["browse_directory.path.absolute", "start_session.directory.absolute"],
   async ({ caller }) => {
     const browse = { instanceId: "x", path: "src" };
@@ -206,7 +206,7 @@ scenario(
 );
 
 scenario(
-  "A checkout's name stays inside the root and is no option",
+  "The name of a checkout cannot leave the root or be a command-line option",
   ["clone_repository.name.safe"],
   async ({ caller }) => {
     const body = { instanceId: "x", rootPath: "/srv/code", repo: "a/b" };
@@ -249,7 +249,7 @@ scenario(
 );
 
 scenario(
-  "Deleting sessions takes one id or a list, never both or none",
+  "Deleting sessions accepts one id or a list, never both or neither",
   ["delete_session.one_form"],
   async ({ caller }) => {
     for (const body of [{}, { sessionId: "a", sessionIds: ["a"] }]) {

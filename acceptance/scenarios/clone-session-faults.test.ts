@@ -1,5 +1,5 @@
-// Sessions of the real opencode whose clone is cut short: by whoever ends or deletes them, by a daemon
-// that dies or cannot be reached (F15), and by a disk that is full (F8).
+// Sessions of the real opencode whose clone is interrupted: by ending or deleting the session, by a daemon
+// that dies or cannot be reached (F15), and by a full disk (F8).
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -22,7 +22,7 @@ const hosting = useGithub("gho_cloneFaults", [
 const { addHost } = hosting;
 const clone = { repo: "acme/large" };
 
-/** Two sessions in the middle of their clones; their starts are waited for in `asked`. */
+/** Two sessions in the middle of their clones. `asked` has the promises of their starts. */
 async function startTwo(context: Context, host: TestHost) {
   const { caller } = context;
   const { instanceId } = host;
@@ -111,7 +111,7 @@ scenario(
 );
 
 scenario(
-  "Ended or deleted while its host is dead in mid-clone, a session does not come back with it (F15)",
+  "A session that is ended or deleted while its host is dead in the middle of its clone does not come back (F15)",
   [],
   async (context) => {
     const { caller } = context;
@@ -131,7 +131,7 @@ scenario(
 );
 
 scenario(
-  "Ended or deleted while its host cannot be reached, a session whose clone ends meanwhile is put aside (F15)",
+  "A session that is ended or deleted while its host cannot be reached is parked, if its clone completes meanwhile (F15)",
   [],
   async (context) => {
     const { caller } = context;
@@ -156,7 +156,7 @@ async function endBoth({ caller }: Context, ended: string, deleted: string): Pro
   assert.deepEqual(answer, { deleted: [deleted], failed: [] });
 }
 
-/** Started, also where the agent takes longer to start than anybody waits for an answer. */
+/** Starts a session, even if the agent takes longer to start than the call waits. */
 async function untilStarted({ caller }: Context, instanceId: string, wanted: { repo: string }) {
   const body = { instanceId, clone: wanted };
   const key = { "idempotency-key": randomUUID() };
@@ -178,7 +178,7 @@ function testFull(small: SmallDisk): void {
   after(() => small[Symbol.dispose]());
 
   scenario(
-    "A disk that is full stops a clone and a push with the reason, and both work once there is room (F8)",
+    "A full disk stops a clone and a push with the reason, and both work once there is room (F8)",
     [],
     async (context) => {
       const { caller } = context;

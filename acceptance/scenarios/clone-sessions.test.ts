@@ -1,6 +1,6 @@
-// Sessions of the real opencode in clones of their own, made by real git over https and the real `gh`:
-// whole or nothing, whoever waits; they can be taken back, and are put aside at their end, for another
-// session to go on there.
+// Sessions of the real opencode in their own clones, made by real git over https and the real `gh`. A clone
+// is complete or removed, whoever waits for it. Such a session can be reverted, and is parked at its end, so
+// that another session can continue there.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -90,7 +90,7 @@ scenario(
 );
 
 scenario(
-  "A session in its own clone goes back, ends, comes back as it was left, and pushes to the same pull request",
+  "A session in its own clone is reverted, ended and restored as it was, and pushes to the same pull request",
   ["revert_session.undoes", "start_session.clone.checkout"],
   async (context) => {
     const { caller } = context;
@@ -175,27 +175,31 @@ scenario(
   },
 );
 
-scenario("What an agent would run unasked is not checked out of a clone", [], async (context) => {
-  const { caller } = context;
-  const { instanceId } = await sharedHost(context);
-  const work = join(hosting.place, "work");
-  execFileSync("git", ["clone", "-q", join(hosting.github().directory, "acme/widget.git"), work]);
-  writeFileSync(join(work, "opencode.json"), "{}");
-  git(work, "add", ".");
-  git(work, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "configured");
-  git(work, "push", "-q", "origin", "HEAD:main");
-  const clone = { repo: "acme/widget" };
-  const { sessionId, directory } = await caller.start_session({ instanceId, clone });
-  assert.equal(existsSync(join(directory!, "opencode.json")), false);
-  assert.equal(git(directory!, "status", "--porcelain"), "");
-  const ignored = await until(
-    "told",
-    10_000,
-    async () => updatesOf(await logOf(caller, sessionId), "config_ignored"),
-    (found) => found.length > 0,
-  );
-  assert.deepEqual(ignored[0]!.paths, ["opencode.json"]);
-});
+scenario(
+  "Files that an agent would run without asking are not checked out of a clone",
+  [],
+  async (context) => {
+    const { caller } = context;
+    const { instanceId } = await sharedHost(context);
+    const work = join(hosting.place, "work");
+    execFileSync("git", ["clone", "-q", join(hosting.github().directory, "acme/widget.git"), work]);
+    writeFileSync(join(work, "opencode.json"), "{}");
+    git(work, "add", ".");
+    git(work, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "configured");
+    git(work, "push", "-q", "origin", "HEAD:main");
+    const clone = { repo: "acme/widget" };
+    const { sessionId, directory } = await caller.start_session({ instanceId, clone });
+    assert.equal(existsSync(join(directory!, "opencode.json")), false);
+    assert.equal(git(directory!, "status", "--porcelain"), "");
+    const ignored = await until(
+      "told",
+      10_000,
+      async () => updatesOf(await logOf(caller, sessionId), "config_ignored"),
+      (found) => found.length > 0,
+    );
+    assert.deepEqual(ignored[0]!.paths, ["opencode.json"]);
+  },
+);
 
 scenario(
   "A clone that fails, or would be unsafe, leaves no session and nothing on the host",
@@ -224,7 +228,7 @@ scenario(
 );
 
 scenario(
-  "A long clone shows how far it is, and its session is there when it is done, whoever waited",
+  "A long clone shows its progress, and its session exists once it is done, even if the caller did not wait",
   [],
   async (context) => {
     const { caller } = context;

@@ -1,5 +1,5 @@
-// Cloning on a host, with real git over real https and ssh, and the real `gh`. Whatever is killed in
-// between, a directory of the checkout's name holds all of it or is not there.
+// Cloning on a host, with real git over real https and ssh, and the real `gh`. Whichever process is killed,
+// the directory of the checkout is complete or missing.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -63,7 +63,7 @@ const cloneOf = (operations: readonly HostOperation[]) =>
   operations.findLast(({ type }) => type === "clone_repository");
 
 scenario(
-  "A clone is called like its repository, and returned with its git information",
+  "A clone has the name of its repository, and is returned with its git information",
   ["clone_repository.result", "clone_repository.name.default"],
   async (context) => {
     const { caller } = context;
@@ -92,7 +92,7 @@ scenario(
 );
 
 scenario(
-  "A private repository is cloned by what the host has: its ssh key, or its client's account",
+  "A private repository is cloned with the host's ssh key or its client's account",
   ["clone_repository.credentials"],
   async (context) => {
     const { caller, world } = context;
@@ -169,7 +169,7 @@ scenario(
 );
 
 scenario(
-  "Only a folder root of the instance takes a clone",
+  "Only a folder root of the instance can receive a clone",
   ["clone_repository.rootPath.folder"],
   async (context) => {
     const { instanceId, root } = await sharedHost(context);
@@ -186,7 +186,7 @@ scenario(
 );
 
 scenario(
-  "A long clone shows how far it is, goes on without its caller, and is told to who asks again",
+  "A long clone shows its progress, continues without its caller, and answers a repeated call",
   [],
   async (context) => {
     const { caller } = context;
@@ -226,7 +226,7 @@ scenario(
 );
 
 scenario(
-  "A daemon killed while it clones leaves nothing under the name, and the retry is honest",
+  "A daemon killed while it clones leaves nothing under the name, and a repeated call reports the failure",
   [],
   async (context) => {
     const { caller } = context;
@@ -288,7 +288,7 @@ scenario(
 );
 
 scenario(
-  "A failed clone is told without the server's answer and without credentials (T10, T27)",
+  "A failed clone is reported without the server's answer and without credentials (T10, T27)",
   [],
   async (context) => {
     const { caller, world } = context;
@@ -327,7 +327,7 @@ async function untilReceiving({ caller }: Context, instanceId: string): Promise<
   );
 }
 
-/** The command lines that name something below a directory. */
+/** The command lines that name a path in a directory. */
 function processesAt(directory: string): string[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

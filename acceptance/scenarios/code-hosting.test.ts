@@ -1,4 +1,4 @@
-// What a host tells of its code-hosting client, with the real `gh` against a stand-in for GitHub.
+// A host's code-hosting client: the real `gh` with a stand-in for GitHub.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -43,7 +43,7 @@ const hostWithLogin = ({ world }: Context) =>
   }));
 
 scenario(
-  "An instance tells whether its client is there, logged in, and as whom",
+  "An instance shows whether its client is installed and logged in, and the account",
   ["record.instance.codeHostingCli"],
   async (context) => {
     const { caller, world } = context;
@@ -83,7 +83,7 @@ scenario(
 );
 
 scenario(
-  "A query keeps what contains it in any case, and a limit caps",
+  "A query keeps the repositories whose name contains it in any case, and a limit caps the list",
   ["list_github_repos.query.filter", "list_github_repos.limit.cap"],
   async (context) => {
     const { instanceId } = await hostWithLogin(context);
@@ -105,7 +105,7 @@ scenario(
 );
 
 scenario(
-  "A client that is missing or logged out is a reason, and no failure",
+  "A missing or logged-out client is reported as a reason, and the call succeeds",
   ["list_github_repos.unavailable"],
   async ({ caller, world }) => {
     const empty = join(place, "no-programs");
@@ -128,7 +128,7 @@ scenario(
 );
 
 scenario(
-  "What GitHub answers in trouble is not passed on, and neither is a token",
+  "An error answer of GitHub is not passed on, and neither is a token",
   [],
   async (context) => {
     const host = await hostWithLogin(context);

@@ -25,7 +25,7 @@ scenario(
   ["run_command.runs"],
   async ({ world, caller }) => {
     const host = world.hosts[0]!;
-    // Before its agent has started: it reads what commands it has at that moment.
+    // Written before the agent starts, because it reads its commands at its start.
     writeSlashCommand(host.environment["HOME"]!, "greet", "Greet them: $ARGUMENTS");
     const { sessionId, capabilities } = await startSession(caller, host);
     assert.ok(capabilities.includes("commands"));
@@ -63,7 +63,7 @@ scenario(
 );
 
 scenario(
-  "A summary takes the place of what was said before",
+  "A summary replaces the earlier conversation",
   ["summarize_session.summarizes"],
   async ({ world, caller }) => {
     const { sessionId } = await startSession(caller, world.hosts[0]!);
@@ -84,7 +84,7 @@ scenario(
   },
 );
 
-/** As a session of a kind that can do nothing of it would be on record. */
+/** Stores a session whose kind has neither commands nor summaries. */
 async function forget(databaseUrl: string, sessionId: string): Promise<void> {
   const id = parseId("session", sessionId);
   await ownerSql(databaseUrl, "UPDATE sessions SET capabilities = '{}' WHERE session_id = $1", [

@@ -1,4 +1,4 @@
-// A host's roots, the projects below them, and browsing: what is there, and no way out of the roots.
+// A host's roots, the projects in them, and browsing, which cannot leave the roots.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -140,7 +140,7 @@ scenario(
 );
 
 scenario(
-  "No path leads out of the roots, and none tells what lies there (T12)",
+  "No path leads out of the roots, and no answer shows what lies outside (T12)",
   ["browse_directory.path.roots", "browse_directory.path.absolute"],
   async ({ world, caller }) => {
     const host = world.hosts[0]!;
@@ -175,7 +175,7 @@ scenario(
 );
 
 scenario(
-  "The secret in a remote's address leaves the host in no way (T10)",
+  "A secret in the address of a remote never leaves the host (T10)",
   ["record.directory.remote.secret"],
   async ({ world, caller }) => {
     const host = world.hosts[0]!;
@@ -199,7 +199,7 @@ scenario(
 );
 
 scenario(
-  "A host that is away is answered for from memory, but not browsed",
+  "For an offline host the last known directories are listed, and browsing is refused",
   ["list_directories.snapshot"],
   async ({ world, caller }) => {
     const { instance } = await caller.create_instance({ name: "never paired" });

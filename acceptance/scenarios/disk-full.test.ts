@@ -1,5 +1,5 @@
-// A host whose disk is full (F8): new work is refused with the reason, nothing that was recorded is
-// lost, an update costs nothing, and the daemon goes on by itself once there is room.
+// A host whose disk is full (F8): new work is refused with the reason, nothing that was recorded is lost, an
+// update changes nothing, and the daemon works again once there is room.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { openSync, readdirSync } from "node:fs";
@@ -33,7 +33,7 @@ function tests(small: SmallDisk): void {
   }
 
   scenario(
-    "A host with a full disk refuses work with the reason, and goes on once there is room (F8)",
+    "A host with a full disk refuses work with the reason, and works again once there is room (F8)",
     [],
     async (context) => {
       const { caller } = context;
@@ -109,7 +109,7 @@ function tests(small: SmallDisk): void {
   );
 
   scenario(
-    "A disk that fills up in the middle of the swap leaves the old daemon, which goes on once there is room (T32)",
+    "If the disk fills up in the middle of an update, the old daemon stays, and works again once there is room (T32)",
     [],
     async (context) => {
       const { world, caller } = context;

@@ -56,7 +56,7 @@ test("the fuzzer notices a row changed by a refused call, and which call it was"
   assert.match(failure.body!, /null/);
 });
 
-test("a look at the database tells which tables were written, also with the same values", async () => {
+test("a fingerprint of the database shows which tables were written, even with the same values", async () => {
   await using world = await startWorld();
   const { instance } = await world.caller.create_instance({ name: "one" });
   const writtenBy = async (call: () => Promise<unknown>) => {
@@ -74,7 +74,7 @@ test("a look at the database tells which tables were written, also with the same
   );
 });
 
-test("500 generated requests to each action are accepted or refused as the interface has it", async () => {
+test("500 generated requests to each action are accepted or refused as the interface says", async () => {
   await using world = await startWorld({ environment });
   const runs = await fuzz(world, { seed: "1", cases: 500 });
   assert.deepEqual(runs.map(({ action }) => action).sort(), actionNames.toSorted());

@@ -67,7 +67,7 @@ scenario(
 );
 
 scenario(
-  "A request without a body is refused, also where there is nothing to say",
+  "A request without a body is refused, even for an action without parameters",
   ["general.body.required"],
   async ({ caller }) => {
     for (const headers of [{}, json]) {
@@ -135,22 +135,26 @@ scenario("A body over 8 MiB is refused as too large", [], async ({ caller }) => 
   assertInvalid(fits, "name");
 });
 
-scenario("What no text may hold is refused wherever it stands", [], async ({ caller }) => {
-  const bodies = [
-    '{"name":"a\\u0000b"}',
-    '{"name":"\\ud800"}',
-    '{"__proto__":{"name":"x"},"name":"x"}',
-    '{"name":"x","constructor":1}',
-    `{"name":${"[".repeat(10_000)}${"]".repeat(10_000)}}`,
-  ];
-  for (const body of bodies) {
-    const reply = await post(caller, "create_instance", { headers: json, body });
-    assertRefused(reply, 400, "invalid_input", body.slice(0, 80));
-  }
-  const rightToLeft = "\u202eabc\u05d0";
-  const made = await caller.create_instance({ name: rightToLeft });
-  assert.equal(made.instance.name, rightToLeft);
-});
+scenario(
+  "A body with NUL, a lone surrogate, __proto__ or deep nesting is refused",
+  [],
+  async ({ caller }) => {
+    const bodies = [
+      '{"name":"a\\u0000b"}',
+      '{"name":"\\ud800"}',
+      '{"__proto__":{"name":"x"},"name":"x"}',
+      '{"name":"x","constructor":1}',
+      `{"name":${"[".repeat(10_000)}${"]".repeat(10_000)}}`,
+    ];
+    for (const body of bodies) {
+      const reply = await post(caller, "create_instance", { headers: json, body });
+      assertRefused(reply, 400, "invalid_input", body.slice(0, 80));
+    }
+    const rightToLeft = "\u202eabc\u05d0";
+    const made = await caller.create_instance({ name: rightToLeft });
+    assert.equal(made.instance.name, rightToLeft);
+  },
+);
 
 scenario(
   "A call refused as invalid input has changed nothing",
@@ -179,7 +183,7 @@ async function tables(world: World): Promise<Map<string, string>> {
 }
 
 scenario(
-  "Success is 200 with the one member result, also when something was created",
+  "Success is 200 with the single member result, even if something was created",
   ["general.success.status", "general.success.envelope"],
   async ({ caller }) => {
     const { instance } = await caller.create_instance({ name: "enveloped" });
@@ -235,7 +239,7 @@ function assertIdsAreStrings(value: unknown, at: string): void {
 }
 
 scenario(
-  "An id is never judged by its form: what names nothing is not found",
+  "An id is never refused for its form: an id that names nothing is not found",
   ["general.ids.opaque"],
   async ({ caller }) => {
     const unknown = ["no such id", "", "ins_", "x".repeat(10_000), "🙂", "../../x", "' OR 1=1 --"];
@@ -313,7 +317,7 @@ scenario(
 );
 
 scenario(
-  "A name that no action has is unknown, whatever the language makes of it",
+  "A name that no action has is unknown, even if JavaScript objects have it",
   ["general.error.unknown_action", "general.error.unknown_action.inherited"],
   async ({ caller }) => {
     const names = ["fly_to_moon", "__proto__", "constructor", "toString", "hasOwnProperty"];
@@ -363,7 +367,7 @@ scenario("Lengths count code points, as sent", ["general.length.unit"], async ({
   assert.equal(made.instance.name, "🙂".repeat(80));
   assertInvalid(await caller.try("create_instance", { name: "🙂".repeat(81) }), "name");
   assert.equal((await caller.create_instance({ name: " " })).instance.name, " ");
-  // A family is seven code points, however few signs it looks like.
+  // The emoji of a family is seven code points, although it is shown as one sign.
   const families = "👨‍👩‍👧‍👦".repeat(11);
   assert.equal(
     (await caller.create_instance({ name: `${families}abc` })).instance.name.length,

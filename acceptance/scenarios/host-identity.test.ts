@@ -1,5 +1,4 @@
-// Pairing: a token makes one host's identity, once, on whichever node it is tried, and never when its
-// time is over or another has replaced it.
+// Pairing: a token pairs one host, once, on any node, and never after it has expired or been replaced.
 import assert from "node:assert/strict";
 import { moveClock } from "@hawser/testkit/clock.ts";
 import { startDeafHost, tryPair } from "@hawser/testkit/deaf-host.ts";
@@ -45,7 +44,7 @@ scenario(
 );
 
 scenario(
-  "A new token pairs a host, and the one before it is dead at once on every node",
+  "A new token pairs a host, and the former token is refused at once on every node",
   ["regenerate_pairing_token.result", "regenerate_pairing_token.revokes"],
   async ({ caller, world }) => {
     const made = await caller.create_instance({ name: "paired anew" });
@@ -63,7 +62,7 @@ scenario(
 );
 
 scenario(
-  "A paired host goes on undisturbed while a new token is made for its instance",
+  "A paired host stays connected while a new token is made for its instance",
   [],
   async ({ caller, world }) => {
     const { instanceId } = world.hosts[0]!;
@@ -78,7 +77,7 @@ scenario(
 );
 
 scenario(
-  "A token redeemed by another machine takes the place of the first, which is out at once",
+  "A machine that redeems a new token replaces the first host, which is disconnected at once",
   [],
   async ({ caller, world }) => {
     using first = await startDeafHost(caller, world.baseUrl);

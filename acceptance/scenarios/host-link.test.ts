@@ -1,5 +1,5 @@
-// One real daemon from its first connection to its removal: what is shown of it, whose commands it
-// takes, and what becomes of a copy of it.
+// One real daemon from its first connection to its removal: what is shown of it, whose commands it accepts,
+// and how a copy of it is refused.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
@@ -26,7 +26,7 @@ const countRuns = (log: Record<string, unknown>[]) =>
   log.filter(({ event }) => event === "received a command").length;
 
 scenario(
-  "A connected instance tells about its machine, its daemon and its agents",
+  "A connected instance shows its machine, its daemon and its agents",
   ["record.instance.host"],
   async ({ caller, world }) => {
     const { instanceId } = world.hosts[0]!;
@@ -78,7 +78,7 @@ scenario(
 );
 
 scenario(
-  "A copied host is refused while the first goes on, and both are told of",
+  "A copied host is refused while the first stays connected, and both are reported",
   [],
   async ({ caller, world }) => {
     const { instanceId, stateDirectory, log } = world.hosts[0]!;
@@ -116,7 +116,7 @@ scenario(
 );
 
 scenario(
-  "Who can speak on the fabric, but has not the signing key, cannot command a host",
+  "An attacker on the fabric without the signing key cannot command a host",
   [],
   async ({ caller, world }) => {
     const { instanceId, log, stateDirectory } = world.hosts[0]!;
@@ -145,14 +145,14 @@ scenario(
     assert.equal(countRuns(log), ran);
     assert.ok(existsSync(join(stateDirectory, "credentials.json")));
 
-    // Overheard and said again: told how it ended, and not done again.
+    // A recorded command that is sent again is answered with its outcome, and not run again.
     const runs = () => runsOf(stateDirectory, instanceId);
     const before = runs();
     assert.ok(before >= 1);
     assert.equal(await intruder.command(instanceId, genuine!), "done");
     assert.equal(runs(), before);
 
-    // Kept from the host, and said to it when its time is over.
+    // A command that is withheld from the host, and delivered after its deadline.
     other.process.kill("SIGKILL");
     await untilStatus(caller, other.instanceId, "offline");
     const giveUp = intruder.standInFor(other.instanceId);
@@ -194,7 +194,7 @@ function runsOf(stateDirectory: string, instanceId: string): number {
 }
 
 scenario(
-  "A removed instance's daemon is told to stop, forgets its credentials and leaves its files alone",
+  "The daemon of a removed instance stops, forgets its credentials and keeps its files",
   ["delete_instance.told", "delete_instance.files"],
   async ({ caller, world }) => {
     const host = world.hosts[0]!;

@@ -46,14 +46,14 @@ scenario("The same key with another body is refused and does nothing", [], async
   assert.equal(await countNamed(caller, "another body"), 0);
 });
 
-scenario("The order of a body's fields makes no other body of it", [], async ({ caller }) => {
+scenario("The order of a body's fields does not matter", [], async ({ caller }) => {
   const { instanceId } = (await caller.create_instance({ name: "ordered" })).instance;
   const first = await caller.try("update_instance", { instanceId, name: "o" }, once("k3"));
   const second = await caller.try("update_instance", { name: "o", instanceId }, once("k3"));
   assert.deepEqual(resultOf(second), resultOf(first));
 });
 
-scenario("A refusal is remembered as an answer is", [], async ({ caller }) => {
+scenario("A refusal is remembered like an answer", [], async ({ caller }) => {
   const body = { instanceId: "no such id", name: "n" };
   const first = await caller.try("update_instance", body, once("k4"));
   assertRefused(first, 404, "not_found");

@@ -88,7 +88,7 @@ for (const systemd of isRoot ? [false, true] : [false]) {
 }
 
 scenario(
-  "Whoever cannot be installed is told why and what to do, and finds the machine as it was",
+  "An installation that cannot work says why and what to do, and leaves the machine unchanged",
   ["record.pairingToken.installCommand"],
   async ({ caller, world }) => {
     await using user = await makeCleanUser();
@@ -205,7 +205,7 @@ scenario(
 
 if (isRoot) {
   scenario(
-    "A full disk stops an installation with a sentence, and not the daemon that is there",
+    "A full disk stops an installation with a sentence, and the installed daemon keeps running",
     ["record.pairingToken.installCommand"],
     async ({ caller, world }) => {
       await using user = await makeCleanUser();

@@ -11,7 +11,7 @@ useWorld();
 const names = (page: { instances: InstanceRecord[] }) => page.instances.map(({ name }) => name);
 
 scenario(
-  "A new instance waits for pairing and comes with token, command and 15 minutes",
+  "A new instance waits for pairing, and has a token and a command that are valid for 15 minutes",
   ["create_instance.result", "instance.status.pairing", "record.instance.instanceId"],
   async ({ caller, world }) => {
     const made = await caller.create_instance({ name: "a" });
@@ -45,7 +45,7 @@ scenario("A name is kept exactly as given", ["record.instance.name"], async ({ c
 });
 
 scenario(
-  "Each listed instance shows what a list shows",
+  "Each listed instance has exactly the fields of a list",
   ["list_instances.result"],
   async ({ caller }) => {
     await caller.create_instance({ name: "listed" });
@@ -61,7 +61,7 @@ scenario(
 );
 
 scenario(
-  "Looking at an instance never yields its token, and the database holds only a hash of it",
+  "Reading an instance never returns its token, and the database contains only a hash of it",
   ["record.instance.no_tokens", "create_instance.token.once"],
   async ({ caller, world }) => {
     const made = await caller.create_instance({ name: "tight-lipped" });
@@ -109,7 +109,7 @@ scenario(
 );
 
 scenario(
-  "An instance bears its new name from then on",
+  "A renamed instance is shown with its new name",
   ["update_instance.renames"],
   async ({ caller }) => {
     const { instanceId } = (await caller.create_instance({ name: "before" })).instance;
@@ -222,7 +222,7 @@ scenario("Pages join up to the whole list, each instance once", [], async ({ cal
   assert.equal(whole.nextCursor, null);
 });
 
-scenario("What is added while paging is not shown twice", [], async ({ caller }) => {
+scenario("An instance that is added while paging is not shown twice", [], async ({ caller }) => {
   for (const name of ["m b", "m d", "m f"]) await caller.create_instance({ name });
   const first = await caller.search_instances({ query: "m ", limit: 2 });
   for (const name of ["m a", "m e"]) await caller.create_instance({ name });
@@ -238,7 +238,7 @@ scenario("A cursor that no page gave is refused", [], async ({ caller }) => {
   }
 });
 
-scenario("Searching narrows by status and holds to its limits", [], async ({ caller }) => {
+scenario("Searching filters by status and keeps to its limits", [], async ({ caller }) => {
   const { instances } = await caller.search_instances({ status: "pairing", limit: 200 });
   assert.ok(instances.length > 0 && instances.every(({ status }) => status === "pairing"));
   for (const status of ["online", "offline"] as const) {

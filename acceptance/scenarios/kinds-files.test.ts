@@ -60,7 +60,7 @@ for (const agentKind of ["claude_code", "codex"] as const) {
 }
 
 scenario(
-  "Files go to codex with a prompt: an image as one, a text as text, anything else by its place",
+  "Files of a prompt reach codex: an image as an image, a text as text, any other file by its path",
   ["send_prompt.attachments.delivered"],
   async ({ world, caller }) => {
     const { sessionId } = await startSession(caller, world.hosts[0]!, { agentKind: "codex" });
@@ -84,7 +84,7 @@ scenario(
 );
 
 scenario(
-  "A session of codex goes back to a message with its files, also after a restart of codex",
+  "A session of codex is reverted to a message with its files, even after a restart of codex",
   ["revert_session.undoes"],
   async ({ world, caller }) => {
     const host = world.hosts[0]!;
@@ -125,7 +125,7 @@ scenario(
 );
 
 scenario(
-  "A shell command runs in a session of codex without the model, which hears of it with the next prompt",
+  "A shell command in a session of codex runs without the model, which receives it with the next prompt",
   ["run_shell.runs"],
   async ({ world, caller }) => {
     const host = world.hosts[0]!;
@@ -180,7 +180,7 @@ scenario(
 );
 
 scenario(
-  "A session of claude_code hears of shell commands, takes files and goes back, also after a restart",
+  "A session of claude_code receives shell commands and files and is reverted, even after a restart",
   ["run_shell.runs", "send_prompt.attachments.delivered", "revert_session.undoes"],
   async ({ world, caller }) => {
     const host = world.hosts[0]!;

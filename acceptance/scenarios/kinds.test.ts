@@ -22,7 +22,7 @@ useWorld({ agents: AgentKind.options, hosts: 1 });
 const others = ["claude_code", "codex"] as const;
 
 scenario(
-  "Each kind that is there says so, and lists its models, their variants and its options; each option is taken",
+  "Each installed kind lists its models, their variants and its options, and accepts each option",
   [
     "list_agent_kinds.result",
     "list_models.result",

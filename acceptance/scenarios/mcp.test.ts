@@ -54,7 +54,7 @@ scenario(
 );
 
 scenario(
-  "A missing or invalid key is refused with 401 at the door",
+  "A missing or invalid key is refused with 401",
   ["mcp.auth.missing"],
   async ({ world }) => {
     const call = { method: "POST", headers, body: JSON.stringify(initialize) };
@@ -70,7 +70,7 @@ scenario(
 );
 
 scenario(
-  "A page of another origin is turned away, key or no key",
+  "A page of another origin is refused, with or without a key",
   [],
   async ({ caller, world }) => {
     const send = (origin: string) =>
@@ -87,7 +87,7 @@ scenario(
 );
 
 scenario(
-  "A tool bears its action's name and hints, and every built action is a tool",
+  "A tool has its action's name and hints, and every built action is a tool",
   whenAllAreBuilt("mcp.tools.name"),
   async ({ world, caller }) => {
     await using client = await connectMcp(world.baseUrl, caller.key);
@@ -130,7 +130,7 @@ scenario(
 );
 
 scenario(
-  "A tool gives the value that REST gives in result",
+  "A tool returns the value that REST returns in result",
   ["mcp.call.result"],
   async ({ world, caller }) => {
     const { instanceId } = (await caller.create_instance({ name: "by both doors" })).instance;
@@ -159,7 +159,7 @@ scenario(
 );
 
 scenario(
-  "A refusal through MCP carries the code, words and fields of REST",
+  "A refusal through MCP has the code, message and fields of REST",
   ["mcp.call.refusal"],
   async ({ world, caller }) => {
     await using client = await connectMcp(world.baseUrl, caller.key);

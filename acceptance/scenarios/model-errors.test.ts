@@ -89,7 +89,7 @@ for (const agentKind of AgentKind.options) {
 }
 
 scenario(
-  "An endpoint that nobody listens at fails a turn of every kind",
+  "A turn of every kind fails if nothing listens at the model's address",
   [],
   async ({ world, caller }) => {
     const host = await world.addHost({ modelUrl: `http://127.0.0.1:${await freePort()}` });

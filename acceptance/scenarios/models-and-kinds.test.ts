@@ -8,7 +8,7 @@ import { startSession } from "../session-steps.ts";
 useWorld({ agents: true, hosts: 1 });
 
 scenario(
-  "Models come with their providers and variants, and no key of a provider is told",
+  "Models are listed with their providers and variants, and without any provider's key",
   ["list_models.result", "list_models.agentKind.default"],
   async ({ world, caller }) => {
     const { instanceId } = world.hosts[0]!;
@@ -29,7 +29,7 @@ scenario(
 );
 
 scenario(
-  "Each kind says whether it is there, works, and what it can do; each option it offers is taken",
+  "Each kind shows whether it is installed and works, and its capabilities; each offered option is accepted",
   ["list_agent_kinds.result", "record.agentKind.options"],
   async ({ world, caller }) => {
     const host = world.hosts[0]!;
@@ -60,7 +60,7 @@ scenario(
 );
 
 scenario(
-  "Without its host the models are not told, and the kinds are what they were",
+  "For an offline host the models are refused, and the last known kinds are listed",
   [],
   async ({ world, caller }) => {
     const host = await world.addHost();

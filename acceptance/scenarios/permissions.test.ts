@@ -97,7 +97,7 @@ for (const [action, permission] of needed) {
 }
 
 scenario(
-  "A single permission opens its own actions of the interface, and no other",
+  "A single permission allows its own actions of the interface, and no other",
   ["auth.permission.single"],
   async ({ world }) => {
     const [organization] = world.organizations;
@@ -171,7 +171,7 @@ scenario("A tool call is refused exactly where the REST call is", [], async (con
 });
 
 scenario(
-  "Asking for every user's identities needs instances:edit on top",
+  "Listing every user's identities also needs instances:edit",
   whenAllAreBuilt("auth.identities.all"),
   async ({ world }) => {
     const [organization] = world.organizations;

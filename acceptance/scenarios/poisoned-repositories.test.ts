@@ -105,7 +105,7 @@ function assertNothingRan(about: string): void {
   assert.deepEqual([ran, asked], [[], []], about);
 }
 
-scenario("Looking at a poisoned repository runs nothing of it", [], async ({ world, caller }) => {
+scenario("Browsing a poisoned repository runs nothing of it", [], async ({ world, caller }) => {
   const host = world.hosts[0]!;
   const { instanceId } = host;
   const directory = poisonedRepository(host);
@@ -148,7 +148,7 @@ scenario(
 );
 
 scenario(
-  "What the agent itself writes there is found before the next prompt, which is refused",
+  "Dangerous files that the agent itself writes are found before the next prompt, which is refused",
   [],
   async ({ world, caller }) => {
     const host = world.hosts[0]!;
@@ -176,7 +176,7 @@ scenario(
 );
 
 scenario(
-  "In a directory that is not ours such files refuse the start, and nothing runs",
+  "In a user's own directory such files prevent the start, and nothing runs",
   [],
   async ({ world, caller }) => {
     const host = world.hosts[0]!;

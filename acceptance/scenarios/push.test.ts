@@ -94,7 +94,7 @@ function commit(directory: string, name: string): string {
 }
 
 scenario(
-  "What an agent has written and somebody committed is pushed to origin, and a pull request opened",
+  "Committed work of an agent is pushed to origin, and a pull request is opened",
   [
     "push_session.pushes",
     "push_session.branch",
@@ -149,7 +149,7 @@ scenario(
 );
 
 scenario(
-  "A push that ends without a pull request succeeds, and says why there is none",
+  "A push without a pull request succeeds, and says why there is none",
   ["push_session.pullRequestError", "push_session.compareUrl"],
   async (context) => {
     const { caller } = context;
@@ -187,7 +187,7 @@ scenario(
 );
 
 scenario(
-  "Without a branch of its own a session still gets one at origin, and the user's is left alone",
+  "A session without its own branch gets one at origin, and the user's branch is unchanged",
   ["push_session.pushes"],
   async (context) => {
     const { caller } = context;
@@ -206,7 +206,7 @@ scenario(
 );
 
 scenario(
-  "What cannot be pushed is refused with the reason, and nothing at origin is overwritten",
+  "A push that is not possible is refused with the reason, and nothing at origin is overwritten",
   [],
   async (context) => {
     const { caller } = context;
@@ -240,7 +240,7 @@ scenario(
 );
 
 scenario(
-  "An agent that rewrites the repository's settings sends no push elsewhere (T7)",
+  "An agent that rewrites the repository's settings cannot redirect a push (T7)",
   [],
   async (context) => {
     const { caller } = context;

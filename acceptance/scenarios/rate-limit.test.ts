@@ -9,7 +9,7 @@ import { scenario, until, useWorld } from "../scenario.ts";
 useWorld({ environment: { HAWSER_RATE_PER_SECOND: "0.5", HAWSER_RATE_BURST: "5" } });
 
 scenario(
-  "A burst over the limit is refused without effect, told how long to wait, and hits one key only",
+  "A burst over the limit is refused without effect, with the time to wait, and affects one key only",
   ["general.rate_limit"],
   async ({ world, caller }) => {
     const [organization] = world.organizations;
@@ -83,7 +83,7 @@ scenario(
   },
 );
 
-scenario("A call with a bad key takes nothing from anybody's limit", [], async ({ world }) => {
+scenario("A call with an invalid key counts against no limit", [], async ({ world }) => {
   const key = await world.makeKey(world.organizations[0], []);
   const altered = `${key.slice(0, -1)}${key.endsWith("0") ? "1" : "0"}`;
   for (let i = 0; i < 10; i++) {

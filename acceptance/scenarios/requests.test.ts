@@ -35,7 +35,7 @@ async function asking({ world, caller }: Pick<Context, "world" | "caller">, ...s
 }
 
 scenario(
-  "An allowed command runs, a refused one does not, and either way the turn goes on",
+  "An allowed command runs, a refused one does not, and the turn continues in both cases",
   ["answer_permission.result", "answer_permission.status.answered", "list_pending_requests.result"],
   async (context) => {
     const { caller, world } = context;
@@ -74,7 +74,7 @@ scenario(
 );
 
 scenario(
-  "Of twenty answers at once from two nodes one is answered and the command runs once",
+  "Of twenty answers at once on two nodes one counts, and the command runs once",
   ["answer_permission.status.already_resolved"],
   async ({ world, caller }) => {
     const path = mark();
@@ -114,12 +114,12 @@ scenario(
 
     const prompt = async (id: string, command: string) =>
       caller.send_prompt({ sessionId: id, text: scripted("again", bash(command), { text: "ok" }) });
-    // The same again is not asked.
+    // The same command is not asked about again.
     const same = await prompt(sessionId, compound);
     const events = await untilEnd(caller, sessionId, same.turnId);
     assert.equal(outcomeOf(events), "completed");
     assert.equal(updatesOf(events, "request_raised").length, 0);
-    // A part of it is.
+    // A part of the command is.
     const part = await prompt(sessionId, `touch ${two}`);
     const asked = await untilAsked(caller, sessionId);
     assert.equal(asked.permission!.detail, `touch ${two}`);
@@ -197,7 +197,7 @@ scenario(
 );
 
 scenario(
-  "A dismissed question is told to the agent, which goes on",
+  "The agent learns that its question was dismissed, and continues",
   ["answer_question.reject.dismisses"],
   async (context) => {
     const { caller, world } = context;
@@ -222,7 +222,7 @@ scenario(
 );
 
 scenario(
-  "The listing keeps open and settled apart, and is narrowed by session and host",
+  "Open and settled requests are listed separately, filtered by session and host",
   [
     "list_pending_requests.scope.default",
     "list_pending_requests.scope.resolved",
@@ -264,7 +264,7 @@ scenario(
 );
 
 scenario(
-  "Stopping a turn withdraws what it asked; an answer after the session's end changes nothing",
+  "Stopping a turn withdraws its requests; an answer after the session's end changes nothing",
   [],
   async (context) => {
     const { caller } = context;
@@ -296,7 +296,7 @@ scenario(
 );
 
 scenario(
-  "An answer that cannot reach the host is kept as a record, and the request is open again when the host is back",
+  "An answer that cannot reach the host is recorded, and the request is open again once the host is back",
   ["answer_permission.status.undeliverable"],
   async ({ world, caller }) => {
     const host = await world.addHost();
@@ -331,7 +331,7 @@ scenario(
 );
 
 scenario(
-  "A key held by an agent can neither answer nor open anything, and each attempt is on record",
+  "An agent's key can neither answer requests nor open anything, and each try is audited",
   [],
   async (context) => {
     const { caller, world } = context;

@@ -1,5 +1,5 @@
-// A daemon that is killed while it puts a session's files aside or back: they are whole, in one place or
-// the other, and the way goes on from there.
+// A daemon that is killed while it parks or restores a session's files: they are complete in one place or
+// the other, and the operation continues from there.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -22,7 +22,7 @@ const stateOf = (place: string) => ({
   notes: readFileSync(join(place, "notes.txt"), "utf8"),
 });
 
-/** Its session, or the one whose files are put aside; never both, and never neither. */
+/** The session, or its parked files; never both, and never neither. */
 async function whereItIs({ caller }: Context, { instanceId }: TestHost) {
   const { sessions } = await caller.list_sessions({ instanceId, limit: 200 });
   const live = sessions.filter(({ status }) => status === "active" || status === "detached");
@@ -34,7 +34,7 @@ async function whereItIs({ caller }: Context, { instanceId }: TestHost) {
 }
 
 scenario(
-  "A daemon that is killed while it puts a session aside or back loses nothing of it",
+  "A daemon that is killed while it parks or restores a session loses none of its files",
   [],
   async (context) => {
     const { world, caller } = context;

@@ -18,7 +18,7 @@ function spellings(secret: string): string[] {
 }
 
 scenario(
-  "No one-time secret, idempotency key or API key lies readable in the database or the logs",
+  "No one-time secret, idempotency key or API key is readable in the database or the logs",
   ["create_instance.token.once", "record.instance.no_tokens"],
   async ({ world, caller }) => {
     const canary = "canary-idempotency-key";

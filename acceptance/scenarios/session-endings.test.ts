@@ -29,7 +29,7 @@ const worktreesOf = (host: TestHost) => git(host.repository, "worktree", "list",
 const branchesOf = (host: TestHost) => git(host.repository, "branch", "--list", "hawser/*");
 
 scenario(
-  "Ending in mid-turn stops the turn, takes worktree and branch away, and keeps the record",
+  "Ending a session during a turn stops the turn, removes worktree and branch, and keeps the record",
   [
     "end_session.aborts",
     "end_session.disposes",
@@ -103,7 +103,7 @@ scenario(
 );
 
 scenario(
-  "Without its host a session ends as cleanup_failed, and is cleaned up when the host is back",
+  "A session that is ended while its host is offline is cleanup_failed, and is cleaned up once the host is back",
   ["end_session.status"],
   async ({ world, caller }) => {
     const host = await world.addHost();
@@ -142,7 +142,7 @@ scenario(
 );
 
 scenario(
-  "Deleting ends first, and takes the record and its requests along",
+  "Deleting a session ends it first, and removes its record and requests",
   [
     "delete_session.ends_first",
     "delete_session.record",
@@ -199,7 +199,7 @@ scenario(
 );
 
 scenario(
-  "A session that is renamed keeps its name, also without its host",
+  "A renamed session keeps its name, even while its host is offline",
   ["rename_session.offline"],
   async ({ world, caller }) => {
     const host = await world.addHost();

@@ -25,7 +25,7 @@ useWorld({ agents: true, hosts: 1 });
 const serversOf = ({ environment }: TestHost) => agentServerPids(environment["HOME"]!);
 
 scenario(
-  "An agent that is killed shows as an error within five seconds, and the next prompt brings it back with its memory",
+  "A killed agent is shown as an error within five seconds, and the next prompt restarts it with its memory",
   [],
   async ({ world, caller }) => {
     const host = await world.addHost();
@@ -59,7 +59,7 @@ scenario(
 );
 
 scenario(
-  "A daemon that is killed in mid-turn comes back to a turn that went on, and to its open request",
+  "A daemon killed during a turn resumes the turn, which went on, and its open request",
   [],
   async ({ world, caller }) => {
     const host = await world.addHost();
@@ -94,7 +94,7 @@ scenario(
 );
 
 scenario(
-  "A host whose journal was lost says so of its sessions: they are in error, and nobody waits for them",
+  "If a host has lost its journal, its sessions are in error, and no call waits for them",
   [],
   async ({ world, caller }) => {
     const host = await world.addHost();
@@ -136,7 +136,7 @@ scenario(
 );
 
 scenario(
-  "Restarting opencode interrupts turns, detaches sessions, and the next prompt brings them back",
+  "Restarting opencode interrupts turns and detaches sessions, and the next prompt resumes them",
   ["restart_opencode.restart", "restart_opencode.interrupts"],
   async ({ world, caller }) => {
     const host = await world.addHost();
@@ -169,7 +169,7 @@ scenario(
 );
 
 scenario(
-  "The record of a session whose host is away says so, and nothing is live about it",
+  "The record of a session shows that its host is offline, and no live state",
   ["get_session_summary.row", "get_session_summary.live", "get_session_summary.capabilities"],
   async ({ world, caller }) => {
     const host = await world.addHost();

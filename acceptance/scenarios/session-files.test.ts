@@ -183,7 +183,7 @@ scenario(
 );
 
 scenario(
-  "A session without the capability is not taken back, and nothing changes",
+  "A session without the capability is not reverted, and nothing changes",
   ["revert_session.capability"],
   async ({ world, caller }) => {
     const host = world.hosts[0]!;
@@ -206,7 +206,7 @@ scenario(
 );
 
 scenario(
-  "An ended session is listed and can be brought back, also one deleted in mid-turn (F15)",
+  "An ended session is listed and can be restored, even one deleted during a turn (F15)",
   ["end_session.worktree", "delete_session.ends_first"],
   async ({ world, caller, stranger }) => {
     const host = await world.addHost();

@@ -62,7 +62,7 @@ scenario(
 );
 
 scenario(
-  "Without a worktree the session works in the directory itself; a plain folder has none to give",
+  "Without a worktree the session works in the directory itself; a plain folder can have no worktree",
   ["start_session.useWorktree.false"],
   async ({ world, caller }) => {
     const host = world.hosts[0]!;
@@ -98,7 +98,7 @@ scenario(
 );
 
 scenario(
-  "A directory outside the roots is refused like one that is not there, and nothing is started",
+  "A directory outside the roots is refused like a missing one, and nothing is started",
   ["start_session.directory.roots"],
   async ({ world, caller }) => {
     const host = world.hosts[0]!;
@@ -112,7 +112,7 @@ scenario(
 );
 
 scenario(
-  "The session runs on the given model, and one the listing does not hold is refused",
+  "The session uses the given model, and a model that is not listed is refused",
   ["start_session.model", "send_prompt.model.used", "start_session.agentKind.default"],
   async ({ world, caller }) => {
     const host = world.hosts[0]!;
@@ -153,7 +153,7 @@ scenario(
 );
 
 scenario(
-  "A kind that is not there, and a host that is away, are refused; nothing is installed or started",
+  "A kind that is not installed and a host that is offline are refused; nothing is installed or started",
   ["install_agent_kind.never_implicit", "start_session.unavailable"],
   async ({ world, caller }) => {
     const host = world.hosts[0]!;
@@ -174,7 +174,7 @@ scenario(
 );
 
 scenario(
-  "Sessions are listed the newest first, each with what a list shows, by host and by status",
+  "Sessions are listed newest first, with the fields of a list, by host and by status",
   ["list_sessions.result", "list_sessions.order", "list_sessions.filter"],
   async ({ world, caller }) => {
     const [one, two] = [world.hosts[0]!, await world.addHost()];
@@ -212,7 +212,7 @@ scenario(
 );
 
 scenario(
-  "A session that somebody made by hand on the host is not the service's",
+  "A session that the host's owner started by hand is not a session of the service",
   ["list_sessions.own"],
   async ({ world, caller }) => {
     const host = world.hosts[0]!;
@@ -242,19 +242,15 @@ scenario(
   },
 );
 
-scenario(
-  "A start that is said twice under one idempotency key is one session",
-  [],
-  async ({ world, caller }) => {
-    const host = world.hosts[0]!;
-    const input = { instanceId: host.instanceId, directory: host.repository };
-    const [one, two] = await Promise.all([
-      caller.start_session(input, { idempotencyKey: "twice" }),
-      caller.start_session(input, { idempotencyKey: "twice" }),
-    ]);
-    assert.deepEqual(one, two);
-    const events = await runTurn(caller, one.sessionId, scripted("hi", { text: "Hello." }));
-    assert.deepEqual(saidIn(events), ["Hello."]);
-    assert.equal(updatesOf(events, "turn_started").length, 1);
-  },
-);
+scenario("Two starts with one idempotency key are one session", [], async ({ world, caller }) => {
+  const host = world.hosts[0]!;
+  const input = { instanceId: host.instanceId, directory: host.repository };
+  const [one, two] = await Promise.all([
+    caller.start_session(input, { idempotencyKey: "twice" }),
+    caller.start_session(input, { idempotencyKey: "twice" }),
+  ]);
+  assert.deepEqual(one, two);
+  const events = await runTurn(caller, one.sessionId, scripted("hi", { text: "Hello." }));
+  assert.deepEqual(saidIn(events), ["Hello."]);
+  assert.equal(updatesOf(events, "turn_started").length, 1);
+});

@@ -40,7 +40,7 @@ scenario(
 );
 
 scenario(
-  "A viewer that comes back with its cursor gets what it missed, once",
+  "A viewer that reconnects with its cursor receives what it missed, once",
   [],
   async ({ world, caller }) => {
     const { sessionId } = await startSession(caller, world.hosts[0]!);
@@ -62,7 +62,7 @@ scenario(
   },
 );
 
-scenario("Forty viewers on two nodes see one and the same log", [], async ({ world, caller }) => {
+scenario("Forty viewers on two nodes receive the same log", [], async ({ world, caller }) => {
   const { sessionId } = await startSession(caller, world.hosts[0]!);
   await using viewers = new AsyncDisposableStack();
   const all = await Promise.all(
@@ -82,7 +82,7 @@ scenario("Forty viewers on two nodes see one and the same log", [], async ({ wor
 });
 
 scenario(
-  "Only who may see the session may watch it, and a revoked key is cut off",
+  "Only a key that may see the session may watch it, and a revoked key is cut off",
   [],
   async ({ world, caller, stranger }) => {
     const { sessionId } = await startSession(caller, world.hosts[0]!);

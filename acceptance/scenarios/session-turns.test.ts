@@ -22,7 +22,7 @@ import {
 useWorld({ agents: true, hosts: 1 });
 
 scenario(
-  "A prompt is answered when the host has taken it, and its turn is in the log from start to end",
+  "A prompt is answered once the host has accepted it, and its turn is in the log from start to end",
   ["send_prompt.accepted", "general.accepted.return"],
   async ({ world, caller }) => {
     const { sessionId } = await startSession(caller, world.hosts[0]!);
@@ -59,7 +59,7 @@ scenario(
 );
 
 scenario(
-  "Prompts that come while a turn runs wait in order, one turn each",
+  "Prompts that arrive during a turn wait in order, one turn each",
   [],
   async ({ world, caller }) => {
     const { sessionId } = await startSession(caller, world.hosts[0]!);
@@ -96,7 +96,7 @@ scenario("The twenty-second prompt finds the queue full", [], async ({ world, ca
 });
 
 scenario(
-  "A prompt said again under one idempotency key runs once, and without its host not at all",
+  "A prompt that is repeated with its idempotency key runs once, and not at all without its host",
   ["send_prompt.once", "general.error.refused_state"],
   async ({ world, caller }) => {
     const host = await world.addHost();
@@ -124,7 +124,7 @@ scenario(
 );
 
 scenario(
-  "A stopped turn says so, its command is gone, and the next prompt runs",
+  "A stopped turn is recorded as stopped, its command has ended, and the next prompt runs",
   ["abort_session.stops"],
   async ({ world, caller }) => {
     const { sessionId } = await startSession(caller, world.hosts[0]!);
@@ -186,7 +186,7 @@ scenario(
 );
 
 scenario(
-  "A given mode is used for its turn alone",
+  "A given mode applies to its turn only",
   ["send_prompt.agent.used"],
   async ({ world, caller }) => {
     const { sessionId } = await startSession(caller, world.hosts[0]!);
@@ -203,7 +203,7 @@ scenario(
 );
 
 scenario(
-  "Hostile text arrives as it was, as plain JSON, and a line of ten megabytes is cut with a reference to the whole",
+  "Hostile text arrives unchanged as plain JSON, and a line of ten megabytes is cut with a reference to the whole",
   [],
   async ({ world, caller }) => {
     const { sessionId } = await startSession(caller, world.hosts[0]!);
@@ -257,27 +257,31 @@ scenario(
   },
 );
 
-scenario("The agent's environment holds nothing of ours", [], async ({ world, caller }) => {
-  const host = world.hosts[0]!;
-  const { sessionId } = await startSession(caller, host);
-  const { turnId } = await caller.send_prompt({
-    sessionId,
-    text: scripted("look", bash("env"), { text: "seen" }),
-  });
-  const { requestId } = await untilAsked(caller, sessionId);
-  await caller.answer_permission({ requestId, answer: "once" });
-  const events = await untilEnd(caller, sessionId, turnId);
-  const output = JSON.stringify(updatesOf(events, "tool_call_update"));
-  assert.match(output, /HOME=/);
-  const secrets = [readFileSync(`${host.stateDirectory}/credentials.json`, "utf8")]
-    .flatMap((text) => Object.values(JSON.parse(text) as Record<string, string>))
-    .filter((value) => typeof value === "string" && value.length > 30);
-  assert.ok(secrets.length > 0);
-  for (const secret of secrets) assert.ok(!output.includes(secret));
-  assert.doesNotMatch(output, /OPENCODE_SERVER_PASSWORD=[^\s]/);
-});
+scenario(
+  "The agent's environment contains no secret of the daemon",
+  [],
+  async ({ world, caller }) => {
+    const host = world.hosts[0]!;
+    const { sessionId } = await startSession(caller, host);
+    const { turnId } = await caller.send_prompt({
+      sessionId,
+      text: scripted("look", bash("env"), { text: "seen" }),
+    });
+    const { requestId } = await untilAsked(caller, sessionId);
+    await caller.answer_permission({ requestId, answer: "once" });
+    const events = await untilEnd(caller, sessionId, turnId);
+    const output = JSON.stringify(updatesOf(events, "tool_call_update"));
+    assert.match(output, /HOME=/);
+    const secrets = [readFileSync(`${host.stateDirectory}/credentials.json`, "utf8")]
+      .flatMap((text) => Object.values(JSON.parse(text) as Record<string, string>))
+      .filter((value) => typeof value === "string" && value.length > 30);
+    assert.ok(secrets.length > 0);
+    for (const secret of secrets) assert.ok(!output.includes(secret));
+    assert.doesNotMatch(output, /OPENCODE_SERVER_PASSWORD=[^\s]/);
+  },
+);
 
-scenario("An ended session takes no prompt", ["send_prompt.ended"], async ({ world, caller }) => {
+scenario("An ended session accepts no prompt", ["send_prompt.ended"], async ({ world, caller }) => {
   const { sessionId } = await startSession(caller, world.hosts[0]!);
   await caller.end_session({ sessionId });
   assertRefused(await caller.try("send_prompt", { sessionId, text: "hi" }), 409, "session_ended");
@@ -318,7 +322,7 @@ function running(words: string): number {
       const line = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim();
       if (line === words) count++;
     } catch {
-      // It ended while it was looked at.
+      // The process ended meanwhile.
     }
   }
   return count;

@@ -55,7 +55,7 @@ async function view(baseUrl: string, key: string, sessionId: string, after = 0):
 }
 
 scenario(
-  "What a host reports is streamed by every node, in order and once, and from any place on",
+  "Every node streams a host's entries in order and once, from any cursor",
   [],
   async ({ world, caller }) => {
     const directory = mkdtempSync(join(tmpdir(), "hawser-view-"));

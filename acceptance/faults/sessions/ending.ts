@@ -55,7 +55,7 @@ async function allow(bed: SessionsBed, sessionId: string): Promise<void> {
   }
 }
 
-/** What sessions are said to be, once the service has had time to notice. */
+/** The sessions' records, after the service has had time to notice the agents' end. */
 export async function lookAtSessions(
   bed: SessionsBed,
   sessions: readonly RunSession[],
@@ -73,7 +73,7 @@ async function lookAt(bed: SessionsBed, session: RunSession): Promise<FinalSessi
   const { sessionId, agentKind, host } = session;
   const answers = await insist(bed, { action: "get_session_summary", input: { sessionId } });
   const summary = resultOf(answers);
-  // Claude Code has a program only while it works: an idle session does without.
+  // Claude Code runs a process only during a turn: an idle session has none.
   const needsNone = agentKind === "claude_code" && summary?.live?.status === "idle";
   return {
     sessionId,
@@ -83,7 +83,7 @@ async function lookAt(bed: SessionsBed, session: RunSession): Promise<FinalSessi
   };
 }
 
-/** Ends all sessions, and gives what is left of their processes after the longest time allowed. */
+/** Ends all sessions, and returns their processes that still run after the longest time allowed. */
 export async function endSessions(
   bed: SessionsBed,
   sessions: readonly RunSession[],
@@ -105,7 +105,7 @@ export async function endSessions(
   }
 }
 
-/** A host may keep one program of a kind for the sessions to come. */
+/** A host may keep one process of a kind for later sessions. */
 function leftOn(host: AgentHost, kinds: readonly AgentKind[]) {
   const processes = host.processes();
   const kept = kinds.map((kind) => processes.find((each) => isAgent(kind, each)));

@@ -1,16 +1,16 @@
-// What a run of sessions left behind: what callers asked and were told, what every viewer saw, what the
-// hosts' journals hold, what the model was really asked, and what was there at the end. Only data.
+// The history of a run of sessions: the callers' calls and answers, the entries that every viewer received,
+// the hosts' journals, the requests to the model, and the state at the end. Only data.
 import type { Answer } from "../command-records.ts";
 import type { Entry } from "../history.ts";
 
-/** A prompt as its caller saw it. Its name is part of its text, and of no other prompt's. */
+/** A prompt as its caller saw it. Only this prompt's text contains its name. */
 export interface SentPrompt {
   name: string;
   sessionId: string;
   answers: Answer[];
 }
 
-/** Everything a viewer was shown of a session, in the order it came, over all its connections. */
+/** Everything that a viewer received of a session, in order, over all its connections. */
 export interface ViewerLog {
   viewer: string;
   sessionId: string;
@@ -31,7 +31,7 @@ export interface JournalLog {
 export interface FinalSession {
   sessionId: string;
   status: string;
-  /** What its host says of it: idle, running, stopped …; null when it says nothing. */
+  /** The host's state of the session: idle, running, stopped …; null if the host reports none. */
   live: string | null;
   isAgentAlive: boolean;
 }
@@ -44,7 +44,7 @@ export interface LeftProcess {
 
 export interface SessionsHistory {
   prompts: SentPrompt[];
-  /** How often the model was asked to begin each prompt, by name. */
+  /** How many requests to the model began each prompt, by name. */
   starts: Map<string, number>;
   viewers: ViewerLog[];
   journals: JournalLog[];
@@ -52,11 +52,11 @@ export interface SessionsHistory {
   processes: LeftProcess[];
   /** Turns whose last notice was dropped. */
   unnoticed: { sessionId: string; turnId: string }[];
-  /** What else was promised and was not kept, such as quiet after healing. */
+  /** Other violations, such as activity that did not end after the last fault. */
   broken: string[];
 }
 
-/** The turn that an answer says was accepted. */
+/** The turn in an answer that accepts a prompt. */
 export function acceptedTurn({ status, body }: Answer): string | undefined {
   if (status !== 200) return undefined;
   return (JSON.parse(body) as { result: { turnId: string } }).result.turnId;

@@ -1,5 +1,5 @@
-// What is done to a run of sessions: nodes, the daemon, agents, NATS and viewers are killed or cut, one
-// at a time, at moments and in an order that the seed chooses.
+// The faults of a run of sessions: nodes, the daemon, agents, NATS and viewers are killed or cut, one at a
+// time. The seed chooses when and in which order.
 import { setTimeout as sleep } from "node:timers/promises";
 import { killProcess } from "@hawser/testkit/processes.ts";
 import { stopProcess } from "@hawser/testkit/stop-process.ts";
@@ -14,11 +14,11 @@ interface Scene {
   bed: SessionsBed;
   viewers: readonly Viewer[];
   random: Random;
-  /** How long what is killed stays away. */
+  /** How long a killed part is down. */
   downMs: number;
 }
 
-/** Each does it once, has it undone when it resolves, and says what it did. */
+/** Each injects a fault once, undoes it before it resolves, and returns a description. */
 const kills: Record<KillKind, (scene: Scene) => Promise<string>> = {
   async node({ bed, random }) {
     const node = random.pick(bed.nodes());

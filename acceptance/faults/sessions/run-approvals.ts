@@ -1,5 +1,5 @@
-// One run of approvals: agents ask for permission, two callers answer each request at the same moment at
-// two nodes, and the daemon is killed meanwhile. Then all that happened is looked at.
+// One run of approvals: agents request permission, two callers answer each request at the same moment on two
+// nodes, and the daemon is killed meanwhile. Then the history is checked.
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -25,10 +25,10 @@ export interface ApprovalsOptions {
 export interface ApprovalsResult {
   seed: string;
   kills: string[];
-  /** Requests that were raised, and what callers were told. */
+  /** The requests, and the answers that callers received. */
   requests: number;
   told: Record<string, number>;
-  /** From an answer until the agent had taken it. */
+  /** The time from an answer until the agent received it. */
   acceptedMs: number[];
   seconds: number;
   violations: Violation[];
@@ -64,7 +64,7 @@ export async function runApprovals(options: ApprovalsOptions): Promise<Approvals
   const { host } = bed.hosts[0]!;
   const places: Place[] = [];
   for (let i = 0; i < options.sessions; i++) {
-    // A directory of its own, in which the effects of its agent are found.
+    // Each session has its own directory, which shows the effects of its agent.
     const directory = join(host.root, `place-${i + 1}`);
     mkdirSync(directory);
     const title = `session ${i + 1}`;
@@ -122,7 +122,7 @@ export async function runApprovals(options: ApprovalsOptions): Promise<Approvals
   };
 }
 
-/** One turn that asks once. Nothing when its agent never came to ask. */
+/** Runs one turn with one request. undefined if the agent raised none. */
 async function answerOne(
   bed: SessionsBed,
   place: Place,
@@ -152,7 +152,7 @@ async function answerOne(
     );
     if (open) {
       wasRaised = true;
-      // Both at the same moment, one of them always in favour.
+      // Both answer at the same moment; one of them always allows.
       const other = random.oneIn(2) ? "once" : "reject";
       const given = (["once", other] as const).map((answer, node) =>
         give(bed, open.requestId, answer, node),
@@ -167,7 +167,7 @@ async function answerOne(
   return { name, sessionId, turnId, answers, ...unknown };
 }
 
-/** A command that needs permission, and that leaves a line for each time it is run. */
+/** A command that needs permission, and that writes a line each time it runs. */
 function asking(name: string): object[] {
   const command = `echo ${name} >> ${effectsFile}`;
   return [
@@ -207,7 +207,7 @@ async function requestsOf(
   return requests.filter(({ permission }) => JSON.stringify(permission).includes(`${name} `));
 }
 
-/** What became of a request, by its record, by the disk and by the model. */
+/** The outcome of a request, by its record, by the disk and by the model's requests. */
 async function lookAt(
   bed: SessionsBed,
   { sessionId, directory, viewer }: Place,

@@ -1,5 +1,5 @@
-// One run of sessions: their turns go on while everything around them is killed or cut, then some turns
-// end without a notice, then the agents die for the last time, and all that happened is looked at.
+// One run of sessions: their turns run while the parts around them are killed or cut. Then some turns end
+// without a notice, and the agents are killed for the last time. Then the history is checked.
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentKind } from "@hawser/contract";
@@ -19,13 +19,13 @@ import { hasSeenEnd, startViewer, type Viewer } from "./viewer.ts";
 export interface SessionsOptions {
   seed: string;
   hosts: number;
-  /** Of the agents that the sessions are spread over. */
+  /** The kinds of agents over which the sessions are spread. */
   kinds: readonly AgentKind[];
   sessions: number;
   /** Of all sessions together. */
   turns: number;
   kills: number;
-  /** Turns that end without a notice. */
+  /** How many turns end without a notice. */
   unnoticed: number;
   onNote?: (line: string) => void;
 }
@@ -37,7 +37,7 @@ export interface SessionsResult {
   prompts: Record<"accepted" | "refused" | "unknown", number>;
   outcomes: Record<string, number>;
   entries: number;
-  /** From the end of a turn until its last viewer saw it, when nobody was told. */
+  /** The time from the end of a turn without a notice until its last viewer received it. */
   unnoticedMs: number[];
   seconds: number;
   violations: Violation[];
@@ -47,7 +47,7 @@ interface Followed extends RunSession {
   viewers: Viewer[];
 }
 
-/** After the last kill: for each prompt to be accepted and for each turn to end. */
+/** How long after the last kill a prompt may take to be accepted, and a turn to end. */
 const longestTurnMs = 120_000;
 const longestSeenMs = 15_000;
 const longestSettlingMs = 60_000;
@@ -65,7 +65,7 @@ export async function runSessions(options: SessionsOptions): Promise<SessionsRes
   const sessions: Followed[] = [];
   for (let i = 0; i < options.sessions; i++) {
     const { host } = bed.hosts[i % bed.hosts.length]!;
-    // Every kind comes to every host.
+    // Every host gets sessions of every kind.
     const agentKind = options.kinds[Math.floor(i / bed.hosts.length) % options.kinds.length]!;
     const about = { agentKind, directory: host.repository, title: `session ${i + 1}` };
     const sessionId = await startSession(bed, host, about);
@@ -93,7 +93,7 @@ export async function runSessions(options: SessionsOptions): Promise<SessionsRes
   const working = sessions.map(async (session, i) => {
     const random = chance(`session ${i}`);
     for (let turn = 0; turn < perSession; turn++) {
-      // Spread over the kills, whatever the machine's speed.
+      // Prompts are spread over the whole time of the kills, whatever the machine's speed.
       while (kills.length < (options.kills * turn) / perSession) await sleep(50);
       const steps = randomSteps(session.agentKind, random);
       const turnId = await untilAccepted(
@@ -104,7 +104,7 @@ export async function runSessions(options: SessionsOptions): Promise<SessionsRes
         prompts,
       );
       if (!turnId) broken.push(`no prompt of ${session.sessionId} was accepted in time`);
-      // The next one is queued behind it, once in three times.
+      // One prompt in three is followed at once by another, which is queued.
       else if (!random.oneIn(3))
         await untilSeen(session.viewers.slice(0, 1), turnId, longestTurnMs);
     }
@@ -127,7 +127,7 @@ export async function runSessions(options: SessionsOptions): Promise<SessionsRes
   const viewers = sessions.flatMap((session) => session.viewers);
   for (const { log, refusals } of viewers) {
     for (const [answer, count] of refusals) {
-      // A node that cannot serve just now says so; anything else is a fault of its own.
+      // A node that cannot serve now answers so; any other answer is a violation.
       if (!answer.startsWith("5")) broken.push(`${log.viewer} was told ${count} times: ${answer}`);
     }
   }
@@ -155,7 +155,7 @@ export async function runSessions(options: SessionsOptions): Promise<SessionsRes
   };
 }
 
-/** Sends it under a new name as long as it is refused. */
+/** Sends the prompt again under a new name while it is refused. */
 async function untilAccepted(
   bed: SessionsBed,
   { sessionId }: RunSession,
@@ -182,7 +182,7 @@ async function untilSeen(viewers: Viewer[], turnId: string, patienceMs: number):
   return true;
 }
 
-/** Turns whose last entry no node is told of. */
+/** Runs turns whose last entry is not announced to any node. */
 async function endUnnoticed(
   bed: SessionsBed,
   sessions: readonly Followed[],
@@ -209,7 +209,7 @@ async function endUnnoticed(
   return unnoticed;
 }
 
-/** Waits until no viewer is shown anything new. */
+/** Waits until no viewer receives anything new. */
 async function untilSettled(sessions: readonly Followed[]): Promise<void> {
   const deadline = Date.now() + longestSettlingMs;
   let before = "";

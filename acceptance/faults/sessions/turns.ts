@@ -1,4 +1,4 @@
-// What the prompts of a run make the agents do: scripts of few steps, chosen by the seed.
+// The prompts of a run: scripts of a few steps, chosen by the seed.
 import type { AgentKind } from "@hawser/contract";
 import { stepsOf } from "../../kind-steps.ts";
 import type { Random } from "../../fuzz/random.ts";
@@ -29,7 +29,7 @@ export function randomSteps(kind: AgentKind, random: Random): object[] {
 
 export const shortTurn: object[] = [{ text: "All is done." }];
 
-/** A command that goes on for long after its agent has died. */
+/** A command that runs long after its agent has been killed. */
 export const longCommand = "sleep 600";
 export const longTurn = (kind: AgentKind): object[] => [
   stepsOf[kind].command(longCommand),

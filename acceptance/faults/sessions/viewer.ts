@@ -1,19 +1,19 @@
-// A viewer of one session, as a page of the dashboard is one: it follows the session's events, and when
-// its connection ends it comes back where it was, at another node. It writes down all it is shown.
+// A viewer of one session, like a page of the dashboard: it follows the session's events. If its connection
+// ends, it resumes at its last entry on another node. It records everything that it receives.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Entry } from "../history.ts";
 import type { ViewerLog } from "./history.ts";
 
 export interface Viewer extends AsyncDisposable {
   log: ViewerLog;
-  /** The answers of the service that were no stream, with how often each came. */
+  /** The service's answers that were not a stream, with their counts. */
   refusals: Map<string, number>;
   lastSeq(): number;
-  /** Ends its connection; it comes back. */
+  /** Cuts its connection. The viewer connects again. */
   cut(): void;
 }
 
-/** The nodes it may ask, and the key it shows them. */
+/** The nodes that it may use, and its key. */
 export interface ViewedBed {
   key: string;
   nodes(): readonly { baseUrl: string }[];
@@ -52,7 +52,7 @@ export function startViewer(
       text = frames.pop()!;
       for (const frame of frames) {
         const event = /^event: (.*)$/m.exec(frame)?.[1];
-        // It was too slow: what follows may leave something out.
+        // The viewer was too slow: entries may be missing from here on.
         if (event === "resync") return connection.abort();
         if (event === "entry") take(frame);
       }
@@ -62,7 +62,7 @@ export function startViewer(
   function take(frame: string): void {
     const { seq, at, turnId, update } = JSON.parse(/^data: (.*)$/m.exec(frame)![1]!) as Entry;
     const id = Number(/^id: (\d+)$/m.exec(frame)?.[1]);
-    // The number by which it comes back is the entry's own.
+    // The cursor with which it resumes is the entry's number.
     if (id !== seq) refusals.set(`the frame ${id} holds the entry ${seq}`, 1);
     log.seen.push({ seq, at, turnId, update, seenAt: Date.now() });
   }
