@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chooseFiles, slowestFiles } from "./run-tests.ts";
+import { chooseFiles, longestFirst, slowestFiles } from "./run-tests.ts";
 
 const files = ["scripts/coverage.test.ts", "control-plane/src/sessions/store.test.ts"];
 
@@ -27,4 +27,9 @@ test("the twenty slowest files are listed, the slowest first", () => {
   const lines = slowestFiles(times).split("\n");
   assert.equal(lines.length, 20);
   assert.equal(lines[0], "ℹ slowest   24.0 s  24.test.ts");
+});
+
+test("long files are run first, and the others keep their order", () => {
+  const order = longestFirst(["a.test.ts", "b/long.test.ts", "c.test.ts"], ["long", "none"]);
+  assert.deepEqual(order, ["b/long.test.ts", "a.test.ts", "c.test.ts"]);
 });

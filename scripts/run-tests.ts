@@ -32,21 +32,29 @@ export function chooseFiles(files: string[], patterns: string[]): string[] {
     .sort();
 }
 
+/** Files that are run in this order, so many at once. */
+export interface TestGroup {
+  files: string[];
+  atOnce: number;
+}
+
 /** How long a file took, without the start of its process. */
-export interface FileTime {
+interface FileTime {
   file: string;
   ms: number;
 }
 
 const shownFiles = 20;
 
-/** Runs the files in this order and returns the exit code for this process. */
-export async function runTests(
-  files: string[],
-  env: Record<string, string>,
-  concurrency: number,
-): Promise<number> {
-  if (files.length === 0) {
+/** Puts the files whose path contains one of `longest` first, so that no long file is left at the end. */
+export function longestFirst(files: string[], longest: string[]): string[] {
+  const isLong = (file: string) => longest.some((part) => file.includes(part));
+  return [...files.filter(isLong), ...files.filter((file) => !isLong(file))];
+}
+
+/** Runs one group after the other and returns the exit code for this process. */
+export async function runTests(groups: TestGroup[], env: Record<string, string>): Promise<number> {
+  if (groups.every(({ files }) => files.length === 0)) {
     console.error(
       "No test file matches; give a part of a test file's path, or nothing to run all.",
     );
@@ -61,42 +69,48 @@ export async function runTests(
     });
   }
   await using cluster = await startPostgres();
-  if (!stoppedBy) {
-    Object.assign(process.env, {
-      HAWSER_TEST_POSTGRES: cluster.url,
-      // Every test file is a process of its own, and starts more of them.
-      NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compiled"),
-      ...env,
-    });
-    const isPassed = await report(
-      run({
-        cwd: root,
-        files: files.map((file) => join(root, file)),
-        concurrency,
-        signal: stop.signal,
-      }),
-    );
-    if (!stoppedBy) return isPassed ? 0 : 1;
+  Object.assign(process.env, {
+    HAWSER_TEST_POSTGRES: cluster.url,
+    // Every test file is a process of its own, and starts more of them.
+    NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compiled"),
+    ...env,
+  });
+  const times: FileTime[] = [];
+  let hasFailed = false;
+  for (const { files, atOnce } of groups) {
+    if (files.length === 0 || hasFailed || stoppedBy) continue;
+    hasFailed = !(await runGroup(files, atOnce, stop.signal, times));
   }
-  return 128 + constants.signals[stoppedBy];
+  if (stoppedBy) return 128 + constants.signals[stoppedBy];
+  console.log(slowestFiles(times));
+  return hasFailed ? 1 : 0;
 }
 
-/** Prints what the tests report, and then the slowest files. Returns whether all tests passed. */
-async function report(tests: ReturnType<typeof run>): Promise<boolean> {
-  let isPassed = true;
-  const times: FileTime[] = [];
+/** Prints what the tests report, and adds how long each file took. Returns whether all tests passed. */
+async function runGroup(
+  files: string[],
+  concurrency: number,
+  signal: AbortSignal,
+  times: FileTime[],
+): Promise<boolean> {
+  const tests = run({
+    cwd: root,
+    files: files.map((file) => join(root, file)),
+    concurrency,
+    signal,
+  });
+  let hasPassed = true;
   tests.on("test:fail", ({ todo }) => {
-    if (todo === undefined || todo === false) isPassed = false;
+    if (todo === undefined || todo === false) hasPassed = false;
   });
   tests.on("test:summary", ({ file, duration_ms, success }) => {
-    if (!success) isPassed = false;
+    if (!success) hasPassed = false;
     if (file !== undefined) times.push({ file: relative(root, file), ms: duration_ms });
   });
   const text = tests.compose(spec);
   text.pipe(process.stdout, { end: false });
   await finished(text);
-  console.log(slowestFiles(times));
-  return isPassed;
+  return hasPassed;
 }
 
 export function slowestFiles(times: FileTime[]): string {
