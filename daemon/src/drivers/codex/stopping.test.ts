@@ -79,7 +79,7 @@ test("a command that outlives its turn is reported once as continuing", async ()
   assertWhole(recording);
   const ends = recording.updates().filter((update) => update.sessionUpdate === "tool_call_update");
   assert.equal(ends.length, 1);
-  assert.match(JSON.stringify(ends), /It goes on in the background/);
+  assert.match(JSON.stringify(ends), /The command continues in the background/);
   assert.equal(recording.events.at(-1)?.type, "turn_ended");
 });
 
