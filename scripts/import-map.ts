@@ -104,20 +104,15 @@ const layers = [
 ];
 const compositionRoot = ["main", "node", "edge-node", "host-link", "product"];
 
-/** Circles that remain until the daemon's session layer is one object per session. */
-const circlesAllowedIn = "daemon/src/sessions/";
-
 /** Every violation of the map in these files, one line each, in the order of the files. */
 export function findViolations(files: SourceFile[]): string[] {
   const resources = new Set(
     files.flatMap(({ path }) => /^contract\/src\/actions\/([a-z-]+)\.ts$/.exec(path)?.[1] ?? []),
   );
-  const circles = findCircles(files)
-    .filter((circle) => !circle.every((path) => path.startsWith(circlesAllowedIn)))
-    .map(
-      (circle) =>
-        `${circle[0]}:1 is in a circle of imports: ${[...circle, circle[0]].join(" -> ")}. Files that import each other can only be understood together. Fix: move what two of them share, often a type, to a file of its own.`,
-    );
+  const circles = findCircles(files).map(
+    (circle) =>
+      `${circle[0]}:1 is in a circle of imports: ${[...circle, circle[0]].join(" -> ")}. Files that import each other can only be understood together. Fix: move what two of them share, often a type, to a file of its own.`,
+  );
   const violations = files.flatMap((file) => {
     const complaints = importsOf(file.text).flatMap((found) => {
       const complaint = objectTo(file.path, found, resources);
