@@ -96,7 +96,7 @@ test("a node started with another master key than the secrets were made with say
   writeFileSync(other, randomBytes(32).toString("hex"));
   const { status, stderr } = run(["serve"], { HAWSER_MASTER_KEY_FILE: other });
   assert.equal(status, 2);
-  assert.match(stderr, /does not open with this master key/);
+  assert.match(stderr, /cannot be decrypted with this master key/);
 });
 
 test("the first key works; health, readiness and metrics answer; metrics are not on the public port", async () => {

@@ -1,6 +1,6 @@
-// Who may open a link: a host with a token of ours, and the proof that it holds the key the token
-// names, made for this very address a moment ago. Decided from the request alone, without the
-// database, so that all hosts can come back at once.
+// Decides which hosts may open a link: those with a token of ours and a fresh proof that they hold the
+// token's key, made for this address. Uses only the request and not the database, so that all hosts can
+// come back at once.
 import { STATUS_CODES, type IncomingMessage } from "node:http";
 import { Refusal, errorBody, refusals } from "@hawser/contract";
 import { fabricPath, isProofGood } from "@hawser/host-protocol";
@@ -10,18 +10,18 @@ import type { HostTokens } from "../fabric/host-token.ts";
 export interface Admitted {
   publicKey: string;
   instanceId: string;
-  /** The WebSocket handshake's own headers, checked; nothing else of the request goes further. */
+  /** The checked headers of the WebSocket handshake; nothing else of the request is passed on. */
   handshake: { key: string; protocol: string | undefined };
 }
 
-/** What is answered instead, as plain HTTP. */
+/** The answer to a rejected host, as plain HTTP. */
 export interface Rejection {
   status: number;
   refusal: Refusal;
   headers?: Record<string, string>;
 }
 
-/** Whether an upgrade is one to WebSocket; what else is asked for, such as h2c, may be ignored. */
+/** Whether an upgrade is to WebSocket; other upgrades, such as h2c, may be ignored. */
 export function isWebSocketUpgrade(request: IncomingMessage): boolean {
   return request.headers.upgrade?.toLowerCase() === "websocket";
 }
@@ -37,7 +37,7 @@ export function admit(
   }
   const handshake = readHandshake(request);
   if (!handshake) return notWebSocket();
-  // Nobody speaks before the handshake is answered; bytes that come along are not a host's.
+  // A host sends nothing before the handshake is answered, so early bytes are not a host's.
   if (early.length > 0 || hasBody(request)) {
     return reject(new Refusal("invalid_input", "The request must have no body."));
   }
@@ -75,7 +75,7 @@ export function reject(refusal: Refusal, headers: Record<string, string> = {}): 
   return { status: refusals[refusal.code].status, refusal, headers };
 }
 
-/** The whole answer, as bytes for a socket that HTTP has let go of. */
+/** The whole answer as bytes, for a socket that the HTTP server no longer handles. */
 export function rejectionText({ status, refusal, headers }: Rejection, now: number): string {
   const body = JSON.stringify(errorBody(refusal));
   const lines = {
@@ -84,7 +84,7 @@ export function rejectionText({ status, refusal, headers }: Rejection, now: numb
     "Content-Length": String(Buffer.byteLength(body)),
     "Cache-Control": "no-store",
     ...headers,
-    // A client of ours reads it to the end; there is nothing to keep the connection for.
+    // Our clients read the whole answer, so the connection can be closed.
     Connection: headers?.["Upgrade"] ? "Upgrade, close" : "close",
   };
   const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);

@@ -1,5 +1,4 @@
-// The edge as a process of its own: one port that hosts dial, and nothing else behind it. What it
-// needs of the fabric is passed in.
+// The edge as a process of its own: one port that hosts dial. What it needs of the fabric is passed in.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -16,7 +15,7 @@ export interface EdgeRoleParts extends EdgeParts {
 export interface EdgeRole {
   address: AddressInfo;
   connections(): number;
-  /** Answers "draining" to whoever asks for readiness, then ends every link and the server. */
+  /** Answers readiness requests with "draining", then ends every link and the server. */
   stop(): Promise<void>;
 }
 

@@ -1,5 +1,6 @@
-// The edge: hosts dial it, and it joins each one that proves itself with a NATS server. It reads no
-// message, asks no database, and never lets NATS hear anyone who has not proven who they are.
+// The edge: hosts dial it, and it connects each host that proves its identity with a NATS server. It
+// reads no message, uses no database, and passes nothing on to NATS from a host that has not proven its
+// identity.
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -16,18 +17,18 @@ export interface EdgeParts {
   websockets: readonly string[];
   edgeId: string;
   log: Log;
-  /** Told of each link before its first byte reaches the host. */
+  /** Called for each link before its first byte reaches the host. */
   admitted: (publicKey: string, instanceId: string) => void;
   /** Milliseconds since 1970. */
   now?: () => number;
 }
 
 export interface Edge {
-  /** Takes the upgrades of a server. */
+  /** Handles the upgrades of a server. */
   attach(server: Server): void;
   /** How many links are open. */
   connections(): number;
-  /** Lets nobody in any more and ends every link; done once all are closed. */
+  /** Accepts no more hosts and ends every link. Resolves once all are closed. */
   close(): Promise<void>;
 }
 
@@ -38,7 +39,7 @@ const rejectionMs = 1_000;
 export function createEdge(parts: EdgeParts): Edge {
   const { tokens, edgeId, log, now = Date.now } = parts;
   const dial = createDialer(parts.websockets);
-  /** What ends each open link. */
+  /** The functions that end the open links. */
   const links = new Set<() => void>();
   const arriving = new Set<Socket>();
   let closed: (() => void) | undefined;
@@ -63,7 +64,8 @@ export function createEdge(parts: EdgeParts): Edge {
   };
 
   async function receive(request: IncomingMessage, socket: Socket, early: Buffer): Promise<void> {
-    // HTTP has let go of the socket: from here on its errors are ours, and it has no time limit.
+    // The HTTP server no longer handles the socket: this code handles its errors, and it has no time
+    // limit.
     socket.on("error", () => {}).setTimeout(0);
     if (closed) return send(socket, unavailable("This edge is stopping. Connect again."));
     const admission = admit(request, early, tokens, now());
@@ -76,7 +78,7 @@ export function createEdge(parts: EdgeParts): Edge {
       log.warn({ edgeId, instanceId }, "no NATS server took a host");
       return send(socket, unavailable("The fabric cannot be reached right now. Connect again."));
     }
-    // The host may have left while NATS was dialled, or close() may have sent it away.
+    // The host may have left while NATS was dialled, or close() may have ended its link.
     if (socket.destroyed) return void upstream.socket.destroy();
     socket.setNoDelay(true).setKeepAlive(true, keepAliveMs);
     tell(publicKey, instanceId);
@@ -91,7 +93,7 @@ export function createEdge(parts: EdgeParts): Edge {
     log.debug({ edgeId, instanceId }, "link opened");
   }
 
-  /** A notice that cannot be given must not cost the host its link. */
+  /** A host keeps its link even if the notice fails. */
   function tell(publicKey: string, instanceId: string): void {
     try {
       parts.admitted(publicKey, instanceId);
@@ -100,14 +102,15 @@ export function createEdge(parts: EdgeParts): Edge {
     }
   }
 
-  /** A host takes its clock from here too. */
+  /** Hosts also set their clock by this answer. */
   function dated(head: string): string {
     return head.replace("\r\n", `\r\nDate: ${new Date(now()).toUTCString()}\r\n`);
   }
 
   function send(socket: Socket, rejection: Rejection): void {
     log.debug({ edgeId, status: rejection.status }, "link refused");
-    // What still comes in is read and dropped, or closing would tear the answer away with it.
+    // Read and drop what still arrives; otherwise closing would reset the connection and lose the
+    // answer.
     socket.resume().end(rejectionText(rejection, now()));
     const timer = setTimeout(() => socket.destroy(), rejectionMs);
     socket.once("close", () => clearTimeout(timer));

@@ -1,5 +1,5 @@
-// The edge's side towards NATS: opens a WebSocket on one of its servers for a host that was let in,
-// and hands it over once the server has said yes. A server that is down or silent is passed over.
+// The edge's side towards NATS: opens a WebSocket on one of its servers for an accepted host, and
+// returns it once the server has answered the upgrade. A server that is down or silent is skipped.
 import { connect, type Socket } from "node:net";
 
 /** A connection that NATS has upgraded. Nothing reads it yet. */
@@ -7,7 +7,7 @@ export interface Upstream {
   socket: Socket;
   /** NATS's answer to the handshake, with the empty line that ends it. */
   head: string;
-  /** What it said right after. */
+  /** The bytes that followed the answer. */
   rest: Buffer;
 }
 
@@ -23,7 +23,7 @@ const shortestTryMs = 500;
 const largestHead = 8 * 1024;
 const keepAliveMs = 30_000;
 
-/** Takes turns among the addresses ("host:port"). Gives nothing when none answers in time. */
+/** Uses the addresses ("host:port") in turn. Resolves to undefined if none answers in time. */
 export function createDialer(addresses: readonly string[]): Dial {
   const servers = addresses.map(readAddress);
   const tryMs = Math.max(shortestTryMs, deadlineMs / Math.max(1, servers.length));
@@ -53,8 +53,8 @@ function readAddress(text: string): Address {
 }
 
 /**
- * The request is written anew from the two values that were checked: no header of the host's goes
- * through, least of all an offer to compress, which would cost NATS memory for every host.
+ * Writes a new request from the two checked values. No header of the host is passed on, in particular
+ * no offer to compress, which would cost NATS memory for every host.
  */
 function requestText({ host, port }: Address, { key, protocol }: Handshake): string {
   return [
@@ -80,7 +80,7 @@ function open(
       noDelay: true,
       keepAlive: true,
       keepAliveInitialDelay: keepAliveMs,
-      // How a link ends is decided in one place, for both its sides.
+      // The end of a link is decided in one place, for both sides.
       allowHalfOpen: true,
     });
     let seen = Buffer.alloc(0);
@@ -103,7 +103,7 @@ function open(
     const settle = () => {
       clearTimeout(timer);
       socket.off("data", read).off("error", fail).off("end", fail);
-      // It may fail once more, given up or not yet taken over.
+      // The socket may fail again after it was given up, or before it is taken over.
       socket.on("error", () => {});
     };
     socket.on("data", read).on("error", fail).on("end", fail);

@@ -1,11 +1,11 @@
-// Two sockets made one: what comes in at either goes out at the other, no faster than it is taken,
-// and they end together.
+// Connects two sockets: the bytes of each are written to the other, with backpressure, and both end
+// together.
 import type { Socket } from "node:net";
 
-/** How long one side may take to send its last bytes once the other has gone. */
+/** How long one side may take to send its last bytes after the other has closed. */
 const lingerMs = 5_000;
 
-/** Calls `ended` once both are closed. Gives a function that ends both. */
+/** Calls `ended` once both are closed. Returns a function that ends both. */
 export function splice(one: Socket, other: Socket, ended: () => void): () => void {
   let open = 2;
   let linger: NodeJS.Timeout | undefined;
@@ -18,13 +18,13 @@ export function splice(one: Socket, other: Socket, ended: () => void): () => voi
   };
 
   const join = (from: Socket, to: Socket) => {
-    // Backpressure is pipe's: it stops reading while the other side's buffer is full.
+    // pipe handles backpressure: it stops reading while the other side's buffer is full.
     from.pipe(to);
-    from.on("error", () => {}); // "close" follows, and says all there is to say
+    from.on("error", () => {}); // "close" follows, and is handled below
     from.once("end", limit);
     from.once("close", () => {
       to.unpipe(from);
-      // Reading on what nobody takes any more lets the end of it be seen.
+      // Keep reading after the other side has closed, so that the end is seen.
       to.resume();
       to.end();
       limit();

@@ -1,5 +1,5 @@
-// One connection to NATS, which is one user in one account. This file is the only one that imports
-// the client; it gives its own words and errors, and reconnects for ever.
+// One connection to NATS, which is one user in one account. Only this file imports the client; it
+// translates its errors to ours, and reconnects forever.
 import type { Nkey } from "@hawser/host-protocol";
 import {
   connect,
@@ -16,35 +16,35 @@ export type Data = Uint8Array | string;
 export interface FabricMessage {
   subject: string;
   data: Uint8Array;
-  /** Answers whoever asked; does nothing when nobody did. */
+  /** Answers the request; no-op if no answer was requested. */
   respond: (data: Data) => void;
 }
 
-/** What is asked, said and heard in one account. */
+/** Requests, messages and subscriptions in one account. */
 export interface FabricAccount {
   /** Throws NoResponders, FabricTimeout or FabricDown. */
   request: (subject: string, data: Data, options: { timeoutMs: number }) => Promise<Uint8Array>;
-  /** Lost without a word while the fabric is down: only for what may be lost. */
+  /** Silently lost while the fabric is down, so use it only for messages that may be lost. */
   publish: (subject: string, data: Data) => void;
-  /** Lasts over reconnects, until the function it gives is called. */
+  /** Survives reconnects, until the returned function is called. */
   subscribe: (
     subject: string,
     options: { queue?: string },
     handle: (message: FabricMessage) => void | Promise<void>,
   ) => () => void;
-  /** Resolves once the server has seen everything said before, subscriptions too. */
+  /** Resolves once the server has processed everything sent before, including subscriptions. */
   flush: () => Promise<void>;
 }
 
-/** Nobody listens on that subject, which of a host means that it is not connected. */
+/** Nobody listens on the subject. For a host's subject: the host is not connected. */
 export class NoResponders extends Error {}
-/** No answer came in time. Whether the question arrived, nobody knows. */
+/** No answer arrived in time. It is unknown whether the request arrived. */
 export class FabricTimeout extends Error {}
 /** The node is not connected to NATS, and nothing was sent. */
 export class FabricDown extends Error {}
 
 export interface AccountConnection extends FabricAccount {
-  /** The answers of all who answer, until there are `most` of them or the time is over. */
+  /** The answers of all responders, until there are `most` of them or the time is over. */
   gather: (
     subject: string,
     data: Data,
@@ -60,7 +60,7 @@ interface AccountOptions {
   log: Log;
   key: Nkey;
   token: string;
-  /** Called after the connection was lost or came back. */
+  /** Called after the connection was lost or restored. */
   onChange: () => void;
 }
 
@@ -76,7 +76,7 @@ export async function dialAccount(options: AccountOptions): Promise<AccountConne
   });
 
   function refuseWhenDown(): void {
-    // The client would keep the message, drop it at the reconnect, and let it time out.
+    // The client would buffer the message, drop it at the reconnect, and let the request time out.
     if (!isUp || connection.isClosed() || connection.isDraining())
       throw new FabricDown("NATS is not connected.");
   }
@@ -121,14 +121,14 @@ export async function dialAccount(options: AccountOptions): Promise<AccountConne
     },
     async close() {
       const timer = setTimeout(() => void connection.close(), longestLeaveMs);
-      // A connection that is down cannot be drained.
+      // A disconnected connection cannot be drained.
       await (isUp ? connection.drain() : connection.close()).catch(() => connection.close());
       clearTimeout(timer);
     },
   };
 }
 
-/** Says nothing once the connection is closed or about to be. */
+/** No-op once the connection is closed or closing. */
 function sayWhileOpen(say: () => unknown): void {
   try {
     say();
@@ -154,9 +154,9 @@ async function dial({ urls, name, key, token }: AccountOptions): Promise<NatsCon
     maxReconnectAttempts: -1,
     reconnectTimeWait: 200,
     reconnectJitter: 200,
-    // A server may refuse a node for a moment while it starts.
+    // A server may refuse a node for a moment while the server starts.
     ignoreAuthErrorAbort: true,
-    // A server that stopped answering is left after about 6 s.
+    // A server that stopped answering is dropped after about 6 s.
     pingInterval: 2_000,
     maxPingOut: 2,
     noAsyncTraces: true,
@@ -176,7 +176,7 @@ async function dial({ urls, name, key, token }: AccountOptions): Promise<NatsCon
   );
 }
 
-/** Before it, the WebSocket listener could be harmed by someone who has not logged in. */
+/** Earlier versions have a flaw that lets clients that have not logged in harm the WebSocket listener. */
 const leastVersion = [2, 12, 7];
 
 function isNewEnough(version: string): boolean {
@@ -185,7 +185,7 @@ function isNewEnough(version: string): boolean {
   return differs === -1 || numbers[differs]! > leastVersion[differs]!;
 }
 
-/** Notes every loss and return of a connection until it is closed. */
+/** Logs every loss and return of a connection until it is closed. */
 async function follow(
   connection: NatsConnection,
   log: Log,
@@ -201,7 +201,7 @@ async function follow(
       log.info({ server: status.server }, "NATS is back");
       note(true);
     } else if (status.type === "error") {
-      log.warn({ err: status.error }, "NATS told of an error");
+      log.warn({ err: status.error }, "NATS reported an error");
     }
   }
 }
@@ -244,7 +244,7 @@ function asFabricError(error: unknown, subject: string): unknown {
   if (error instanceof errors.NoRespondersError) return nobody(subject);
   if (error instanceof errors.RequestError) {
     if (error.isNoResponders()) return nobody(subject);
-    // The connection went while the answer was awaited: the question may have arrived.
+    // The connection was lost while the answer was awaited: the request may have arrived.
     return new FabricTimeout(`The link was lost before ${subject} answered.`, { cause: error });
   }
   return error;

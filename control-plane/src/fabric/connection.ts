@@ -1,5 +1,5 @@
-// A node's place in the fabric: one connection in the account of the hosts, one in the system
-// account, which tells who is connected and takes revocations.
+// A node's connections to the fabric: one in the account of the hosts, and one in the system account,
+// which reports who is connected and receives revocations.
 import { makeNkey, nkeyFromSeed } from "@hawser/host-protocol";
 import type { Log } from "../log.ts";
 import { dialAccount, type AccountConnection, type Data, type FabricAccount } from "./account.ts";
@@ -11,8 +11,8 @@ export { FabricDown, FabricTimeout, NoResponders } from "./account.ts";
 export interface Fabric extends FabricAccount {
   system: FabricAccount & {
     /**
-     * Asks every nats-server. Gives fewer answers than there are servers when one did not answer in
-     * time, and throws as `request` does when none did.
+     * Asks every nats-server. Returns fewer answers than there are servers if one did not answer in
+     * time, and throws as `request` does if none did.
      */
     requestMany: (
       subject: string,
@@ -21,10 +21,10 @@ export interface Fabric extends FabricAccount {
     ) => Promise<Uint8Array[]>;
   };
   isConnected: () => boolean;
-  /** Called when both connections are back. What was published meanwhile was missed. */
+  /** Called when both connections are back. Messages that were published in the meantime were missed. */
   onReconnect: (callback: () => void) => void;
   onDisconnect: (callback: () => void) => void;
-  /** Finishes what has arrived, then leaves. */
+  /** Processes the messages that have arrived, then closes. */
   close: () => Promise<void>;
 }
 
@@ -32,19 +32,19 @@ export interface FabricOptions {
   keys: FabricKeys;
   /** host:port each. */
   urls: string[];
-  /** Tells connections apart; an edge's is how others see that it died. */
+  /** The name of the connection. The name of an edge's connection shows others that the edge died. */
   name: string;
   log: Log;
 }
 
-/** Throws a ConfigError when NATS cannot be reached, does not know the keys, or is too old. */
+/** Throws a ConfigError if NATS cannot be reached, does not know the keys, or is too old. */
 export async function connectFabric({ keys, urls, name, log }: FabricOptions): Promise<Fabric> {
   const callbacks = { reconnect: [] as (() => void)[], disconnect: [] as (() => void)[] };
   const connections: AccountConnection[] = [];
   const isConnected = () => connections.every((connection) => connection.isUp());
   let wasConnected = true;
   const onChange = () => {
-    // Both are lost and found together mostly, and the client may tell either more than once.
+    // Both are usually lost and restored together, and the client may report either more than once.
     if (isConnected() === wasConnected) return;
     wasConnected = !wasConnected;
     for (const call of callbacks[wasConnected ? "reconnect" : "disconnect"]) {
@@ -110,8 +110,8 @@ export async function connectFabric({ keys, urls, name, log }: FabricOptions): P
 }
 
 /**
- * How many servers the one that answered is linked to, and itself. (Its own count of active servers
- * has a killed one in it for minutes.)
+ * The number of servers that the answering server is linked to, plus one for itself. (Its own count of
+ * active servers includes a killed one for minutes.)
  */
 function countServers(answer: Uint8Array): number {
   const { statsz } = JSON.parse(Buffer.from(answer).toString()) as {

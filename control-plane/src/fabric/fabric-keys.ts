@@ -1,9 +1,9 @@
-// The keys a service's fabric rests on, made once by `init-fabric` and kept as one wrapped secret.
+// The keys of a service's fabric, created once by `init-fabric` and stored as one encrypted secret.
 //
 // The account of the hosts has two signing keys, one for nodes and one for hosts. The account that
-// nats-servers start with knows only the first; the second comes with the list of revoked hosts
-// (revocation.ts). So a server that lost its disk lets nodes in and no host, rather than a revoked
-// one, until a node has told it who is revoked.
+// nats-servers start with contains only the first; the second is pushed with the list of revoked hosts
+// (revocation.ts). So a server that lost its disk accepts nodes and no host until a node has pushed the
+// revocations; it never accepts a revoked host.
 import { makeNkey, makeSigningKey, nkeyFromSeed } from "@hawser/host-protocol";
 import { z } from "zod";
 import type { SystemSql } from "../postgres/statement.ts";
@@ -12,13 +12,13 @@ import { encodeClaims } from "./claims.ts";
 
 const FabricKeys = z.strictObject({
   operatorJwt: z.string(),
-  /** Signs accounts; the operator's own key only signs this one's right to. */
+  /** Signs accounts; the operator's own key only authorizes this key. */
   operatorSigningSeed: z.string(),
   systemAccountPublicKey: z.string(),
   systemAccountSeed: z.string(),
   systemAccountJwt: z.string(),
   accountPublicKey: z.string(),
-  /** What nats-servers start with: nodes may come in, hosts not yet. */
+  /** The account that nats-servers start with: accepts nodes, and no hosts yet. */
   accountJwt: z.string(),
   nodeSigningSeed: z.string(),
   hostSigningSeed: z.string(),
@@ -27,7 +27,7 @@ const FabricKeys = z.strictObject({
 });
 export type FabricKeys = z.infer<typeof FabricKeys>;
 
-/** `operatorSeed` is in no way part of the keys: it is shown once, to be kept offline. */
+/** `operatorSeed` is not part of the stored keys: it is shown once, to be kept offline. */
 export function makeFabricKeys(): { keys: FabricKeys; operatorSeed: string } {
   const issuedAt = Math.floor(Date.now() / 1000);
   const operator = makeNkey("operator");
@@ -61,12 +61,12 @@ export function makeFabricKeys(): { keys: FabricKeys; operatorSeed: string } {
     hostSigningSeed: hostSigning.seed,
     commandKey: makeSigningKey(),
   };
-  // Servers keep the newest account they have seen; this one is older than any that is pushed.
+  // Servers keep the newest account they have seen; this one is older than every pushed one.
   const accountJwt = encodeAccount(made, [nodeSigning.publicKey], {}, 1);
   return { keys: { ...made, accountJwt }, operatorSeed: operator.seed };
 }
 
-/** The account as it is pushed: open to hosts, but for those in the list. */
+/** The account that is pushed: accepts hosts, except those in the list. */
 export function accountWithRevocations(
   keys: FabricKeys,
   revocations: Record<string, number>,
@@ -105,7 +105,7 @@ const unlimited = {
 
 const secretName = "fabric";
 
-/** The service's keys, or nothing before `init-fabric`. */
+/** The service's keys; undefined before `init-fabric`. */
 export async function readFabricKeys(
   system: SystemSql,
   masterKey: Buffer,
@@ -114,7 +114,7 @@ export async function readFabricKeys(
   return secret && FabricKeys.parse(JSON.parse(secret.toString()));
 }
 
-/** Keeps new keys. False, and nothing kept, when the service has keys already. */
+/** Stores new keys. Returns false, and stores nothing, if the service already has keys. */
 export function keepFabricKeys(
   system: SystemSql,
   masterKey: Buffer,

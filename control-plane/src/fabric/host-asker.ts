@@ -1,5 +1,5 @@
-// Asking a host to do something: one signed request, answered once. No answer means that nobody
-// knows, so the same command is asked again under the same id until its deadline; the host's journal
+// Asking a host to do something: one signed request with one answer. Without an answer the outcome is
+// unknown, so the same command is sent again under the same id until its deadline; the host's journal
 // makes that harmless.
 import { randomUUID } from "node:crypto";
 import { Refusal } from "@hawser/contract";
@@ -19,22 +19,22 @@ import { FabricDown, FabricTimeout, NoResponders, type Fabric } from "./connecti
 export interface Asking {
   commandId: string;
   actor: { type: string; id: string };
-  /** Another node may have asked the host already, under the same id. */
+  /** Another node may already have asked the host, under the same id. */
   resumed: boolean;
   signal: AbortSignal;
-  /** The host is shown online: then nobody listening means that it is just coming in, for a moment. */
+  /** Whether the host is shown online. If it is, "no responders" means that it is still subscribing. */
   isOnline: boolean;
 }
 
 export interface HostAsker {
-  /** `instanceId` as callers see it. Throws a refusal of the host's, `host_offline`, or OutcomeUnknown. */
+  /** `instanceId` is the id that callers see. Throws the host's refusal, `host_offline`, or OutcomeUnknown. */
   ask: <Name extends HostCommand>(
     instanceId: string,
     command: Name,
     payload: PayloadOf<Name>,
     asking: Asking,
   ) => Promise<CommandResultOf<Name>>;
-  /** Has a host look at something, which leaves no trace there. Throws a refusal, or `host_offline`. */
+  /** Asks a host to read something, which changes nothing there. Throws a refusal, for example `host_offline`. */
   read: <Name extends HostCommand>(
     instanceId: string,
     command: Name,
@@ -44,7 +44,7 @@ export interface HostAsker {
 }
 
 const longestTryMs = 3_000;
-/** Between a host's connection and its first subscription lies its hello. */
+/** How long a host may take from its connection to its first subscription; it says hello in between. */
 const comingInMs = 1_000;
 
 export function createHostAsker(fabric: Fabric, commandPrivateKey: string): HostAsker {
@@ -78,9 +78,10 @@ export function createHostAsker(fabric: Fabric, commandPrivateKey: string): Host
             await new Promise((resolve) => setTimeout(resolve, 50));
             continue;
           }
-          // A host that cannot be reached now may have acted on an earlier try: nobody knows.
+          // A host that cannot be reached now may have acted on an earlier attempt, so the outcome is
+          // unknown.
           if (mayHaveArrived && (error instanceof NoResponders || error instanceof FabricDown)) {
-            throw new OutcomeUnknown(`The host went away before it answered ${command}.`);
+            throw new OutcomeUnknown(`The host disconnected before it answered ${command}.`);
           }
           throw translate(error);
         }
@@ -92,7 +93,7 @@ export function createHostAsker(fabric: Fabric, commandPrivateKey: string): Host
       try {
         return await asker.ask(instanceId, command, payload, asking);
       } catch (error) {
-        // Whether it looked does not matter to anyone; that it does not answer does.
+        // For a read it does not matter whether the host acted, only that it does not answer.
         if (error instanceof OutcomeUnknown) throw new Refusal("host_offline", silent);
         throw error;
       }
@@ -101,16 +102,17 @@ export function createHostAsker(fabric: Fabric, commandPrivateKey: string): Host
   return asker;
 }
 
-const silent = "The host does not answer. Try again, or look at the state of its daemon.";
+const silent = "The host does not answer. Try again, or check the state of its daemon.";
 
 function readReply(command: HostCommand, commandId: string, data: Uint8Array): unknown {
   const reply = CommandReply.parse(JSON.parse(Buffer.from(data).toString()));
   if (reply.commandId !== commandId)
-    throw new Error("A host answered another command than it was asked.");
+    throw new Error("A host answered a different command than the one it was asked.");
   if ("refusal" in reply.outcome) {
     const { code, message, field } = reply.outcome.refusal;
     const { refusals = [] }: CommandKind = hostCommands[command];
-    // Every action that asks a host lists the last two; the host's own words say the rest.
+    // Every action that asks a host lists `daemon_outdated` and `host_refused`; the host's message
+    // explains the rest.
     const passed = [...refusals, "daemon_outdated" as const].find((known) => known === code);
     const details = passed === "invalid_input" && field ? { fields: [{ field, message }] } : {};
     throw new Refusal(passed ?? "host_refused", message, details);
@@ -118,7 +120,7 @@ function readReply(command: HostCommand, commandId: string, data: Uint8Array): u
   return hostCommands[command].result.parse(reply.outcome.result);
 }
 
-/** What is said wherever a host is needed and is known not to be there. */
+/** The refusal if a host is needed and is known to be disconnected. */
 export const hostOffline = () =>
   new Refusal(
     "host_offline",

@@ -1,5 +1,5 @@
-// Which host sends a request: it shows a token of ours, and the proof that it holds the key the token
-// names, made for this very request a moment ago. Told from the request alone, without the database.
+// Identifies the host that sends a request: it sends a token of ours and a fresh proof that it holds
+// the token's key, made for this request. Uses only the request, not the database.
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "@hawser/contract";
 import { proofHeader } from "@hawser/host-protocol";
@@ -7,11 +7,11 @@ import type { HostTokens } from "./host-token.ts";
 
 export interface ProvenHost {
   publicKey: string;
-  /** As it is shown (ins_…). */
+  /** The id that callers see (ins_…). */
   instanceId: string;
 }
 
-/** Whether a proof of this key is good for a request to this host name at `now`. */
+/** Whether a proof of this key is valid for a request to this host name at `now`. */
 type IsGood = (publicKey: string, host: string, proof: string, now: number) => boolean;
 
 export function proveHost(
@@ -35,7 +35,10 @@ export function proveHost(
   return host;
 }
 
-/** The value of a header that is there exactly once; of two, nobody knows which the next part reads. */
+/**
+ * The value of a header that is sent exactly once. If it is sent twice, it is unclear which one the
+ * next part reads.
+ */
 export function only(request: IncomingMessage, name: string): string | undefined {
   const values = request.headersDistinct[name];
   return values?.length === 1 ? values[0] : undefined;

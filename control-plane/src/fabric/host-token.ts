@@ -1,22 +1,22 @@
-// The token a host shows to the edge and to NATS: who it is, what it may do, and until when. It is
-// minted and read without the database.
+// The token that a host sends to the edge and to NATS: its identity, its permissions and its expiry. It
+// is created and read without the database.
 import { hostPermissions, isPublicNkey, nkeyFromSeed } from "@hawser/host-protocol";
 import { encodeClaims, readUserToken } from "./claims.ts";
 import type { FabricKeys } from "./fabric-keys.ts";
 
 export interface HostTokens {
-  /** `instanceId` as it is shown (ins_…); `publicKey` the host's own (U…). */
+  /** `instanceId` is the id that callers see (ins_…), `publicKey` the host's own key (U…). */
   mint(
     instanceId: string,
     publicKey: string,
     now?: number,
   ): { token: string; /** ISO text. */ expiresAt: string };
-  /** Whose token it is; nothing when it is not ours, not a host's, or has run out at `now` (in ms). */
+  /** The host of the token; undefined if the token is not ours, not a host's, or expired at `now` (in ms). */
   read(token: string, now: number): { publicKey: string; instanceId: string } | undefined;
 }
 
 const replyWithinNanoseconds = 60e9;
-/** A daemon needs two: its commands and its inbox. */
+/** A daemon needs two subscriptions: its commands and its inbox. */
 const mostSubscriptions = 20;
 
 export function createHostTokens(
@@ -27,9 +27,9 @@ export function createHostTokens(
   const issuer = { kind: "account", publicKey: signer.publicKey } as const;
   return {
     mint(instanceId, publicKey, now = Date.now()) {
-      // The id becomes part of the subjects that are allowed, where a dot or a star would widen them.
+      // The id becomes part of the allowed subjects, where a dot or a star would widen them.
       if (!/^[A-Za-z0-9_-]+$/.test(instanceId)) throw new Error("This is not an instance's id.");
-      // A key has one spelling only, because revocation goes by its text.
+      // A key has only one spelling, because revocation compares its text.
       if (publicKey.length !== 56 || !isPublicNkey("user", publicKey))
         throw new Error("This is not a host's public key.");
       const issuedAt = Math.floor(now / 1000);

@@ -1,4 +1,4 @@
-// `init-fabric`: makes the keys of a new fabric, once, and writes what a nats-server needs to start.
+// `init-fabric`: creates the keys of a new fabric, once, and writes what a nats-server needs to start.
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { ConfigError } from "../config.ts";
@@ -35,7 +35,7 @@ export async function initFabric(
   const configFile = join(directory, "nats-server.conf");
   const seedFile = join(directory, "operator.seed");
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  // The files come first: keys without them could never be used, nor made again.
+  // Write the files first: keys without files could never be used, and could not be created again.
   await writeNew(seedFile, `${operatorSeed}\n`);
   try {
     await writeNew(configFile, config);

@@ -1,8 +1,7 @@
-// What every nats-server lists of an account's connections, page by page. A list changes while it is
-// read: when one of its connections ends, those behind it move up, and the next page would begin behind
-// some that no page has shown.
+// Lists the connections of an account on every nats-server, page by page. A list changes while it is
+// read: when a connection ends, the ones after it move up, and the next page would skip some.
 //
-// Guarantee: a connection that was there all the time is listed, unless its server is in `cut`.
+// Guarantee: a connection that existed all the time is listed, unless its server is in `cut`.
 import { z } from "zod";
 import { FabricTimeout, NoResponders, type Fabric } from "./connection.ts";
 
@@ -39,7 +38,7 @@ const Page = z.object({
 type Connections = z.infer<typeof Page>["data"]["connections"];
 
 const timeoutMs = 1_000;
-/** For one server's list, however many pages it has. */
+/** Time limit for one server's list, however many pages it has. */
 const longestMs = 10_000;
 
 export async function listConnections(
@@ -47,12 +46,12 @@ export async function listConnections(
   account: string,
   pageSize = 1024,
 ): Promise<ListedConnections> {
-  /** Each page repeats the end of the one before, which shows that nothing lies between them. */
+  /** Each page repeats the end of the previous one, which proves that nothing was skipped between them. */
   const repeated = Math.ceil(pageSize / 16);
   const question = (offset: number) =>
     JSON.stringify({ acc: account, auth: true, sort: "cid", limit: pageSize, offset });
 
-  /** The rest of a list, sorted by numbers that only grow; nothing when it cannot be had. */
+  /** The rest of a list, sorted by numbers that only grow; undefined if it cannot be read. */
   async function readOn(serverId: string, first: Connections): Promise<Connections | undefined> {
     const subject = `$SYS.REQ.SERVER.${serverId}.CONNZ`;
     const deadline = performance.now() + longestMs;

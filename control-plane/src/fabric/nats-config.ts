@@ -1,5 +1,5 @@
-// The configuration of a nats-server of the fabric. It holds no private key: what it names are
-// tokens that anyone may read, except the password of the routes in a cluster.
+// The configuration of a nats-server of the fabric. It contains no private key: its tokens are public,
+// except the password of the routes in a cluster.
 import { createHmac } from "node:crypto";
 import type { FabricKeys } from "./fabric-keys.ts";
 
@@ -8,11 +8,11 @@ export interface NatsServerSettings {
   name: string;
   /** host:port for nodes. */
   listen: string;
-  /** host:port the edges pipe hosts to. Without TLS, so it must not be public. */
+  /** host:port that the edges pipe hosts to. Without TLS, so it must not be public. */
   websocket: string;
-  /** host:port of /healthz and its like. */
+  /** host:port of /healthz and the other monitoring routes. */
   monitor: string;
-  /** Where it keeps the account with its revocations. */
+  /** Where the server stores the account with its revocations. */
   storeDirectory: string;
   cluster?: {
     name: string;

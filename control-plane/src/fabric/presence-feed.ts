@@ -1,5 +1,5 @@
-// Brings the fabric's own account of who is connected to presence: connect and disconnect events as
-// they happen, and a comparison with what every server lists, for events that got lost.
+// Reports to presence which hosts are connected: connect and disconnect events as they happen, and a
+// comparison with the lists of all servers, for lost events.
 import { edgeAdmittedSubject } from "@hawser/host-protocol";
 import { z } from "zod";
 import type { Log } from "../log.ts";
@@ -41,14 +41,14 @@ export function feedPresence(
   presence: ConnectionEvents,
   log: Log,
 ): PresenceFeed {
-  /** Events of one connection are taken in their order; across connections there is none. */
+  /** Events of one connection are processed in their order; events of different connections have no order. */
   const chains = new Map<string, Promise<void>>();
 
   function inOrder(connection: FabricConnection, work: () => Promise<void>): void {
     const key = `${connection.serverId} ${connection.clientId}`;
     const next = (chains.get(key) ?? Promise.resolve()).then(work).catch((error: unknown) => {
-      // The comparison heals what is lost here.
-      log.warn({ err: error, ...connection }, "a presence event was not taken");
+      // The comparison corrects what is lost here.
+      log.warn({ err: error, ...connection }, "a presence event was not processed");
     });
     chains.set(key, next);
     void next.finally(() => {
@@ -56,7 +56,7 @@ export function feedPresence(
     });
   }
 
-  function takeEvents(
+  function handleEvents(
     kind: "CONNECT" | "DISCONNECT",
     take: (connection: FabricConnection, reason: string) => Promise<void>,
   ) {
@@ -72,8 +72,8 @@ export function feedPresence(
     });
   }
 
-  takeEvents("CONNECT", (connection) => presence.connected(connection));
-  takeEvents("DISCONNECT", (connection, reason) => presence.disconnected(connection, reason));
+  handleEvents("CONNECT", (connection) => presence.connected(connection));
+  handleEvents("DISCONNECT", (connection, reason) => presence.disconnected(connection, reason));
   fabric.subscribe(edgeAdmittedSubject, { queue }, async ({ data }) => {
     const { publicKey, edgeId } = Admitted.parse(parse(data));
     await presence.admitted(publicKey, edgeId);

@@ -1,5 +1,5 @@
-// Tells the fabric which hosts are revoked: the account of the hosts is written anew, whole, from the
-// database, and pushed to every nats-server, which closes the sockets of those hosts at once.
+// Pushes revoked hosts to the fabric: writes the account of the hosts anew from the database and pushes
+// it to every nats-server, which closes the sockets of those hosts at once.
 import type { Database } from "../postgres/database.ts";
 import { systemStatement } from "../postgres/statement.ts";
 import type { Fabric } from "./connection.ts";
@@ -7,16 +7,16 @@ import { accountWithRevocations, type FabricKeys } from "./fabric-keys.ts";
 
 export interface Revocations {
   /**
-   * Resolves when the fabric knows every revocation committed before the call. Throws when no
-   * nats-server took it. One that did not answer learns it from the others within seconds.
+   * Resolves when the fabric knows every revocation that was committed before the call. Throws if no
+   * nats-server accepted it. A server that did not answer learns it from the others within seconds.
    */
   push: () => Promise<void>;
 }
 
 /**
- * Gives each push a later second than the one before, because servers that disagree believe the
- * account that was issued last. Its row lock lets one node push at a time: of two at once, one would
- * undo what the other had read from the database a moment later.
+ * Gives each push a later second than the one before, because servers that disagree use the account
+ * that was issued last. The row lock lets one node push at a time: of two concurrent pushes, one would
+ * undo revocations that the other had read later.
  */
 const takeTurn = systemStatement<{ issued_at: number }>(
   "take the turn to push revocations",
@@ -27,9 +27,9 @@ const takeTurn = systemStatement<{ issued_at: number }>(
 );
 
 /**
- * An entry hits tokens issued until the second it gives. It gives the expiry of the key's last token,
- * not the time of the revocation, so that a token from a node whose clock is ahead is hit as well. It
- * stays for an hour longer than that token, for servers whose clock is behind.
+ * An entry revokes tokens that were issued up to its time. Its time is the expiry of the key's last
+ * token, not the time of the revocation, so that it also covers a token from a node whose clock is
+ * ahead. The entry stays for an hour longer than that token, for servers whose clock is behind.
  */
 const selectRevoked = systemStatement<{ revocations: Record<string, number> }>(
   "read the revoked host keys",
@@ -66,7 +66,8 @@ export function createRevocations({
 
   return {
     push() {
-      // Whoever comes while one is waiting is served by it: it has not read the database yet.
+      // A call that arrives while another one waits is served by that one, which has not read the
+      // database yet.
       waiting ??= running.then(() => {
         running = waiting!.catch(() => {});
         waiting = undefined;
@@ -85,6 +86,6 @@ function refuseUnlessTaken(answer: Uint8Array): void {
   };
   if (data?.code === 200) return;
   throw new Error(
-    `The nats-server ${server?.name ?? ""} did not take the revocations: ${error?.description ?? "it gave no reason"}.`,
+    `The nats-server ${server?.name ?? ""} did not accept the revocations: ${error?.description ?? "it gave no reason"}.`,
   );
 }

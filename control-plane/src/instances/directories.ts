@@ -1,4 +1,4 @@
-// Looking at a host's directories: the host is asked, and what it lists is kept for when it is away.
+// Listing a host's directories. The host is asked, and its answer is stored for when it is away.
 import {
   Refusal,
   notFound,
@@ -27,7 +27,7 @@ export async function listDirectories(context: Context, instanceId: string): Pro
   try {
     answer = await readFromHost(context, host, "list_directories", {});
   } catch (error) {
-    // Whatever keeps the host from answering, the last listing is better than none.
+    // If the host cannot answer, the stored listing is better than none.
     if (!(error instanceof Refusal)) throw error;
     const kept = await sql.first(store.selectListing, sql.organizationId, id);
     return { roots: kept?.roots ?? [], live: false, takenAt: kept?.taken_at ?? null };
@@ -38,7 +38,7 @@ export async function listDirectories(context: Context, instanceId: string): Pro
   return { roots: answer.roots, live: true, takenAt: kept.taken_at };
 }
 
-/** Only by the host itself: nobody should act on what was there some time ago. */
+/** Always asks the host, because nobody should act on an old listing. */
 export async function browseDirectory(
   context: Context,
   instanceId: string,

@@ -75,7 +75,7 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
     const id = parseId("instance", instanceId);
     const row = id && (await sql.first(selectHostAgents, sql.organizationId, id));
     if (!row) throw notFound("instance");
-    // Only by the host itself: nobody should choose from what was there some time ago.
+    // Always ask the host, because nobody should choose from an old list.
     if (row.status !== "online") {
       throw hostOffline();
     }
@@ -114,7 +114,7 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
       const id = parseId("instance", instanceId);
       if (!id) throw notFound("instance");
       notifyAfterCommit(context, { instances: [instanceId] });
-      // Sessions before their instance, as everyone locks them who changes both.
+      // Sessions before their instance: every transaction that changes both locks them in this order.
       sql.later(deleteSessionsOfInstance, sql.organizationId, id);
       sql.later(deleteRequestsOfInstance, sql.organizationId, id);
       sql.later(forgetEndingsOfInstance, sql.organizationId, id);
@@ -200,7 +200,7 @@ function instanceDetail(
   };
 }
 
-/** A host that is away, or does not answer, must not keep its record from being removed. */
+/** An unreachable host must not prevent the removal of its record. */
 function ignoreUnreachable(error: unknown): void {
   if (!(error instanceof Refusal) && !(error instanceof OutcomeUnknown)) throw error;
 }

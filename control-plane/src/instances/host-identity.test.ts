@@ -433,8 +433,8 @@ test("renewal asks for the key's own signature over a nonce of the last minute",
 
 test("a nonce of one node is good at every node that has the secret", () => {
   const nonce = createNonces(nonceSecret).make();
-  assert.ok(createNonces(nonceSecret, () => Date.now() + 59_000).isGood(nonce));
-  assert.ok(createNonces(nonceSecret, () => Date.now() - 5_000).isGood(nonce), "a clock behind");
-  assert.ok(!createNonces(nonceSecret, () => Date.now() + 61_000).isGood(nonce));
+  assert.ok(createNonces(nonceSecret, () => Date.now() + 59_000).isValid(nonce));
+  assert.ok(createNonces(nonceSecret, () => Date.now() - 5_000).isValid(nonce), "a clock behind");
+  assert.ok(!createNonces(nonceSecret, () => Date.now() + 61_000).isValid(nonce));
   assert.notEqual(createNonces(nonceSecret).make(), createNonces(nonceSecret).make());
 });

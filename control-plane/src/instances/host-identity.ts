@@ -1,5 +1,5 @@
-// Which machine an instance is: pairing gives it a key, renewal gives that key a fresh token, and
-// another pairing or the instance's removal takes it away. No secret of a host is ever here.
+// Which machine an instance is. Pairing gives it a key, renewal gives that key a new token, and another
+// pairing or the removal of the instance revokes the key. This file never sees a secret of a host.
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { Refusal, formatId } from "@hawser/contract";
 import {
@@ -24,7 +24,7 @@ export interface HostIdentity {
   /** The public half of the key that signs commands. */
   commandKey: string;
   nonces: Nonces;
-  /** Called once a revocation is committed, so that the fabric is told of it. */
+  /** Called once a revocation is committed, to push it to the fabric. */
   revoked: () => void;
 }
 
@@ -34,8 +34,8 @@ interface Pairing {
 }
 
 /**
- * Pairs a host with the instance its token is for. A host that was paired before loses its key in the
- * same transaction. Every try with a token we know is in the audit trail of its organization.
+ * Pairs a host with the instance of its token. A host that was paired before loses its key in the same
+ * transaction. Every attempt with a known token is written to the audit trail of its organization.
  */
 export async function pairHost(
   parts: HostIdentity,
@@ -87,7 +87,7 @@ async function takeOver(
   { publicKey, machineId, daemonVersion }: PairRequest,
 ): Promise<Pairing> {
   const instance = [found.organization_id, found.instance_id];
-  if (found.host_key !== null) await tx.rows(keys.lockOpenSessions, ...instance);
+  if (found.host_key !== null) await tx.rows(keys.lockSessionsNotOver, ...instance);
   const former = await tx.first(keys.lockInstanceForPairing, ...instance);
   if (!former || !(await tx.first(redeemPairingToken, hash))) throw wrongToken();
   const instanceId = formatId("instance", found.instance_id);
@@ -96,13 +96,13 @@ async function takeOver(
   if (!(await tx.first(keys.insertHostKey, ...key))) {
     throw new Refusal(
       "already_exists",
-      "This host key is, or was, in use. Pair again with a new one; the token is still good.",
+      "This host key is in use, or was. Pair again with a new key; the token is still valid.",
     );
   }
   const revoked = await tx.rows(keys.revokeFormerKeys, ...instance, publicKey);
   tx.later(keys.setHost, ...instance, publicKey, machineId, daemonVersion);
   if (former.host_key !== null && former.machine_id !== machineId) {
-    tx.later(keys.failOpenSessions, ...instance);
+    tx.later(keys.failSessionsOfReplacedHost, ...instance);
     tx.later(withdrawRequestsOfInstance, ...instance);
   }
   return { reply: { instanceId, token, commandKey }, tookOver: revoked.length > 0 };
@@ -115,10 +115,10 @@ function wrongToken(): Refusal {
   );
 }
 
-/** A fresh token for a host that can prove its key, also when its last one ran out long ago. */
+/** A new token for a host that can prove its key, even if its last token expired long ago. */
 export async function renewHost(parts: HostIdentity, request: RenewRequest): Promise<RenewReply> {
-  if (!parts.nonces.isGood(request.nonce)) {
-    throw new Refusal("unauthenticated", "The nonce is not valid any more. Ask for another one.");
+  if (!parts.nonces.isValid(request.nonce)) {
+    throw new Refusal("unauthenticated", "The nonce is no longer valid. Request another one.");
   }
   if (!isRenewGenuine(request)) {
     throw new Refusal("unauthenticated", "The signature was not made by this key.");
@@ -126,7 +126,7 @@ export async function renewHost(parts: HostIdentity, request: RenewRequest): Pro
   return renewToken(parts, request.publicKey);
 }
 
-/** The same for a host whose key is proven already. `forget`: the key is unknown, or no longer good. */
+/** A new token for a host whose key is already proven. `forget`: the key is unknown or revoked. */
 export async function renewToken(
   { database, tokens }: Pick<HostIdentity, "database" | "tokens">,
   publicKey: string,
@@ -134,12 +134,16 @@ export async function renewToken(
   const host = await database.system.first(keys.selectHostKey, publicKey);
   if (!host) return { forget: true };
   const { token, expiresAt } = tokens.mint(formatId("instance", host.instance_id), publicKey);
-  // A key revoked since then stays without it: a token nobody noted could outlive its revocation.
+  // If the key was revoked in the meantime, it gets no token: a token that is not recorded could
+  // outlive the revocation.
   const noted = await database.system.first(keys.extendHostKey, publicKey, expiresAt);
   return noted ? { token } : { forget: true };
 }
 
-/** Revokes what an instance's hosts hold, in the transaction that removes it. Then tell the fabric. */
+/**
+ * Revokes the keys of an instance's hosts, in the transaction that removes the instance. Push the
+ * revocation to the fabric afterwards.
+ */
 export function revokeHostKeys(
   tx: TenantTransaction,
   organizationId: string,
@@ -148,10 +152,13 @@ export function revokeHostKeys(
   tx.later(keys.revokeKeysOfInstance, organizationId, instanceId);
 }
 
-/** Texts that tell when they were made. Any node with the same secret knows its own, with no memory of them. */
+/**
+ * Texts that contain their creation time. Every node with the same secret recognizes them without
+ * storing them.
+ */
 export interface Nonces {
   make(): string;
-  isGood(nonce: string): boolean;
+  isValid(nonce: string): boolean;
 }
 
 const nonceAgeMs = 60_000;
@@ -164,12 +171,12 @@ export function createNonces(secret: Buffer, now: () => number = Date.now): Nonc
       const body = `${now()}.${randomBytes(12).toString("base64url")}`;
       return `${body}.${macOf(body).toString("base64url")}`;
     },
-    isGood(nonce) {
+    isValid(nonce) {
       const at = nonce.length < 200 ? nonce.lastIndexOf(".") : -1;
       if (at < 0) return false;
       const mac = Buffer.from(nonce.slice(at + 1), "base64url");
-      const wanted = macOf(nonce.slice(0, at));
-      if (mac.length !== wanted.length || !timingSafeEqual(mac, wanted)) return false;
+      const expected = macOf(nonce.slice(0, at));
+      if (mac.length !== expected.length || !timingSafeEqual(mac, expected)) return false;
       // Another node's clock may be a little ahead of this one's.
       return Math.abs(now() - Number(nonce.slice(0, nonce.indexOf(".")))) <= nonceAgeMs;
     },

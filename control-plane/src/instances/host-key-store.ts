@@ -1,7 +1,7 @@
 // The SQL of host keys: which machine an instance is paired with, and which it was before.
 //
-// Whoever changes both locks in this order: sessions by id, then the instance, then its tokens and
-// keys. Report intake starts with sessions, and a change of theirs reaches the instance by itself.
+// Transactions lock in this order: sessions by id, then the instance, then its tokens and keys. The
+// intake of reports starts with sessions, and a changed session changes its instance.
 import { statement, systemStatement } from "../postgres/statement.ts";
 import { movedBySql, statusAfterSql } from "../sessions/lifecycle.ts";
 
@@ -10,7 +10,7 @@ export interface PairingRow {
   instance_id: string;
   /** The key of the host that is paired now. */
   host_key: string | null;
-  /** Why the token is no good; null when it is. */
+  /** Why the token is not valid; null if it is. */
   refused: string | null;
 }
 
@@ -26,16 +26,16 @@ export const selectPairing = systemStatement<PairingRow>(
     WHERE t.token_hash = $1`,
 );
 
-/** The sessions that a change of machine ends in error. */
-const openSessions = `organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL
+/** The sessions that a replaced machine puts in error. */
+const sessionsNotOver = `organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL
       AND ${movedBySql("host_replaced")}`;
 
-export const lockOpenSessions = systemStatement<{ session_id: string }>(
+export const lockSessionsNotOver = systemStatement<{ session_id: string }>(
   "lock the open sessions of an instance that is paired anew",
-  `SELECT session_id FROM sessions WHERE ${openSessions} ORDER BY session_id FOR UPDATE`,
+  `SELECT session_id FROM sessions WHERE ${sessionsNotOver} ORDER BY session_id FOR UPDATE`,
 );
 
-/** Locked against new sessions too, which refer to it. */
+/** Also blocks new sessions, which refer to the instance. */
 export const lockInstanceForPairing = systemStatement<{
   host_key: string | null;
   machine_id: string | null;
@@ -45,7 +45,7 @@ export const lockInstanceForPairing = systemStatement<{
     WHERE organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL FOR UPDATE`,
 );
 
-/** No row when the key belongs to another instance, or was revoked. */
+/** No row if the key belongs to another instance or was revoked. */
 export const insertHostKey = systemStatement<{ public_key: string }>(
   "keep the key of a host that was paired",
   `INSERT INTO host_keys AS known
@@ -66,7 +66,7 @@ export const revokeFormerKeys = systemStatement<{ public_key: string }>(
    RETURNING public_key`,
 );
 
-/** What the former host said of itself is forgotten with it; the new one has said nothing yet. */
+/** Forgets what the former host reported; the new host has not reported anything yet. */
 export const setHost = systemStatement(
   "note which host an instance is paired with",
   `UPDATE instances
@@ -77,12 +77,12 @@ export const setHost = systemStatement(
     WHERE organization_id = $1 AND instance_id = $2`,
 );
 
-export const failOpenSessions = systemStatement(
+export const failSessionsOfReplacedHost = systemStatement(
   "end the sessions in error whose machine was replaced",
   `UPDATE sessions
       SET status = ${statusAfterSql("host_replaced")}, status_reason = 'host_replaced', activity = 'idle',
           queued_turns = '{}'
-    WHERE ${openSessions}`,
+    WHERE ${sessionsNotOver}`,
 );
 
 export const selectHostKey = systemStatement<{ organization_id: string; instance_id: string }>(

@@ -1,5 +1,6 @@
-// Works off what was left undone: endings that hosts owe, as soon as a host is back; requests whose
-// answer could not be brought; and starts that a dead node never finished.
+// Finishes work that was left undone: endings that a host owes, as soon as the host is back; requests
+// whose answer could not be delivered, which are offered again; and starts that a node left unfinished
+// when it died.
 import { randomUUID } from "node:crypto";
 import { formatId } from "@hawser/contract";
 import type { Viewers } from "../events/viewers.ts";
@@ -12,9 +13,9 @@ import { offerAgain } from "../requests/log-store.ts";
 import * as store from "../sessions/owed-store.ts";
 
 export interface OwedEndings {
-  /** A host said hello: what it owes is asked of it. */
+  /** Call it when a host has said hello: asks the host for the endings that it owes. */
   hostIsBack(instanceId: string): Promise<void>;
-  /** For one node at a time. */
+  /** Run it on one node at a time. */
   sweep(): Promise<void>;
 }
 
@@ -31,7 +32,7 @@ const patienceMs = 30_000;
 export function createOwedEndings({ database, hosts, viewers, log }: OwedParts): OwedEndings {
   const { system } = database;
 
-  /** Hosts come back by the thousand, and hardly any owes anything. */
+  /** Looks up many hosts at once: thousands come back together, and hardly any owes anything. */
   const lookUp = inGroups(async (instanceIds: string[]) => {
     const [owed, offered] = await system.together(
       query(store.selectOwedBy, instanceIds),
@@ -43,14 +44,14 @@ export function createOwedEndings({ database, hosts, viewers, log }: OwedParts):
     return instanceIds.map((id) => byInstance.get(id) ?? []);
   });
 
-  async function workOff(owed: store.OwedEnding): Promise<void> {
+  async function askForEnding(owed: store.OwedEnding): Promise<void> {
     const { organization_id, session_id, instance_id } = owed;
     const key = [organization_id, session_id];
     const sessionId = formatId("session", session_id);
     await system.rows(store.noteTried, ...key);
     try {
       const signal = AbortSignal.timeout(patienceMs);
-      // A new command each time: the same id would get the outcome of the last try again.
+      // Use a new command id each time: the same id would get the outcome of the last attempt again.
       const asking = { commandId: randomUUID(), actor, resumed: false, signal, isOnline: true };
       const instanceId = formatId("instance", instance_id);
       await hosts.ask(instanceId, "end_session", { sessionId }, asking);
@@ -68,7 +69,7 @@ export function createOwedEndings({ database, hosts, viewers, log }: OwedParts):
 
   return {
     async hostIsBack(instanceId) {
-      for (const owed of await lookUp(instanceId)) await workOff(owed);
+      for (const owed of await lookUp(instanceId)) await askForEnding(owed);
     },
     async sweep() {
       const [lost, owed] = await system.together(
@@ -77,7 +78,7 @@ export function createOwedEndings({ database, hosts, viewers, log }: OwedParts):
       );
       for (const { organization_id, session_id } of lost)
         viewers.notify(organization_id, { sessions: [formatId("session", session_id)] });
-      await Promise.all(owed.map(workOff));
+      await Promise.all(owed.map(askForEnding));
     },
   };
 }

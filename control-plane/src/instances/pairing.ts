@@ -1,5 +1,5 @@
-// Pairing tokens: made for a caller, shown once, good for 15 minutes of database time. Only their hash
-// is stored. host-identity.ts redeems them.
+// Pairing tokens: created for a caller, shown once, valid for 15 minutes of database time. Only their
+// hash is stored. host-identity.ts redeems them.
 import { hashSecret, makeSecretText } from "../access/secret-text.ts";
 import type { TenantTransaction } from "../postgres/database.ts";
 import * as store from "./store.ts";
@@ -10,7 +10,7 @@ export interface Pairing {
   pairingTokenExpiresAt: string;
 }
 
-/** Makes the instance's only valid token; a former one stops working in the same transaction. */
+/** Creates the instance's only valid token; an earlier one stops working in the same transaction. */
 export async function issuePairingToken(
   sql: TenantTransaction,
   baseUrl: string,
@@ -26,7 +26,8 @@ export async function issuePairingToken(
   );
   return {
     pairingToken,
-    // In the environment, where other users of the host cannot see it; arguments anyone can list.
+    // The token is an environment variable, which other users of the host cannot see; everyone can list
+    // arguments.
     installCommand: `curl -fsSL ${baseUrl}/install.sh | HAWSER_TOKEN=${pairingToken} sh`,
     pairingTokenExpiresAt: row!.expires_at,
   };

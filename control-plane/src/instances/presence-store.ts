@@ -1,10 +1,9 @@
-// The SQL of presence. All of it runs as hawser_system, because a connection event names a key and
-// not an organization.
+// The SQL of presence. All of it runs as hawser_system, because a connection event names a key and not
+// an organization.
 //
-// Connections come and go by the thousand at once, so what notes them takes sets. Whoever changes
-// what is known of connections first locks their instances, in the order of ids: so sets never wait
-// for each other in a circle, and what is shown of an instance is decided by one at a time, each
-// seeing what the one before has written.
+// Thousands of connections can start or end at once, so the statements take sets. Each transaction
+// first locks the instances, in the order of ids. So transactions cannot deadlock, and the status of an
+// instance is decided by one transaction at a time, which sees what the one before has written.
 import { lockInOrder } from "../hosts/store.ts";
 import { systemStatement } from "../postgres/statement.ts";
 
@@ -29,7 +28,7 @@ export const lockInstancesOfConnections = systemStatement(
     ${lockInOrder}`,
 );
 
-/** Leaves out keys that are no host's, or were revoked. */
+/** Skips keys that belong to no host or were revoked. */
 export const insertConnections = systemStatement(
   "note hosts' connections",
   `INSERT INTO host_connections (server_id, client_id, public_key, organization_id, instance_id, edge_id)
@@ -40,7 +39,7 @@ export const insertConnections = systemStatement(
    ON CONFLICT (server_id, client_id) DO UPDATE SET public_key = excluded.public_key`,
 );
 
-/** Changes only: an instance that is online already is left alone. */
+/** Returns only changes: an instance that is already online is skipped. */
 export const setOnline = systemStatement<PresenceChange>(
   "show instances online",
   `UPDATE instances i SET status = 'online', status_reason = NULL, moving_since = NULL, last_seen_at = hawser_now()
@@ -60,8 +59,8 @@ const stopped = `coalesce(i.stopped_boot_id = i.boot_id, false)`;
 const moves = `(last.moves AND NOT ${stopped})`;
 
 /**
- * $1 servers, $2 numbers, $3 reasons, $4 whether the server is gone. Changes the instances that have
- * no connection left: those whose edge or server died are moving, unless their daemon had stopped.
+ * $1 servers, $2 client numbers, $3 reasons, $4 whether the server is gone. Changes the instances that
+ * have no connection left: those whose edge or server died are moving, unless their daemon had stopped.
  */
 export const deleteConnections = systemStatement<LostConnection>(
   "forget hosts' connections, and show who has none left",
@@ -102,7 +101,7 @@ export const setMoving = systemStatement<PresenceChange>(
    RETURNING i.organization_id, i.instance_id`,
 );
 
-/** Hosts that were looked for long enough. */
+/** Shows hosts offline that have been moving for 15 seconds. */
 export const giveUpMoving = systemStatement<PresenceChange>(
   "show instances offline that moved for too long",
   `WITH due AS (
@@ -115,10 +114,10 @@ export const giveUpMoving = systemStatement<PresenceChange>(
    RETURNING i.organization_id, i.instance_id`,
 );
 
-/** $1 public keys, $2 edges; of two notices of one host the later counts. */
+/** $1 public keys, $2 edges. If there are two notices of one host, the later one counts. */
 export const noteEdges = systemStatement(
   "note the edges that hosts came in through",
-  // An edge says so as it lets the host in, so the connection may have been noted a moment before.
+  // The edge publishes this while it accepts the host, so the connection may already be recorded.
   `WITH told AS (
      SELECT DISTINCT ON (k.public_key) k.public_key, k.organization_id, k.instance_id, listed.edge_id
        FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS listed (public_key, edge_id, place)
@@ -138,7 +137,7 @@ export const loseEdge = systemStatement(
   `INSERT INTO lost_edges (edge_id) VALUES ($1) ON CONFLICT (edge_id) DO UPDATE SET lost_at = hawser_now()`,
 );
 
-/** Every connection there is, as far as the database knows. */
+/** Every connection that the database knows. */
 export const selectConnections = systemStatement<
   PresenceChange & { server_id: string; client_id: number }
 >(
@@ -146,7 +145,7 @@ export const selectConnections = systemStatement<
   `SELECT server_id, client_id, organization_id, instance_id FROM host_connections`,
 );
 
-/** Online instances that have no connection: what a compare must not leave behind. */
+/** Online instances without a connection, which a comparison must correct. */
 export const selectStranded = systemStatement<PresenceChange>(
   "find online instances without a connection",
   `SELECT i.organization_id, i.instance_id FROM instances i
@@ -154,7 +153,7 @@ export const selectStranded = systemStatement<PresenceChange>(
       AND ${hasNoConnection}`,
 );
 
-/** Yields a row to the node that holds the lease. */
+/** Returns a row to the node that holds the lease. */
 export const takeLease = systemStatement<{ fence: number }>(
   "take or renew a lease",
   `INSERT INTO leases AS l (name, holder, until) VALUES ($1, $2, hawser_now() + make_interval(secs => $3))

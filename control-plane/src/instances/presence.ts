@@ -1,10 +1,10 @@
-// Which hosts are connected, and why one is not. The fabric's own connect and disconnect events say
-// so, each to one node; heartbeats carry facts, not liveness. A lost event is healed by comparing
-// with what the NATS servers themselves list. A dead server or edge makes thousands of events at
-// once, so they are written in groups (decision 0019).
+// Which hosts are connected, and why a host is not. The fabric's connect and disconnect events report
+// it, each to one node; heartbeats contain facts, not liveness. A lost event is corrected by a
+// comparison with the connections that the NATS servers list. The death of a server or an edge causes
+// thousands of events at once, so they are written in groups (decision 0019).
 //
-// Guarantee: a row of host_connections is one connection of one server; an instance is shown online
-// while it has one, or for 15 s after its edge or its server died under it.
+// Guarantee: a row of host_connections is one connection of one server. An instance is shown online
+// while it has one, and for 15 s after its edge or server died.
 import { formatId } from "@hawser/contract";
 import type { FabricConnection } from "../fabric/list-connections.ts";
 import type { ConnectionEvents } from "../fabric/presence-feed.ts";
@@ -23,13 +23,16 @@ export interface Presence extends ConnectionEvents {
 interface PresenceParts {
   database: Database;
   log: Log;
-  /** Tells other nodes' viewers; a hint that may be lost. */
+  /** Notifies viewers on all nodes; a notice may be lost. */
   changed: (organizationId: string, instanceId: string) => void;
-  /** How long a disconnect is held, so that the death of its edge can be told from its own. */
+  /**
+   * How long a disconnect is held back, so that the death of the edge can be distinguished from the
+   * host's own disconnect.
+   */
   holdMs?: number;
 }
 
-/** A connection, or an edge's word that one is about to come. */
+/** A connection, or the notice of an edge that one is about to start. */
 interface Arrival {
   publicKey: string;
   edgeId?: string;
@@ -46,7 +49,7 @@ const edgeName = /^edge\.(.+)$/;
 export function createPresence({ database, log, changed, holdMs = 300 }: PresenceParts): Presence {
   const { system } = database;
 
-  function tell<Row extends store.PresenceChange>(rows: Row[], what: (row: Row) => string): void {
+  function report<Row extends store.PresenceChange>(rows: Row[], what: (row: Row) => string): void {
     for (const row of rows) {
       const instanceId = formatId("instance", row.instance_id);
       log.info({ instanceId, status: what(row) }, "presence");
@@ -75,7 +78,7 @@ export function createPresence({ database, log, changed, holdMs = 300 }: Presenc
       ),
       query(store.setOnline, users),
     );
-    tell(changes, () => "online");
+    report(changes, () => "online");
     return arrivals.map(() => undefined);
   });
 
@@ -90,7 +93,7 @@ export function createPresence({ database, log, changed, holdMs = 300 }: Presenc
         losses.map(({ serverLost }) => serverLost),
       ),
     );
-    tell(changes, ({ status, status_reason: reason }) =>
+    report(changes, ({ status, status_reason: reason }) =>
       status === "online" ? reason : `${status} ${reason}`,
     );
     return losses.map(() => undefined);
@@ -108,16 +111,16 @@ export function createPresence({ database, log, changed, holdMs = 300 }: Presenc
         return;
       }
       if (!user.startsWith("U")) return;
-      // A killed edge takes its own connection down in the same moment; that event must come first.
+      // A killed edge loses its own connection at the same moment; that event must be processed first.
       await new Promise((resolve) => setTimeout(resolve, holdMs));
       await lose({ serverId, clientId, reason, serverLost: false });
     },
     admitted: (publicKey, edgeId) => arrive({ publicKey, edgeId }),
     async compare(list) {
-      // Read before the servers are asked: a connection noted after they were is no lost one.
+      // Read before the servers are asked: a connection that is recorded after that is not lost.
       const known = await system.rows(store.selectConnections);
       const { listed, servers, cut } = await list();
-      // No server answering says nothing about hosts.
+      // If no server answers, nothing is known about hosts.
       if (servers.size === 0) return;
       const key = (serverId: string, clientId: number) => `${serverId} ${clientId}`;
       const there = new Set(listed.map(({ serverId, clientId }) => key(serverId, clientId)));
@@ -143,15 +146,15 @@ export function createPresence({ database, log, changed, holdMs = 300 }: Presenc
         query(lockInstances, ...named),
         query(store.setMoving, ...named),
       );
-      tell(moving, () => "moving");
+      report(moving, () => "moving");
     },
     async sweep() {
-      tell(await system.rows(store.giveUpMoving), () => "offline link_lost");
+      report(await system.rows(store.giveUpMoving), () => "offline link_lost");
     },
   };
 }
 
-/** From the words of nats-server to ours. */
+/** Converts a reason of nats-server to ours. */
 function reasonOf(reason: string): string {
   if (/Stale Connection/i.test(reason)) return "daemon_stalled";
   if (/Revoked/i.test(reason)) return "revoked";

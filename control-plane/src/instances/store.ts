@@ -1,4 +1,4 @@
-// The SQL of instances and pairing tokens. What runs as hawser_system says so.
+// The SQL of instances and pairing tokens. Statements that run as hawser_system are system statements.
 import type {
   InstanceDetail,
   InstanceStatus,
@@ -7,7 +7,7 @@ import type {
 } from "@hawser/contract";
 import { statement, systemStatement } from "../postgres/statement.ts";
 
-/** Locked, so that of two tokens made at once for an instance the later revokes the earlier. */
+/** Locks the instance: of two tokens that are created at once, the later revokes the earlier. */
 export const lockInstance = statement<{ instance_id: string }>(
   `SELECT instance_id FROM instances
     WHERE organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL FOR UPDATE`,
@@ -50,8 +50,8 @@ export const selectInstance = statement<InstanceDetailRow>(
 );
 
 /**
- * By name: those whose name begins with $5, after the row ($2, $3), at most $4 of them. U+10FFFF sorts
- * after everything a name can go on with, so the beginning is a range of the index.
+ * Instances by name: those whose name begins with $5, after the row ($2, $3), at most $4. U+10FFFF
+ * sorts after every character that can follow in a name, so the prefix is a range of the index.
  */
 function byName(narrowed: string) {
   return statement<InstanceRow>(
@@ -95,8 +95,8 @@ export const revokePairingTokens = statement(
 );
 
 /**
- * Redeems a token in one statement: of any number of concurrent tries the row lock lets one
- * see it unredeemed. Checking first and writing second would let several win.
+ * Redeems a token in one statement: of several concurrent attempts, the row lock lets only one see the
+ * token unredeemed. With a check before the write, several could succeed.
  */
 export const redeemPairingToken = systemStatement<{ organization_id: string; instance_id: string }>(
   "redeem a pairing token",
@@ -105,7 +105,7 @@ export const redeemPairingToken = systemStatement<{ organization_id: string; ins
    RETURNING organization_id, instance_id`,
 );
 
-/** An instance that was deleted meanwhile keeps nothing. */
+/** No row if the instance was deleted in the meantime. */
 export const keepListing = statement<{ taken_at: string }>(
   `INSERT INTO directory_listings (organization_id, instance_id, roots)
    SELECT organization_id, instance_id, $3 FROM instances

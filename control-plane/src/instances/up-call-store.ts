@@ -1,5 +1,5 @@
-// The SQL of what hosts say by themselves. It runs as hawser_system: the fabric has proven which host
-// speaks, and the host does not know its organization.
+// The SQL of the calls that hosts make by themselves. It runs as hawser_system: the fabric has proven
+// which host calls, and the host does not know its organization.
 import { systemStatement } from "../postgres/statement.ts";
 
 export interface SpeakingHost {
@@ -7,12 +7,12 @@ export interface SpeakingHost {
   instance_id: string;
   host_key: string;
   machine_id: string | null;
-  /** Of its last hello. */
+  /** The journal of its last hello. */
   journal_id: string | null;
   connections: number;
 }
 
-/** $1 instances. Nothing for one that is gone, or that no host is paired with. */
+/** $1 instances. No row if the instance was deleted or no host is paired with it. */
 export const selectHosts = systemStatement<SpeakingHost>(
   "find the hosts that speak",
   `SELECT i.organization_id, i.instance_id, i.host_key, i.machine_id, i.journal_id,
@@ -45,8 +45,8 @@ export const noteDuplicate = systemStatement(
 );
 
 /**
- * Changes only: gives a row when the facts are others than before. Not those of a start of the daemon
- * that another has followed; an old daemon does not say which start it is.
+ * Returns a row only if the facts changed. Ignores the facts of an earlier start of the daemon; an old
+ * daemon does not report which start it is.
  */
 export const noteFacts = systemStatement<{ instance_id: string }>(
   "keep the facts a host found",

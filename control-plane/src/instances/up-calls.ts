@@ -1,5 +1,5 @@
-// What hosts say by themselves, and what they are told in return. The fabric lets a host speak only
-// under its own id, so the subject proves who speaks.
+// The calls that hosts make by themselves, and their answers. The fabric lets a host publish only under
+// its own id, so the subject proves which host calls.
 import { formatId, parseId } from "@hawser/contract";
 import {
   Bye,
@@ -29,16 +29,16 @@ export interface UpCalls {
 interface UpCallParts {
   database: Database;
   intake: Intake;
-  /** A fresh token for a key that is still good. */
+  /** A new token for a key that is still valid. */
   renewToken: (publicKey: string) => Promise<RenewReply>;
   viewers: Viewers;
-  /** Called once a hello is taken, with the stored id. */
+  /** Called once a hello is stored, with the stored id. */
   isBack: (instanceId: string) => void;
 }
 
 const heartbeatSeconds = 30;
 const reconnectJitterSeconds = 4;
-/** How long the fabric's word of a connection may take after the connection's own first message. */
+/** How long the fabric's connect event may take after the first message of the connection. */
 const ownEventMs = 1_000;
 const forget = { forget: true } as const;
 
@@ -52,12 +52,12 @@ export function createUpCalls(parts: UpCallParts): UpCalls {
     return instanceIds.map((id) => hosts.get(id));
   });
 
-  const takeHello = inGroups((said: (SaidHello & { hello: Hello })[]) =>
+  const storeHello = inGroups((hellos: (SaidHello & { hello: Hello })[]) =>
     database.systemTransaction(async (tx) => {
-      const { replies, lost } = await answerHellos(tx, said);
-      // Of two hellos of one host the later counts.
+      const { replies, lost } = await answerHellos(tx, hellos);
+      // If one host sent two hellos, the later one counts.
       const rows = [
-        ...new Map(said.map((each) => [each.host.instanceId, helloRow(each)])).values(),
+        ...new Map(hellos.map((each) => [each.host.instanceId, helloRow(each)])).values(),
       ];
       tx.later(
         lockInstances,
@@ -66,7 +66,7 @@ export function createUpCalls(parts: UpCallParts): UpCalls {
       );
       tx.later(store.noteHellos, JSON.stringify(rows));
       const withdrawn = await failLost(tx, lost);
-      return said.map(({ host }, index) => {
+      return hellos.map(({ host }, index) => {
         const sessionIds = lost
           .filter(({ instanceId }) => instanceId === host.instanceId)
           .map(({ sessionId }) => sessionId);
@@ -91,8 +91,8 @@ export function createUpCalls(parts: UpCallParts): UpCalls {
         viewers.notify(host.organization_id, { instances: [shownId] });
         return { refused: "duplicate_host" };
       }
-      const said = { host: tenantHost(host), hello, formerJournalId: host.journal_id };
-      const { sessions, lost } = await takeHello(said);
+      const received = { host: tenantHost(host), hello, formerJournalId: host.journal_id };
+      const { sessions, lost } = await storeHello(received);
       viewers.notify(host.organization_id, {
         instances: [shownId],
         sessions: lost.sessionIds.map((id) => formatId("session", id)),
@@ -122,13 +122,16 @@ export function createUpCalls(parts: UpCallParts): UpCalls {
     },
   };
 
-  /** The connection that speaks may not be noted yet, so that one could be it or the other. */
+  /**
+   * Waits until it is clear whether the one recorded connection is the caller's own: its connect event
+   * may still be under way.
+   */
   async function hasOtherConnection(host: store.SpeakingHost): Promise<boolean> {
     let { connections } = host;
     for (let waitedMs = 0; connections === 1 && waitedMs < ownEventMs; waitedMs += 100) {
       await new Promise((resolve) => setTimeout(resolve, 100));
       connections = (await find(host.instance_id))?.connections ?? 0;
-      // Answered now, a host that has left already would be shown online.
+      // If this were answered, a host that has already left would be shown online.
       if (connections === 0) throw new Error("The connection that said hello is gone.");
     }
     return connections > 1;
@@ -147,7 +150,7 @@ function tenantHost({ organization_id, instance_id }: store.SpeakingHost) {
   return { organizationId: organization_id, instanceId: instance_id };
 }
 
-/** What an older daemon does not tell is empty. */
+/** Fields that an older daemon does not report are empty. */
 function factColumns(facts: HostFacts) {
   const { warnings = [], operations = [] } = facts;
   return {
@@ -174,7 +177,7 @@ function helloRow({ host, hello }: SaidHello & { hello: Hello }) {
 }
 
 export function factValues(facts: HostFacts): unknown[] {
-  // Arrays go as JSON text: the column is jsonb, and a bare array would be sent as SQL's own.
+  // Arrays are sent as JSON text: the column is jsonb, and a bare array would be sent as an SQL array.
   return Object.values(factColumns(facts)).map((value) =>
     Array.isArray(value) ? JSON.stringify(value) : value,
   );

@@ -1,9 +1,9 @@
-// Several statements in one round trip: all are sent before one Sync, and PostgreSQL runs what lies
-// before a Sync as one transaction. So a tenant's read is `set_config` and the query, with no BEGIN
-// and no COMMIT. Measured (decision 0004): 2.6 times the reads per second of four pipelined
+// Several statements in one round trip: all are sent before one Sync, and PostgreSQL runs the
+// statements before a Sync as one transaction. So a tenant's read is `set_config` and the query,
+// without BEGIN and COMMIT. Measured (decision 0004): 2.6 times the reads per second of four pipelined
 // statements, and nine tenths of a bare query.
 //
-// It is a "submittable", the driver's own interface for query types it does not bring itself.
+// A batch is a "submittable", the driver's own interface for query types that it does not contain.
 import pg from "pg";
 import type { Query } from "./statement.ts";
 
@@ -34,8 +34,8 @@ interface RowCollector {
 type NewRowCollector = new (mode: undefined, types: pg.CustomTypesConfig) => RowCollector;
 
 /**
- * What each connection has prepared, by name, with the columns a statement yields. PostgreSQL never
- * changes those under a prepared statement, so they are asked for once.
+ * The statements that each connection has prepared, by name, with the columns that they return.
+ * PostgreSQL never changes the columns of a prepared statement, so they are requested once.
  */
 const prepared = new WeakMap<WireConnection, Map<string, { columns: unknown }>>();
 
@@ -61,8 +61,8 @@ class Batch {
       const { name, text } = statement;
       const isNew = !this.known.has(name);
       if (isNew) {
-        // A batch that failed may or may not have got as far as preparing it: closing first makes
-        // preparing it again right in both cases.
+        // A failed batch may or may not have prepared the statement; closing it first is right in both
+        // cases.
         connection.close({ type: "S", name });
         connection.parse({ name, text });
         this.known.set(name, { columns: [] });
@@ -89,7 +89,7 @@ class Batch {
     this.collector.addRow(this.collector.parseRow(message.fields));
   }
 
-  /** The statement whose answer is arriving: answers come in the order of the queries. */
+  /** The statement whose answer is arriving: answers arrive in the order of the queries. */
   private running(): { columns: unknown } {
     return this.known.get(this.queries[this.results.length]!.statement.name)!;
   }
@@ -103,7 +103,8 @@ class Batch {
     this.results.push([]);
   }
 
-  // After an error the server skips to the Sync already sent, and then says it is ready.
+  // After an error the server skips to the Sync that was already sent, and then reports that it is
+  // ready.
   handleError(error: Error): void {
     if (this.failed) return;
     this.failed = true;
@@ -117,8 +118,8 @@ class Batch {
 }
 
 /**
- * Sends all queries in one round trip and gives each one's rows. All or nothing: a failure rolls
- * the batch back, unless it runs inside a transaction opened before.
+ * Sends all queries in one round trip and returns the rows of each. A failure rolls the batch back,
+ * unless it runs inside a transaction that was opened before.
  */
 export function runBatch(
   client: pg.ClientBase,
@@ -126,7 +127,7 @@ export function runBatch(
   patienceMs: number,
 ): Promise<Rows[]> {
   return new Promise((resolve, reject) => {
-    // The server's own statement timeout comes first; this one is for a server that stopped answering.
+    // The server's own statement timeout fires first; this one is for a server that stopped answering.
     const timer = setTimeout(() => reject(new NoAnswer(patienceMs)), patienceMs + 500);
     const batch = new Batch(queries, (error, results) => {
       clearTimeout(timer);
@@ -137,7 +138,7 @@ export function runBatch(
   });
 }
 
-/** The server took the query and said nothing. Its connection cannot be used again. */
+/** The server received the query and did not answer. The connection cannot be used again. */
 export class NoAnswer extends Error {
   constructor(patienceMs: number) {
     super(`PostgreSQL did not answer within ${patienceMs} ms.`);
@@ -150,7 +151,7 @@ const timestamptz = 1184;
 type Parse = (text: string) => unknown;
 const driversOwn = pg.types.getTypeParser as (oid: number, format?: string) => Parse;
 
-/** Times come as the ISO text that results show, counts as numbers. */
+/** Times are the ISO text that results show, counts are numbers. */
 const columnTypes: pg.CustomTypesConfig = {
   getTypeParser(oid: number, format?: string): Parse {
     if (oid === timestamptz) return isoInstant;
@@ -175,7 +176,7 @@ function toWire(value: unknown): string | Buffer | null {
 
 const special = /["\\]/;
 
-/** Groups of reports and of hosts come as arrays of hundreds, so nothing is done to an item without need. */
+/** Groups of reports and of hosts are arrays of hundreds of items, so this does as little as possible per item. */
 function arrayLiteral(items: unknown[]): string {
   const quoted = items.map((item) => {
     const text = String(item);

@@ -1,5 +1,5 @@
-// The node's connections to PostgreSQL, and the two ways to use them. This folder is the only one
-// that imports the driver.
+// The node's connections to PostgreSQL, and the two ways to use them. Only this folder imports the
+// driver.
 //
 //   tenant   as hawser_app, under row-level security, for one organization at a time
 //   system   as hawser_system, across organizations, for the few paths that must
@@ -18,7 +18,7 @@ import {
 } from "./statement.ts";
 
 export interface Database extends AsyncDisposable {
-  /** Statements of one organization: each call is a transaction of its own, in one round trip. */
+  /** Statements of one organization: each call is its own transaction, in one round trip. */
   tenant(organizationId: string): TenantSql;
   /** Runs `work` in one transaction of one organization: committed when it returns, rolled back when it throws. */
   tenantTransaction<T>(
@@ -29,25 +29,28 @@ export interface Database extends AsyncDisposable {
   systemTransaction<T>(work: (tx: SystemTransaction) => Promise<T>): Promise<T>;
 }
 
-/** A transaction saves round trips: what is sent `later` travels with the next statement, or with COMMIT. */
+/**
+ * A transaction saves round trips: a statement that is sent with `later` travels with the next one, or
+ * with COMMIT.
+ */
 export interface Transaction extends Sql {
   later(statement: Statement<unknown>, ...values: unknown[]): void;
-  /** Runs `work` once the transaction is committed, and not at all when it is not. */
+  /** Runs `work` once the transaction is committed; not at all if it is rolled back. */
   afterCommit(work: () => void): void;
-  /** Runs `work`; when it throws, undoes what it did and nothing else, and throws on. */
+  /** Runs `work`. If it throws, undoes only what `work` did, and throws the error again. */
   savepoint<T>(work: () => Promise<T>): Promise<T>;
 }
 
 export type TenantTransaction = Transaction & TenantSql;
 
-/** A transaction across organizations; takes only statements made for that. */
+/** A transaction across organizations, which accepts only system statements. */
 export interface SystemTransaction extends SystemSql {
   later(statement: SystemStatement<unknown>, ...values: unknown[]): void;
 }
 
 export interface DatabaseSettings {
   url: string;
-  /** Connections for callers; the system role has a few of its own. */
+  /** Connections for callers; the system role has a few in addition. */
   connections: number;
   /** How long a statement, or the wait for a connection, may take. */
   patienceMs: number;
@@ -95,8 +98,8 @@ function openPool(settings: DatabaseSettings, role: string, max: number): pg.Poo
     application_name: `hawser ${role}`,
     options: [
       `-c role=${role}`,
-      // Every statement is written for one index, whatever its values. Left to itself PostgreSQL plans
-      // the listings anew at each call, because it cannot know how small their LIMIT is (decision 0004).
+      // Every statement is written for one index, whatever its values. By default, PostgreSQL plans the
+      // listings at each call, because it cannot know how small their LIMIT is (decision 0004).
       "-c plan_cache_mode=force_generic_plan",
       `-c statement_timeout=${settings.patienceMs}`,
       `-c idle_in_transaction_session_timeout=${settings.patienceMs * 2}`,
@@ -105,8 +108,8 @@ function openPool(settings: DatabaseSettings, role: string, max: number): pg.Poo
     ].join(" "),
   });
   pool.on("error", settings.onIdleError);
-  // Of a client in use nobody else listens, and an error that nobody listens to ends the process. The
-  // query it has, or gets next, fails with it.
+  // Listen for errors of a client in use: an error without a listener ends the process. The query that
+  // it runs, or runs next, fails.
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 }
@@ -173,7 +176,7 @@ async function inTransaction<T>(
     if (begun) await runBatch(client, [query(rollback)], patienceMs).catch(() => (broken = true));
     throw error;
   } finally {
-    // A connection whose state is not known is closed, never handed to the next caller.
+    // A connection in an unknown state is closed, never passed to the next caller.
     client.release(broken);
   }
 }
@@ -187,8 +190,8 @@ async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
 }
 
 /**
- * The database cannot be reached or does not answer. When the connection was lost during COMMIT,
- * nobody here knows whether it happened; a retry with the same idempotency key finds out.
+ * The database cannot be reached or does not answer. If the connection was lost during COMMIT, it is
+ * unknown whether the transaction committed; a retry with the same idempotency key finds out.
  */
 export class DatabaseUnavailable extends Error {
   constructor(cause: unknown) {
@@ -197,10 +200,10 @@ export class DatabaseUnavailable extends Error {
   }
 }
 
-/** A statement gave up waiting for a lock that another transaction holds. */
+/** A statement timed out while it waited for a lock of another transaction. */
 export class LockTimeout extends DatabaseUnavailable {}
 
-/** A statement ran for too long: the database is slow, or this one asks too much of it. */
+/** A statement ran for too long: the database is slow, or the statement is too expensive. */
 export class StatementTimeout extends DatabaseUnavailable {}
 
 function asDatabaseError(error: unknown): unknown {

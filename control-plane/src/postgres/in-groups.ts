@@ -1,5 +1,5 @@
-// Many small writes made few large ones. What comes while a group is being written is the next group;
-// nothing waits for a timer, so a single item is as quick as it would be without this.
+// Combines many small writes into few large ones. Items that arrive while a group is being written form
+// the next group. There is no timer, so a single item is as fast as without this.
 import { DatabaseUnavailable } from "./database.ts";
 
 interface Waiting<Item, Result> {
@@ -8,12 +8,13 @@ interface Waiting<Item, Result> {
   reject: (error: unknown) => void;
 }
 
-/** More at once is hardly cheaper per item, and what waits behind waits longer. */
+/** Larger groups are hardly cheaper per item, and make the next items wait longer. */
 const most = 500;
 
 /**
- * `work` does a whole group and gives a result for each of its items, in their order. When it fails,
- * the group is halved until the unfit stands alone; all fail only when the database is away.
+ * `work` processes a whole group and returns a result for each item, in their order. If it fails, the
+ * group is halved until the unfit item stands alone; all items fail only if the database is
+ * unreachable.
  */
 export function inGroups<Item, Result>(
   work: (items: Item[]) => Promise<Result[]>,
@@ -38,7 +39,7 @@ export function inGroups<Item, Result>(
 
   async function runAll(): Promise<void> {
     isWorking = true;
-    // What arrived in one piece with the first goes with it.
+    // Items that arrive in the same tick as the first belong to its group.
     await Promise.resolve();
     while (waiting.length > 0) {
       const group = waiting.slice(0, most);

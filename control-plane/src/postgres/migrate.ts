@@ -1,6 +1,6 @@
-// Brings a database to this version's schema: runs each file of migrations/ once, in order, under
-// one lock, so that nodes starting together do not race. A file that was applied is never edited;
-// one whose text differs from what was applied stops the start.
+// Updates a database to this version's schema: runs each file of migrations/ once, in order, under one
+// lock, so that nodes that start together do not race. A file that was applied is never edited; if its
+// text differs from the applied one, the start fails.
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import pg from "pg";
@@ -8,7 +8,7 @@ import pg from "pg";
 const folder = new URL("../../migrations/", import.meta.url);
 const lockKey = 0x4a57_5345; // any number, the same in every node
 
-/** Applies what is missing and returns the names of the files it ran. */
+/** Applies the missing files and returns their names. */
 export async function migrate(databaseUrl: string): Promise<string[]> {
   const client = new pg.Client({
     connectionString: databaseUrl,
@@ -50,7 +50,7 @@ export async function migrate(databaseUrl: string): Promise<string[]> {
   }
 }
 
-/** The files this version has and the database has not; a node does not start before they are applied. */
+/** The files that this version has and the database lacks. A node does not start before they are applied. */
 export async function pendingMigrations(databaseUrl: string): Promise<string[]> {
   const client = new pg.Client({
     connectionString: databaseUrl,

@@ -1,5 +1,5 @@
-// SQL as this codebase writes it: text with $1, $2 …, in a store file, typed by the row it yields.
-// Each statement is prepared once per connection, under a name made from its text.
+// SQL as this codebase writes it: text with $1, $2 …, in a store file, with the type of its rows. Each
+// statement is prepared once per connection, under a name made from its text.
 import { createHash } from "node:crypto";
 
 export interface Statement<Row> {
@@ -14,8 +14,8 @@ export function statement<Row = never>(text: string): Statement<Row> {
 }
 
 /**
- * A statement that may also run as hawser_system, which sees every organization's rows. Each says
- * what it is for, and a test holds the whole list.
+ * A statement that may also run as hawser_system, which sees every organization's rows. Each one says
+ * its purpose, and a test contains the whole list.
  */
 export interface SystemStatement<Row> extends Statement<Row> {
   purpose: string;
@@ -44,7 +44,7 @@ export function query<Row>(statement: Statement<Row>, ...values: unknown[]): Que
   return { statement, values };
 }
 
-/** Something that runs statements across organizations: only those made for it. */
+/** Runs statements across organizations: only system statements. */
 export interface SystemSql {
   rows<Row>(statement: SystemStatement<Row>, ...values: unknown[]): Promise<Row[]>;
   first<Row>(statement: SystemStatement<Row>, ...values: unknown[]): Promise<Row | undefined>;
@@ -54,7 +54,7 @@ export interface SystemSql {
   ): Promise<{ [Index in keyof Rows]: Rows[Index][] }>;
 }
 
-/** Something that runs any statement: a tenant's reads, or a transaction of one. */
+/** Runs any statement: a tenant's reads, or a transaction of one. */
 export interface Sql {
   rows<Row>(statement: Statement<Row>, ...values: unknown[]): Promise<Row[]>;
   first<Row>(statement: Statement<Row>, ...values: unknown[]): Promise<Row | undefined>;
@@ -69,7 +69,7 @@ export interface TenantSql extends Sql {
   readonly organizationId: string;
 }
 
-/** Makes the three forms out of a function that runs a list of queries. */
+/** Creates the three forms from a function that runs a list of queries. */
 export function sqlFrom(run: (queries: Query<unknown>[]) => Promise<unknown[][]>): Sql {
   const rows = async <Row>(statement: Statement<Row>, ...values: unknown[]) =>
     (await run([{ statement, values }]))[0] as Row[];

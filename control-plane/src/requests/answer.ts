@@ -1,5 +1,5 @@
-// Answering a request. Of answers that come at once one is brought to the host; `answered` means that
-// the agent took it. What did not arrive is kept on record and never delivered later by itself.
+// Answering a request. Of concurrent answers, one is delivered to the host; `answered` means that the
+// agent accepted it. An answer that did not arrive is stored, and never delivered later by itself.
 import {
   Refusal,
   formatId,
@@ -26,7 +26,7 @@ export interface GivenAnswer {
   answers: string[][] | null;
 }
 
-/** `settled`: decided without the host. */
+/** `settled`: decided without asking the host. */
 export type AnswerIntent =
   { settled: AnswerOutcome["status"] } | (HostTarget & { payload: PayloadOf<"answer_request"> });
 
@@ -120,7 +120,8 @@ export async function concludeAnswer(
       return { status };
     default: {
       if (await sql.first(store.noteUndeliverable, ...key)) return { status };
-      // Its confirmation was lost, but the log has told: this answer, or another one, was taken.
+      // The confirmation was lost, but the log has reported that this answer or another one was
+      // accepted.
       const row = await sql.first(store.selectRequest, ...key);
       const isOurs = row?.status === "answered" && row.answered_by !== null;
       return { status: isOurs ? "answered" : "already_resolved" };
@@ -128,7 +129,7 @@ export async function concludeAnswer(
   }
 }
 
-/** The host refused it, so it was no answer. */
+/** Releases the request: the host refused, so this was not an answer. */
 export async function undoAnswer(
   { sql }: ChangeContext,
   { requestId }: { requestId: string },

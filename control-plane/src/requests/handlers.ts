@@ -52,7 +52,7 @@ function permissionAnswer({
   return { requestId, type: "permission", answer, answers: null };
 }
 
-/** `reject` dismisses it, which the host is told in the word for a permission. */
+/** Without answers the question is dismissed, which the host receives as `reject`, as for a permission. */
 function questionAnswer({
   requestId,
   answers,

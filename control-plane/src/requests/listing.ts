@@ -1,5 +1,5 @@
-// Lists of requests, newest first, narrowed by session, host and whether they are open. Each way of
-// narrowing has its own statement, because each has its own index.
+// Lists of requests, newest first, filtered by session, host and whether they are pending. Each
+// combination of filters has its own statement, because each has its own index.
 import {
   formatId,
   notFound,
@@ -20,7 +20,10 @@ export interface RequestFilter {
   scope?: store.Scope | undefined;
 }
 
-/** At most `count` requests noted before `before`. An id that names nothing is told, so that a typing error shows. */
+/**
+ * At most `count` requests recorded before `before`. Throws `not_found` for an unknown session or
+ * instance, so that a typing error shows.
+ */
 export async function readRequests(
   sql: TenantSql,
   { sessionId, instanceId, scope = "pending" }: RequestFilter,
@@ -56,21 +59,21 @@ function listingQuery(
 }
 
 export function requestRecord(row: store.RequestRow): RequestRecord {
-  const isOpen = row.status === "pending";
+  const isPending = row.status === "pending";
   const isPermission = row.type === "permission";
   return {
     requestId: formatId("request", row.request_id),
     type: row.type,
     sessionId: formatId("session", row.session_id),
     instanceId: formatId("instance", row.instance_id),
-    answerable: (isOpen || row.status === "undeliverable") && !isOver(row.session_status),
+    answerable: (isPending || row.status === "undeliverable") && !isOver(row.session_status),
     status: row.status,
     permission: isPermission ? (row.shown as AskedPermission) : null,
     questions: isPermission ? null : (row.shown as AskedQuestion[]),
-    // What a pending request has is an answer on its way, or one that did not arrive.
-    answer: isOpen ? null : row.answer,
-    answers: isOpen ? null : row.answers,
-    answeredBy: isOpen ? null : row.answered_by,
+    // The answer of a pending request is being delivered, or did not arrive.
+    answer: isPending ? null : row.answer,
+    answers: isPending ? null : row.answers,
+    answeredBy: isPending ? null : row.answered_by,
     raisedAt: row.raised_at,
     resolvedAt: row.resolved_at,
   };

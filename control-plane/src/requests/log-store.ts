@@ -1,17 +1,17 @@
-// The SQL of what hosts tell about requests. It crosses organizations, because one transaction holds
-// the reports of many hosts; each row it touches is named by organization and session.
+// The SQL of what hosts report about requests. Its statements run across organizations, because one
+// transaction contains the reports of many hosts; each row is addressed by organization and session.
 import { systemStatement } from "../postgres/statement.ts";
 import { isOverSql } from "../sessions/lifecycle.ts";
 
 /**
- * $1 is a JSON array of rows, none of them for the same request. A request that is raised again is open
- * again; the id of another session's request is nobody's to raise.
+ * $1 is a JSON array of rows, at most one for each request. A request that is raised again is pending
+ * again. A request of another session is not changed.
  */
 export const raiseRequests = systemStatement(
   "note the requests that agents raise",
   `INSERT INTO requests AS known
      (organization_id, request_id, session_id, instance_id, type, shown, shown_hash, raised_at)
-   SELECT told.* FROM jsonb_to_recordset($1::jsonb) AS told (
+   SELECT reported.* FROM jsonb_to_recordset($1::jsonb) AS reported (
             organization_id uuid, request_id uuid, session_id uuid, instance_id uuid, type text,
             shown jsonb, shown_hash text, raised_at timestamptz)
    ON CONFLICT (organization_id, request_id) DO UPDATE
@@ -21,30 +21,31 @@ export const raiseRequests = systemStatement(
 );
 
 /**
- * $1 is a JSON array of rows. What the host tells corrects what was thought here: an answer whose
- * confirmation was lost, too. It keeps the name of who gave that very answer. Two things stay: an answer
- * that the agent took, and one on record for a session that is over.
+ * $1 is a JSON array of rows. The host's report overrides what was assumed here, for example if the
+ * confirmation of an answer was lost. The name of whoever gave exactly this answer is kept. Two things
+ * are not overridden: an answer that the agent accepted, and an answer that is stored for a session
+ * that is over.
  */
 export const settleRequests = systemStatement(
   "note how requests were settled",
   `UPDATE requests r
-      SET status = told.status, answer = told.answer, answers = told.answers, delivering_until = NULL,
-          resolved_at = CASE WHEN r.status = 'answered' THEN r.resolved_at ELSE told.resolved_at END,
-          answered_by = CASE WHEN told.status = 'answered'
-                              AND r.answer IS NOT DISTINCT FROM told.answer
-                              AND r.answers IS NOT DISTINCT FROM told.answers THEN r.answered_by END
-     FROM jsonb_to_recordset($1::jsonb) AS told (
+      SET status = reported.status, answer = reported.answer, answers = reported.answers, delivering_until = NULL,
+          resolved_at = CASE WHEN r.status = 'answered' THEN r.resolved_at ELSE reported.resolved_at END,
+          answered_by = CASE WHEN reported.status = 'answered'
+                              AND r.answer IS NOT DISTINCT FROM reported.answer
+                              AND r.answers IS NOT DISTINCT FROM reported.answers THEN r.answered_by END
+     FROM jsonb_to_recordset($1::jsonb) AS reported (
             organization_id uuid, request_id uuid, session_id uuid, status text, answer text,
             answers jsonb, resolved_at timestamptz)
-     JOIN sessions s ON s.organization_id = told.organization_id AND s.session_id = told.session_id
-    WHERE r.organization_id = told.organization_id AND r.request_id = told.request_id
-      AND r.session_id = told.session_id
-      AND (told.status = 'answered'
+     JOIN sessions s ON s.organization_id = reported.organization_id AND s.session_id = reported.session_id
+    WHERE r.organization_id = reported.organization_id AND r.request_id = reported.request_id
+      AND r.session_id = reported.session_id
+      AND (reported.status = 'answered'
            OR NOT (r.status = 'answered'
                    OR (r.status = 'undeliverable' AND ${isOverSql("s.status")})))`,
 );
 
-/** $1 instances. What their hosts no longer wait for they have told, or tell next. */
+/** $1 instances. Requests that their hosts no longer wait for are reported in the log, now or next. */
 export const offerAgain = systemStatement<{ organization_id: string; request_id: string }>(
   "offer again what could not be brought to hosts that are back",
   `UPDATE requests r SET status = 'pending', resolved_at = NULL, delivering_until = NULL

@@ -1,5 +1,5 @@
-// The SQL of requests. Every listing reads one index that ends in `listed_id`, which sorts by when a
-// request was noted; what is pending has indexes of its own, because it is little among much.
+// The SQL of requests. Every listing reads one index that ends in `listed_id`, which sorts by the time
+// a request was recorded. Pending requests have their own indexes, because they are few among many.
 import type {
   AskedPermission,
   AskedQuestion,
@@ -38,7 +38,7 @@ const joined = `FROM requests r
 export const scopes = { pending: "= 'pending'", resolved: "<> 'pending'", all: undefined } as const;
 export type Scope = keyof typeof scopes;
 
-/** $1 organization, $2 requests noted before this id, $3 how many; then the filters, in this order. */
+/** $1 organization, $2 requests recorded before this id, $3 limit, then the filters in this order. */
 function newestFirst(scope: Scope, filters: string[]) {
   const narrowed = filters.map((column, index) => `AND r.${column} = $${index + 4}`).join(" ");
   const inScope = scopes[scope] ? `AND r.status ${scopes[scope]}` : "";
@@ -69,8 +69,8 @@ const oneRequest = `SELECT ${columns} ${joined}
 export const selectRequest = statement<RequestRow>(oneRequest);
 
 /**
- * Takes a request for one answer, which is kept with it. Of any number that come at once the row's lock
- * lets one find it free; one whose node died gives it up after a while.
+ * Claims a request for one answer, which is stored with it. Of concurrent answers, the row's lock lets
+ * one find the request free. The claim of a dead node expires after 10 seconds.
  */
 export const claimRequest = statement<{ request_id: string }>(
   `UPDATE requests
@@ -81,7 +81,7 @@ export const claimRequest = statement<{ request_id: string }>(
    RETURNING request_id`,
 );
 
-/** The agent took it, whatever the log has told meanwhile. */
+/** The agent accepted the answer, whatever the log has reported in the meantime. */
 export const noteAnswered = statement(
   `UPDATE requests
       SET status = 'answered', answer = $3, answers = $4, answered_by = $5, delivering_until = NULL,
@@ -89,7 +89,7 @@ export const noteAnswered = statement(
     WHERE organization_id = $1 AND request_id = $2`,
 );
 
-/** Keeps the answer that did not arrive, unless the log has told how the request was settled. */
+/** Stores the answer that did not arrive, unless the log has reported how the request was settled. */
 export const noteUndeliverable = statement<{ request_id: string }>(
   `UPDATE requests
       SET status = 'undeliverable', resolved_at = hawser_now(), delivering_until = NULL
@@ -97,13 +97,13 @@ export const noteUndeliverable = statement<{ request_id: string }>(
    RETURNING request_id`,
 );
 
-/** Somebody else was first, or the host refused: this answer was none. */
+/** Releases a claim: somebody else answered first, or the host refused. */
 export const releaseRequest = statement(
   `UPDATE requests SET answer = NULL, answers = NULL, answered_by = NULL, delivering_until = NULL
     WHERE organization_id = $1 AND request_id = $2 AND status IN ('pending', 'undeliverable')`,
 );
 
-/** For a session that is over: the first answer is kept, and does nothing. */
+/** For a session that is over: the first answer is stored, and has no effect. */
 export const recordLateAnswer = statement(
   `UPDATE requests
       SET status = 'undeliverable', answer = $3, answers = $4, answered_by = $5,

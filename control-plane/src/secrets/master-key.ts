@@ -1,5 +1,5 @@
-// The key that wraps every secret at rest. It comes from a file or a command, never from the
-// database and never from the environment itself, where other processes could read it.
+// The key that encrypts every stored secret. It is read from a file or a command, never from the
+// database, and never from the environment itself, where other processes could read it.
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";

@@ -1,11 +1,11 @@
-// Secrets the service keeps for itself, each wrapped by the master key under its own name, so that
-// a wrapped secret moved to another name does not open.
+// Secrets that the service stores for itself. Each is encrypted with the master key under its own name,
+// so that it cannot be decrypted under another name.
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { ConfigError } from "../config.ts";
 import type { SystemSql } from "../postgres/statement.ts";
 import { insertSecret, selectSecret } from "./store.ts";
 
-/** The secret of that name, made at random the first time any node asks for it. */
+/** The secret of this name, created at random when a node first asks for it. */
 export async function randomSecret(
   system: SystemSql,
   masterKey: Buffer,
@@ -15,7 +15,7 @@ export async function randomSecret(
   return (await readSecret(system, masterKey, name))!;
 }
 
-/** The secret of that name, or nothing when none was kept. */
+/** The secret of this name; undefined if there is none. */
 export async function readSecret(
   system: SystemSql,
   masterKey: Buffer,
@@ -25,7 +25,7 @@ export async function readSecret(
   return row && unwrap(masterKey, name, row.wrapped);
 }
 
-/** Keeps a secret under a free name. False, and nothing kept, when there is one of that name. */
+/** Stores a secret. Returns false, and stores nothing, if the name is taken. */
 export async function keepSecret(
   system: SystemSql,
   masterKey: Buffer,
@@ -50,7 +50,7 @@ function unwrap(masterKey: Buffer, name: string, wrapped: Buffer): Buffer {
     return Buffer.concat([cipher.update(wrapped.subarray(28)), cipher.final()]);
   } catch (cause) {
     throw new ConfigError(
-      `The secret ${name} does not open with this master key. Start the node with the key it was made with.`,
+      `The secret ${name} cannot be decrypted with this master key. Start the node with the master key that encrypted it.`,
       { cause },
     );
   }

@@ -1,4 +1,4 @@
-// The SQL of secrets at rest. They belong to the service, not to an organization.
+// The SQL of stored secrets. They belong to the service, not to an organization.
 import { systemStatement } from "../postgres/statement.ts";
 
 export const insertSecret = systemStatement<{ name: string }>(

@@ -1,11 +1,11 @@
-// The door that hosts fetch the agents' packages by: it sends them on to the address the operator has
-// chosen. So a host needs to know one address only, and what it installs is the same wherever that
-// leads, because the hash of each package is signed.
+// The route that hosts download agent packages from: it redirects to the address that the operator has
+// chosen. So a host needs only one address, and always installs the same package, because the hash of
+// each package is signed.
 import { Refusal } from "@hawser/contract";
 import { Hono } from "hono";
 import { respond } from "./rest.ts";
 
-/** A package as npm's registries name it, and nothing that could lead elsewhere. */
+/** The name of a package in npm's registries; nothing that could lead elsewhere. */
 const packagePath = /^(?:@[\w.-]+\/)?[\w.-]+\/-\/[\w.-]+\.tgz$/;
 const prefix = "/releases/packages/";
 
@@ -14,12 +14,12 @@ export function agentPackageDoor(packages: string | undefined): Hono {
   app.get(`${prefix}*`, (c) => {
     const path = new URL(c.req.url).pathname.slice(prefix.length);
     if (!packagePath.test(path)) {
-      const message = "This is no package of an agent. GET /releases/agents.json names them.";
+      const message = "This is not a package of an agent. GET /releases/agents.json names them.";
       return respond(c, { refusal: new Refusal("unknown_path", message) });
     }
     if (packages === undefined) {
       const message =
-        "This service does not say where agents are downloaded from. Whoever runs it sets HAWSER_AGENT_PACKAGES to the address of a package registry or of a mirror.";
+        "This service does not say where agents are downloaded from. Its operator must set HAWSER_AGENT_PACKAGES to the address of a package registry or of a mirror.";
       return respond(c, { refusal: new Refusal("unknown_path", message) });
     }
     return c.redirect(`${packages}/${path}`, 302);

@@ -1,5 +1,6 @@
-// PUT and GET /api/hosts/blobs/{sha256}: what hosts send and fetch that no message can carry. Bytes are
-// passed on as they come, and no faster than they are taken; nobody unproven is listened to.
+// PUT and GET /api/hosts/blobs/{sha256}: data that hosts send and fetch and that is too large for a
+// message. Bytes are passed on as they arrive, with backpressure; only hosts that prove their identity
+// are served.
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "@hawser/contract";
 import { blobsPath, isBlobProofGood, largestBlob } from "@hawser/host-protocol";
@@ -16,7 +17,7 @@ import { afterBody, bodyOf, createGate, streamOf } from "./transfers.ts";
 export interface BlobDoors {
   blobs: Blobs;
   tokens: Pick<HostTokens, "read">;
-  /** The organization of the host with this key, unless the key is unknown or revoked. */
+  /** The organization of the host with this key; undefined if the key is unknown or revoked. */
   organizationOf: (publicKey: string) => Promise<string | undefined>;
   log: Log;
 }
@@ -34,7 +35,7 @@ export function blobDoors({ blobs, tokens, organizationOf, log }: BlobDoors): Ho
     if (host instanceof Refusal) throw host;
     const organizationId = await organizationOf(host.publicKey);
     if (!organizationId) {
-      throw new Refusal("forbidden", "This host is not paired any more. Pair it again to use it.");
+      throw new Refusal("forbidden", "This host is no longer paired. Pair it again to use it.");
     }
     return { ...host, organizationId };
   }
@@ -63,7 +64,7 @@ export function blobDoors({ blobs, tokens, organizationOf, log }: BlobDoors): Ho
       const leave = gate.enter(publicKey);
       return c.body(streamOf(blob, leave, log), 200, {
         "Content-Length": String(blob.size),
-        // Bytes of whoever: nobody's browser is to make something of them.
+        // The bytes are untrusted: no browser may interpret them.
         "Content-Type": "application/octet-stream",
         "Content-Disposition": "attachment",
         "X-Content-Type-Options": "nosniff",

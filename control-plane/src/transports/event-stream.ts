@@ -21,7 +21,7 @@ const keepAliveMs = 15_000;
 export function eventStreamTransport(dispatcher: Dispatcher, feed: Feed): Hono {
   const app = new Hono();
   app.get("/api/events", async (c) => {
-    // What answers GET also answers HEAD; but of that nobody reads the stream, and nothing ends it.
+    // GET routes also answer HEAD; nobody would read or end such a stream.
     if (c.req.method === "HEAD") {
       c.header("Allow", "GET");
       const refusal = new Refusal("method_not_allowed", "Only GET is served at this path.");

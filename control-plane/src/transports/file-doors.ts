@@ -1,5 +1,5 @@
-// POST /api/files and GET /api/files/{fileId}: files that go with prompts. What a caller says a file is
-// nobody believes: it is given back as bytes to save, and no browser is to make something of it.
+// POST /api/files and GET /api/files/{fileId}: files for prompts. The caller's description of a file is
+// not trusted: it is served as bytes to save, which no browser may interpret.
 import { Refusal } from "@hawser/contract";
 import type { HttpBindings } from "@hono/node-server";
 import { Hono, type Context } from "hono";
@@ -90,7 +90,7 @@ function mimeOf(c: Context): string {
   return mime.trim().toLowerCase().slice(0, longestName);
 }
 
-/** A name to show; no path, and nothing that a terminal or a header would take for more. */
+/** A name to show: not a path, and without characters that a terminal or a header would interpret. */
 function nameIn(c: Context): string | null {
   const name = c.req.query("filename")?.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}/\\]/gu, "_");
   return name ? name.slice(0, longestName) : null;

@@ -1,5 +1,5 @@
-// The HTTP doors of hosts: pairing, and a fresh token for one that ran out. They belong to no
-// registry and take no API key; a host proves itself by its own. What is behind them is passed in.
+// The HTTP routes of hosts: pairing, and a new token for an expired one. They belong to no registry and
+// accept no API key; a host proves its identity with its own key. What they do is passed in.
 import { randomUUID } from "node:crypto";
 import { Refusal, errorBody, type Action } from "@hawser/contract";
 import {
@@ -20,12 +20,12 @@ import { readJsonBody } from "./json-body.ts";
 import { callId, respond } from "./rest.ts";
 
 export interface HostDoors {
-  /** Refuses a wrong token with `not_found`. */
+  /** Throws `not_found` for a wrong token. */
   pair: (request: PairRequest, callId: string) => Promise<PairReply>;
   nonce: () => string;
   renew: (request: RenewRequest) => Promise<RenewReply>;
   log: Log;
-  /** How many wrong pairing tokens this node looks up, from whomever. */
+  /** How many wrong pairing tokens this node looks up, from all senders together. */
   wrongTokens?: { perSecond: number; burst: number };
 }
 
@@ -57,7 +57,7 @@ export function hostDoors({ log, ...doors }: HostDoors): Hono {
       if ("token" in reply) return c.json(reply);
       const refusal = new Refusal(
         "forbidden",
-        "This host is not paired any more. Forget its credentials, and pair it again to use it.",
+        "This host is no longer paired. Forget its credentials, and pair it again to use it.",
       );
       return c.json({ ...errorBody(refusal), ...reply }, 403);
     }),
@@ -70,7 +70,7 @@ export function hostDoors({ log, ...doors }: HostDoors): Hono {
     });
   });
 
-  // The link itself is the edge's, and comes as an upgrade.
+  // The link itself is an upgrade, which the edge handles.
   app.all(fabricPath, (c) => {
     c.header("Upgrade", "websocket");
     const refusal = new Refusal("invalid_input", "Hosts connect here, by WebSocket.");
@@ -86,7 +86,7 @@ export function hostDoors({ log, ...doors }: HostDoors): Hono {
   }
 }
 
-/** Answers a host's request; what the work throws becomes a refusal in the product's own shape. */
+/** Answers a host's request. An error of the work becomes a refusal. */
 export async function answerHost(
   c: Context,
   log: Log,
@@ -130,8 +130,8 @@ async function read<Schema extends z.ZodObject>(
 }
 
 /**
- * Wrong tokens cost a look into the database and a line in the trail, so they are let through at a
- * measured rate. Guessing one is hopeless at any rate; a right one gets in between two wrong ones.
+ * Limits the rate of wrong tokens, because each costs a query and an audit entry. Guessing a token is
+ * hopeless at any rate; a valid one succeeds between two wrong ones.
  */
 function createThrottle(limit: { perSecond: number; burst: number }) {
   const wrong = createTokenBuckets(limit);
@@ -141,7 +141,7 @@ function createThrottle(limit: { perSecond: number; burst: number }) {
     if (retryAfterMs > 0) {
       throw new Refusal(
         "rate_limited",
-        `Too many wrong pairing tokens came in. Wait ${retryAfterMs} ms and try again.`,
+        `Too many wrong pairing tokens were sent. Wait ${retryAfterMs} ms and try again.`,
         { retryAfterMs },
       );
     }

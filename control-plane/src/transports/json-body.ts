@@ -1,4 +1,4 @@
-// Reads a request's JSON body, within a size limit, and refuses what is not one.
+// Reads a request's JSON body up to a size limit, and refuses any other body.
 import { Refusal } from "@hawser/contract";
 
 export const largestBody = 8 * 1024 * 1024;
@@ -35,12 +35,12 @@ async function readBytes(request: Request): Promise<ArrayBuffer | Uint8Array> {
   const announced = request.headers.get("content-length");
   if (Number(announced ?? 0) > largestBody) throw tooLarge();
   try {
-    // The server takes no more than was announced; only a body of unknown length must be counted.
+    // The server reads no more than was announced, so only a body of unknown length must be counted.
     return announced === null ? await readCounted(request) : await request.arrayBuffer();
   } catch (error) {
     if (error instanceof Refusal) throw error;
-    // The caller hung up: its mistake or its network's, and nothing for us to raise an alarm about.
-    throw new Refusal("invalid_input", "The body ended before it was whole. Send it again.");
+    // The caller disconnected, which is not a fault of the service.
+    throw new Refusal("invalid_input", "The body ended before it was complete. Send it again.");
   }
 }
 

@@ -1,11 +1,11 @@
-// The key of a stream that is open, looked at again every few seconds: a revoked key is out soon, also
-// where it only listens.
+// Checks the key of an open stream every few seconds, so that a revoked key is cut off soon, even if it
+// only listens.
 import type { Refusal } from "@hawser/contract";
 
-/** While the database is away no key can be judged; then one that was good stays good, for so long. */
+/** While the database is unreachable no key can be checked; a valid key stays valid for this long. */
 const timing = { everyMs: 2_500, unjudgedMs: 60_000 };
 
-/** Calls `end` at most once, and not after the returned function was called. */
+/** Calls `end` at most once, and never after the returned function was called. */
 export function watchKey(
   refusalOfKey: () => Promise<Refusal | undefined>,
   end: () => void,
@@ -13,7 +13,8 @@ export function watchKey(
 ): () => void {
   let isOver = false;
   let goodAt = performance.now();
-  // One look after the other: of a database that hangs, several would wait, and each would end it.
+  // Check one after the other: if the database hangs, several checks would wait, and each would end the
+  // stream.
   let timer = setTimeout(() => void look(), everyMs);
 
   async function look(): Promise<void> {

@@ -1,5 +1,5 @@
-// MCP: each action a key may call is one tool. Stateless: every request is authorized by itself and
-// answered by a server made for it, so any node can answer any request.
+// MCP: each action that a key may call is one tool. Stateless: every request is authorized separately
+// and answered by a new server object, so any node can answer any request.
 import { Refusal, errorBody, type Action } from "@hawser/contract";
 import {
   ProtocolError,
@@ -15,7 +15,7 @@ import { publishedSchemas } from "../dispatch/published-schema.ts";
 import { largestBody } from "./json-body.ts";
 import { callId, respond } from "./rest.ts";
 
-/** Where a caller puts the idempotency key of a tool call. */
+/** The field with the idempotency key of a tool call. */
 const idempotencyMeta = "hawser/idempotencyKey";
 
 export interface McpSettings {
@@ -33,7 +33,8 @@ export function mcpTransport(
   const { host, origin } = new URL(baseUrl);
 
   app.all("/api/mcp", async (c) => {
-    // A page that makes a name resolve to this address must not reach it through a visitor's browser.
+    // A page that makes its own name resolve to this address must not reach it through a visitor's
+    // browser.
     const from = c.req.header("origin");
     if (c.req.header("host") !== host || (from !== undefined && from !== origin)) {
       return respond(c, {

@@ -1,4 +1,4 @@
-// The OpenAPI 3.1 description of a registry: made from the same entries as the actions themselves.
+// The OpenAPI 3.1 description of a registry, generated from the entries of its actions.
 import {
   commonRefusals,
   refusals,
@@ -91,7 +91,7 @@ function refusalResponses(codes: RefusalCode[]): Record<string, object> {
   );
 }
 
-/** Moves the named records of a schema into the document's components, where its references then point. */
+/** Moves the named records of a schema into the document's components, and its references with them. */
 function hoist({ $defs, ...schema }: JsonSchema, schemas: Map<string, object>): object {
   for (const [name, record] of Object.entries($defs ?? {}))
     schemas.set(name, repointed(record as JsonSchema));

@@ -1,6 +1,6 @@
-// The doors that hosts are installed and updated from: the installer with this service's own address
-// in it, and the files of the release it fetches. What is served was signed elsewhere; nothing here
-// can make a host take anything else.
+// The routes that hosts are installed and updated from: the installer with this service's own address,
+// and the files of the release. The files were signed elsewhere; nothing here can make a host accept
+// anything else.
 import { createReadStream, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { Refusal } from "@hawser/contract";
 import { Hono, type Context } from "hono";
 import { respond } from "./rest.ts";
 
-/** The names a release has; those with a version in them never change. */
+/** The file names of a release; files with a version in their name never change. */
 const manifest = /^(?:daemon|agents)\.json(?:\.sig)?$/;
 const versioned = /^(?:hawserd-\d+\.\d+\.\d+\.mjs|node-\d+\.\d+\.\d+-linux-(?:x64|arm64)\.gz)$/;
 
@@ -40,7 +40,8 @@ export function releaseDoors(directory: string | undefined, baseUrl: string): Ho
     c.header("Content-Type", "application/octet-stream");
     c.header("Content-Length", String(found.size));
     if (c.req.method === "HEAD") return c.body(null);
-    // As long as was said: a file that grows meanwhile must not spoil the connection.
+    // Send as many bytes as announced: a file that grows in the meantime must not corrupt the
+    // connection.
     const bytes = createReadStream(path, { end: found.size - 1 });
     return c.body(Readable.toWeb(bytes) as ReadableStream);
   });
@@ -50,7 +51,7 @@ export function releaseDoors(directory: string | undefined, baseUrl: string): Ho
 function refuse(c: Context, directory: string | undefined) {
   const message = directory
     ? "This service publishes no such file. GET /releases/daemon.json names those it does."
-    : "This service publishes no daemon to install. Whoever runs it sets HAWSER_RELEASES to the directory of a release.";
+    : "This service publishes no daemon to install. Its operator must set HAWSER_RELEASES to the directory of a release.";
   return respond(c, { refusal: new Refusal("unknown_path", message) });
 }
 

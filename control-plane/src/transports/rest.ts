@@ -1,5 +1,5 @@
-// REST: one POST per action, and the listing of what a key may call. Translates bytes to a dispatch
-// and back, and decides nothing.
+// REST: one POST per action, and the listing of the actions that a key may call. Translates bytes to a
+// dispatch and back, and decides nothing.
 import { randomUUID } from "node:crypto";
 import { Refusal, errorBody, refusals } from "@hawser/contract";
 import { Hono, type Context } from "hono";
@@ -28,12 +28,12 @@ export function restTransport(dispatcher: Dispatcher): Hono {
     return c.json({ actions });
   });
 
-  // Before the actions' own path, which matches this one too.
+  // Must precede the actions' path, which matches this one too.
   app.all("/api/rest/actions", (c) => respond(c, notAllowed(c, "GET")));
 
   app.post(actionPath, async (c) => {
     const id = callId(c);
-    // The caller can quote it, and it finds the call in the logs and the audit trail.
+    // The caller can quote the id, which finds the call in the logs and the audit trail.
     c.header("X-Request-Id", id);
     const answer = await dispatcher.dispatch(c.req.header("authorization"), {
       action: c.req.path.slice(actionPrefix.length),
@@ -49,7 +49,7 @@ export function restTransport(dispatcher: Dispatcher): Hono {
   return app;
 }
 
-/** A caller's own request id is kept when it is one line of plain letters, so that traces join up. */
+/** Keeps a caller's own request id if it is one line of plain characters, so that traces can be joined. */
 export function callId(c: Context): string {
   const given = c.req.header("x-request-id");
   return given && /^[\w.-]{1,100}$/.test(given) ? given : randomUUID();

@@ -1,5 +1,5 @@
-// The doors of one product on one port: REST, MCP, the OpenAPI document, and health. Knows a
-// registry and a dispatcher, and nothing of what the actions are about.
+// The routes of one product on one port: REST, MCP, the OpenAPI document, and health. Knows a registry
+// and a dispatcher, and not what the actions are about.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { Refusal, type Actions } from "@hawser/contract";
 import { getRequestListener } from "@hono/node-server";
@@ -25,11 +25,11 @@ export interface Doors {
   product: Product;
   dispatcher: Dispatcher;
   baseUrl: string;
-  /** Further doors of the product's own. */
+  /** Further routes of the product. */
   more?: Hono[];
-  /** Whether a path decides before it takes a body, and has its own deadline for taking it. */
+  /** Whether a path decides before it reads a body, and has its own deadline for reading it. */
   ownPace?: (path: string) => boolean;
-  /** Why the node should get no traffic now; nothing when it should. */
+  /** Why the node should receive no traffic now; undefined if it should. */
   unready: () => Promise<string | undefined>;
 }
 
@@ -62,7 +62,7 @@ export function createHttpServer({
     respond(c, {
       refusal: new Refusal(
         "unknown_path",
-        "Nothing is served at this path. GET /api/openapi.json tells what is.",
+        "Nothing is served at this path. GET /api/openapi.json lists the paths.",
       ),
     }),
   );
@@ -71,7 +71,7 @@ export function createHttpServer({
     if (hasBody(request) && !ownPace(request.url ?? "")) cutWhenLate(request, response);
     void listener(request, response);
   };
-  // Only a WebSocket upgrade is for the edge; other offers to upgrade are ordinary requests.
+  // Only a WebSocket upgrade is for the edge; other upgrade offers are ordinary requests.
   const server = createServer(
     { shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket" },
     serve,
@@ -86,13 +86,13 @@ export function createHttpServer({
 }
 
 const longestBodyMs = 60_000;
-/** For those with a deadline of their own, which is a shorter one. */
+/** For paths with their own deadline, which is shorter. */
 const longestRequestMs = 600_000;
 
 const hasBody = ({ headers }: IncomingMessage) =>
   headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
 
-/** A client that never finishes its request must not hold a socket for ever. */
+/** A client that never finishes its request must not hold a socket forever. */
 function cutWhenLate(request: IncomingMessage, response: ServerResponse): void {
   const timer = setTimeout(() => {
     if (!request.complete) request.destroy();

@@ -1,5 +1,5 @@
-// GET /api/sessions/{sessionId}/events: a session's log as server-sent events, and what goes with it.
-// A viewer that was cut off, for whatever reason, connects again with the last id it has.
+// GET /api/sessions/{sessionId}/events: a session's log, record and live text as server-sent events. A
+// viewer that was cut off connects again with the last id it has received.
 import { Refusal, notFound } from "@hawser/contract";
 import { Hono, type Context } from "hono";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
@@ -7,7 +7,7 @@ import type { Caller } from "../dispatch/caller.ts";
 import { watchKey } from "./key-watch.ts";
 import { respond } from "./rest.ts";
 
-/** `text`: JSON of one line. What can be gone on after has an id. */
+/** `text`: one line of JSON. Frames that a viewer can continue after have an id. */
 export interface ViewFrame {
   event: string;
   id?: number;
@@ -15,13 +15,13 @@ export interface ViewFrame {
 }
 
 export interface SessionView {
-  /** Waits for frames; none when the view is over. */
+  /** Waits for frames; returns none if the view is over. */
   next: () => Promise<ViewFrame[]>;
   close: () => void;
 }
 
 export interface SessionViews {
-  /** Nothing when there is no such session in the caller's organization. */
+  /** Undefined if the caller's organization has no such session. */
   open: (caller: Caller, sessionId: string, after: number) => Promise<SessionView | undefined>;
 }
 
@@ -31,7 +31,7 @@ export function sessionStreamTransport(dispatcher: Dispatcher, views: SessionVie
   const app = new Hono();
   const path = "/api/sessions/:sessionId/events";
   app.get(path, async (c) => {
-    // What answers GET also answers HEAD; but of that nobody reads the stream, and nothing ends it.
+    // GET routes also answer HEAD; nobody would read or end such a stream.
     if (c.req.method === "HEAD") return onlyGet(c);
     const authorization = c.req.header("authorization");
     const admitted = await dispatcher.admit(authorization, "sessions:view");
@@ -60,13 +60,17 @@ function onlyGet(c: Context): Response {
   });
 }
 
-/** A browser that reconnects says where it was by `Last-Event-ID`, which then counts. */
+/** A browser that reconnects sends its position as `Last-Event-ID`, which then overrides the query. */
 function readCursor(c: Context): number | Refusal {
   const given = c.req.header("last-event-id") ?? c.req.query("after") ?? "0";
   if (/^\d{1,15}$/.test(given)) return Number(given);
-  return new Refusal("invalid_input", "The place to go on after must be the seq of an entry.", {
-    fields: [{ field: "after", message: "must be the seq of an entry" }],
-  });
+  return new Refusal(
+    "invalid_input",
+    "The position to continue after must be the seq of an entry.",
+    {
+      fields: [{ field: "after", message: "must be the seq of an entry" }],
+    },
+  );
 }
 
 function frameStream(
@@ -90,7 +94,7 @@ function frameStream(
         }, keepAliveMs);
         unwatch = watchKey(refusalOfKey, stop);
       },
-      // Asked for only when the one before is on its way: what waits, waits in the view.
+      // Request the next frames only when the previous ones are sent: the view limits what waits.
       async pull(controller) {
         const frames = await view.next();
         if (frames.length > 0) {

@@ -1,29 +1,30 @@
-// Bytes on their way through a node, in either direction: as they come, no faster than they are taken,
-// not for ever, and not too many at once.
+// Bytes that pass through a node, in either direction: as they arrive, with backpressure, with a time
+// limit, and with a limit of concurrent transfers.
 import { finished } from "node:stream/promises";
 import { Refusal } from "@hawser/contract";
 import type { HttpBindings } from "@hono/node-server";
 import type { Blob } from "../blobs/blobs.ts";
 import type { Log } from "../log.ts";
 
-/** A transfer may take this long, and so much longer for every byte: 64 MiB have nearly nine minutes. */
+/** A transfer may take this long, plus a time for every byte: 64 MiB have nearly nine minutes. */
 const graceMs = 10_000;
 const slowestBytesPerMs = 131;
-/** How long the rest of a body is read that nobody wants. */
+/** How long the rest of an unwanted body is read. */
 const lingerMs = 1_000;
 
 function deadlineOf(size: number): number {
   return graceMs + size / slowestBytesPerMs;
 }
 
-/** The pieces of a body as they come; a sender that is too slow is not waited for. */
+/** The pieces of a body as they arrive. Throws if the sender is too slow. */
 export async function* bodyOf({ incoming, outgoing }: HttpBindings, size: number) {
-  // Whoever asked before sending is told to begin only now, when nothing stands against it.
+  // A sender that asked before sending (Expect: 100-continue) is told to begin only now, after all
+  // checks.
   if (/^100-continue$/i.test(incoming.headers.expect ?? "")) {
     outgoing.writeContinue();
   }
   const deadline = performance.now() + deadlineOf(size);
-  // Kept open at the end, so that a refusal can still be answered.
+  // The socket stays open at the end, so that a refusal can still be answered.
   const pieces = incoming.iterator({ destroyOnReturn: false });
   try {
     for (;;) {
@@ -33,19 +34,19 @@ export async function* bodyOf({ incoming, outgoing }: HttpBindings, size: number
     }
   } catch (error) {
     if (error instanceof Refusal) throw error;
-    throw new Refusal("invalid_input", "The body ended before it was whole. Send it again.");
+    throw new Refusal("invalid_input", "The body ended before it was complete. Send it again.");
   }
 }
 
 /**
- * Answers only when what is still being sent has been read, for a while: whoever closes on a sender in
- * mid-body resets the connection, and the answer is lost with it.
+ * Answers only after the body that is still being sent was read, for a while: closing the connection in
+ * the middle of a body resets it, and the answer would be lost.
  */
 export async function afterBody<T>({ incoming }: HttpBindings, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } finally {
-    // A sender that waits to be told to begin, and was not told, has nothing on its way.
+    // A sender that waits for 100-continue has sent nothing.
     const isWaiting = incoming.headers.expect !== undefined && !incoming.readableDidRead;
     if (!isWaiting && !incoming.readableEnded) {
       incoming.resume();
@@ -54,7 +55,7 @@ export async function afterBody<T>({ incoming }: HttpBindings, work: () => Promi
   }
 }
 
-/** Raced against a promise of its own each time: one for all would hold on to every piece until the end. */
+/** Use a new promise each time: a single one for all would hold every piece in memory until the end. */
 async function before<T>(deadline: number, piece: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(tooSlow()), deadline - performance.now());
@@ -66,10 +67,10 @@ async function before<T>(deadline: number, piece: Promise<T>): Promise<T> {
 }
 
 function tooSlow(): Refusal {
-  return new Refusal("invalid_input", "The body came too slowly and was not waited for.");
+  return new Refusal("invalid_input", "The body arrived too slowly.");
 }
 
-/** Read as it is taken, chunk by chunk; a reader that is too slow is cut. */
+/** Reads chunk by chunk as the reader consumes; a reader that is too slow is cut off. */
 export function streamOf(
   { size, chunks }: Blob,
   leave: () => void,
@@ -107,7 +108,7 @@ export function streamOf(
   );
 }
 
-/** How many transfers there may be at once, of one sender and of all. */
+/** Limits concurrent transfers, per sender and in total. */
 export function createGate({
   most,
   mostOfOne,
@@ -123,7 +124,7 @@ export function createGate({
     enter(sender: string): () => void {
       const own = running.get(sender) ?? 0;
       if (own >= mostOfOne || all >= most) {
-        throw new Refusal("rate_limited", `Too many ${what} are on their way at once. Try again.`, {
+        throw new Refusal("rate_limited", `Too many ${what} are in progress at once. Try again.`, {
           retryAfterMs: 1000,
         });
       }
