@@ -217,7 +217,7 @@ test("a push says so when NATS is away or refuses it, and the next one works", a
     fabric,
     keys: { ...keys, accountPublicKey: "not an account" },
   });
-  await assert.rejects(stranger.push(), /n1 did not take the revocations: .+/);
+  await assert.rejects(stranger.push(), /n1 did not accept the revocations: .+/);
   await nats.servers[0]!.kill();
   await until("the loss is noticed", () => !fabric.isConnected());
   await assert.rejects(revocations.push(), /NATS is not connected/);
