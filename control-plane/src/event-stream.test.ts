@@ -28,7 +28,7 @@ let app: Hono;
 const viewers = new Set<Parameters<Feed["follow"]>[1]>();
 
 before(async () => {
-  // Longer than it is between two looks at a key.
+  // Longer than the time between two checks of a key.
   service = await openServiceDatabase({ patienceMs: 3_000 });
   const { database } = service;
   organization = await createTestOrganization(database, "Acme", "ada@acme.example");
@@ -55,7 +55,7 @@ before(async () => {
 });
 after(() => service[Symbol.asyncDispose]());
 
-/** A stream, and nothing remembered of its key. */
+/** A stream whose key is not cached. */
 async function follow(name: string) {
   const key = await makeKey(service.database, organization.organizationId, ["instances:view"], {
     name,

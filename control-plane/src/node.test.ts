@@ -1,4 +1,4 @@
-// A node as an operator runs it: a process with settings, health, logs, and an end.
+// A node as an operator runs it: a process with settings, health, logs, and a clean stop.
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -149,7 +149,7 @@ test("a stopping node finishes the call it has and takes no new one", async () =
   await Promise.race(running);
   await stop(node);
   const settled = await all;
-  // Each either finished or was never taken: none was cut off in the middle.
+  // Each call either finished or was never accepted: none was interrupted.
   for (const result of settled) {
     if (result.status === "rejected") assert.match(String(result.reason), /fetch failed/);
   }

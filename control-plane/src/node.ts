@@ -36,7 +36,7 @@ export interface RunningNode {
   stop(): Promise<void>;
 }
 
-const ping = systemStatement<{ ok: number }>("see that the database answers", `SELECT 1 AS ok`);
+const ping = systemStatement<{ ok: number }>("check that the database answers", `SELECT 1 AS ok`);
 const beatEveryMs = 5_000;
 const partitionsEveryMs = 3_600_000;
 const longestDrainMs = 10_000;

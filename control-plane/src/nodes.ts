@@ -3,20 +3,20 @@
 import { systemStatement, type SystemSql } from "./postgres/statement.ts";
 
 const insertNode = systemStatement<{ node_id: string }>(
-  "enter a node",
+  "add a node",
   `INSERT INTO nodes DEFAULT VALUES RETURNING node_id`,
 );
 
 /** Records that the node is alive, and deletes nodes that have been silent for a minute. */
 const beat = systemStatement<{ live: number }>(
-  "say that a node is alive",
+  "record that a node is alive",
   `WITH dropped AS (DELETE FROM nodes WHERE seen_at < hawser_now() - interval '1 minute'),
         seen AS (INSERT INTO nodes (node_id) VALUES ($1)
                  ON CONFLICT (node_id) DO UPDATE SET seen_at = hawser_now())
    SELECT count(*) AS live FROM nodes WHERE node_id <> $1 AND seen_at > hawser_now() - interval '12 seconds'`,
 );
 
-const deleteNode = systemStatement("take a node out", `DELETE FROM nodes WHERE node_id = $1`);
+const deleteNode = systemStatement("remove a node", `DELETE FROM nodes WHERE node_id = $1`);
 
 export interface NodeMembership {
   nodeId: string;

@@ -1,5 +1,5 @@
-// What holds for the coding product as a whole: which promises are not built yet, and that another
-// organization's record costs exactly what a missing one costs (T13).
+// Rules of the coding product as a whole: which promised actions are not built yet, and that another
+// organization's record costs exactly as much as a missing one (T13).
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
@@ -82,7 +82,7 @@ function counting(database: Database): Database {
   };
 }
 
-/** What goes with the id, for each built action that takes one. A new action needs its line here. */
+/** The rest of the input, for each built action that takes an id. A new action needs a line here. */
 const otherFields: Record<string, object> = {
   get_instance: {},
   regenerate_pairing_token: {},
@@ -167,7 +167,7 @@ for (const { name, field, idOf } of idFields) {
   });
 }
 
-/** The id of a record of Acme's, which Globex has no business with. */
+/** The id of a record of Acme, which Globex must not see. */
 async function foreignId(kind: string): Promise<string> {
   const [row] = await ownerSql<{ instance: string; session: string; request: string; key: string }>(
     service.url,

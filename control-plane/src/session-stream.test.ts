@@ -1,4 +1,4 @@
-// The stream of a session: its log from a place on, its record, and text as it is written.
+// The stream of a session: its log after a seq, its record, and text as it is written.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { formatId, parseId } from "@hawser/contract";
@@ -245,7 +245,7 @@ test("what waits for a viewer, and a page, are limited by their length, however 
   assert.ok(got >= 10 && got * length < 4 * 1024 * 1024, `${got} entries waited`);
 });
 
-/** Entries as they would have been taken in. */
+/** Entries as the intake would have stored them. */
 async function fill(sessionId: string, count: number, length: number): Promise<void> {
   const id = parseId("session", sessionId);
   await bed.sql(

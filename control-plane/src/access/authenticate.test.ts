@@ -29,7 +29,7 @@ after(async () => {
 
 const bearer = (key: string) => `Bearer ${key}`;
 
-/** An authenticator whose own clock stands still until the test moves it. */
+/** An authenticator with a clock that only the test advances. */
 function authenticator() {
   let now = 0;
   const opened = createAuthenticator(database.system, () => now);

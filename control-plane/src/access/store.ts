@@ -3,7 +3,10 @@
 import type { AgentPolicy, Caller, Permission, Role } from "@hawser/contract";
 import { statement, systemStatement } from "../postgres/statement.ts";
 
-export const newId = systemStatement<{ id: string }>("make an id", `SELECT hawser_new_id() AS id`);
+export const newId = systemStatement<{ id: string }>(
+  "create an id",
+  `SELECT hawser_new_id() AS id`,
+);
 
 export interface KeyOwner {
   organization_id: string;
@@ -36,17 +39,17 @@ export const selectKeyOwner = systemStatement<KeyOwner>(
 );
 
 export const anyOrganization = systemStatement<{ name: string }>(
-  "see whether the service is set up",
+  "check whether the service is set up",
   `SELECT name FROM organizations LIMIT 1`,
 );
 
 export const insertOrganization = systemStatement<{ organization_id: string }>(
-  "make an organization",
+  "create an organization",
   `INSERT INTO organizations (name) VALUES ($1) RETURNING organization_id`,
 );
 
 export const userForEmail = systemStatement<{ user_id: string }>(
-  "find or make the user of an e-mail address",
+  "find or create the user of an e-mail address",
   `SELECT hawser_user_for_email($1) AS user_id`,
 );
 
@@ -71,7 +74,7 @@ const apiKeyColumns = `api_key_id, name, user_id, session_id, permissions, creat
     WHERE m.organization_id = api_keys.organization_id AND m.user_id = api_keys.user_id) AS user_name`;
 
 export const insertApiKey = systemStatement<ApiKeyRow>(
-  "make an API key",
+  "create an API key",
   `INSERT INTO api_keys
      (organization_id, api_key_id, name, secret_hash, user_id, session_id, permissions, created_by, expires_at)
    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
@@ -90,7 +93,7 @@ export const selectKeyName = statement<{ name: string }>(
 );
 
 export const noteKeyUses = systemStatement(
-  "note when API keys were last used",
+  "record when API keys were last used",
   `UPDATE api_keys SET last_used_at = hawser_now()
      FROM unnest($1::uuid[], $2::uuid[]) AS used (organization_id, api_key_id)
     WHERE api_keys.organization_id = used.organization_id AND api_keys.api_key_id = used.api_key_id`,
@@ -145,7 +148,7 @@ export const selectMember = statement<MemberRow>(
 
 /** No row if the user is already a member. */
 export const insertMember = systemStatement<MemberRow>(
-  "make a member",
+  "create a member",
   `INSERT INTO memberships (organization_id, user_id, email, name, role) VALUES ($1, $2, lower($3), $4, $5)
    ON CONFLICT (organization_id, user_id) DO NOTHING
    RETURNING ${memberColumns}`,

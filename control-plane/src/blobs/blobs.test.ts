@@ -1,4 +1,4 @@
-// Blobs on a real database: whole or not there at all, one organization's alone, within the quota.
+// Blobs on a real database: complete or absent, visible to one organization only, within the quota.
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { after, before, beforeEach, test } from "node:test";
@@ -116,7 +116,7 @@ test("a wrong hash, a short body and a body that breaks off leave nothing", asyn
     throw new Error("cut");
   }
   await assert.rejects(put(bytes, { body: broken }), /cut/);
-  // What came in counts, what did not is given back.
+  // Received bytes count; reserved bytes that did not arrive are returned.
   assert.deepEqual(await stored(), { blobs: 0, chunks: 0, used: 2_000_000 });
   await assert.rejects(read(sha256Of(bytes)), refusedAs("not_found"));
 });
@@ -147,7 +147,7 @@ test("another organization's blob is not there, in the same words as one that is
       (error: Refusal) => [error.code, error.message],
     );
   assert.deepEqual(await words(sha256Of(bytes)), await words(sha256Of(randomBytes(5))));
-  // And row-level security holds where a query forgets to ask whose it is.
+  // Row-level security also holds if a query forgets the organization.
   const everything = { name: "all_blobs", text: "SELECT 1 AS one FROM blobs, blob_chunks" };
   assert.equal((await service.database.tenant(globex).rows(everything)).length, 0);
   assert.equal((await service.database.tenant(acme).rows(everything)).length, 1);

@@ -78,7 +78,7 @@ export const selectChunk = statement<{ bytes: string }>(
 
 /** Removes uploads that are older than any upload may take, so their sender or node is gone. A few at a time. */
 export const deleteCutUploads = systemStatement(
-  "remove uploads of blobs that were cut",
+  "remove interrupted uploads of blobs",
   `DELETE FROM blobs WHERE blob_id IN (
      SELECT blob_id FROM blobs
       WHERE stored_at IS NULL AND created_at < hawser_now() - interval '15 minutes'

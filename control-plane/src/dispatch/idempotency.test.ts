@@ -1,5 +1,5 @@
-// One effect and one outcome, whichever node the retries reach and whichever node dies. The toy
-// product counts, so "once" can be read off a number.
+// One effect and one outcome, whichever node the retries reach and whichever node dies. The toy product
+// counts, so a number shows how often something happened.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { randomBytes } from "node:crypto";
@@ -141,7 +141,7 @@ test("a host is asked once while retries wait for its outcome", async () => {
 test("a retry takes over from a node that stopped renewing, under the same command id, and fences it out", async () => {
   const asked: string[] = [];
   const stuck = Promise.withResolvers<void>();
-  // The first node hangs with its lease not renewed: its timer is far longer than the lease it took.
+  // The first node hangs without renewing its lease: its timer is far longer than the lease.
   await using hung = await startToyProduct({
     database,
     pepper,

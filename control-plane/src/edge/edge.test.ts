@@ -1,5 +1,5 @@
-// Who gets through the edge, and who does not (T26). NATS is real; where the question is what
-// reaches it, a listener that writes down everything stands in its place.
+// Which connections the edge accepts and rejects (T26). NATS is real. Tests of what reaches NATS use a
+// listener that records everything instead.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
@@ -24,7 +24,7 @@ let nats: Nats;
 let edge: EdgeRole;
 let admitted: string[];
 let now: () => number;
-/** Stands where NATS would be, and counts who reaches it. */
+/** Replaces NATS, and counts the connections that reach it. */
 let reached = 0;
 const recorder = createServer((socket) => {
   reached++;
@@ -83,7 +83,7 @@ interface Reply {
   body: string;
 }
 
-/** Asks for an upgrade, and hangs up when it is granted. */
+/** Requests an upgrade, and closes the connection when it is granted. */
 function upgrade(
   at: EdgeRole,
   headers: Record<string, string | string[]>,
@@ -108,7 +108,7 @@ function upgrade(
   });
 }
 
-/** A host by hand: a WebSocket whose messages are NATS's own lines. */
+/** A hand-written host: a WebSocket whose messages are NATS's own lines. */
 async function dial(at: EdgeRole) {
   const { Authorization = "", [proofHeader]: proof = "" } = headersFor(at);
   const socket = new WebSocket(`ws://${hostOf(at)}${fabricPath}`, {
@@ -159,7 +159,7 @@ test("a host with its token and its proof speaks with NATS, and the edge says th
   await host.until(/PONG/);
   host.send(`SUB _INBOX.${instanceId}.* 1\r\n`);
   host.send(`PUB host.${instanceId}.up.hello _INBOX.${instanceId}.a 2\r\n{}\r\n`);
-  // No node is there to answer, which NATS itself says: there and back again.
+  // No node answers, and NATS itself reports that: the whole path works.
   await host.until(new RegExp(`HMSG _INBOX.${instanceId}.a 1 .*\\r\\nNATS/1.0 503`));
   assert.deepEqual(admitted, [`${key.publicKey} ${instanceId}`]);
   assert.equal(edge.connections(), 1);
@@ -185,7 +185,7 @@ const bearer = (text: string) => ({ Authorization: `Bearer ${text}` });
 const signedForOther = (text: string) =>
   key.sign(`hawser link 1\n${text}\n${Date.now()}`).toString("base64url");
 
-/** Each differs in one thing from a request that gets in. */
+/** Each differs in one thing from an accepted request. */
 const rejected: [what: string, status: number, changes: () => Record<string, string | string[]>][] =
   [
     ["no token", 401, () => ({ Authorization: [] })],
@@ -233,7 +233,7 @@ const rejected: [what: string, status: number, changes: () => Record<string, str
     ["a body", 400, () => ({ "Content-Length": "5" })],
   ];
 
-/** The letter is far from the end, where two base64 letters can stand for the same bytes. */
+/** The letter is far from the end, where two base64 letters can encode the same bytes. */
 function tampered(text: string, at: number): string {
   return text.slice(0, at) + (text[at] === "A" ? "B" : "A") + text.slice(at + 1);
 }
@@ -268,7 +268,7 @@ test("a token and a proof are judged by the edge's clock", async () => {
   assert.equal((await upgrade(edge, headersFor(edge))).status, 401);
 });
 
-/** Everything a server says to these bytes until it hangs up. */
+/** Everything a server answers to these bytes until it closes the connection. */
 async function raw(at: EdgeRole, bytes: string): Promise<string> {
   const socket: Socket = connect(at.address.port, "127.0.0.1");
   let said = "";
@@ -315,7 +315,7 @@ test("a request that two parsers could read differently is refused whole", async
 
 test("headers beyond what HTTP takes are refused", async () => {
   const said = await raw(recording, lines({ ...headersFor(recording), A: "a".repeat(100_000) }));
-  // What was still on its way when the server hung up may take the answer with it.
+  // Bytes that are in flight when the server closes may reset the connection and lose the answer.
   assert.match(said, /^(HTTP\/1\.1 431 |$)/);
   assert.equal(reached, 0);
 });

@@ -81,7 +81,7 @@ export function createEdge(parts: EdgeParts): Edge {
     // The host may have left while NATS was dialled, or close() may have ended its link.
     if (socket.destroyed) return void upstream.socket.destroy();
     socket.setNoDelay(true).setKeepAlive(true, keepAliveMs);
-    tell(publicKey, instanceId);
+    announce(publicKey, instanceId);
     socket.write(dated(upstream.head));
     socket.write(upstream.rest);
     const end = splice(socket, upstream.socket, () => {
@@ -94,11 +94,11 @@ export function createEdge(parts: EdgeParts): Edge {
   }
 
   /** A host keeps its link even if the notice fails. */
-  function tell(publicKey: string, instanceId: string): void {
+  function announce(publicKey: string, instanceId: string): void {
     try {
       parts.admitted(publicKey, instanceId);
     } catch (error) {
-      log.warn({ edgeId, instanceId, err: error }, "nobody was told of a link");
+      log.warn({ edgeId, instanceId, err: error }, "a link was not announced");
     }
   }
 

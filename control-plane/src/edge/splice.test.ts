@@ -1,5 +1,5 @@
-// What becomes of the bytes and of the two sockets once a host is let in. A plain listener stands in
-// for NATS, because it must be slow, silent or rude on demand.
+// What happens to the bytes and the two sockets after a host is accepted. A plain listener replaces
+// NATS, because it must be slow, silent or misbehaving on demand.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
@@ -99,7 +99,7 @@ function dial(at: EdgeRole = edge): Socket {
   return socket;
 }
 
-/** Collects all a socket says. */
+/** Collects everything that a socket receives. */
 function listen(socket: Socket): { text: () => string; ended: () => boolean } {
   let text = "";
   socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
@@ -131,7 +131,7 @@ const mebi = 1024 * 1024;
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-/** What this process holds on to: the edge, and both its ends. */
+/** The memory of this process: the edge, and both its ends. */
 function memory(): { resident: number; buffers: number } {
   collectGarbage();
   const { rss, arrayBuffers } = process.memoryUsage();
@@ -167,7 +167,7 @@ test("a host that stops reading holds NATS back, and costs the edge no memory", 
   assert.ok(after.resident - before.resident < 16 * mebi, `${after.resident - before.resident}`);
   assert.ok(after.buffers - before.buffers < 16 * mebi, `${after.buffers - before.buffers}`);
 
-  // And all of it arrives once the host reads again.
+  // All of it arrives once the host reads again.
   let read = 0;
   host.on("data", (data: Buffer) => (read += data.length));
   await until(() => host.readableEnded, 60_000);

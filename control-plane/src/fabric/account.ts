@@ -226,7 +226,7 @@ function gather(
     const subscription = connection.subscribe(inbox, {
       callback: (error, message) => {
         if (error) return end(error);
-        if (message.headers?.code === 503) return end(nobody(subject));
+        if (message.headers?.code === 503) return end(noResponders(subject));
         answers.push(message.data);
         if (answers.length >= most) end();
       },
@@ -235,15 +235,15 @@ function gather(
   });
 }
 
-const nobody = (subject: string) => new NoResponders(`Nobody listens on ${subject}.`);
+const noResponders = (subject: string) => new NoResponders(`Nobody listens on ${subject}.`);
 const noAnswer = (answers: unknown[], subject: string) =>
   answers.length > 0 ? undefined : new FabricTimeout(`No answer on ${subject} in time.`);
 
 function asFabricError(error: unknown, subject: string): unknown {
   if (error instanceof errors.TimeoutError) return noAnswer([], subject);
-  if (error instanceof errors.NoRespondersError) return nobody(subject);
+  if (error instanceof errors.NoRespondersError) return noResponders(subject);
   if (error instanceof errors.RequestError) {
-    if (error.isNoResponders()) return nobody(subject);
+    if (error.isNoResponders()) return noResponders(subject);
     // The connection was lost while the answer was awaited: the request may have arrived.
     return new FabricTimeout(`The link was lost before ${subject} answered.`, { cause: error });
   }

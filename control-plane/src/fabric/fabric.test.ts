@@ -1,5 +1,5 @@
-// The fabric on a real nats-server: who gets in, what a host's credential lets it do and what not,
-// and what a node is told when NATS is away, foreign or too old.
+// The fabric on a real nats-server: who is accepted, what a host's credential allows and forbids, and
+// which error a node gets if NATS is down, foreign or too old.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { once } from "node:events";
@@ -143,7 +143,7 @@ test("T22: every subject that is not a host's own is refused it, and nothing get
   for (const subject of [...concrete, "host.ins_b.up.x", "_INBOX.ins_b.2", "org.o.changed"])
     fabric.publish(subject, "not for you");
   await fabric.flush();
-  // What the server passes on it passes on in order, so this comes after all of the above.
+  // The server delivers in order, so this message arrives after all of the above.
   await host.say("SUB host.ins_a.cmd daemon 1\r\n");
   fabric.publish("host.ins_a.cmd", "for you");
   await until("its own message arrives", () => host.lines.includes("for you"));
@@ -152,7 +152,7 @@ test("T22: every subject that is not a host's own is refused it, and nothing get
     ["MSG host.ins_a.cmd 1 7"],
   );
   assert.ok(!other.lines.includes("spoof"));
-  // The node hears its own messages back, and none of those the host tried.
+  // The node receives its own messages, and none of those that the host tried to send.
   await until("the node hears", () => heard.includes("host.ins_a.cmd"));
   assert.deepEqual(
     heard.filter((subject) => !concrete.includes(subject)),
@@ -195,7 +195,7 @@ test("refused at the door: expired, foreign, another's key, and anything but a W
 test("the client a daemon uses gets in with the same token", async () => {
   const key = makeNkey("user");
   const { token } = tokens.mint("ins_a", key.publicKey);
-  // In a process of its own: the client cannot speak TCP and WebSocket in one.
+  // In a separate process, because the client cannot use TCP and WebSocket in one.
   const script = `
     import { wsconnect } from "@nats-io/nats-core";
     import { nkeyFromSeed } from "@hawser/host-protocol";
@@ -257,7 +257,7 @@ test("a node outlives its NATS: told when it goes, refusing while away, and hear
   node.subscribe("echo", { queue: "nodes" }, ({ data, respond }) => respond(data));
   await own.servers[0]!.kill();
   await until("the loss is noticed", () => !node.isConnected());
-  // Each connection notices by itself; a question sent just before that goes unanswered.
+  // Each connection notices by itself; a request sent just before that gets no answer.
   const isDown = (asked: Promise<unknown>) =>
     asked.then(
       () => false,
@@ -294,7 +294,7 @@ test("a node says in a sentence why it cannot have its fabric", async () => {
   }
 });
 
-/** Says what an old server says, as far as a client goes before it can know the version. */
+/** Sends what an old server sends, up to the point where a client knows the version. */
 async function oldServer(version: string): Promise<string> {
   const info = { server_id: "N", version, proto: 1, headers: true, max_payload: 1024, nonce: "n" };
   const server = createServer((socket) => {

@@ -81,7 +81,7 @@ test("init-fabric leaves nothing behind when it cannot write", async (t) => {
   await assert.rejects(initFabric(system, masterKey, { directory: folder }), /is there already/);
   assert.throws(() => statSync(join(folder, "operator.seed")));
   assert.equal(await readFabricKeys(system, masterKey), undefined);
-  // Of several at once, one makes the fabric and the others leave no file.
+  // If several run at once, one creates the fabric and the others leave no file.
   const many = Array.from({ length: 4 }, (_, i) => join(folder, `${i}`));
   const results = await Promise.allSettled(
     many.map((directory) => initFabric(system, masterKey, { directory })),

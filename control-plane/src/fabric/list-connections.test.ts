@@ -26,7 +26,7 @@ after(async () => {
 
 let groups = 0;
 
-/** Connections in the order of their numbers, with names that no others had. */
+/** Connections in the order of their numbers, with unique names. */
 async function connectMany(count: number) {
   const group = (groups += 1);
   const names = Array.from({ length: count }, (_, at) => `${group}.${at}`);
@@ -35,14 +35,14 @@ async function connectMany(count: number) {
   return {
     all,
     names,
-    /** What was listed of them. */
+    /** The listed connections among them. */
     ofThese: (listed: FabricConnection[]) =>
       listed.map(({ name }) => name).filter((name) => names.includes(name)),
     [Symbol.asyncDispose]: async () => void (await Promise.all(all.map((each) => each.close()))),
   };
 }
 
-/** Lists while `meanwhile` is done before each page but the first of all. */
+/** Lists, and runs `meanwhile` before each page except the first. */
 function list(meanwhile: (page: number) => Promise<void> = () => Promise.resolve()) {
   let page = 1;
   const { system } = fabric;

@@ -1,5 +1,5 @@
-// Revocation on real nats-servers: a revoked host is out at once and stays out, whatever happens to
-// the servers, their disks and the clocks.
+// Revocation on real nats-servers: a revoked host is disconnected at once and stays out, whatever
+// happens to the servers, their disks and the clocks.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test, type TestContext } from "node:test";
 import { makeNkey, type Nkey } from "@hawser/host-protocol";
@@ -128,7 +128,7 @@ test("no host gets in before the revocations are pushed, and a wiped disk undoes
   await keepKeys([good, bad]);
   await revoke(bad);
   for (let round = 0; round < 3; round++) {
-    // Neither yet: the server cannot know which of them is revoked.
+    // Neither is accepted yet: the server cannot know which of them is revoked.
     assert.ok(await isRefused(dialAs(good, server)));
     assert.ok(await isRefused(dialAs(bad, server)));
     await revocations.push();
@@ -240,7 +240,7 @@ test("in a cluster every server takes it, one that is down learns it, and a wipe
   await Promise.all([revocations.push(), ...hosts.map((host) => host.untilClosed())]);
   t.diagnostic(`closed on the other servers after ${(performance.now() - started).toFixed(1)} ms`);
 
-  // Down while another is revoked, and back with the disk it had.
+  // Down while another host is revoked, and back with its old disk.
   await third.kill();
   await revoke(late);
   const pushed = performance.now();

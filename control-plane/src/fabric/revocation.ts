@@ -19,7 +19,7 @@ export interface Revocations {
  * undo revocations that the other had read later.
  */
 const takeTurn = systemStatement<{ issued_at: number }>(
-  "take the turn to push revocations",
+  "lock the push of revocations",
   `INSERT INTO leases AS turn (name, holder, fence, until)
    VALUES ('push of revocations', gen_random_uuid(), extract(epoch FROM hawser_now()), hawser_now())
    ON CONFLICT (name) DO UPDATE SET fence = greatest(turn.fence + 1, excluded.fence), until = excluded.until

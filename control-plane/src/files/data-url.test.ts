@@ -1,4 +1,4 @@
-// data: addresses, as a table.
+// data: URLs, as a table.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decodeDataUrl } from "./data-url.ts";

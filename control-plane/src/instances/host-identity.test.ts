@@ -1,5 +1,5 @@
-// A token pairs one host, another pairing replaces it, and only the host that is paired now gets
-// fresh tokens (R16, T16).
+// A token pairs one host, another pairing replaces it, and only the currently paired host gets new
+// tokens (R16, T16).
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, beforeEach, test } from "node:test";

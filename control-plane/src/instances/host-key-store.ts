@@ -31,7 +31,7 @@ const sessionsNotOver = `organization_id = $1 AND instance_id = $2 AND deleted_a
       AND ${movedBySql("host_replaced")}`;
 
 export const lockSessionsNotOver = systemStatement<{ session_id: string }>(
-  "lock the open sessions of an instance that is paired anew",
+  "lock the sessions of an instance that is paired again",
   `SELECT session_id FROM sessions WHERE ${sessionsNotOver} ORDER BY session_id FOR UPDATE`,
 );
 
@@ -47,7 +47,7 @@ export const lockInstanceForPairing = systemStatement<{
 
 /** No row if the key belongs to another instance or was revoked. */
 export const insertHostKey = systemStatement<{ public_key: string }>(
-  "keep the key of a host that was paired",
+  "store the key of a paired host",
   `INSERT INTO host_keys AS known
      (organization_id, instance_id, public_key, machine_id, token_expires_at)
    VALUES ($1, $2, $3, $4, $5)
@@ -60,7 +60,7 @@ export const insertHostKey = systemStatement<{ public_key: string }>(
 );
 
 export const revokeFormerKeys = systemStatement<{ public_key: string }>(
-  "revoke the keys an instance had before it was paired anew",
+  "revoke the keys an instance had before it was paired again",
   `UPDATE host_keys SET revoked_at = hawser_now()
     WHERE organization_id = $1 AND instance_id = $2 AND public_key <> $3 AND revoked_at IS NULL
    RETURNING public_key`,
@@ -68,7 +68,7 @@ export const revokeFormerKeys = systemStatement<{ public_key: string }>(
 
 /** Forgets what the former host reported; the new host has not reported anything yet. */
 export const setHost = systemStatement(
-  "note which host an instance is paired with",
+  "record which host an instance is paired with",
   `UPDATE instances
       SET host_key = $3, machine_id = $4, daemon_version = $5,
           journal_id = CASE WHEN host_key = $3 THEN journal_id END,
@@ -78,7 +78,7 @@ export const setHost = systemStatement(
 );
 
 export const failSessionsOfReplacedHost = systemStatement(
-  "end the sessions in error whose machine was replaced",
+  "show sessions in error whose machine was replaced",
   `UPDATE sessions
       SET status = ${statusAfterSql("host_replaced")}, status_reason = 'host_replaced', activity = 'idle',
           queued_turns = '{}'
@@ -93,7 +93,7 @@ export const selectHostKey = systemStatement<{ organization_id: string; instance
 );
 
 export const extendHostKey = systemStatement<{ public_key: string }>(
-  "note how long the newest token of a host is good",
+  "record the expiry of a host's newest token",
   `UPDATE host_keys SET token_expires_at = greatest(token_expires_at, $2)
     WHERE public_key = $1 AND revoked_at IS NULL
    RETURNING public_key`,

@@ -51,7 +51,7 @@ test(`of ${tries} parallel redemptions over ${processes} processes exactly one w
     fork(fileURLToPath(import.meta.resolve("@hawser/testkit/redeem-many.ts")), [service.url]),
   );
   await Promise.all(children.map((child) => once(child, "message")));
-  // All processes hold their connections and start at the same word.
+  // All processes are connected and start at the same signal.
   const results = children.map(async (child, index) => {
     const count = Math.floor(tries / processes) + (index < tries % processes ? 1 : 0);
     child.send({ token, count });

@@ -13,7 +13,7 @@ export interface PresenceChange {
 }
 
 export const lockInstancesOfKeys = systemStatement(
-  "lock the instances of hosts that come in",
+  "lock the instances of hosts that connect",
   `SELECT FROM host_keys k
      JOIN instances i ON i.organization_id = k.organization_id AND i.instance_id = k.instance_id
     WHERE k.public_key = ANY ($1::text[])
@@ -21,7 +21,7 @@ export const lockInstancesOfKeys = systemStatement(
 );
 
 export const lockInstancesOfConnections = systemStatement(
-  "lock the instances of hosts that went",
+  "lock the instances of hosts that disconnected",
   `SELECT FROM unnest($1::text[], $2::bigint[]) AS lost (server_id, client_id)
      JOIN host_connections c ON c.server_id = lost.server_id AND c.client_id = lost.client_id
      JOIN instances i ON i.organization_id = c.organization_id AND i.instance_id = c.instance_id
@@ -30,7 +30,7 @@ export const lockInstancesOfConnections = systemStatement(
 
 /** Skips keys that belong to no host or were revoked. */
 export const insertConnections = systemStatement(
-  "note hosts' connections",
+  "record hosts' connections",
   `INSERT INTO host_connections (server_id, client_id, public_key, organization_id, instance_id, edge_id)
    SELECT DISTINCT ON (come.server_id, come.client_id)
           come.server_id, come.client_id, k.public_key, k.organization_id, k.instance_id, k.edge_id
@@ -63,7 +63,7 @@ const moves = `(last.moves AND NOT ${stopped})`;
  * have no connection left: those whose edge or server died are moving, unless their daemon had stopped.
  */
 export const deleteConnections = systemStatement<LostConnection>(
-  "forget hosts' connections, and show who has none left",
+  "delete hosts' connections, and show hosts without one",
   `WITH gone AS (
      DELETE FROM host_connections c
       USING unnest($1::text[], $2::bigint[], $3::text[], $4::boolean[]) WITH ORDINALITY
@@ -103,7 +103,7 @@ export const setMoving = systemStatement<PresenceChange>(
 
 /** Shows hosts offline that have been moving for 15 seconds. */
 export const giveUpMoving = systemStatement<PresenceChange>(
-  "show instances offline that moved for too long",
+  "show instances offline that have been moving for too long",
   `WITH due AS (
      SELECT i.organization_id, i.instance_id FROM instances i
       WHERE i.moving_since < hawser_now() - interval '15 seconds' ${lockInOrder})
@@ -116,24 +116,24 @@ export const giveUpMoving = systemStatement<PresenceChange>(
 
 /** $1 public keys, $2 edges. If there are two notices of one host, the later one counts. */
 export const noteEdges = systemStatement(
-  "note the edges that hosts came in through",
+  "record the edges that hosts connected through",
   // The edge publishes this while it accepts the host, so the connection may already be recorded.
-  `WITH told AS (
+  `WITH admitted AS (
      SELECT DISTINCT ON (k.public_key) k.public_key, k.organization_id, k.instance_id, listed.edge_id
        FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS listed (public_key, edge_id, place)
        JOIN host_keys k ON k.public_key = listed.public_key
       ORDER BY k.public_key, listed.place DESC),
    fresh AS (
-     UPDATE host_connections c SET edge_id = told.edge_id FROM told
-      WHERE c.organization_id = told.organization_id AND c.instance_id = told.instance_id
-        AND c.public_key = told.public_key AND c.edge_id IS DISTINCT FROM told.edge_id
+     UPDATE host_connections c SET edge_id = admitted.edge_id FROM admitted
+      WHERE c.organization_id = admitted.organization_id AND c.instance_id = admitted.instance_id
+        AND c.public_key = admitted.public_key AND c.edge_id IS DISTINCT FROM admitted.edge_id
         AND c.connected_at > hawser_now() - interval '5 seconds')
-   UPDATE host_keys k SET edge_id = told.edge_id FROM told
-    WHERE k.public_key = told.public_key AND k.edge_id IS DISTINCT FROM told.edge_id`,
+   UPDATE host_keys k SET edge_id = admitted.edge_id FROM admitted
+    WHERE k.public_key = admitted.public_key AND k.edge_id IS DISTINCT FROM admitted.edge_id`,
 );
 
 export const loseEdge = systemStatement(
-  "note that an edge is gone",
+  "record that an edge is gone",
   `INSERT INTO lost_edges (edge_id) VALUES ($1) ON CONFLICT (edge_id) DO UPDATE SET lost_at = hawser_now()`,
 );
 

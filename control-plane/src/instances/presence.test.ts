@@ -1,5 +1,5 @@
-// Presence as a table of events and what is shown after each, on a real PostgreSQL. The events are
-// those a NATS server sends.
+// Presence as a table of events and the status after each, on a real PostgreSQL. The events are those
+// that a NATS server sends.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { parseId } from "@hawser/contract";

@@ -14,7 +14,7 @@ export interface SpeakingHost {
 
 /** $1 instances. No row if the instance was deleted or no host is paired with it. */
 export const selectHosts = systemStatement<SpeakingHost>(
-  "find the hosts that speak",
+  "find the hosts that call",
   `SELECT i.organization_id, i.instance_id, i.host_key, i.machine_id, i.journal_id,
           (SELECT count(*) FROM host_connections c
             WHERE c.organization_id = i.organization_id AND c.instance_id = i.instance_id) AS connections
@@ -25,7 +25,7 @@ export const selectHosts = systemStatement<SpeakingHost>(
 
 /** $1 is a JSON array of rows, one for each host. */
 export const noteHellos = systemStatement(
-  "keep what hosts' hellos say of them",
+  "store the facts in hosts' hellos",
   `UPDATE instances i
       SET machine_id = said.machine_id, journal_id = said.journal_id, boot_id = said.boot_id,
           host = said.host, daemon_version = said.daemon_version, agents = said.agents,
@@ -49,7 +49,7 @@ export const noteDuplicate = systemStatement(
  * daemon does not report which start it is.
  */
 export const noteFacts = systemStatement<{ instance_id: string }>(
-  "keep the facts a host found",
+  "store the facts that a host reports",
   `UPDATE instances
       SET host = $3, daemon_version = $4, agents = $5, roots = $6, code_hosting_cli = $7, warnings = $8,
           operations = $9
@@ -62,12 +62,12 @@ export const noteFacts = systemStatement<{ instance_id: string }>(
 
 /** Written at most every five minutes while a host is online. */
 export const noteSeen = systemStatement(
-  "note when a host was last heard",
+  "record when a host last called",
   `UPDATE instances SET last_seen_at = hawser_now()
     WHERE organization_id = $1 AND instance_id = $2 AND last_seen_at < hawser_now() - interval '5 minutes'`,
 );
 
 export const noteStopped = systemStatement(
-  "note that a daemon stops on purpose",
+  "record that a daemon stops on purpose",
   `UPDATE instances SET stopped_boot_id = $3 WHERE organization_id = $1 AND instance_id = $2`,
 );

@@ -1,4 +1,4 @@
-// The two walls between tenants, and what a transaction promises, on a real PostgreSQL.
+// The two barriers between tenants, and the guarantees of a transaction, on a real PostgreSQL.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { parseId } from "@hawser/contract";

@@ -4,7 +4,7 @@ import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises"
 import { DatabaseUnavailable } from "./database.ts";
 import { inGroups } from "./in-groups.ts";
 
-/** Work that takes a while, and writes down its groups. */
+/** Work that takes a while, and records its groups. */
 function openWork(fails: (items: number[]) => Error | undefined = () => undefined) {
   const groups: number[][] = [];
   const take = inGroups(async (items: number[]) => {

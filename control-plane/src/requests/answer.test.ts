@@ -1,5 +1,5 @@
-// Answers: one of many wins, `answered` means that the agent took it, and what did not arrive is on
-// record (R44 to R46, T4).
+// Answers: one of many wins, `answered` means that the agent accepted it, and an answer that did not
+// arrive is stored (R44 to R46, T4).
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { formatId, parseId } from "@hawser/contract";
@@ -134,7 +134,7 @@ test("an answer whose confirmation was lost is put right by the log", async () =
   const record = await recordOf(sessionId);
   assert.equal(record["status"], "answered");
   assert.equal((record["answeredBy"] as { type: string }).type, "user");
-  // Also when the log is quicker than the host's silence.
+  // Even if the log arrives before the host's time is up.
   const other = await raise();
   bed.host.answer_request = async () => {
     await settle(other.sessionId, other.requestId, "answered", "reject");

@@ -8,7 +8,7 @@ import { isOverSql } from "../sessions/lifecycle.ts";
  * again. A request of another session is not changed.
  */
 export const raiseRequests = systemStatement(
-  "note the requests that agents raise",
+  "record the requests that agents raise",
   `INSERT INTO requests AS known
      (organization_id, request_id, session_id, instance_id, type, shown, shown_hash, raised_at)
    SELECT reported.* FROM jsonb_to_recordset($1::jsonb) AS reported (
@@ -27,7 +27,7 @@ export const raiseRequests = systemStatement(
  * that is over.
  */
 export const settleRequests = systemStatement(
-  "note how requests were settled",
+  "record how requests were settled",
   `UPDATE requests r
       SET status = reported.status, answer = reported.answer, answers = reported.answers, delivering_until = NULL,
           resolved_at = CASE WHEN r.status = 'answered' THEN r.resolved_at ELSE reported.resolved_at END,
@@ -47,7 +47,7 @@ export const settleRequests = systemStatement(
 
 /** $1 instances. Requests that their hosts no longer wait for are reported in the log, now or next. */
 export const offerAgain = systemStatement<{ organization_id: string; request_id: string }>(
-  "offer again what could not be brought to hosts that are back",
+  "make undelivered requests of hosts that are back pending again",
   `UPDATE requests r SET status = 'pending', resolved_at = NULL, delivering_until = NULL
      FROM sessions s
     WHERE r.instance_id = ANY ($1::uuid[]) AND r.status = 'undeliverable'
@@ -57,14 +57,14 @@ export const offerAgain = systemStatement<{ organization_id: string; request_id:
 );
 
 export const withdrawRequestsOfInstance = systemStatement(
-  "withdraw the open requests of a machine that was replaced",
+  "withdraw the pending requests of a replaced machine",
   `UPDATE requests SET status = 'withdrawn', resolved_at = hawser_now(), delivering_until = NULL
     WHERE organization_id = $1 AND instance_id = $2 AND status IN ('pending', 'undeliverable')`,
 );
 
 /** $1 organizations, $2 sessions. */
 export const withdrawRequestsOfLost = systemStatement<{ session_id: string; request_id: string }>(
-  "withdraw the open requests of sessions whose journal is gone",
+  "withdraw the pending requests of sessions whose journal is lost",
   `UPDATE requests r
       SET status = 'withdrawn', answer = NULL, answers = NULL, answered_by = NULL,
           resolved_at = hawser_now(), delivering_until = NULL

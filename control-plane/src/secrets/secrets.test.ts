@@ -18,7 +18,7 @@ test("a secret is made once, is the same for every node, and lies wrapped", asyn
   const rows = await ownerSql<{ wrapped: Buffer }>(service.url, "SELECT wrapped FROM secrets");
   assert.ok(rows.every(({ wrapped }) => !wrapped.includes(nodes[0]!)));
   await assert.rejects(randomSecret(database.system, randomBytes(32), "a"), ConfigError);
-  // A wrapped secret moved to another name does not open there.
+  // A secret that is moved to another name cannot be decrypted there.
   await ownerSql(
     service.url,
     "UPDATE secrets SET wrapped = (SELECT wrapped FROM secrets WHERE name = 'a') WHERE name = 'b'",

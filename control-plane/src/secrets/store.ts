@@ -2,11 +2,11 @@
 import { systemStatement } from "../postgres/statement.ts";
 
 export const insertSecret = systemStatement<{ name: string }>(
-  "keep a wrapped secret",
+  "store an encrypted secret",
   `INSERT INTO secrets (name, wrapped) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING RETURNING name`,
 );
 
 export const selectSecret = systemStatement<{ wrapped: Buffer }>(
-  "read a wrapped secret",
+  "read an encrypted secret",
   `SELECT wrapped FROM secrets WHERE name = $1`,
 );

@@ -174,7 +174,7 @@ test("another host changes neither the session nor its requests", async () => {
     finished("t1"),
     settled(requestId, "answered", "once"),
   ]);
-  // Nor through a session of its own that names the request.
+  // Not even through its own session that names the request.
   const [own] = await bed.sql<{ session_id: string }>(
     `INSERT INTO sessions (organization_id, instance_id, agent_kind, started_by)
      VALUES ($1, $2, 'codex', '{}') RETURNING session_id`,

@@ -1,4 +1,5 @@
-// Following a log: whatever happens to notices, entries come in order, each once, none left out.
+// Following a session's log: whatever happens to notices, entries arrive in order, each once, without a
+// gap.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { parseId } from "@hawser/contract";
@@ -12,7 +13,7 @@ let bed: SessionBed;
 before(async () => void (bed = await openSessionBed()));
 after(() => bed[Symbol.asyncDispose]());
 
-/** A log in memory, of which followers hear what they are told. */
+/** A session log in memory, whose notices the test sends. */
 function memoryLog(count: number) {
   const rows: LogRow[] = [];
   const followers = new Set<Follower>();
@@ -39,7 +40,7 @@ function memoryLog(count: number) {
   return { log, add, tell, rows, followers, reads: () => reads };
 }
 
-/** Numbers by chance, the same for the same seed. */
+/** Random numbers, the same for the same seed. */
 function chance(seed: number) {
   let state = seed;
   return (below: number) => {
@@ -75,7 +76,7 @@ for (let seed = 1; seed <= 20; seed++) {
       else if (fate === 3) tell(rows.length);
       if (pick(3) === 0) await new Promise((resolve) => setImmediate(resolve));
     }
-    // The comparison comes at last.
+    // The comparison runs last.
     tell(rows.length);
     await until("all entries", () => seen.length >= rows.length - after, 2_000);
     stop.abort();

@@ -40,7 +40,7 @@ interface OwnSession {
   sessionId: string;
 }
 
-/** Each on a host of its own, all of one lane: their ids end alike. */
+/** Each on its own host, all of one lane: their ids have the same end. */
 async function addSessions(count: number): Promise<OwnSession[]> {
   const rows = await ownerSql<{ instance_id: string; session_id: string }>(
     service.url,

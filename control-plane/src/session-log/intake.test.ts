@@ -1,4 +1,4 @@
-// What the intake promises, on a real PostgreSQL.
+// The guarantees of the intake, on a real PostgreSQL.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { formatId, parseId } from "@hawser/contract";
@@ -129,7 +129,7 @@ test("a session that is unknown, deleted or another host's is not named, and nev
   const sessions = [...foreign, deleted.sessionId, mine.sessionId, ...unknown];
   const reply = await intake.take(mine.host, reportOf(sessions.map((id) => [id, [1]])));
   assert.deepEqual(reply, applied(mine.sessionId, 1));
-  // The neighbour's instance under the stranger's organization is no host at all.
+  // The neighbour's instance does not exist in the stranger's organization.
   const mixed = { organizationId: globex, instanceId: neighbours.host.instanceId };
   assert.deepEqual(await take(mixed, neighbours.sessionId, [1]), { applied: [] });
   assert.deepEqual(await take(deleted.host, deleted.sessionId, [1]), { applied: [] });
@@ -186,7 +186,7 @@ test("a host that keeps sending what cannot be stored costs the others no second
       return service.database.systemTransaction(work);
     },
   });
-  // One lane: the ids end alike.
+  // All in one lane, because the ids have the same end.
   const good = await Promise.all(Array.from({ length: 8 }, () => addSession(acme, "0")));
   const bad = await addSession(acme, "0");
   const update = { sessionUpdate: "x", text: "\u0000" };
@@ -212,7 +212,7 @@ test("another journal goes on after a reset and not without; the former is refus
   await take(host, sessionId, [1, 2]);
   const from = (journalId: string, ...entries: LogEntry[]) =>
     intake.take(host, { journalId, sessions: [{ sessionId, entries }] });
-  // It has counted from nothing, so "2 are applied" would make it throw its own away.
+  // It has counted from zero, so "2 are applied" would make it drop its own entries.
   assert.deepEqual(await from("j2", entryOf(1), entryOf(2), entryOf(3)), { failed: true });
   const reset = { ...entryOf(3), update: { sessionUpdate: "journal_reset" } };
   assert.deepEqual(await from("j2", reset, entryOf(4)), applied(sessionId, 4));
@@ -303,7 +303,7 @@ test("F11: repeated, reordered and delayed reports, on two nodes, end where thos
     hosts.map(async ({ host, sessionId }, schedule) => {
       const random = randomFrom(seed + schedule);
       const last = 1 + Math.floor(random() * 12);
-      // Runs of the log that overlap, some of them twice or more, on their way in any order.
+      // Overlapping parts of the log, some of them repeated, in any order.
       const underway = Array.from({ length: 3 + Math.floor(random() * 8) }, () => {
         const from = 1 + Math.floor(random() * last);
         return range(from, Math.min(last, from + Math.floor(random() * 4)));
@@ -316,7 +316,7 @@ test("F11: repeated, reordered and delayed reports, on two nodes, end where thos
         if (random() < 0.6) late.push(reply);
         else await reply;
       }
-      // A host says what is not confirmed again; the late ones still arrive in between.
+      // A host repeats what was not confirmed; late reports still arrive in between.
       let confirmed = 0;
       for (let turn = 0; confirmed < last; turn++) {
         assert.ok(turn < 50, `seed ${seed}, schedule ${schedule}: stuck at ${confirmed}`);
@@ -366,7 +366,7 @@ interface OwnSession {
 const addSession = async (organizationId = acme, idEnd?: string) =>
   (await addSessions(1, organizationId, idEnd))[0]!;
 
-/** Each on a host of its own. */
+/** Each on its own host. */
 async function addSessions(
   count: number,
   organizationId = acme,
@@ -425,7 +425,7 @@ async function stored(sessionId: string) {
 const range = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, i) => from + i);
 
-/** Numbers in [0, 1) that a seed brings back (mulberry32). */
+/** Random numbers in [0, 1), the same for the same seed (mulberry32). */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {

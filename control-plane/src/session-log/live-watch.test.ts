@@ -1,4 +1,5 @@
-// Watching text as it is written: one lease for all who watch, and everyone sees it from its beginning.
+// Watching text as it is written: one lease for all viewers, and every viewer receives it from its
+// beginning.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Refusal } from "@hawser/contract";

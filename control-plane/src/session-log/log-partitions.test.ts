@@ -36,7 +36,7 @@ test("nodes that see to it at once make each partition once", async () => {
   await using service = await openServiceDatabase();
   const { system } = service.database;
   const left = await Promise.all(Array.from({ length: 8 }, () => ensureLogPartitions(system)));
-  // Whoever waited too long for the others tries again at its next heartbeat.
+  // A node that waited too long for the others tries again at its next heartbeat.
   assert.ok(left.some((weeks) => weeks.length === 0));
   assert.deepEqual(await ensureLogPartitions(system), []);
   assert.equal((await partitions(service)).length, 4);
@@ -111,7 +111,7 @@ async function partitions(service: ServiceDatabase): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** An entry of a session born then; gives the partition it went to. */
+/** Adds an entry of a session created then, and returns the partition that contains it. */
 async function insertEntry(service: ServiceDatabase, bornAt: string): Promise<string> {
   const milliseconds = Date.parse(bornAt).toString(16).padStart(12, "0");
   const id = `${milliseconds}7abc8${Math.random().toString(16).slice(2, 14).padEnd(15, "f")}`;

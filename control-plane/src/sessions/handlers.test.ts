@@ -77,7 +77,7 @@ test("a start that is refused because somebody ended the session leaves it ended
   const ending = async (sessionId: unknown) => node.result("end_session", { sessionId });
   const statusOf = async (sessionId: unknown) =>
     (await node.result("get_session_summary", { sessionId }))["status"];
-  // The start is refused after the session has ended, and while it is being ended.
+  // The host refuses the start after the session has ended, and while it is being ended.
   bed.host.end_session = () => ({});
   bed.host.start_session = async ({ sessionId }) => {
     assert.equal((await ending(sessionId))["status"], "ended");

@@ -1,4 +1,4 @@
-// Every status against every trigger. A change of the machine is a change of this table.
+// Every status with every trigger. A change of the lifecycle table is a change of this table.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SessionStatus } from "@hawser/contract";

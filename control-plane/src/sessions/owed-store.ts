@@ -43,7 +43,7 @@ export const selectOwedForLong = systemStatement<OwedEnding>(
 );
 
 export const noteTried = systemStatement(
-  "note that a host was asked for an ending it owes",
+  "record that a host was asked for an ending it owes",
   `UPDATE owed_endings SET tried_at = hawser_now() WHERE organization_id = $1 AND session_id = $2`,
 );
 

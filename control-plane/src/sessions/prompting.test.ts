@@ -1,4 +1,4 @@
-// Work for a session that its host is asked to take: what is checked before, and what the host is told.
+// Giving a session work: what is checked before the host is asked, and what the host receives.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { openSessionBed, type SessionBed } from "@hawser/testkit/session-bed.ts";
@@ -82,7 +82,7 @@ test("bytes go to the host as the name of a blob, an address as it is", async ()
     },
     { mime: "image/png", filename: null, from: { url: "https://x.example/a.png" } },
   ]);
-  // Said again, the same bytes are there once.
+  // When they are sent again, the same bytes are stored once.
   await node.result("send_prompt", { sessionId, text: "look", attachments });
   const [{ count }] = (await bed.sql<{ count: number }>(
     `SELECT count(*)::int AS count FROM blobs`,

@@ -1,5 +1,5 @@
-// Pushing, and starting in a clone, with a host that is a function: what it is asked, and what becomes
-// of a session whose clone outlasts its caller.
+// Pushing, and starting in a clone, with a host that is a function: what it is asked, and what happens
+// to a session whose clone takes longer than its caller waits.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { Refusal, parseId } from "@hawser/contract";

@@ -1,4 +1,4 @@
-// Hosts are sent on to where the operator says, for packages and nothing else.
+// Hosts are redirected to the operator's address, for packages and nothing else.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agentPackageDoor } from "./agent-packages.ts";

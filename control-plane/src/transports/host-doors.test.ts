@@ -1,4 +1,4 @@
-// The doors of hosts as a host sees them: over a socket, with whatever it may send.
+// The routes of hosts as a host sees them: over a socket, with any input.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
@@ -127,7 +127,7 @@ test("a body of more than 64 KiB is refused, whether its length is told or not",
       controller.close();
     },
   });
-  // Undici wants to hear that the body may still be on its way when the answer comes.
+  // Undici must be told that the body may still be sent when the answer arrives.
   const init = { body: chunked, duplex: "half" } as RequestInit;
   const { status, json } = await post("renew", "", init);
   assert.deepEqual([status, json.error.code], [413, "payload_too_large"]);

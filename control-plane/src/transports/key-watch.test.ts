@@ -1,4 +1,4 @@
-// A stream's key is looked at again and again; what cannot be judged is not refused at once.
+// A stream's key is checked again and again; a key that cannot be checked is not refused at once.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Refusal } from "@hawser/contract";

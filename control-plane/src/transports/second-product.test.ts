@@ -1,4 +1,4 @@
-// A second, tiny product on the same dispatcher and doors: they know nothing of coding.
+// A second, tiny product on the same dispatcher and routes, which know nothing of coding.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { request } from "@hawser/testkit/caller.ts";
@@ -41,7 +41,7 @@ function mcp(method: string, params: object, key?: string) {
   return call("/api/mcp", { jsonrpc: "2.0", id: 1, method, params }, key);
 }
 
-/** The one message of an MCP answer, whichever way it was framed. */
+/** The single message of an MCP answer, however it was framed. */
 function message(text: string): { result?: Record<string, unknown>; error?: { message: string } } {
   const data = /^data: (.*)$/m.exec(text)?.[1] ?? text;
   return JSON.parse(data) as ReturnType<typeof message>;
