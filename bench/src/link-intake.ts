@@ -95,7 +95,7 @@ function openOurs(service: ServiceDatabase, sessions: SessionOfHost[]) {
         turnId: "turn_1",
         update,
       };
-      const reply = await intake.take(host, {
+      const reply = await intake.accept(host, {
         journalId: "bench",
         sessions: [{ sessionId: shownId, entries: [entry] }],
       });

@@ -38,8 +38,8 @@ import { notifyOfApplied, createIntake } from "./session-log/intake.ts";
 import { createLiveWatch } from "./session-log/live-watch.ts";
 import { createOwedEndings } from "./instances/owed-endings.ts";
 import { createSessionViews } from "./session-log/view.ts";
-import { blobDoors } from "./transports/blob-doors.ts";
-import { hostDoors } from "./transports/host-doors.ts";
+import { blobRoutes } from "./transports/blob-routes.ts";
+import { hostRoutes } from "./transports/host-routes.ts";
 import type { SessionViews } from "./transports/session-stream.ts";
 
 export interface HostLink {
@@ -49,7 +49,7 @@ export interface HostLink {
   follows: Follows;
   views: SessionViews;
   /** The HTTP routes that a host uses before it has a link, and for data that the link cannot carry. */
-  doors: Hono[];
+  routes: Hono[];
   /** Accepts hosts at the server's one port. */
   attach(server: Server): void;
   /**
@@ -206,14 +206,14 @@ export async function createHostLink({
       follows,
       live: createLiveWatch({ notices: fabric, hosts }),
     }),
-    doors: [
-      hostDoors({
+    routes: [
+      hostRoutes({
         pair: (request, callId) => pairHost(identity, request, callId),
         nonce: () => identity.nonces.make(),
         renew: (request) => renewHost(identity, request),
         log,
       }),
-      blobDoors({
+      blobRoutes({
         blobs,
         tokens,
         organizationOf: async (publicKey) =>

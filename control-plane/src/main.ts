@@ -19,7 +19,7 @@ import { readMasterKey } from "./secrets/master-key.ts";
 const usage = `usage: hawser-control-plane <command>
 
   serve                               run a node until SIGTERM
-  edge                                run only the door of hosts, at HAWSER_LISTEN, until SIGTERM
+  edge                                run only the edge for hosts, at HAWSER_LISTEN, until SIGTERM
   migrate                             bring the database to this version
   bootstrap --organization NAME --email ADDRESS
                                       make the first organization, its owner and an API key,

@@ -25,10 +25,10 @@ import { calledFromBelow, codeApi, handlers, type Services } from "./product.ts"
 import { readMasterKey } from "./secrets/master-key.ts";
 import { randomSecret } from "./secrets/secrets.ts";
 import { ensureLogPartitions } from "./session-log/log-partitions.ts";
-import { agentPackageDoor } from "./transports/agent-packages.ts";
+import { agentPackageRoute } from "./transports/agent-packages.ts";
 import { eventStreamTransport, type Feed } from "./transports/event-stream.ts";
-import { fileDoors, filesPath } from "./transports/file-doors.ts";
-import { releaseDoors } from "./transports/releases.ts";
+import { fileRoutes, filesPath } from "./transports/file-routes.ts";
+import { releaseRoutes } from "./transports/releases.ts";
 import { createHttpServer } from "./transports/serve.ts";
 import { sessionStreamTransport } from "./transports/session-stream.ts";
 
@@ -99,12 +99,12 @@ export async function startNode(config: Config): Promise<RunningNode> {
     },
     ownPace: (path) => path.startsWith(blobsPath) || path.startsWith(filesPath),
     more: [
-      releaseDoors(config.releases, config.baseUrl),
-      agentPackageDoor(config.agentPackages),
-      fileDoors({ dispatcher, files, log }),
+      releaseRoutes(config.releases, config.baseUrl),
+      agentPackageRoute(config.agentPackages),
+      fileRoutes({ dispatcher, files, log }),
       ...(link
         ? [
-            ...link.doors,
+            ...link.routes,
             eventStreamTransport(dispatcher, visibleEvents(link.feed)),
             sessionStreamTransport(dispatcher, link.views),
           ]

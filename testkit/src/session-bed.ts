@@ -200,7 +200,7 @@ export async function openSessionBed(): Promise<SessionBed> {
         // An update about a prompt contains its turn.
         update: update.sessionUpdate.startsWith("prompt_") ? { ...update, turnId } : update,
       }));
-      return intake.take(from, { journalId: "j1", sessions: [{ sessionId, entries }] });
+      return intake.accept(from, { journalId: "j1", sessions: [{ sessionId, entries }] });
     },
     async [Symbol.asyncDispose]() {
       await intake.close();

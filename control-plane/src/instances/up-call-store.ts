@@ -27,15 +27,15 @@ export const selectHosts = systemStatement<SpeakingHost>(
 export const noteHellos = systemStatement(
   "store the facts in hosts' hellos",
   `UPDATE instances i
-      SET machine_id = said.machine_id, journal_id = said.journal_id, boot_id = said.boot_id,
-          host = said.host, daemon_version = said.daemon_version, agents = said.agents,
-          roots = said.roots, code_hosting_cli = said.code_hosting_cli, warnings = said.warnings,
-          operations = said.operations, last_seen_at = hawser_now(), status = 'online', status_reason = NULL, moving_since = NULL
-     FROM jsonb_to_recordset($1::jsonb) AS said (
+      SET machine_id = received.machine_id, journal_id = received.journal_id, boot_id = received.boot_id,
+          host = received.host, daemon_version = received.daemon_version, agents = received.agents,
+          roots = received.roots, code_hosting_cli = received.code_hosting_cli, warnings = received.warnings,
+          operations = received.operations, last_seen_at = hawser_now(), status = 'online', status_reason = NULL, moving_since = NULL
+     FROM jsonb_to_recordset($1::jsonb) AS received (
             organization_id uuid, instance_id uuid, machine_id text, journal_id text, boot_id text,
             host jsonb, daemon_version text, agents jsonb, roots jsonb, code_hosting_cli jsonb,
             warnings jsonb, operations jsonb)
-    WHERE i.organization_id = said.organization_id AND i.instance_id = said.instance_id`,
+    WHERE i.organization_id = received.organization_id AND i.instance_id = received.instance_id`,
 );
 
 export const noteDuplicate = systemStatement(

@@ -18,7 +18,7 @@ import { lockInstances } from "../hosts/store.ts";
 import type { Database } from "../postgres/database.ts";
 import { inGroups } from "../postgres/in-groups.ts";
 import type { Intake } from "../session-log/intake.ts";
-import { answerHellos, failLost, type SaidHello } from "../session-log/hello.ts";
+import { answerHellos, failLost, type ReceivedHello } from "../session-log/hello.ts";
 import * as store from "./up-call-store.ts";
 
 export interface UpCalls {
@@ -52,7 +52,7 @@ export function createUpCalls(parts: UpCallParts): UpCalls {
     return instanceIds.map((id) => hosts.get(id));
   });
 
-  const storeHello = inGroups((hellos: (SaidHello & { hello: Hello })[]) =>
+  const storeHello = inGroups((hellos: (ReceivedHello & { hello: Hello })[]) =>
     database.systemTransaction(async (tx) => {
       const { replies, lost } = await answerHellos(tx, hellos);
       // If one host sent two hellos, the later one counts.
@@ -112,7 +112,7 @@ export function createUpCalls(parts: UpCallParts): UpCalls {
       return { nextSeconds: heartbeatSeconds };
     },
     async report(host, _shownId, message): Promise<ReportReply> {
-      return intake.take(tenantHost(host), Report.parse(message));
+      return intake.accept(tenantHost(host), Report.parse(message));
     },
     renew: (host) => renewToken(host.host_key),
     async bye(host, _shownId, message) {
@@ -164,7 +164,7 @@ function factColumns(facts: HostFacts) {
   };
 }
 
-function helloRow({ host, hello }: SaidHello & { hello: Hello }) {
+function helloRow({ host, hello }: ReceivedHello & { hello: Hello }) {
   const { machineId, journalId, bootId, facts } = hello;
   return {
     organization_id: host.organizationId,

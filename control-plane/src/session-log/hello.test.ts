@@ -6,7 +6,7 @@ import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
 import { createLog } from "../log.ts";
 import type { ReportingHost } from "./apply-reports.ts";
-import { answerHellos, failLost, type SaidHello } from "./hello.ts";
+import { answerHellos, failLost, type ReceivedHello } from "./hello.ts";
 import { createIntake } from "./intake.ts";
 
 let service: ServiceDatabase;
@@ -50,8 +50,8 @@ test("a journal that is new becomes the log's, and what the former still has und
   });
   const { database } = service;
   const intake = createIntake({ database, onApplied: () => {}, log: createLog("silent") });
-  assert.deepEqual(await intake.take(host, report("j1", "plan")), { failed: true });
-  assert.deepEqual(await intake.take(host, report("j2", "journal_reset")), {
+  assert.deepEqual(await intake.accept(host, report("j1", "plan")), { failed: true });
+  assert.deepEqual(await intake.accept(host, report("j2", "journal_reset")), {
     applied: [{ sessionId, appliedSeq: 8 }],
   });
   await intake.close();
@@ -151,12 +151,12 @@ test("a late report of a lost journal changes nothing, and the journal goes on i
       },
     ],
   };
-  assert.deepEqual(await intake.take(host, report), { failed: true });
+  assert.deepEqual(await intake.accept(host, report), { failed: true });
   assert.equal((await sessionRow(sessionId)).status, "error");
 
   await hello(host, "j3", 0);
   assert.deepEqual(await hello(host, "j1", 8, sessionId), [{ sessionId, appliedSeq: 7 }]);
-  assert.deepEqual(await intake.take(host, report), { applied: [{ sessionId, appliedSeq: 8 }] });
+  assert.deepEqual(await intake.accept(host, report), { applied: [{ sessionId, appliedSeq: 8 }] });
   const { status, activity } = await sessionRow(sessionId);
   assert.deepEqual([status, activity], ["active", "running"]);
   await intake.close();
@@ -174,7 +174,7 @@ async function hello(
   return reply;
 }
 
-function helloTogether(said: SaidHello[]) {
+function helloTogether(said: ReceivedHello[]) {
   return service.database.systemTransaction(async (tx) => {
     const { replies, lost } = await answerHellos(tx, said);
     await failLost(tx, lost);

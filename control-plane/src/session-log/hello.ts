@@ -23,7 +23,7 @@ import {
   setJournals,
 } from "./log-store.ts";
 
-export interface SaidHello {
+export interface ReceivedHello {
   host: ReportingHost;
   hello: Pick<Hello, "journalId" | "sessions">;
   /** The journal of the previous hello; null if unknown. */
@@ -52,17 +52,17 @@ const lostReason =
  */
 export async function answerHellos(
   tx: SystemTransaction,
-  said: readonly SaidHello[],
+  received: readonly ReceivedHello[],
 ): Promise<HelloAnswers> {
-  const named = said.flatMap(({ host, hello }, index) =>
+  const named = received.flatMap(({ host, hello }, index) =>
     hello.sessions.flatMap(({ sessionId: shownId, lastSeq }) => {
       const sessionId = parseId("session", shownId);
       const { journalId } = hello;
       return sessionId ? [{ index, host, journalId, shownId, sessionId, lastSeq }] : [];
     }),
   );
-  const replies = said.map(() => [] as { sessionId: string; appliedSeq: number }[]);
-  const unnamed = await findUnnamed(tx, said);
+  const replies = received.map(() => [] as { sessionId: string; appliedSeq: number }[]);
+  const unnamed = await findUnnamed(tx, received);
   const asked = [...named, ...unnamed];
   if (asked.length === 0) return { replies, lost: [] };
   // Lock all at once, so that they are locked in one order.
@@ -121,8 +121,10 @@ export async function answerHellos(
  * The sessions that are not over, belong to another journal than the host has now, and are not named by
  * the host.
  */
-async function findUnnamed(tx: SystemTransaction, said: readonly SaidHello[]) {
-  const changed = said.filter(({ hello, formerJournalId }) => hello.journalId !== formerJournalId);
+async function findUnnamed(tx: SystemTransaction, received: readonly ReceivedHello[]) {
+  const changed = received.filter(
+    ({ hello, formerJournalId }) => hello.journalId !== formerJournalId,
+  );
   if (changed.length === 0) return [];
   // If one host sent two hellos, the later one counts.
   const last = [...new Map(changed.map((each) => [each.host.instanceId, each])).values()];
@@ -134,7 +136,7 @@ async function findUnnamed(tx: SystemTransaction, said: readonly SaidHello[]) {
   );
   const key = ({ instanceId }: ReportingHost, shownId: string) => `${instanceId} ${shownId}`;
   const named = new Set(
-    said.flatMap(({ host, hello }) => hello.sessions.map((each) => key(host, each.sessionId))),
+    received.flatMap(({ host, hello }) => hello.sessions.map((each) => key(host, each.sessionId))),
   );
   return rows
     .map(({ position, session_id: sessionId }) => {

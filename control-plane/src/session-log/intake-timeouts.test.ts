@@ -63,7 +63,7 @@ function take({ instanceId, sessionId: id }: OwnSession, seq = 1) {
     update: { sessionUpdate: "plan" },
   };
   const sessions = [{ sessionId: formatId("session", id), entries: [entry] }];
-  return intake.take({ organizationId, instanceId }, { journalId: "j1", sessions });
+  return intake.accept({ organizationId, instanceId }, { journalId: "j1", sessions });
 }
 
 const applied = ({ sessionId }: OwnSession, appliedSeq = 1) => ({

@@ -127,13 +127,13 @@ test("a session that is unknown, deleted or another host's is not named, and nev
   const foreign = [neighbours.sessionId, strangers.sessionId];
   const unknown = [formatId("session", crypto.randomUUID()), "ses_x", "", "' OR 1=1 --"];
   const sessions = [...foreign, deleted.sessionId, mine.sessionId, ...unknown];
-  const reply = await intake.take(mine.host, reportOf(sessions.map((id) => [id, [1]])));
+  const reply = await intake.accept(mine.host, reportOf(sessions.map((id) => [id, [1]])));
   assert.deepEqual(reply, applied(mine.sessionId, 1));
   // The neighbour's instance does not exist in the stranger's organization.
   const mixed = { organizationId: globex, instanceId: neighbours.host.instanceId };
   assert.deepEqual(await take(mixed, neighbours.sessionId, [1]), { applied: [] });
   assert.deepEqual(await take(deleted.host, deleted.sessionId, [1]), { applied: [] });
-  assert.deepEqual(await intake.take(mine.host, reportOf([["ses_x", [1]]])), { applied: [] });
+  assert.deepEqual(await intake.accept(mine.host, reportOf([["ses_x", [1]]])), { applied: [] });
   for (const id of [...foreign, deleted.sessionId])
     assert.deepEqual(await stored(id), { appliedSeq: 0, seqs: [], journalId: null });
 });
@@ -165,7 +165,7 @@ test("a report that cannot be stored fails alone, and later ones of its host aga
       sessions: [{ sessionId: bad.sessionId, entries: [entry] }],
     };
     const [failing, ...others] = await Promise.all([
-      intake.take(bad.host, report),
+      intake.accept(bad.host, report),
       ...good.map(({ host, sessionId }) => take(host, sessionId, [round + 1])),
     ]);
     assert.deepEqual(failing, { failed: true });
@@ -197,8 +197,8 @@ test("a host that keeps sending what cannot be stored costs the others no second
   const round = async (seq: number) => {
     transactions.count = 0;
     await Promise.all([
-      counted.take(bad.host, poison),
-      ...good.map(({ host, sessionId }) => counted.take(host, reportOf([[sessionId, [seq]]]))),
+      counted.accept(bad.host, poison),
+      ...good.map(({ host, sessionId }) => counted.accept(host, reportOf([[sessionId, [seq]]]))),
     ]);
     return transactions.count;
   };
@@ -211,7 +211,7 @@ test("another journal goes on after a reset and not without; the former is refus
   const { host, sessionId } = await addSession();
   await take(host, sessionId, [1, 2]);
   const from = (journalId: string, ...entries: LogEntry[]) =>
-    intake.take(host, { journalId, sessions: [{ sessionId, entries }] });
+    intake.accept(host, { journalId, sessions: [{ sessionId, entries }] });
   // It has counted from zero, so "2 are applied" would make it drop its own entries.
   assert.deepEqual(await from("j2", entryOf(1), entryOf(2), entryOf(3)), { failed: true });
   const reset = { ...entryOf(3), update: { sessionUpdate: "journal_reset" } };
@@ -234,7 +234,7 @@ test("without a database reports are answered failed, and the same reports are t
   });
   const { host, sessionId } = await addSession();
   const cut = open(nowhere);
-  assert.deepEqual(await cut.take(host, reportOf([[sessionId, [1]]])), { failed: true });
+  assert.deepEqual(await cut.accept(host, reportOf([[sessionId, [1]]])), { failed: true });
   await cut.close();
   await nowhere[Symbol.asyncDispose]();
   assert.deepEqual(await take(host, sessionId, [1]), applied(sessionId, 1));
@@ -243,10 +243,10 @@ test("without a database reports are answered failed, and the same reports are t
 test("closing writes what waits, and takes nothing after", async () => {
   const { host, sessionId } = await addSession();
   const closing = open();
-  const last = closing.take(host, reportOf([[sessionId, [1]]]));
+  const last = closing.accept(host, reportOf([[sessionId, [1]]]));
   await closing.close();
   assert.deepEqual(await last, applied(sessionId, 1));
-  assert.deepEqual(await closing.take(host, reportOf([[sessionId, [2]]])), { failed: true });
+  assert.deepEqual(await closing.accept(host, reportOf([[sessionId, [2]]])), { failed: true });
   await closing.close();
 });
 
@@ -285,7 +285,7 @@ test("nodes that take the same sessions in opposite order wait for each other an
   for (let seq = 1; seq <= 20; seq++) {
     const forth = reportOf(ids.map((id) => [id, [seq]]));
     const back = { ...forth, sessions: forth.sessions.toReversed() };
-    const replies = await Promise.all([intake.take(host, forth), second.take(host, back)]);
+    const replies = await Promise.all([intake.accept(host, forth), second.accept(host, back)]);
     for (const reply of replies) {
       assert.ok("applied" in reply);
       assert.equal(reply.applied.filter(({ appliedSeq }) => appliedSeq === seq).length, 61);
@@ -309,7 +309,7 @@ test("F11: repeated, reordered and delayed reports, on two nodes, end where thos
         return range(from, Math.min(last, from + Math.floor(random() * 4)));
       });
       const send = (seqs: number[]) =>
-        nodes[random() < 0.5 ? 0 : 1].take(host, reportOf([[sessionId, seqs]]));
+        nodes[random() < 0.5 ? 0 : 1].accept(host, reportOf([[sessionId, seqs]]));
       const late: Promise<ReportReply>[] = [];
       for (const seqs of underway) {
         const reply = send(seqs);
@@ -405,7 +405,7 @@ const reportOf = (sessions: [sessionId: string, seqs: number[]][]): Report => ({
 });
 
 const take = (host: ReportingHost, sessionId: string, seqs: number[]) =>
-  intake.take(host, reportOf([[sessionId, seqs]]));
+  intake.accept(host, reportOf([[sessionId, seqs]]));
 
 const applied = (sessionId: string, appliedSeq: number) => ({
   applied: [{ sessionId, appliedSeq }],

@@ -19,7 +19,7 @@ import {
 
 export interface Intake {
   /** Never throws. The host is answered `failed` if the report was not stored; the reason is logged. */
-  take(host: ReportingHost, report: Report): Promise<ReportReply>;
+  accept(host: ReportingHost, report: Report): Promise<ReportReply>;
   /** Writes the queued reports, and accepts no more. */
   close(): Promise<void>;
 }
@@ -62,10 +62,10 @@ const laneCount = 2;
 export function createIntake(options: IntakeOptions): Intake {
   const lanes = Array.from({ length: laneCount }, () => createLane(options));
   return {
-    take(host, report) {
+    accept(host, report) {
       // The last digits of an id are random.
       const number = parseInt(host.instanceId.slice(-4), 16);
-      return lanes[number % laneCount]!.take(host, report);
+      return lanes[number % laneCount]!.accept(host, report);
     },
     close: async () => void (await Promise.all(lanes.map((lane) => lane.close()))),
   };
@@ -208,7 +208,7 @@ function createLane(options: IntakeOptions): Intake {
   }
 
   return {
-    take(host, report) {
+    accept(host, report) {
       const read = readReport(host, report);
       if (read.entryCount === 0) return Promise.resolve({ applied: [] });
       if (closed || queuedSize > largestQueue) return Promise.resolve(failed);

@@ -58,12 +58,12 @@ export const moveApplied = systemStatement(
 /** $1 organizations, $2 sessions, $3 journals. If two hellos name one session, the later one counts. */
 export const setJournals = systemStatement(
   "record the journals that session logs continue from",
-  `UPDATE sessions s SET journal_id = said.journal_id
+  `UPDATE sessions s SET journal_id = received.journal_id
      FROM (SELECT DISTINCT ON (session_id) *
              FROM unnest($1::uuid[], $2::uuid[], $3::text[]) WITH ORDINALITY
                AS listed (organization_id, session_id, journal_id, position)
-            ORDER BY session_id, position DESC) said
-    WHERE s.organization_id = said.organization_id AND s.session_id = said.session_id`,
+            ORDER BY session_id, position DESC) received
+    WHERE s.organization_id = received.organization_id AND s.session_id = received.session_id`,
 );
 
 /**
@@ -75,15 +75,15 @@ export const lostJournal = (journalId: string) => `gone ${journalId}`;
 /** $1 organizations, $2 instances, $3 the current journal of each. */
 export const selectOfOtherJournals = systemStatement<{ position: number; session_id: string }>(
   "find the sessions of hosts that belong to another journal",
-  `SELECT said.position, s.session_id
+  `SELECT received.position, s.session_id
      FROM unnest($1::uuid[], $2::uuid[], $3::text[])
-       WITH ORDINALITY AS said (organization_id, instance_id, journal_id, position)
+       WITH ORDINALITY AS received (organization_id, instance_id, journal_id, position)
     CROSS JOIN LATERAL (
            SELECT session_id FROM sessions
-            WHERE organization_id = said.organization_id AND instance_id = said.instance_id
+            WHERE organization_id = received.organization_id AND instance_id = received.instance_id
               AND deleted_at IS NULL
               AND ${movedBySql("journal_lost")}
-              AND journal_id <> said.journal_id AND NOT starts_with(journal_id, '${lostJournal("")}')) s`,
+              AND journal_id <> received.journal_id AND NOT starts_with(journal_id, '${lostJournal("")}')) s`,
 );
 
 /** $1 organizations, $2 locked sessions, $3 reason. */

@@ -1,9 +1,9 @@
 // Hosts are redirected to the operator's address, for packages and nothing else.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agentPackageDoor } from "./agent-packages.ts";
+import { agentPackageRoute } from "./agent-packages.ts";
 
-const door = agentPackageDoor("https://files.example/npm");
+const door = agentPackageRoute("https://files.example/npm");
 const ask = (path: string, app = door) => app.request(`/releases/packages/${path}`);
 
 test("a package is found below the operator's address", async () => {
@@ -35,7 +35,7 @@ test("nothing but a package is sent on", async () => {
 });
 
 test("without an address the answer says what to set", async () => {
-  const response = await ask("codex/-/codex-1.tgz", agentPackageDoor(undefined));
+  const response = await ask("codex/-/codex-1.tgz", agentPackageRoute(undefined));
   assert.equal(response.status, 404);
   const { error } = (await response.json()) as { error: { message: string } };
   assert.match(error.message, /HAWSER_AGENT_PACKAGES/);

@@ -9,7 +9,7 @@ import { respond } from "./rest.ts";
 const packagePath = /^(?:@[\w.-]+\/)?[\w.-]+\/-\/[\w.-]+\.tgz$/;
 const prefix = "/releases/packages/";
 
-export function agentPackageDoor(packages: string | undefined): Hono {
+export function agentPackageRoute(packages: string | undefined): Hono {
   const app = new Hono();
   app.get(`${prefix}*`, (c) => {
     const path = new URL(c.req.url).pathname.slice(prefix.length);

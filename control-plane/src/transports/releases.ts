@@ -13,7 +13,7 @@ import { respond } from "./rest.ts";
 const manifest = /^(?:daemon|agents)\.json(?:\.sig)?$/;
 const versioned = /^(?:hawserd-\d+\.\d+\.\d+\.mjs|node-\d+\.\d+\.\d+-linux-(?:x64|arm64)\.gz)$/;
 
-export function releaseDoors(directory: string | undefined, baseUrl: string): Hono {
+export function releaseRoutes(directory: string | undefined, baseUrl: string): Hono {
   const app = new Hono();
 
   app.get("/install.sh", async (c) => {

@@ -21,7 +21,7 @@ export interface Product {
   built: (name: string) => boolean;
 }
 
-export interface Doors {
+export interface Routes {
   product: Product;
   dispatcher: Dispatcher;
   baseUrl: string;
@@ -40,7 +40,7 @@ export function createHttpServer({
   more = [],
   ownPace = () => false,
   unready,
-}: Doors): Server {
+}: Routes): Server {
   const app = new Hono();
   const { title, version, summary, name } = product;
   const description = openApiDocument(product.actions, product.built, {
@@ -57,7 +57,7 @@ export function createHttpServer({
   app.get("/api/openapi.json", (c) => c.json(description));
   app.route("/", restTransport(dispatcher));
   app.route("/", mcpTransport(dispatcher, { name, version, baseUrl }));
-  for (const door of more) app.route("/", door);
+  for (const routes of more) app.route("/", routes);
   app.notFound((c) =>
     respond(c, {
       refusal: new Refusal(

@@ -10,7 +10,7 @@ import type { Blobs } from "../blobs/blobs.ts";
 import { proveHost } from "../fabric/host-proof.ts";
 import type { HostTokens } from "../fabric/host-token.ts";
 import type { Log } from "../log.ts";
-import { answerHost } from "./host-doors.ts";
+import { answerHost } from "./host-routes.ts";
 import { respond } from "./rest.ts";
 import { afterBody, bodyOf, createGate, streamOf } from "./transfers.ts";
 
@@ -22,7 +22,7 @@ export interface BlobDoors {
   log: Log;
 }
 
-export function blobDoors({ blobs, tokens, organizationOf, log }: BlobDoors): Hono {
+export function blobRoutes({ blobs, tokens, organizationOf, log }: BlobDoors): Hono {
   const app = new Hono();
   const gate = createGate({ most: 32, mostOfOne: 10, what: "blobs" });
   const path = `${blobsPath}:sha256`;

@@ -8,7 +8,7 @@ import { Refusal } from "@hawser/contract";
 import { getRequestListener } from "@hono/node-server";
 import { createLog } from "../log.ts";
 import { DatabaseUnavailable } from "../postgres/database.ts";
-import { hostDoors, type HostDoors } from "./host-doors.ts";
+import { hostRoutes, type HostRoutes } from "./host-routes.ts";
 
 const pairRequest = {
   pairingToken: "hwp_x",
@@ -22,11 +22,11 @@ const wrongToken = () => Promise.reject(new Refusal("not_found", "It is not vali
 
 let server: Server;
 let baseUrl: string;
-let pair: HostDoors["pair"];
-let renew: HostDoors["renew"];
+let pair: HostRoutes["pair"];
+let renew: HostRoutes["renew"];
 
 before(async () => {
-  const app = hostDoors({
+  const app = hostRoutes({
     pair: (request, callId) => pair(request, callId),
     nonce: () => "a nonce",
     renew: (request) => renew(request),

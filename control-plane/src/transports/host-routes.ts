@@ -19,7 +19,7 @@ import { DatabaseUnavailable } from "../postgres/database.ts";
 import { readJsonBody } from "./json-body.ts";
 import { callId, respond } from "./rest.ts";
 
-export interface HostDoors {
+export interface HostRoutes {
   /** Throws `not_found` for a wrong token. */
   pair: (request: PairRequest, callId: string) => Promise<PairReply>;
   nonce: () => string;
@@ -31,9 +31,9 @@ export interface HostDoors {
 
 const largestBody = 64 * 1024;
 
-export function hostDoors({ log, ...doors }: HostDoors): Hono {
+export function hostRoutes({ log, ...routes }: HostRoutes): Hono {
   const app = new Hono();
-  const throttle = createThrottle(doors.wrongTokens ?? { perSecond: 20, burst: 100 });
+  const throttle = createThrottle(routes.wrongTokens ?? { perSecond: 20, burst: 100 });
   const limited = bodyLimit({
     maxSize: largestBody,
     onError: (c) =>
@@ -45,15 +45,15 @@ export function hostDoors({ log, ...doors }: HostDoors): Hono {
   app.post("/api/hosts/pair", limited, (c) =>
     answer(c, async (id) => {
       const request = await read(c, PairRequest);
-      return c.json(await throttle(() => doors.pair(request, id)));
+      return c.json(await throttle(() => routes.pair(request, id)));
     }),
   );
 
-  app.post("/api/hosts/nonce", (c) => answer(c, () => c.json({ nonce: doors.nonce() })));
+  app.post("/api/hosts/nonce", (c) => answer(c, () => c.json({ nonce: routes.nonce() })));
 
   app.post("/api/hosts/renew", limited, (c) =>
     answer(c, async () => {
-      const reply = await doors.renew(await read(c, RenewRequest));
+      const reply = await routes.renew(await read(c, RenewRequest));
       if ("token" in reply) return c.json(reply);
       const refusal = new Refusal(
         "forbidden",
@@ -63,7 +63,7 @@ export function hostDoors({ log, ...doors }: HostDoors): Hono {
     }),
   );
 
-  app.all("/api/hosts/:door{pair|nonce|renew}", (c) => {
+  app.all("/api/hosts/:route{pair|nonce|renew}", (c) => {
     c.header("Allow", "POST");
     return respond(c, {
       refusal: new Refusal("method_not_allowed", "Only POST is served at this path."),

@@ -6,7 +6,7 @@ import { Hono, type Context } from "hono";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { largestFile, type Files } from "../files/files.ts";
 import type { Log } from "../log.ts";
-import { answerHost } from "./host-doors.ts";
+import { answerHost } from "./host-routes.ts";
 import { respond } from "./rest.ts";
 import { afterBody, bodyOf, createGate, streamOf } from "./transfers.ts";
 
@@ -14,7 +14,7 @@ export const filesPath = "/api/files";
 
 const longestName = 255;
 
-export function fileDoors({
+export function fileRoutes({
   dispatcher,
   files,
   log,
