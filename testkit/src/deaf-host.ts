@@ -12,6 +12,7 @@ import {
   type PairReply,
 } from "@hawser/host-protocol";
 import { request, type Caller } from "./caller.ts";
+import { connectLine } from "./nats-greeting.ts";
 
 export interface DeafHost extends Disposable {
   instanceId: string;
@@ -143,20 +144,7 @@ async function dial(baseUrl: string, key: Nkey, token: string) {
   }
 
   await until(() => lines.length > 0);
-  const { nonce } = JSON.parse(lines[0]!.slice("INFO ".length)) as { nonce: string };
-  const greeting = {
-    jwt: token,
-    nkey: key.publicKey,
-    sig: key.sign(nonce).toString("base64url"),
-    verbose: false,
-    headers: true,
-    no_responders: true,
-    protocol: 1,
-    lang: "raw",
-    version: "1",
-    name: "deaf host",
-  };
-  say(`CONNECT ${JSON.stringify(greeting)}\r\n`);
+  say(connectLine(lines[0]!, key, token, "deaf host"));
   await flush();
   return { lines, say, flush, closed: ended.promise, close: () => socket.close() };
 }

@@ -7,6 +7,7 @@ import { readFabricKeys } from "@hawser/control-plane/fabric/fabric-keys.ts";
 import { createLog } from "@hawser/control-plane/log.ts";
 import { openDatabase } from "@hawser/control-plane/postgres/database.ts";
 import type { Replayed, ReplayOrder } from "./fabric-replayer.ts";
+import { serveOrders } from "./orders.ts";
 
 interface Heard {
   subject: string;
@@ -91,14 +92,4 @@ async function dial(): Promise<Fabric> {
   });
 }
 
-process.on("disconnect", () => process.exit());
-process.on(
-  "message",
-  ({ id, name, order }: { id: number; name: keyof typeof orders; order: never }) => {
-    orders[name](order).then(
-      (result) => process.send!({ id, result }),
-      (error: unknown) => process.send!({ id, error: String((error as Error).stack) }),
-    );
-  },
-);
-process.send!({ id: 0 });
+serveOrders(orders);

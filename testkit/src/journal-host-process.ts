@@ -5,6 +5,7 @@ import { pairHost } from "@hawser/daemon/link/doors.ts";
 import { createLog } from "@hawser/daemon/log.ts";
 import { openState } from "@hawser/daemon/state/state.ts";
 import type { JournalOrder } from "./journal-host.ts";
+import { serveOrders } from "./orders.ts";
 
 const [directory, serverUrl, token] = process.argv.slice(2) as [string, string?, string?];
 const state = openState(directory);
@@ -17,15 +18,4 @@ const orders = {
   waiting: () => host.journal.log.unappliedSessions().length,
 };
 
-process.on("disconnect", () => process.exit());
-process.on(
-  "message",
-  ({ id, name, order }: { id: number; name: keyof typeof orders; order: never }) => {
-    try {
-      process.send!({ id, result: orders[name](order) });
-    } catch (error) {
-      process.send!({ id, error: String((error as Error).stack) });
-    }
-  },
-);
-process.send!({ id: 0 });
+serveOrders(orders);

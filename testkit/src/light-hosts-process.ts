@@ -5,6 +5,7 @@ import { startHost, type Host } from "@hawser/daemon/host.ts";
 import { pairHost } from "@hawser/daemon/link/doors.ts";
 import { openState } from "@hawser/daemon/state/state.ts";
 import type { LightOrder } from "./light-hosts.ts";
+import { serveOrders } from "./orders.ts";
 
 const hosts = new Map<string, Host>();
 const directory = process.argv[2]!;
@@ -41,14 +42,4 @@ const orders = {
   },
 };
 
-process.on(
-  "message",
-  ({ id, name, order }: { id: number; name: keyof typeof orders; order: never }) => {
-    orders[name](order).then(
-      (result) => process.send!({ id, result }),
-      (error: unknown) => process.send!({ id, error: String((error as Error).stack) }),
-    );
-  },
-);
-process.on("disconnect", () => process.exit());
-process.send!({ id: 0 });
+serveOrders(orders);

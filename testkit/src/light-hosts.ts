@@ -1,7 +1,6 @@
 // Many hosts in one process, for tests that need hundreds of them. They are paired through the real
 // endpoints and connected through the real edge.
 import { fork, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import type { Caller } from "./caller.ts";
 import { stopProcess } from "./stop-process.ts";
 import { nodeEnvironment } from "./node-environment.ts";
+import { openOrders } from "./orders.ts";
 import { removeDirectory } from "./remove-directory.ts";
 
 export interface LightOrder {
@@ -37,25 +37,8 @@ export async function startLightHosts(
 ): Promise<LightHosts> {
   const directory = mkdtempSync(join(tmpdir(), "hawser-light-hosts-"));
   const child = fork(program, [directory], { env: nodeEnvironment() });
-  const waiting = new Map<
-    number,
-    { resolve: (result: never) => void; reject: (error: Error) => void }
-  >();
-  let orders = 0;
-  await once(child, "message");
-  child.on("message", ({ id, result, error }: { id: number; result: never; error?: string }) => {
-    const order = waiting.get(id);
-    waiting.delete(id);
-    if (error) order?.reject(new Error(error));
-    else order?.resolve(result);
-  });
-  const tell = <Result>(name: keyof LightOrder, order: object): Promise<Result> =>
-    new Promise<Result>((resolve, reject) => {
-      const id = (orders += 1);
-      waiting.set(id, { resolve, reject });
-      child.send({ id, name, order });
-    });
-
+  const { ready, tell } = openOrders(child);
+  await ready;
   const tokens: string[] = [];
   for (let i = 0; i < count; i++) {
     tokens.push((await caller.create_instance({ name: `light host ${i + 1}` })).pairingToken);

@@ -12,6 +12,23 @@ interface Waiting {
   reject: (error: Error) => void;
 }
 
+/** The functions that carry out the orders of a child process, by name. */
+type Handlers = Record<string, (order: never) => unknown>;
+
+/** Called by the child: answers its parent's orders until the parent is gone, and reports that it is ready. */
+export function serveOrders(handlers: Handlers): void {
+  process.on("disconnect", () => process.exit());
+  process.on("message", (order: { id: number; name: string; order: never }) => void serve(order));
+  async function serve({ id, name, order }: { id: number; name: string; order: never }) {
+    try {
+      process.send!({ id, result: await handlers[name]!(order) });
+    } catch (error) {
+      process.send!({ id, error: String((error as Error).stack) });
+    }
+  }
+  process.send!({ id: 0 });
+}
+
 /** The child sends `{ id: 0 }` when it is ready, and answers `{ id, name, order }` with `{ id, result }`. */
 export function openOrders(child: ChildProcess): Orders {
   const waiting = new Map<number, Waiting>();

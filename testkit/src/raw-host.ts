@@ -3,6 +3,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import type { Nkey } from "@hawser/host-protocol";
+import { connectLine } from "./nats-greeting.ts";
 
 export interface RawHost extends Disposable {
   /** Every line that the server has sent. */
@@ -80,20 +81,7 @@ export async function connectRawHost(options: RawHostOptions): Promise<RawHost> 
   }
 
   await until(() => lines.length > 0);
-  const { nonce } = JSON.parse(lines[0]!.slice("INFO ".length)) as { nonce: string };
-  const greeting = {
-    jwt: token,
-    nkey: key.publicKey,
-    sig: key.sign(nonce).toString("base64url"),
-    verbose: false,
-    headers: true,
-    no_responders: true,
-    protocol: 1,
-    lang: "raw",
-    version: "1",
-    name: "raw",
-  };
-  await say(`CONNECT ${JSON.stringify(greeting)}\r\n`);
+  await say(connectLine(lines[0]!, key, token, "raw"));
   return { lines, say, untilClosed: () => until(() => over), [Symbol.dispose]: () => wire.close() };
 }
 
