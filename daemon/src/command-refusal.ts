@@ -1,12 +1,12 @@
-// How the host says no to a command. Apart from the commands, so that whatever they work with can say it.
+// A refusal of a command. It is apart from the commands, so that the parts that commands use can throw it.
 
 /**
- * The host will not do it, for a reason that whoever asked can act on. A code that the command does
- * not list reaches callers as `host_refused`, with the same words.
+ * The host refuses a command, for a reason on which the caller can act. A code that the command does not
+ * list reaches callers as `host_refused`, with the same message.
  */
 export class CommandRefusal extends Error {
   readonly code: string;
-  /** Which of the caller's fields is to blame, for `invalid_input`. */
+  /** The caller's field that is invalid, for `invalid_input`. */
   readonly field: string | undefined;
 
   constructor(code: string, message: string, field?: string) {

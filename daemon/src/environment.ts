@@ -1,6 +1,6 @@
-// The environment of whatever the daemon starts: what a program needs to find its user's own settings
-// and the network, by name. Everything else stays out, so that no secret in the daemon's own
-// environment reaches an agent, and no variable of whoever started the daemon changes what runs.
+// The environment of the programs that the daemon starts: the variables by which a program finds its user's
+// settings and the network. All others are left out, so that no secret in the daemon's environment reaches
+// an agent, and no variable of whoever started the daemon changes what runs.
 
 const allowed = new Set(
   `HOME USER LOGNAME SHELL PATH TMPDIR TZ LANG LANGUAGE
@@ -11,7 +11,7 @@ const allowed = new Set(
 
 export type Environment = Record<string, string>;
 
-/** What of `own` may be passed on, with what this program needs beside it, and `more` on top. */
+/** The variables of `own` that are passed on, and `more`, which replaces them. */
 export function childEnvironment(
   more: Environment = {},
   own: NodeJS.ProcessEnv = process.env,

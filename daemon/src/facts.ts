@@ -1,5 +1,5 @@
-// What this machine is: the facts a daemon tells the control plane about its host. The machine itself
-// is looked at here; agents, roots and the code-hosting client by the parts that know them.
+// The facts that the daemon reports about its host. The machine's own are read here; those about agents,
+// roots and the code-hosting client are read by the parts that know them.
 import { readFileSync } from "node:fs";
 import { arch, hostname, release, type } from "node:os";
 import { AgentKind } from "@hawser/contract";
@@ -8,32 +8,32 @@ import { describe, type Log } from "./log.ts";
 import type { Operations } from "./operations.ts";
 import { daemonVersion } from "./release.ts";
 
-/** One part's look at the machine. Warnings of all looks are put together. */
-export type Look = () => Promise<
+/** Reads one part's facts. Warnings of all parts are joined. */
+export type FactReader = () => Promise<
   Partial<Pick<HostFacts, "agents" | "roots" | "codeHostingCli" | "warnings">>
 >;
 
 export interface Facts {
-  /** As last seen, with what the host is doing now. */
+  /** The facts that were read last, with the present operations. */
   current: () => HostFacts;
-  /** Looks again. A look that fails leaves what was known, and a warning. */
+  /** Reads all facts again. If a part fails, its former facts stay, with a warning. */
   refresh: () => Promise<HostFacts>;
 }
 
-/** `known` is what need not be looked for: it is told from the first moment. */
+/** `known`: facts that are reported from the start, without reading them. */
 export function createFacts(
-  looks: readonly Look[],
+  readers: readonly FactReader[],
   operations: Operations,
   log: Log,
   known: Partial<HostFacts> = {},
 ): Facts {
   let seen = { ...lookAtMachine(), ...known };
   const current = () => ({ ...seen, operations: operations.list() });
-  async function look(): Promise<HostFacts> {
+  async function readAll(): Promise<HostFacts> {
     const found = await Promise.all(
-      looks.map((each) =>
+      readers.map((each) =>
         each().catch((error: unknown) => {
-          log.warn("a look at the host failed", { error: describe(error) });
+          log.warn("could not read some facts about the host", { error: describe(error) });
           return { warnings: [{ code: "look_failed", message: describe(error) }] };
         }),
       ),
@@ -46,12 +46,12 @@ export function createFacts(
     return current();
   }
 
-  // One after the other: an earlier look that took longer must not put its own in place of a later one's.
+  // One refresh at a time: a slow one must not overwrite the facts of a later one.
   let last: Promise<unknown> = Promise.resolve();
   return {
     current,
     refresh() {
-      const next = last.then(look);
+      const next = last.then(readAll);
       last = next.catch(() => {});
       return next;
     },

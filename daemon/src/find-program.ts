@@ -1,14 +1,14 @@
-// Where a program is that the host's owner may or may not have installed.
+// Finds a program that the host's owner may have installed.
 import { statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
 export interface Program {
   path: string;
-  /** Another one when the program was replaced. */
+  /** Changes when the program is replaced. */
   stamp: string;
 }
 
-/** The first of that name in the search path that can be run. */
+/** The first executable file of that name in the search path; undefined if there is none. */
 export function findProgram(name: string, searchPath = ""): Program | undefined {
   for (const directory of searchPath.split(delimiter)) {
     if (directory === "") continue;
@@ -19,7 +19,7 @@ export function findProgram(name: string, searchPath = ""): Program | undefined 
   return undefined;
 }
 
-/** Tells one state of a file from another; nothing when there is none. */
+/** Identifies the present state of a file; undefined if there is no file. */
 export function stampOf(path: string): string | undefined {
   try {
     const { mtimeMs, ctimeMs, size, ino } = statSync(path);

@@ -1,5 +1,5 @@
-// One host: its journal, its link, its commands and its reports, put together. Nothing here is
-// shared between hosts, so that one process can be many of them.
+// Puts one host together: its journal, its link, its commands and its reports. Hosts share nothing, so
+// that one process can run many of them.
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import {
@@ -20,7 +20,7 @@ import { createClones } from "./directories/clone.ts";
 import { createDirectories } from "./directories/directories.ts";
 import { createHalfDone } from "./directories/half-done.ts";
 import type { Driver } from "./drivers/driver.ts";
-import { createFacts, type Look } from "./facts.ts";
+import { createFacts, type FactReader } from "./facts.ts";
 import { createGit } from "./git/git.ts";
 import { isWhole, programOf, readCurrent } from "./installs/current.ts";
 import { createInstalls, type InstallsOptions } from "./installs/installs.ts";
@@ -41,33 +41,33 @@ import { createPushes } from "./worktrees/push.ts";
 import { createWorktrees } from "./worktrees/worktrees.ts";
 
 export interface HostOptions {
-  /** Paired already. */
+  /** Of a paired host. */
   state: State;
   log?: Log;
-  /** The control plane does not know the host any more: credentials are gone, the link is closed. */
+  /** The control plane no longer knows the host: credentials are deleted, the link is closed. */
   onForget?: () => void;
   onStatus?: (status: HostStatus) => void;
   clock?: OwnClock;
   timing?: Partial<LinkTiming>;
   journal?: Pick<JournalOptions, "limitBytes" | "flush">;
-  /** What is looked at beside the machine itself; nothing, unless given. */
-  looks?: readonly Look[];
-  /** The host's code-hosting client; none, unless given. */
+  /** Further facts about the host, besides the machine's own; none by default. */
+  factReaders?: readonly FactReader[];
+  /** The host's code-hosting client; none by default. */
   codeHosting?: CodeHosting;
-  /** Whoever can put another version in this one's place; without it there are no updates. */
+  /** Replaces this daemon with another version; without it there are no updates. */
   supervisor?: Pick<UpdateOptions, "startVersion" | "failed">;
-  /** Whose agents are installed, and for which platform; none are, unless given. */
+  /** Whose signed agents are installed, and for which platform; without it none are. */
   installs?: Pick<InstallsOptions, "trustedKeys" | "platform">;
-  /** The agents that can be run here, by what the host gives them; none, unless given. */
+  /** Makes the drivers of the agents that this host runs; none by default. */
   drivers?: (given: DriverGiven) => readonly Driver[];
-  /** What was made ready before the journal was free. */
+  /** What was prepared before the journal was free. */
   ahead?: Ahead | undefined;
 }
 
-/** What the host gives to the drivers of its agents. */
+/** What the host passes to the drivers of its agents. */
 export interface DriverGiven {
   stateDirectory: string;
-  /** Where the program of a kind is, in the version in use; nothing when it is not installed. */
+  /** Path of a kind's program, in the version in use; undefined if it is not installed. */
   findAgent: (kind: AgentKind) => InstalledAgent | undefined;
   log: Log;
 }
@@ -82,7 +82,7 @@ export interface Ahead {
   dialled: Connection;
 }
 
-/** Connects a host that is about to start, so that it starts quickly, or is known not to. */
+/** Connects a host that will start soon, so that it starts quickly, or fails before it starts. */
 export async function connectAhead(state: State, signal: AbortSignal): Promise<Ahead> {
   const credentials = state.readCredentials();
   if (!credentials) throw new NotPaired();
@@ -99,17 +99,17 @@ export interface HostStatus extends LinkStatus {
 export interface Host {
   status: () => HostStatus;
   journal: Journal;
-  /** Records what a session did; sent as soon as there is a link. Throws JournalFull. */
+  /** Records an entry of a session; it is sent as soon as there is a link. Throws JournalFull. */
   appendEntry: (sessionId: string, update: LogEntry["update"], turnId?: string | null) => LogEntry;
-  /** Takes no more commands and closes the journal, but stays connected until the answer is called. */
+  /** Accepts no more commands and closes the journal. Stays connected until the returned function is called. */
   handOver: () => Promise<() => Promise<void>>;
-  /** Says good-bye, ends the link and closes the journal. */
+  /** Announces the departure, ends the link and closes the journal. */
   stop: () => Promise<void>;
 }
 
 const cleanEveryMs = 3600_000;
 
-/** Throws NotPaired when the host is not paired, and JournalInUse when it runs already. */
+/** Throws NotPaired if the host is not paired, and JournalInUse if it is running already. */
 export function startHost(options: HostOptions): Host {
   const { state } = options;
   const log = options.log ?? silentLog;
@@ -151,9 +151,16 @@ export function startHost(options: HostOptions): Host {
       log,
       onChange: refreshFacts,
     });
-  const more = [codeHosting.look, updates?.look, installs && (async () => installs.look())];
-  const looks = [...(options.looks ?? []), ...more.filter((look) => look !== undefined)];
-  const facts = createFacts(looks, operations, log, installs?.look());
+  const more = [
+    codeHosting.readFacts,
+    updates?.readFacts,
+    installs && (async () => installs.readFacts()),
+  ];
+  const readers = [
+    ...(options.factReaders ?? []),
+    ...more.filter((reader) => reader !== undefined),
+  ];
+  const facts = createFacts(readers, operations, log, installs?.readFacts());
 
   const directories = createDirectories(policy.read);
   const git = createGit();
@@ -230,7 +237,7 @@ export function startHost(options: HostOptions): Host {
       try {
         state.saveCredentials({ ...credentials, token });
       } catch (error) {
-        // It works on with the token in memory; after a restart a new one is asked for.
+        // The daemon continues with the token in memory; after a restart it asks for a new one.
         log.warn("the token could not be saved", { error: describe(error) });
       }
     },
@@ -250,7 +257,7 @@ export function startHost(options: HostOptions): Host {
     },
     onForget() {
       state.forgetCredentials();
-      // Nobody will ever ask for what its agents do.
+      // Nobody will ask for the agents' work any more.
       void close({ endsAgents: true }).then(() => options.onForget?.());
     },
     onStatus: (status) => options.onStatus?.(withIds(status)),
@@ -278,7 +285,7 @@ export function startHost(options: HostOptions): Host {
   journal.log.onAppend(uploads.wake);
   refreshFacts();
   const cleaning = setInterval(() => {
-    // By a clock that may be days off, what is still needed would be dropped.
+    // A clock that is days off would drop records that are still needed.
     if (!clock.isKnown()) return;
     try {
       journal.clean();

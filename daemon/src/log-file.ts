@@ -1,5 +1,5 @@
-// The daemon's log on disk: one file, and the one before it. A disk that is full costs log lines and
-// nothing else; how many were lost is the first thing written when there is room again.
+// The daemon's log on disk: the present file and the former one. On a full disk only log lines are lost;
+// when there is room again, the number of lost lines is written first.
 import {
   closeSync,
   fstatSync,
@@ -15,15 +15,15 @@ import type { State } from "./state/state.ts";
 
 export const logPathOf = (state: State) => join(state.directory, "log/hawserd.log");
 
-/** The file before the present one. */
+/** Path of the former file. */
 export const formerLogOf = (path: string) => `${path}.1`;
 
 const limitBytes = 5 * 1024 * 1024;
 
-/** The log of one of the daemon's processes: to the file and, unless it is to be quiet, to stderr. */
+/** The log of a daemon process: written to the file and, unless it is quiet, to stderr. */
 export function openDaemonLog(state: State, quiet: boolean): Log {
   const toFile = openLogFile(logPathOf(state));
-  // Whoever reads it may be gone, or its disk full.
+  // The reader of stderr may be gone, or its disk full.
   process.stderr.on("error", () => {});
   return createLog((line) => {
     toFile(line);
@@ -38,7 +38,7 @@ export function openLogFile(path: string, limit = limitBytes): (line: string) =>
   let isTorn = false;
 
   function write(text: string): void {
-    // Another process of the daemon may have begun a new file meanwhile.
+    // Another process of the daemon may have begun a new file in the meantime.
     if (file !== undefined && inodeOf(path) !== fstatSync(file).ino) close();
     file ??= open();
     const size = fstatSync(file).size;
@@ -48,7 +48,7 @@ export function openLogFile(path: string, limit = limitBytes): (line: string) =>
       file = open();
     }
     const bytes = Buffer.from(isTorn ? `\n${text}` : text);
-    // A disk that has just filled up takes the beginning of a line.
+    // A disk that has just become full may accept only the beginning of a line.
     const written = writeSync(file, bytes);
     isTorn = written > 0 && written < bytes.length;
     if (written < bytes.length) throw new Error("The disk is full.");

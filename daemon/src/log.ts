@@ -1,5 +1,5 @@
-// The daemon's own log: one JSON line an event, with ids and no secrets. Whoever logs names the
-// fields; nothing is logged whole. As a last wall, texts that look like a secret of ours are blanked.
+// The daemon's own log: one JSON line per event, with ids and no secrets. Callers name the fields; no
+// object is logged whole. As a last safeguard, texts that look like our secrets are blanked.
 
 export type Fields = Record<string, string | number | boolean | null | undefined>;
 
@@ -16,13 +16,13 @@ export function createLog(write: (line: string) => void): Log {
   return { info: say("info"), warn: say("warn") };
 }
 
-/** A log that nobody reads. */
+/** Discards everything. */
 export const silentLog: Log = { info() {}, warn() {} };
 
-/** Pairing tokens and API keys, seeds of keys, and signed tokens, wherever they would turn up. */
+/** Pairing tokens and API keys, seeds of keys, and signed tokens. */
 const secrets = /\bhw[kp]_[0-9a-z_]{16,}|\bS[UAO][A-Z2-7]{54,}|\beyJ[\w-]+\.[\w-]+\.[\w-]+/g;
 
-/** What an error says, and what caused it, as one sentence for a log line. */
+/** An error's message and its causes, as one sentence for a log line. */
 export function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { message, cause } = error;

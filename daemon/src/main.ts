@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The daemon's command line: reads the arguments and calls one of the commands in command-line/. The
-// daemon listens on nothing, so these share the state directory with it and nothing else.
+// daemon listens on nothing, so these commands share only the state directory with it.
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -61,7 +61,7 @@ function readArguments(command: CommandLine, args: string[]) {
       options: { ...command.options, state: { type: "string" } },
     });
     const surplus = positionals[command.words ?? 0];
-    if (surplus !== undefined) throw new Error(`"${surplus}" makes no sense here.`);
+    if (surplus !== undefined) throw new Error(`"${surplus}" is one argument too many.`);
     return { words: positionals, options: values };
   } catch (cause) {
     throw new UsageError((cause as Error).message, { cause });

@@ -1,17 +1,17 @@
-// What the host is doing that takes a while: cloning, installing, updating. Kept in memory and told
-// with the facts, so that whoever looks at the instance sees how far it is; what has ended stays for
-// ten minutes, for those who look later.
+// What the host is doing that takes a while: cloning, installing, updating. Kept in memory and reported
+// with the facts, so that callers see the progress on the instance. An operation stays for ten minutes
+// after its end.
 import { randomUUID } from "node:crypto";
 import type { HostOperation } from "@hawser/contract";
 import { describe } from "./log.ts";
 
 export interface Operations {
   list(): HostOperation[];
-  /** Runs `work` as an operation: failed, with the reason, when it throws. */
+  /** Runs `work` as an operation, which has failed, with the reason, if `work` throws. */
   run<T>(type: HostOperation["type"], subject: string, work: Work<T>): Promise<T>;
 }
 
-/** `step` says what is being done now, and how much of the whole is done, if that is known. */
+/** `step` reports the present step and, if it is known, the percentage that is done. */
 export type Work<T> = (step: (step: string, percent?: number) => void) => Promise<T>;
 
 const keptMs = 10 * 60_000;

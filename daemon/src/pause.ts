@@ -1,6 +1,6 @@
-// Waiting that ends early when it has become pointless.
+// Waits that end early.
 
-/** Resolves after so many milliseconds, or at once when the signal is given. Never rejects. */
+/** Resolves after that many milliseconds, or when the signal is aborted. Never rejects. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
@@ -14,7 +14,7 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Waits for the promise, but no longer than this; whether it was done in time. */
+/** Waits for the promise for at most this long; returns whether it settled in time. */
 export async function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<false>((resolve) => {

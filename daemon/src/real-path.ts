@@ -1,8 +1,8 @@
-// Where a path really leads.
+// Resolves the links in a path.
 import { readlinkSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 
-/** Links followed as far as it exists, and those that lead nowhere too. */
+/** Follows links as far as the path exists; also follows links to something that does not exist. */
 export function realOf(path: string, steps = 0): string {
   try {
     return realpathSync(path);

@@ -1,5 +1,5 @@
-// What a release bakes into the bundled daemon: its version, and whose later releases it takes. Run
-// from the sources there is neither a release nor anybody trusted.
+// What a release builds into the bundled daemon: its version, and the keys of the releases it accepts as
+// updates. A daemon that runs from the sources has no release and trusts no key.
 import manifest from "../package.json" with { type: "json" };
 
 interface Release {
@@ -8,7 +8,7 @@ interface Release {
   trustedKeys: readonly string[];
 }
 
-/** Put in by the bundler, in place of the name. */
+/** The bundler replaces this name with the release. */
 declare const hawserRelease: Release | undefined;
 
 const release: Release =

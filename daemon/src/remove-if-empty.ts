@@ -1,4 +1,4 @@
-// Removes a directory, and never anything in it.
+// Removes a directory if it is empty.
 import { rmdirSync } from "node:fs";
 
 export function removeIfEmpty(directory: string): void {

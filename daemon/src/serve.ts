@@ -1,12 +1,12 @@
-// The daemon proper, as a child of its supervisor: serves the host until it is told to stop, or until
-// another version takes over. It lives no longer than its supervisor.
+// The daemon itself, a child of its supervisor: serves the host until it is told to stop, or until another
+// version takes over. It does not outlive its supervisor.
 import { EventEmitter, once } from "node:events";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { createCodeHosting } from "./code-hosting/code-hosting.ts";
 import { createDirectories } from "./directories/directories.ts";
-import { openDirectoriesLook } from "./directories/look.ts";
+import { createDirectoryFacts } from "./directories/host-facts.ts";
 import { createClaudeDriver } from "./drivers/claude-code/driver.ts";
 import { createCodexDriver } from "./drivers/codex/driver.ts";
 import type { Driver } from "./drivers/driver.ts";
@@ -50,12 +50,12 @@ const openDrivers = ({ stateDirectory, findAgent, log }: DriverGiven): Driver[] 
 };
 
 export interface Channel {
-  tell: (report: Report) => void;
-  /** Emits each order of the supervisor's under its word. */
+  report: (report: Report) => void;
+  /** Emits each order of the supervisor under its word. */
   orders: EventEmitter<Record<Order["say"], [Order]>>;
 }
 
-/** The channel to the process that started this one, which must be a supervisor. */
+/** The channel to the process that started this one. Throws if that is no supervisor. */
 export function createChannel(): Channel {
   if (!process.send) throw new StateError("hawserd serve is started by hawserd run.");
   const orders: Channel["orders"] = new EventEmitter();
@@ -63,26 +63,26 @@ export function createChannel(): Channel {
     const order = message as Order;
     orders.emit(order.say, order);
   });
-  return { tell: (report) => void process.send!(report, () => {}), orders };
+  return { report: (report) => void process.send!(report, () => {}), orders };
 }
 
 export interface ServeOptions {
   state: State;
   channel: Channel;
   log: Log;
-  /** Waits for the word to take over from another. */
+  /** Wait for the order to take over from another daemon. */
   standby: boolean;
-  /** Given when the daemon is to stop. */
+  /** Aborted when the daemon is to stop. */
   signal: AbortSignal;
 }
 
-/** How long the journal of a daemon that is just stopping is waited for. */
+/** How long to wait for the journal of a daemon that is stopping. */
 const journalMs = 20_000;
 
 export async function serve({ state, channel, log, standby, signal }: ServeOptions): Promise<void> {
-  const { tell, orders } = channel;
+  const { report, orders } = channel;
   const forgotten = Promise.withResolvers<"forgotten">();
-  // To be started in standby is to be the update that succeeds.
+  // A daemon that is started in standby is the update, so no update has failed.
   let failed: UpdateFailure | undefined = standby ? undefined : readUpdates(state.directory).failed;
   let ahead: Ahead | undefined;
   let letGo: (() => Promise<void>) | undefined;
@@ -91,8 +91,8 @@ export async function serve({ state, channel, log, standby, signal }: ServeOptio
     if (order.say === "resume") failed = { version: order.version, reason: order.reason };
   });
 
-  /** The first of these words, or that the daemon is to stop. */
-  function hear<Word extends Order["say"]>(...words: Word[]): Promise<Word | "stop"> {
+  /** Resolves with the first of these words, or with "stop" when the daemon is to stop. */
+  function nextOrder<Word extends Order["say"]>(...words: Word[]): Promise<Word | "stop"> {
     return Promise.race(
       words.map((word) =>
         once(orders, word, { signal }).then(
@@ -106,30 +106,30 @@ export async function serve({ state, channel, log, standby, signal }: ServeOptio
   if (standby) {
     createPolicy(state.policyPath).read();
     ahead = await connectAhead(state, signal);
-    const taken = hear("take");
-    tell({ say: "ready" });
-    if ((await taken) === "stop") return;
+    const takeOver = nextOrder("take");
+    report({ say: "ready" });
+    if ((await takeOver) === "stop") return;
   } else {
     removeUnfinished(state.directory);
   }
   for (;;) {
     const host = await begin();
     if (!host) return letGo?.();
-    const next = await Promise.race([hear("hand over"), forgotten.promise]);
+    const next = await Promise.race([nextOrder("hand over"), forgotten.promise]);
     if (next === "forgotten") return letGo?.();
     if (next === "stop") {
       await host.stop();
       return;
     }
     log.info("the daemon hands over");
-    const decided = hear("resume", "leave");
+    const decided = nextOrder("resume", "leave");
     letGo = await host.handOver();
-    tell({ say: "quiet" });
+    report({ say: "quiet" });
     if ((await decided) !== "resume") return letGo();
     log.info("the daemon resumes");
   }
 
-  /** Starts the host; waits for a journal that is still held, or that has no room. */
+  /** Starts the host; waits while another daemon has the journal, or the disk has no room. */
   async function begin(): Promise<Host | undefined> {
     const startedAt = performance.now();
     let said = "";
@@ -155,7 +155,7 @@ export async function serve({ state, channel, log, standby, signal }: ServeOptio
     const host = startHost({
       state,
       log,
-      looks: [openDirectoriesLook(policy, createDirectories(policy), createGit())],
+      factReaders: [createDirectoryFacts(policy, createDirectories(policy), createGit())],
       codeHosting: createCodeHosting(),
       onForget: () => forgotten.resolve("forgotten"),
       supervisor: { startVersion, failed },
@@ -166,8 +166,8 @@ export async function serve({ state, channel, log, standby, signal }: ServeOptio
         if (!isOver) note(status);
         if (status.state !== "online") return;
         attempt("the version could not be noted", () => noteServed(state.directory, daemonVersion));
-        tell({ say: "online" });
-        // The connection of before a hand-over that failed.
+        report({ say: "online" });
+        // Closes the connection from before a hand-over that failed.
         void letGo?.();
         letGo = undefined;
       },
@@ -177,7 +177,7 @@ export async function serve({ state, channel, log, standby, signal }: ServeOptio
     return {
       ...host,
       handOver() {
-        // From here on the status is another's to write.
+        // From now on the other daemon writes the status.
         isOver = true;
         return host.handOver();
       },
@@ -186,7 +186,7 @@ export async function serve({ state, channel, log, standby, signal }: ServeOptio
 
   async function startVersion(version: string): Promise<never> {
     const givenUp = once(orders, "resume");
-    tell({ say: "start", version });
+    report({ say: "start", version });
     await givenUp;
     throw new Error(failed!.reason);
   }
@@ -198,7 +198,7 @@ export async function serve({ state, channel, log, standby, signal }: ServeOptio
     );
   }
 
-  /** On a full disk the daemon works on, with less to show. */
+  /** On a full disk the daemon continues without these records. */
   function attempt(failure: string, work: () => void): void {
     try {
       work();

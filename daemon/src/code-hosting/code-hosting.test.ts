@@ -58,7 +58,7 @@ test("no client, and none that can be run, is told without an error", async () =
   const bin = join(place, "no-programs");
   mkdirSync(join(bin, "gh"), { recursive: true });
   const hosting = createCodeHosting({ ...environment, PATH: bin });
-  assert.deepEqual(await hosting.look(), {
+  assert.deepEqual(await hosting.readFacts(), {
     codeHostingCli: { installed: false, loggedIn: false, account: null },
   });
   assert.deepEqual(await hosting.list(everything, soon()), {
@@ -71,21 +71,21 @@ test("a login is noticed, and the client is not run again while nothing changed"
   const home = makeHome("login");
   const hosting = createCodeHosting(home.environment);
   const loggedOut = { installed: true, loggedIn: false, account: null };
-  assert.deepEqual(await hosting.look(), { codeHostingCli: loggedOut });
+  assert.deepEqual(await hosting.readFacts(), { codeHostingCli: loggedOut });
   const before = home.runs();
-  await hosting.look();
+  await hosting.readFacts();
   assert.equal(home.runs(), before, "nothing changed");
   assert.equal((await hosting.list(everything, soon())).reason, "not_logged_in");
 
   home.logIn();
   const loggedIn = { codeHostingCli: { installed: true, loggedIn: true, account: "ada" } };
   const asked = home.runs();
-  assert.deepEqual(await hosting.look(), loggedIn);
-  assert.deepEqual(await hosting.look(), loggedIn);
+  assert.deepEqual(await hosting.readFacts(), loggedIn);
+  assert.deepEqual(await hosting.readFacts(), loggedIn);
   assert.equal(home.runs() - asked, 1);
 
   home.logIn("github.com", "gho_revoked");
-  assert.deepEqual(await hosting.look(), { codeHostingCli: loggedOut });
+  assert.deepEqual(await hosting.readFacts(), { codeHostingCli: loggedOut });
 });
 
 test("a login that ended at the server is noticed when a listing fails", async () => {
@@ -93,10 +93,10 @@ test("a login that ended at the server is noticed when a listing fails", async (
   home.logIn("github.com", "gho_forAWhile");
   github.tokens.add("gho_forAWhile");
   const hosting = createCodeHosting(home.environment);
-  assert.equal((await hosting.look()).codeHostingCli?.loggedIn, true);
+  assert.equal((await hosting.readFacts()).codeHostingCli?.loggedIn, true);
   github.tokens.delete("gho_forAWhile");
   assert.equal((await hosting.list(everything, soon())).reason, "not_logged_in");
-  assert.equal((await hosting.look()).codeHostingCli?.loggedIn, false);
+  assert.equal((await hosting.readFacts()).codeHostingCli?.loggedIn, false);
 });
 
 test("an enterprise's server is asked when the client is set to it", async () => {
@@ -104,7 +104,7 @@ test("an enterprise's server is asked when the client is set to it", async () =>
   home.logIn(enterpriseHost);
   const from = github.requests.length;
   const hosting = createCodeHosting(home.environment);
-  assert.equal((await hosting.look()).codeHostingCli?.account, "ada");
+  assert.equal((await hosting.readFacts()).codeHostingCli?.account, "ada");
   assert.equal((await hosting.list(everything, soon())).repositories.length, 4);
   const asked = github.requests.slice(from);
   assert.ok(asked.length > 0 && asked.every((line) => line.includes(enterpriseHost)));
@@ -137,7 +137,7 @@ test("what goes wrong is told by its kind, without the server's words or the tok
     const error = await hosting.list(everything, soon()).catch((thrown: unknown) => thrown);
     assert.ok(error instanceof Error);
     assert.match(error.message, /status 502/);
-    const { codeHostingCli, warnings } = await hosting.look();
+    const { codeHostingCli, warnings } = await hosting.readFacts();
     assert.deepEqual(codeHostingCli, { installed: true, loggedIn: false, account: null });
     assert.equal(warnings?.[0]?.code, "code_hosting_unreachable");
     const told = `${error.message} ${JSON.stringify(warnings)}`;
@@ -145,7 +145,7 @@ test("what goes wrong is told by its kind, without the server's words or the tok
   } finally {
     github.fail(undefined);
   }
-  assert.equal((await hosting.look()).codeHostingCli?.loggedIn, true, "a failure is not kept");
+  assert.equal((await hosting.readFacts()).codeHostingCli?.loggedIn, true, "a failure is not kept");
 });
 
 test("a listing that takes too long ends at its deadline", async () => {

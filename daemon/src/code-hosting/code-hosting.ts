@@ -7,7 +7,7 @@ import { accessTo, listRepositories, type Access, type Wanted } from "./reposito
 import { createCodeHostingStatus, type CodeHostingStatus } from "./status.ts";
 
 export interface CodeHosting {
-  look: CodeHostingStatus["look"];
+  readFacts: CodeHostingStatus["readFacts"];
   /** None, with the reason, when there is no client or it is logged out. Throws GhError. */
   list: (wanted: Wanted, signal: AbortSignal) => Promise<Listing>;
   /** Throws GhError. */
@@ -33,7 +33,7 @@ export function createCodeHosting(own?: NodeJS.ProcessEnv): CodeHosting {
   const gh = createGh(own);
   const status = createCodeHostingStatus(gh);
   return {
-    look: status.look,
+    readFacts: status.readFacts,
     accessTo: (repo, signal) => accessTo(gh, repo, signal),
     async findOrigin(address, signal) {
       const place = await findHostedPlace(gh, address, signal);

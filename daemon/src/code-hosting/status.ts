@@ -2,7 +2,7 @@
 // rarely: again only when the client or its login changed, or after a while, for a login can also be
 // ended at the server.
 import type { HostFacts } from "@hawser/host-protocol";
-import type { Look } from "../facts.ts";
+import type { FactReader } from "../facts.ts";
 import { GhError, type Gh } from "./gh.ts";
 
 type Status = NonNullable<HostFacts["codeHostingCli"]>;
@@ -11,7 +11,7 @@ const longestAskMs = 5_000;
 const trustedMs = 15 * 60_000;
 
 export interface CodeHostingStatus {
-  look: Look;
+  readFacts: FactReader;
   /** Has the next look ask. */
   doubt: () => void;
 }
@@ -20,7 +20,7 @@ export function createCodeHostingStatus(gh: Gh, now: () => number = Date.now): C
   let known: { stamp: string; at: number; status: Status } | undefined;
   return {
     doubt: () => void (known = undefined),
-    async look() {
+    async readFacts() {
       const stamp = gh.stamp();
       if (stamp === undefined) {
         return { codeHostingCli: { installed: false, loggedIn: false, account: null } };

@@ -62,7 +62,7 @@ export const catalogue: Catalogue = {
   // Agents.
   list_agents: {
     async run(_payload, { installs, refreshFacts }) {
-      const { agents } = installs?.look() ?? (await refreshFacts());
+      const { agents } = installs?.readFacts() ?? (await refreshFacts());
       return { agents };
     },
   },

@@ -8,7 +8,7 @@ export async function describeAgentKind(
   { sessions, installs, policy, signal }: CommandContext,
 ): Promise<AgentKindRecord> {
   const driver = sessions.driver(kind);
-  const found = installs?.look().agents.find((agent) => agent.kind === kind);
+  const found = installs?.readFacts().agents.find((agent) => agent.kind === kind);
   const problems = [...(found?.problems ?? [])];
   const add = (code: string, message: string) => {
     if (!problems.some((problem) => problem.code === code)) problems.push({ code, message });

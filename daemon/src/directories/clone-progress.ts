@@ -12,7 +12,7 @@ export function followProgress(
   step: (step: string, percent: number) => void,
 ): (text: string) => void {
   let line = "";
-  let told = "";
+  let reported = "";
   return (text) => {
     const lines = (line + text).split(/[\r\n]/);
     line = lines.pop()!.slice(-1_024);
@@ -22,8 +22,8 @@ export function followProgress(
       if (!phase) continue;
       const whole = phase.from + ((phase.to - phase.from) * Math.min(100, Number(percent))) / 100;
       const news = `${phase.name} ${Math.floor(whole)}`;
-      if (news === told) continue;
-      told = news;
+      if (news === reported) continue;
+      reported = news;
       step(phase.name.toLowerCase(), Math.floor(whole));
     }
   };

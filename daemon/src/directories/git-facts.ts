@@ -69,12 +69,12 @@ export function createGitFacts(): GitFactsReader {
  * which is read each time. Numbers, because thousands of these are compared in a listing.
  */
 function stampOf(way: string): number[] | undefined {
-  const git = look(`${way}/.git`);
+  const git = statOf(`${way}/.git`);
   // Without one there is nothing to remember but the directory itself.
-  const own = git ?? look(way);
+  const own = git ?? statOf(way);
   if (!own?.isDirectory()) return undefined;
   const stamp = [own.dev, own.ino, git ? 1 : 0];
-  if (git) for (const name of ["HEAD", "config"]) stampFile(stamp, look(`${way}/.git/${name}`));
+  if (git) for (const name of ["HEAD", "config"]) stampFile(stamp, statOf(`${way}/.git/${name}`));
   return stamp;
 }
 
@@ -89,7 +89,7 @@ const youngestIn = (stamp: readonly number[]) => Math.max(stamp[6] ?? 0, stamp[1
 const isSame = (one: readonly number[], other: readonly number[]) =>
   one.length === other.length && one.every((value, index) => value === other[index]);
 
-function look(path: string): Stats | undefined {
+function statOf(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch {
@@ -98,7 +98,7 @@ function look(path: string): Stats | undefined {
 }
 
 function readFacts(directory: DirectoryHandle, mayRead: MayRead): GitFacts {
-  const git = look(directory.inside(".git"));
+  const git = statOf(directory.inside(".git"));
   if (!git) return noRepository;
   if (git.isDirectory()) {
     using own = openDirectory(directory.inside(".git"));
@@ -138,7 +138,7 @@ function readGitDirectory(own: DirectoryHandle, shared: DirectoryHandle): GitFac
   const head = readSmallFile(own.inside("HEAD"), largestHead);
   if (head === undefined) {
     // An old form: HEAD is a link to the branch. Git knows it; we do not look behind links.
-    return look(own.inside("HEAD")) ? unknownRepository : noRepository;
+    return statOf(own.inside("HEAD")) ? unknownRepository : noRepository;
   }
   const branch = branchOf(head);
   const config = readSmallFile(shared.inside("config"), largestConfig);

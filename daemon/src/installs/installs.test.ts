@@ -90,7 +90,7 @@ async function openWorld() {
     const current = readCurrent(directory, "codex");
     return current && String(execFileSync(programOf(directory, "codex", current))).trim();
   };
-  const found = () => installs.look().agents.find(({ kind }) => kind === "codex")!;
+  const found = () => installs.readFacts().agents.find(({ kind }) => kind === "codex")!;
   return {
     installs,
     install,

@@ -37,7 +37,7 @@ export interface Installs {
   order: (kind: AgentKind) => Promise<Order>;
   /** Installs opencode if it is missing and may be: what pairing promises. Never throws. */
   provideOpencode: () => Promise<void>;
-  look: () => { agents: FoundAgent[] };
+  readFacts: () => { agents: FoundAgent[] };
   /** Cuts what is running. */
   stop: () => Promise<void>;
 }
@@ -171,7 +171,7 @@ export function createInstalls(options: InstallsOptions): Installs {
       providedAt = options.now();
       await order("opencode").catch(() => {});
     },
-    look: () => ({
+    readFacts: () => ({
       agents: AgentKind.options.map((kind) => {
         const current = readCurrent(directory, kind);
         const isBroken = current !== undefined && !isWhole(directory, kind, current);
@@ -219,12 +219,12 @@ function makeDirectory(parent: string, version: string): string {
 
 function createProgress(total: number, step: (step: string, percent?: number) => void) {
   let passed = 0;
-  let told = "";
+  let reported = "";
   return (what: string) => (count: number) => {
     passed += count;
     const percent = Math.min(98, Math.floor((100 * passed) / total));
-    if (told === `${what} ${percent}`) return;
-    told = `${what} ${percent}`;
+    if (reported === `${what} ${percent}`) return;
+    reported = `${what} ${percent}`;
     step(what, percent);
   };
 }

@@ -29,7 +29,7 @@ export function createCommandRecord(database: DatabaseSync, now: () => number): 
   );
   const drop = database.prepare(`DELETE FROM commands WHERE finished_at < ?`);
 
-  const look = (commandId: string): Begun => {
+  const read = (commandId: string): Begun => {
     const row = select.get(commandId) as { outcome: string | null } | undefined;
     if (!row) return { state: "new" };
     if (row.outcome === null) return { state: "unfinished" };
@@ -38,7 +38,7 @@ export function createCommandRecord(database: DatabaseSync, now: () => number): 
   return {
     begin: (commandId, command) =>
       transact(database, () =>
-        insert.run(commandId, command, now()).changes === 1 ? { state: "new" } : look(commandId),
+        insert.run(commandId, command, now()).changes === 1 ? { state: "new" } : read(commandId),
       ),
     finish(commandId, outcome) {
       transact(database, () => update.run(JSON.stringify(outcome), now(), commandId));

@@ -1,5 +1,5 @@
-// Making a connection the host's own: hello first, because a copy of this host must not take its
-// commands, then commands in the queue group that all connections of the host share.
+// Attaches the host to a connection. Sends hello first, because a copy of this host must not receive its
+// commands; then subscribes to commands, in the queue group that all connections of the host share.
 import {
   HelloReply,
   commandQueue,
@@ -17,29 +17,32 @@ import { createUpCalls, type Ask } from "./up-call.ts";
 export type Welcome = Exclude<HelloReply, { forget: true } | { refused: string }>;
 
 export interface Attaching extends Dialling {
-  /** Gives a connection that was made ahead, once. */
+  /** Returns a connection that was made ahead, once; undefined after that. */
   takeDialled: () => Connection | undefined;
   callMs: number;
   log: Log;
   hello: () => Hello;
   answer: (data: Uint8Array) => Promise<{ reply: CommandReply; endsHost: boolean } | undefined>;
-  /** The answer to a command said that the host ends, and has reached the server. */
+  /** Called after a command that ends the host, when its reply has reached the server. */
   onEnd: () => void;
 }
 
-export interface Attachment {
+export interface AttachedConnection {
   connection: Connection;
   ask: Ask;
   hello: Hello;
   welcome: Welcome;
-  /** Takes no more commands, answers those that it has, then does the last thing and closes. */
+  /** Accepts no more commands, replies to the running ones, then runs `last` and closes. */
   retire: (patienceMs: number, last?: (ask: Ask) => Promise<unknown>) => Promise<void>;
 }
 
 /** Another machine with this host's key is linked. */
 export class DuplicateHost extends Error {}
 
-export async function attach(attaching: Attaching, signal: AbortSignal): Promise<Attachment> {
+export async function attach(
+  attaching: Attaching,
+  signal: AbortSignal,
+): Promise<AttachedConnection> {
   const { instanceId, callMs } = attaching;
   const connection = attaching.takeDialled() ?? (await dial(attaching, signal));
   const given = () => connection.cut();
@@ -55,7 +58,7 @@ export async function attach(attaching: Attaching, signal: AbortSignal): Promise
     const commands = connection.nats.subscribe(commandSubject(instanceId), {
       queue: commandQueue,
       callback: (error, message) => {
-        // The credential does not allow the subscription: without commands the link is worth nothing.
+        // The credential does not allow the subscription. A link without commands is useless.
         if (error) connection.cut();
         else keep(take(attaching, connection, message));
       },
@@ -87,7 +90,7 @@ export async function attach(attaching: Attaching, signal: AbortSignal): Promise
   }
 }
 
-/** Again and again while the connection lasts: the fabric may be up before any node is. */
+/** Tries as long as the connection lasts: the fabric may be up before any node is. */
 async function sayHello(
   attaching: Attaching,
   connection: Connection,
@@ -120,8 +123,8 @@ async function take(
   try {
     const answered = await answer(message.data);
     if (!answered) return;
-    // On a connection that was lost meanwhile this throws; the command is asked again, with the
-    // same id, and gets the outcome from the journal.
+    // Throws if the connection was lost in the meantime. The control plane then asks again with the same
+    // id, and gets the outcome from the journal.
     message.respond(JSON.stringify(answered.reply));
     if (!answered.endsHost) return;
     await within(2_000, connection.nats.flush());

@@ -1,10 +1,10 @@
-// How long to wait before the next try: any time up to a limit that doubles, so that many hosts that
-// lost the same server do not come back at the same moment.
+// How long to wait before the next attempt: a random time up to a limit that doubles, so that many hosts
+// that lost the same server do not come back at the same moment.
 
 export interface BackOff {
   firstMs: number;
   longestMs: number;
-  /** The limit for the first so many tries: an outage of minutes must not cost minutes more. */
+  /** Limit for the first few attempts: an outage of minutes must not cost minutes more. */
   early?: { longestMs: number; tries: number };
 }
 

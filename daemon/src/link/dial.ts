@@ -1,4 +1,4 @@
-// One connection to the fabric: the upgrade at the edge, proven by the host's key, then the NATS
+// One connection to the fabric: the upgrade at the edge, with a proof by the host's key, then the NATS
 // handshake over it. The client library's own reconnect is off; the link decides when to dial again.
 import { fabricPath, inboxPrefix, makeProof, proofHeader, type Nkey } from "@hawser/host-protocol";
 import { errors, wsconnect, type NatsConnection } from "@nats-io/nats-core";
@@ -10,7 +10,7 @@ export interface Dialling {
   serverUrl: string;
   instanceId: string;
   key: Nkey;
-  /** Read at each use, because a renewal may have brought a newer one. */
+  /** Read at each use, because a renewal may have replaced it. */
   token: () => string;
   clock: ServerClock;
   pingMs: number;
@@ -19,24 +19,24 @@ export interface Dialling {
 
 export interface Connection {
   nats: NatsConnection;
-  /** The token it was made with. */
+  /** The token with which the connection was made. */
   token: string;
-  /** Resolves when it has ended, with what is known of why. */
+  /** Resolves when the connection has ended, with the reason as far as it is known. */
   closed: Promise<Ending>;
   isClosed: () => boolean;
-  /** Cuts it without a word. */
+  /** Ends the connection at once, without closing it first. */
   cut: () => void;
 }
 
 export interface Ending {
   reason: string;
-  /** The server ended it because the token ran out. */
+  /** Whether the server ended it because the token expired. */
   expired: boolean;
 }
 
-/** The edge or the fabric does not take the token or the proof. */
+/** The edge or the fabric refuses the token or the proof. */
 export class NotAdmitted extends Error {
-  /** How far the clock was corrected by the same answer, in milliseconds. */
+  /** By how much the same answer corrected the clock, in milliseconds. */
   readonly clockMoved: number;
 
   constructor(message: string, clockMoved: number, options?: ErrorOptions) {
@@ -56,7 +56,7 @@ export async function dial(dialling: Dialling, signal: AbortSignal): Promise<Con
   } catch (cause) {
     cut();
     if (cause instanceof errors.AuthorizationError || isExpiry(cause)) {
-      throw new NotAdmitted("The fabric does not take this host's token.", 0, { cause });
+      throw new NotAdmitted("The fabric does not accept this host's token.", 0, { cause });
     }
     throw cause;
   } finally {
@@ -66,7 +66,7 @@ export async function dial(dialling: Dialling, signal: AbortSignal): Promise<Con
 
 const isExpiry = (error: unknown) => error instanceof errors.UserAuthenticationExpiredError;
 
-/** Opens the WebSocket and stops it from reading, so that nothing arrives before there is a reader. */
+/** Opens the WebSocket and pauses it, so that nothing arrives before somebody reads it. */
 function upgrade(
   { serverUrl, key, clock, patienceMs }: Dialling,
   token: string,
@@ -90,7 +90,7 @@ function upgrade(
     };
     signal.addEventListener("abort", abort);
     if (signal.aborted) abort();
-    // The library takes its own listener away when it is done, and an error may still come after.
+    // The library removes its own listener when it is done, and an error may follow.
     socket.on("error", (error) => settle(() => reject(error)));
     socket.on("upgrade", ({ headers }) => clock.learn(headers.date));
     socket.on("unexpected-response", (request, { statusCode = 0, headers }) => {
@@ -112,12 +112,12 @@ async function greet(
   token: string,
   socket: WebSocket,
 ): Promise<NatsConnection> {
-  // A socket that stays silent is cut, which ends the handshake; the library's own limit would go
-  // on to wait for the other side to close.
+  // A silent socket is destroyed, which ends the handshake; the library's own limit would continue to
+  // wait for the other side to close.
   const late = setTimeout(() => socket.terminate(), patienceMs);
   try {
     return await wsconnect({
-      // Only a name: the socket is open already.
+      // The URL is only a name: the socket is open already.
       servers: "ws://fabric",
       wsFactory: () => {
         // By then the library listens.
@@ -155,7 +155,7 @@ function watch(nats: NatsConnection, token: string, cut: () => void): Connection
         lastError = status.error.message;
         expired ||= isExpiry(status.error);
       }
-      // Nobody answers pings. Closing politely would wait for an answer to that, too.
+      // Pings get no answer, so a polite close would get none either.
       if (status.type === "staleConnection") {
         lastError ??= "The other side stopped answering.";
         cut();
@@ -170,7 +170,7 @@ function watch(nats: NatsConnection, token: string, cut: () => void): Connection
   return { nats, token, closed, isClosed: () => nats.isClosed(), cut };
 }
 
-/** Lets everything that was said reach the server, then closes; cuts what takes too long. */
+/** Closes once everything sent has reached the server; ends the connection if that takes too long. */
 export async function close(connection: Connection, patienceMs: number): Promise<void> {
   if (!connection.isClosed()) {
     await within(

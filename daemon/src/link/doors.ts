@@ -1,5 +1,5 @@
-// The HTTP requests of a host that has no link: pairing, and a fresh token when the old one has run
-// out or is not taken. Each answer also tells the server's time.
+// The HTTP requests of a host without a link: pairing, and a new token when the old one has expired or is
+// refused. The clock is set by each answer.
 import {
   NonceReply,
   PairReply,
@@ -14,13 +14,13 @@ import type { State } from "../state/state.ts";
 import { Forgotten } from "./forgotten.ts";
 import type { ServerClock } from "./server-clock.ts";
 
-/** The control plane said no, or nothing that can be understood. */
+/** The control plane refused the request, or its answer cannot be understood. */
 export class DoorError extends Error {}
 
 const patienceMs = 15_000;
 const timePatienceMs = 3_000;
 
-/** Makes this host's key, and redeems the pairing token for its place in the control plane. */
+/** Makes this host's key, and redeems the pairing token for the host's registration. */
 export async function pairHost(
   state: State,
   serverUrl: string,
@@ -40,7 +40,7 @@ export async function pairHost(
   return { instanceId };
 }
 
-/** Proves the host by its key alone. Throws Forgotten when the control plane no longer knows it. */
+/** Gets a token by the host's key alone. Throws Forgotten if the control plane no longer knows the host. */
 export async function renewToken(
   serverUrl: string,
   key: Nkey,
@@ -50,14 +50,14 @@ export async function renewToken(
   const ask = (path: string, body: object) => post(serverUrl, path, body, { clock, signal });
   const { nonce } = read(NonceReply, await ask("/api/hosts/nonce", {}));
   const answer = await ask("/api/hosts/renew", makeRenewRequest(key, nonce));
-  // By this word only: a 403 may also come from a proxy on the way.
+  // Only this code counts: a 403 may also come from a proxy.
   if ((answer.body as { forget?: unknown } | undefined)?.forget === true) throw new Forgotten();
   const reply = read(RenewReply, answer);
   if ("forget" in reply) throw new Forgotten();
   return reply.token;
 }
 
-/** Learns the server's time from any answer at all. */
+/** Sets the clock by any answer of the server. */
 export async function askTime(
   serverUrl: string,
   clock: ServerClock,
@@ -114,13 +114,13 @@ function read<Value>(
   throw new DoorError(sentence(body) ?? `The control plane gave an unexpected answer (${status}).`);
 }
 
-/** What an error in the product's own shape says. */
+/** The message of an error in the product's own shape; undefined if it has another shape. */
 function sentence(body: unknown): string | undefined {
   const error = (body as { error?: { code?: unknown; message?: unknown } } | undefined)?.error;
   return typeof error?.code === "string" ? String(error.message) : undefined;
 }
 
-/** Commands are trusted by a key that is learnt at pairing, so nobody in between may change it. */
+/** The key that commands are checked with is received at pairing, so nobody in between may change it. */
 function checkServerUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isLoopback = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url?.hostname ?? "");

@@ -1,8 +1,8 @@
 // The end of a pairing.
 
-/** The control plane does not know this host, or no longer: the daemon forgets its credentials and stops. */
+/** The control plane does not know this host: the daemon deletes its credentials and stops. */
 export class Forgotten extends Error {
   constructor() {
-    super("The control plane does not know this host any more.");
+    super("The control plane no longer knows this host.");
   }
 }

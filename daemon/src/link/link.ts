@@ -1,6 +1,6 @@
-// The host's link to the control plane: dials, says hello, beats, renews its token by a second
-// connection before the first one's runs out, and comes back after every loss. It never gives up; it
-// ends when it is stopped, or when the control plane says that the host is to be forgotten.
+// The host's link to the control plane: dials, sends hello and heartbeats, renews its token through a second
+// connection before the first one's expires, and dials again after every loss. It never gives up; it ends
+// when it is stopped, or when the control plane says that the host is to be forgotten.
 import {
   HeartbeatReply,
   RenewReply,
@@ -12,7 +12,13 @@ import {
 } from "@hawser/host-protocol";
 import { describe, type Log } from "../log.ts";
 import { pause, within } from "../pause.ts";
-import { DuplicateHost, attach, type Attaching, type Attachment, type Welcome } from "./attach.ts";
+import {
+  DuplicateHost,
+  attach,
+  type Attaching,
+  type AttachedConnection,
+  type Welcome,
+} from "./attach.ts";
 import { backOff } from "./back-off.ts";
 import { NotAdmitted, dial, type Connection, type Ending } from "./dial.ts";
 import { askTime, renewToken } from "./doors.ts";
@@ -31,16 +37,16 @@ export interface LinkOptions {
   clock: ServerClock;
   log: Log;
   timing?: Partial<LinkTiming>;
-  /** Made ahead, so that the first hello need not wait for it. */
+  /** A connection that was made ahead, so that the first hello does not wait for one. */
   dialled?: Connection | undefined;
   bootId: string;
   hello: () => Hello;
   facts: () => HostFacts;
   answer: Attaching["answer"];
-  /** A hello was answered. */
+  /** Called when a hello was answered. */
   onWelcome: (welcome: Welcome, hello: Hello) => void;
   onOnline: () => void;
-  /** The last thing that happens, when the host is to be forgotten. */
+  /** Called last, when the host is to be forgotten. */
   onForget: () => void;
   onStatus: (status: LinkStatus) => void;
 }
@@ -48,31 +54,31 @@ export interface LinkOptions {
 export interface LinkStatus {
   state: "connecting" | "online" | "refused" | "forgotten" | "stopped";
   since: string;
-  /** Why it is not online. */
+  /** Why the host is not online. */
   reason: string | null;
 }
 
 export interface Link {
   status: () => LinkStatus;
   isOnline: () => boolean;
-  /** Asks over the newest connection; throws when there is none. */
+  /** Sends a request over the newest connection; throws if there is none. */
   ask: Ask;
-  /** Over the newest connection, if there is one. Nobody confirms it. */
+  /** Publishes over the newest connection, if there is one. Delivery is not confirmed. */
   publish: (subject: string, body: object) => void;
-  /** What the host is or does has changed: told within a second, not with the next heartbeat. */
+  /** Reports changed facts or operations within a second, instead of with the next heartbeat. */
   factsChanged: () => void;
-  /** Ends as if the control plane had said so. */
+  /** Ends the link as if the control plane had said to forget the host. */
   forget: () => void;
   /**
-   * Takes no more commands and says nothing more, but stays connected, so that the host is not seen
-   * to leave before its successor has come. The answer closes the connection.
+   * Accepts no more commands and sends nothing more, but stays connected, so that the host is not seen
+   * to leave before its successor arrives. The returned function closes the connection.
    */
   handOver: () => Promise<() => Promise<void>>;
-  /** Says good-bye, and resolves when every connection is closed. */
+  /** Announces the departure, and resolves when every connection is closed. */
   stop: () => Promise<void>;
 }
 
-/** A connection for a link to come. Throws when the host is not let in. */
+/** Makes a connection for a link that will start soon. Throws if the host is not admitted. */
 export async function dialAhead(
   options: Pick<LinkOptions, "serverUrl" | "instanceId" | "key" | "token" | "clock">,
   signal: AbortSignal,
@@ -85,14 +91,14 @@ export function startLink(options: LinkOptions): Link {
   const { clock, log, serverUrl, key } = options;
   const timing = { ...defaultTiming, ...options.timing };
   const ended = new AbortController();
-  /** Nothing more is said by itself, also while connections stay open. */
+  /** Sends nothing more by itself, even while connections stay open. */
   const quiet = new AbortController();
-  const retiring = new Map<Attachment, Promise<void>>();
+  const retiring = new Map<AttachedConnection, Promise<void>>();
   let token = options.token;
   let life = readTokenLife(token);
-  let current: Attachment | undefined;
+  let current: AttachedConnection | undefined;
   /** The facts as the control plane knows them. */
-  let told = "";
+  let reportedFacts = "";
   let news = () => {};
   let dialled = options.dialled;
   let jitterMs = 0;
@@ -134,11 +140,11 @@ export function startLink(options: LinkOptions): Link {
 
   async function renewFromNothing(): Promise<void> {
     keepToken(await renewToken(serverUrl, key, clock, ended.signal));
-    log.info("the token was renewed from nothing");
+    log.info("got a new token by the host's key");
   }
 
-  /** Dials until it is let in; corrects the clock and renews the token on the way, once each. */
-  async function establish(mustRenew: boolean): Promise<Attachment> {
+  /** Dials until the host is admitted; corrects the clock and renews the token on the way, once each. */
+  async function establish(mustRenew: boolean): Promise<AttachedConnection> {
     const isExpired = () => life.expiresAt <= clock.now();
     let corrected = false;
     let renewed = false;
@@ -165,7 +171,7 @@ export function startLink(options: LinkOptions): Link {
   async function keepLinked(): Promise<void> {
     let failures = 0;
     let mustRenew = false;
-    // Commands have deadlines of seconds. Not to know the server's time is no reason not to link.
+    // Commands have deadlines of seconds. The link is worth having even if the server's time is unknown.
     if (!clock.isKnown()) await askTime(serverUrl, clock, ended.signal).catch(() => {});
     while (!ended.signal.aborted) {
       let waitMs: number;
@@ -176,7 +182,7 @@ export function startLink(options: LinkOptions): Link {
         if (isStopping || ended.signal.aborted) return;
         mustRenew = ending.expired;
         setStatus("connecting", ending.reason);
-        // An expiry hits one host; any other loss may have hit them all.
+        // An expiry concerns one host; any other loss may concern all of them.
         waitMs = ending.expired ? 0 : Math.random() * jitterMs + backOff(++failures, timing);
       } catch (error) {
         if (error instanceof Forgotten) return forget();
@@ -193,7 +199,7 @@ export function startLink(options: LinkOptions): Link {
   }
 
   /** Resolves when the last connection is lost. */
-  async function stayOnline(first: Attachment, onStable: () => void): Promise<Ending> {
+  async function stayOnline(first: AttachedConnection, onStable: () => void): Promise<Ending> {
     const lost = new AbortController();
     const signal = AbortSignal.any([ended.signal, quiet.signal, lost.signal]);
     const stable = setTimeout(onStable, timing.stableMs);
@@ -223,27 +229,27 @@ export function startLink(options: LinkOptions): Link {
     }
   }
 
-  function adopt(attachment: Attachment): void {
+  function adopt(attachment: AttachedConnection): void {
     const { welcome, hello } = attachment;
     options.onWelcome(welcome, hello);
     jitterMs = welcome.reconnectJitterSeconds * 1000;
-    told = JSON.stringify(hello.facts);
+    reportedFacts = JSON.stringify(hello.facts);
     current = attachment;
     options.onOnline();
   }
 
-  /** Throws only Forgotten; whether the link is alive is found out by pings. */
+  /** Throws only Forgotten; pings find out whether the link is alive. */
   async function beat(signal: AbortSignal): Promise<void> {
     let everyMs = current!.welcome.heartbeatSeconds * 1000;
-    // Hosts that came back together do not go on beating together.
+    // Spreads hosts that came back together over the interval.
     await calm(Math.random() * everyMs, signal);
     while (!signal.aborted) {
       const facts = options.facts();
-      const news = JSON.stringify(facts) === told ? {} : { facts };
+      const news = JSON.stringify(facts) === reportedFacts ? {} : { facts };
       const heartbeat: Heartbeat = { bootId: options.bootId, ...news };
       try {
         const reply = await ask("heartbeat", heartbeat, HeartbeatReply);
-        told = JSON.stringify(facts);
+        reportedFacts = JSON.stringify(facts);
         everyMs = reply.nextSeconds * 1000;
       } catch (error) {
         if (error instanceof Forgotten) throw error;
@@ -253,11 +259,11 @@ export function startLink(options: LinkOptions): Link {
     }
   }
 
-  /** Waits for the next heartbeat, or for news, which are gathered for a moment. */
+  /** Waits for the next heartbeat, or for a change, and then a moment more to report several at once. */
   async function calm(ms: number, signal: AbortSignal): Promise<void> {
     const fresh = new AbortController();
     news = () => fresh.abort();
-    if (JSON.stringify(options.facts()) !== told) fresh.abort();
+    if (JSON.stringify(options.facts()) !== reportedFacts) fresh.abort();
     await pause(ms, AbortSignal.any([signal, fresh.signal]));
     if (fresh.signal.aborted) await pause(timing.shortestBeatMs, signal);
   }
@@ -269,7 +275,7 @@ export function startLink(options: LinkOptions): Link {
       const hasOldToken = current?.connection.token !== token;
       const dueMs = hasOldToken ? 0 : life.renewAt - clock.now();
       if (dueMs > 0) {
-        // In short steps, because a timer stands still while the machine sleeps.
+        // In short steps, because a timer stops while the machine sleeps.
         await pause(Math.min(dueMs, 60_000), signal);
         continue;
       }
@@ -286,7 +292,7 @@ export function startLink(options: LinkOptions): Link {
     }
   }
 
-  /** A second connection with the new token takes over; the first finishes what it has. */
+  /** A second connection with the new token takes over; the first one finishes its commands. */
   async function moveOver(signal: AbortSignal): Promise<void> {
     const next = await attach(attaching, signal);
     const former = current;

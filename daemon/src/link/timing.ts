@@ -1,27 +1,27 @@
-// How long the link waits for what. Tests shorten some of it.
+// The link's intervals and limits. Tests shorten some of them.
 
 export interface LinkTiming {
-  /** Three silent intervals, and the link is dead: in less than 30 s. */
+  /** The link is dead after three silent intervals, that is in less than 30 s. */
   pingMs: number;
-  /** For the upgrade, and again for the handshake. */
+  /** Limit for the upgrade, and again for the handshake. */
   patienceMs: number;
-  /** For an answer of the control plane. */
+  /** Limit for an answer of the control plane. */
   callMs: number;
-  /** The limits of the wait between tries. */
+  /** Limits of the wait between attempts. */
   firstMs: number;
   longestMs: number;
-  /** A few minutes of short waits, before they grow. */
+  /** Number of short waits before they grow: a few minutes. */
   early: { longestMs: number; tries: number };
-  /** A link that lasted so long was a good one: the next loss begins with short waits again. */
+  /** After a link that lasted this long, the waits begin short again. */
   stableMs: number;
-  /** Between tries while another machine has this host's place. */
+  /** Wait between attempts while another machine is linked as this host. */
   duplicateMs: number;
   shortestBeatMs: number;
-  /** A clock off by less cannot be why the edge refused. */
+  /** A smaller clock error cannot be why the edge refused. */
   clockToleranceMs: number;
-  /** How long a connection that was replaced may take to finish its commands. */
+  /** How long a replaced connection may take to finish its commands. */
   retireMs: number;
-  /** The same when the daemon stops. */
+  /** The same for a daemon that stops. */
   stopMs: number;
 }
 

@@ -1,9 +1,9 @@
-// What a host token says of its own life. The host does not check it; the edge and the fabric do.
+// Reads the lifetime from a host token. The host does not verify the token; the edge and the fabric do.
 
 export interface TokenLife {
   /** In milliseconds. */
   expiresAt: number;
-  /** When to ask for the next: after two thirds of its life, hosts spread over a little more. */
+  /** When to ask for the next token: after two thirds of its life, and a little later at random. */
   renewAt: number;
 }
 
@@ -24,7 +24,7 @@ function claimsOf(token: string): { iat: number; exp: number } {
     const { iat, exp } = JSON.parse(text) as { iat?: unknown; exp?: unknown };
     if (typeof iat === "number" && typeof exp === "number") return { iat, exp };
   } catch {
-    // Said below.
+    // The error is thrown below.
   }
   throw new Error("The host's token cannot be read.");
 }

@@ -1,4 +1,4 @@
-// Asking the control plane something over a connection: one request, one answer, read by its schema.
+// Sends the control plane a request over a connection: one request, one answer, parsed by its schema.
 import { upSubject, type UpCall } from "@hawser/host-protocol";
 import type { Connection } from "./dial.ts";
 import { Forgotten } from "./forgotten.ts";
@@ -14,7 +14,7 @@ export type Ask = <Value extends object>(
   timeoutMs?: number,
 ) => Promise<Exclude<Value, { forget: true }>>;
 
-/** Throws when nobody answers in time, and Forgotten when the answer is that this host is unknown. */
+/** Throws if there is no answer in time, and Forgotten if the answer says that this host is unknown. */
 export function createUpCalls(
   connection: Connection,
   instanceId: string,

@@ -1,6 +1,6 @@
-// Sends the journal's unapplied entries, one report at a time, and marks what the control plane says
-// it has applied. What is appended while a report is on its way goes with the next one. A report that
-// failed is said again, session by session, so that one bad session does not hold up the others.
+// Sends the journal's unapplied entries, one report at a time, and marks those that the control plane has
+// applied. Entries that are appended while a report is under way are sent with the next one. After a
+// failure each session is reported on its own, so that one bad session does not delay the others.
 import { ReportReply, largestReport, type Report } from "@hawser/host-protocol";
 import { backOff } from "../link/back-off.ts";
 import { Forgotten } from "../link/forgotten.ts";
@@ -13,7 +13,7 @@ import { pause } from "../pause.ts";
 export interface ReportOptions {
   journal: Pick<Journal, "id" | "log">;
   ask: Ask;
-  /** Says hello for sessions that the last hello did not name. */
+  /** Sends hello for sessions that the last hello did not name. */
   introduce: (sessions: SessionEnd[]) => Promise<void>;
   isOnline: () => boolean;
   onForget: () => void;
@@ -21,14 +21,14 @@ export interface ReportOptions {
 }
 
 export interface Reports {
-  /** There may be something to send. */
+  /** Call it when entries were appended. */
   wake: () => void;
-  /** There is someone to send it to. */
+  /** Call it when the link is online. */
   hurry: () => void;
   stop: () => Promise<void>;
 }
 
-/** Room for the envelope and for the ids of many sessions. */
+/** Room for the envelope and the ids of many sessions. */
 const limits = { bytes: largestReport - 32 * 1024, entries: 500 };
 const retry = { firstMs: 500, longestMs: 15_000 };
 
@@ -99,7 +99,7 @@ export function startReports(options: ReportOptions): Reports {
     if (running || stopped.signal.aborted || !isOnline()) return;
     running = run().finally(() => {
       running = undefined;
-      // Something was appended after the last look.
+      // An entry was appended after the last read.
       if (isAwake) wake();
     });
   }

@@ -1,4 +1,4 @@
-// The command that the installer has placed beside the state, which always runs the current version.
+// The command that the installer places beside the state; it always runs the current version.
 import { join } from "node:path";
 import type { State } from "../state/state.ts";
 

@@ -1,5 +1,5 @@
-// Starting and stopping the installed daemon: by systemd where this user has one, else as a process
-// of its own that outlives the terminal.
+// Starts and stops the installed daemon: by systemd if this user has one, otherwise as a process of its own
+// that outlives the terminal.
 import { spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { enableLinger, hasUserManager, startUnit, stopUnit, unitOf } from "./sys
 
 const stopPatienceMs = 30_000;
 
-/** What is to be said of how it runs: sentences, each with what to do if anything. */
+/** Sentences about how the daemon runs, with what to do, if anything. */
 export function startService(state: State): string[] {
   if (!hasUserManager() || unitOf(state) === "another") {
     startDetached(state);
@@ -31,10 +31,10 @@ export function startService(state: State): string[] {
   return said;
 }
 
-/** Ends the daemon as it wants to be ended; true when one ran. Its agents live on. */
+/** Stops the daemon in its own way; returns whether one ran. Its agents continue. */
 export async function stopService(state: State): Promise<boolean> {
   const pid = runningDaemon(state);
-  // systemd would start again what is only signalled.
+  // systemd would restart a daemon that is only signalled.
   if (unitOf(state) === "ours" && hasUserManager()) stopUnit();
   if (pid === undefined) return false;
   const deadline = Date.now() + stopPatienceMs;
@@ -52,7 +52,7 @@ export async function stopService(state: State): Promise<boolean> {
 function startDetached(state: State): void {
   const logs = join(state.directory, "log");
   mkdirSync(logs, { recursive: true, mode: 0o700 });
-  // The daemon writes its own log; here only what it says when it cannot even do that.
+  // The daemon writes its own log; this file has only what it prints if it cannot do that.
   const output = openSync(join(logs, "hawserd.err"), "w", 0o600);
   spawn(programOf(state), ["run", "--quiet"], {
     detached: true,

@@ -1,4 +1,4 @@
-// The daemon as a service of its user's systemd: started at boot, and again whenever it ends.
+// The daemon as a service of its user's systemd: started at boot, and restarted whenever it ends.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
@@ -35,17 +35,17 @@ WantedBy=default.target
 `;
 }
 
-/** Whether this user has a systemd that can be spoken to. */
+/** Whether this user has a systemd that answers. */
 export const hasUserManager = () => systemctl("show-environment").ok;
 
-/** Whether the unit is there, and of which directory. */
+/** Whether the unit is installed, and for which directory. */
 export function unitOf(state: State): "none" | "ours" | "another" {
   if (!existsSync(unitPath())) return "none";
   const started = /^ExecStart=(\S+)/m.exec(readFileSync(unitPath(), "utf8"))?.[1];
   return started === programOf(state) ? "ours" : "another";
 }
 
-/** Throws a sentence. */
+/** Throws an error whose message is a sentence. */
 export function startUnit(state: State): void {
   mkdirSync(dirname(unitPath()), { recursive: true });
   writeFileSync(unitPath(), unitText(state));
@@ -59,7 +59,7 @@ export const stopUnit = () => must("stop", unit);
 export function removeUnit(): void {
   systemctl("disable", "--now", unit);
   rmSync(unitPath(), { force: true });
-  // The directories too, as far as they were made for this and hold nothing else.
+  // Also the directories, if they were made for this and are empty.
   const directory = dirname(unitPath());
   const made = [join(directory, "default.target.wants"), directory, dirname(directory)];
   for (const place of [...made, dirname(dirname(directory))]) removeIfEmpty(place);
@@ -69,12 +69,12 @@ export function removeUnit(): void {
 
 export const isEnabled = () => systemctl("is-enabled", unit).ok;
 
-/** Whether the user's services live on after they log out, and start at boot. */
+/** Whether the user's services continue after logout and start at boot. */
 export function hasLinger(): boolean {
   return existsSync(join("/var/lib/systemd/linger", userInfo().username));
 }
 
-/** Whether it could be had; a machine may leave that to its administrator. */
+/** Returns whether that could be switched on; a machine may leave it to its administrator. */
 export const enableLinger = () => hasLinger() || call("loginctl", ["enable-linger"]).ok;
 
 function must(...args: string[]): void {
@@ -86,7 +86,7 @@ const systemctl = (...args: string[]) =>
   call("systemctl", ["--user", "--no-ask-password", ...args]);
 
 function call(program: string, args: string[]) {
-  // A session without a login of its own, such as one of cron, does not know where its manager is.
+  // A session without a login of its own, such as one of cron, does not know its manager's address.
   const place = `/run/user/${process.getuid?.()}`;
   const more = process.env["XDG_RUNTIME_DIR"] ? {} : { XDG_RUNTIME_DIR: place };
   const { status, stdout, stderr, error } = spawnSync(program, args, {

@@ -1,4 +1,4 @@
-// What tells this machine from a copy of it: a copied disk has the same key, but rarely the same
+// Distinguishes this machine from a copy of it: a copied disk has the same key, but rarely the same
 // machine id, device and inode at once.
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
@@ -8,7 +8,7 @@ export function machineId(stateDirectory: string): string {
   return createHash("sha256").update(`${systemId()}\n${dev}\n${ino}`).digest("hex");
 }
 
-/** Absent in some containers, where device and inode have to do. */
+/** Missing in some containers; device and inode must suffice there. */
 function systemId(): string {
   try {
     return readFileSync("/etc/machine-id", "utf8").trim();

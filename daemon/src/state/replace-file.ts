@@ -1,9 +1,8 @@
-// Replacing things on disk as a whole: whoever is killed in between, or loses power, leaves the old
-// one or the new one.
+// Replaces files as a whole: after a kill or a power cut, either the old one or the new one is there.
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** Puts `from` in the place of `to`, also after a power cut. Both are in one folder. */
+/** Renames `from` to `to`, durably. Both are in one folder. */
 export function replaceBy(from: string, to: string): void {
   renameSync(from, to);
   const folder = openSync(dirname(to), "r");
@@ -14,12 +13,12 @@ export function replaceBy(from: string, to: string): void {
   }
 }
 
-/** As JSON, for the owner only. */
+/** Writes JSON that only the owner can read. */
 export function replaceFile(path: string, value: object): void {
   replaceText(path, `${JSON.stringify(value, undefined, 2)}\n`);
 }
 
-/** For the owner only. A write that fails, such as on a full disk, leaves the old file. */
+/** Only the owner can read the file. If writing fails, such as on a full disk, the old file stays. */
 export function replaceText(path: string, text: string): void {
   const next = `${path}.next`;
   try {

@@ -1,5 +1,5 @@
-// The daemon's directory on disk: the host's credentials, its journals, and the last status. It is
-// readable by its owner only. The host's seed is made here and never leaves.
+// The daemon's directory on disk: the host's credentials, its journals, and the last status. Only its owner
+// can read it. The host's seed is made here and never leaves.
 import { chmodSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { machineId } from "./machine-id.ts";
@@ -11,33 +11,33 @@ export interface Credentials {
   instanceId: string;
   /** The host's own key (SU…). */
   seed: string;
-  /** What the edge and the fabric let it in with; good for a day. */
+  /** The edge and the fabric admit the host by it; valid for a day. */
   token: string;
-  /** Commands must be signed by this key, pinned at pairing. */
+  /** Commands must be signed by this key, which was fixed at pairing. */
   commandKey: string;
 }
 
 export interface State {
   directory: string;
   machineId: string;
-  /** Nothing before pairing, and after the host was told to forget. */
+  /** undefined before pairing, and after the host was forgotten. */
   readCredentials(): Credentials | undefined;
   saveCredentials(credentials: Credentials): void;
   forgetCredentials(): void;
-  /** What the host's owner allows; theirs to edit. */
+  /** What the host's owner allows; the owner edits it. */
   policyPath: string;
-  /** What is being cloned right now is noted here. */
+  /** Lists the clones that are being made. */
   clonesDirectory: string;
-  /** Where agents are installed. */
+  /** Installed agents. */
   agentsDirectory: string;
-  /** Where sessions have their worktrees, and where those of ended sessions are kept. */
+  /** Worktrees of sessions, and parked worktrees of ended sessions. */
   worktreesDirectory: string;
-  /** Where sessions have clones of their own. */
+  /** Clones of sessions. */
   checkoutsDirectory: string;
   parkedDirectory: string;
-  /** What is only needed while a worktree is looked at. */
+  /** Temporary files of snapshots and diffs. */
   scratchDirectory: string;
-  /** One journal per instance: what belongs to a former pairing is never said on a new one. */
+  /** One journal per instance: entries of a former pairing are never sent on a new one. */
   journalPath(instanceId: string): string;
   writeStatus(status: object): void;
   readStatus(): Record<string, unknown> | undefined;
@@ -82,10 +82,10 @@ export function openState(directory: string): State {
   };
 }
 
-/** Something about the directory that whoever runs the daemon must put right. */
+/** A problem with the directory that whoever runs the daemon must solve. */
 export class StateError extends Error {}
 
-/** Nobody has paired this host, or it was told to forget: the service manager need not try again. */
+/** The host is not paired, or was forgotten: the service manager need not try again. */
 export class NotPaired extends StateError {
   constructor() {
     super("This host is not paired. Run: hawserd pair --server <address> --token <pairing token>");

@@ -1,4 +1,4 @@
-// One daemon process of a supervisor's: what it says, what it is told, and its end.
+// One daemon process of a supervisor: its reports, the orders to it, and its end.
 import { spawn } from "node:child_process";
 import type { Order, Report } from "./words.ts";
 import type { Program } from "./versions.ts";
@@ -6,10 +6,10 @@ import type { Program } from "./versions.ts";
 export interface Child {
   version: string;
   pid: number | undefined;
-  tell: (order: Order) => void;
-  /** Resolves when it says so; rejects with a sentence when it ends before, or stays silent. */
-  hears: (word: Report["say"], patienceMs: number) => Promise<void>;
-  /** Resolves when it has ended: with its code, or 1 when a signal or a failed start ended it. */
+  order: (order: Order) => void;
+  /** Resolves when the daemon reports this word; rejects with a sentence if it ends before, or stays silent. */
+  waitFor: (word: Report["say"], patienceMs: number) => Promise<void>;
+  /** Resolves with the exit code when the daemon has ended; with 1 after a signal or a failed start. */
   ended: Promise<number>;
   hasEnded: () => boolean;
   kill: (signal: NodeJS.Signals) => void;
@@ -41,11 +41,11 @@ export function startChild(
   return {
     version: program.version,
     pid: child.pid,
-    tell(order) {
-      // One that is gone cannot be told; its end is seen.
+    order(order) {
+      // Sending to an ended process fails; `ended` reports its end.
       if (child.connected) child.send(order, () => {});
     },
-    hears(word, patienceMs) {
+    waitFor(word, patienceMs) {
       const heard = Promise.withResolvers<void>();
       const listen = ({ say }: Report) => {
         if (say === word) heard.resolve();

@@ -1,5 +1,5 @@
-// One supervisor for each state directory. The lock is the kernel's, so it goes with the process that
-// holds it, however that ends. Of two, the newer version wins: it asks the older to stop.
+// Ensures one supervisor for each state directory. The kernel holds the lock and releases it when the
+// process ends, however it ends. Of two supervisors the newer version wins: it asks the older to stop.
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
@@ -7,15 +7,15 @@ import { isNewer } from "@hawser/host-protocol";
 import { noteRunning, readRunning } from "../state/running.ts";
 import type { State } from "../state/state.ts";
 
-/** Another supervisor holds the state directory. */
+/** Another supervisor has the state directory. */
 export class AlreadyRuns extends Error {}
 
-/** Whoever has just got the lock needs a moment to say who it is. */
+/** A supervisor that has just got the lock needs a moment to write its version. */
 const momentMs = 500;
 /** As long as a daemon may take to stop. */
 const stopMs = 20_000;
 
-/** Throws AlreadyRuns. The place is held until the process ends. */
+/** Throws AlreadyRuns. The lock is held until the process ends. */
 export async function takePlace(state: State, version: string): Promise<void> {
   const lock = new DatabaseSync(join(state.directory, "run.lock"), { timeout: 0 });
   const startedAt = Date.now();
@@ -38,22 +38,22 @@ export async function takePlace(state: State, version: string): Promise<void> {
   notePlace(state, version);
 }
 
-/** Says which version is served here now. */
+/** Records which version serves here now. */
 export function notePlace(state: State, version: string): void {
   try {
     noteRunning(state, version);
   } catch {
-    // On a full disk the daemon runs all the same; others are told less.
+    // On a full disk the daemon runs nevertheless; other commands then know less about it.
   }
 }
 
-/** A lock that nobody refers to would be collected, and so released. */
+/** Kept here, because a lock that nothing refers to would be garbage-collected and released. */
 const held = new Set<DatabaseSync>();
 
 function isTaken(lock: DatabaseSync): boolean {
   try {
-    // The open transaction is the lock. Nothing is ever written, not even a journal beside the file,
-    // which a full disk would refuse.
+    // The open transaction is the lock. Nothing is ever written, not even a journal beside the file, so
+    // that a full disk does not matter.
     lock.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
     return true;
   } catch (error) {

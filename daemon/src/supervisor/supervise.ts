@@ -1,8 +1,8 @@
-// The parent of the daemon: starts it, starts it again when it crashes, and puts a new version in its
-// place. It is replaced only when its service is started anew, so it does nothing else.
+// The parent of the daemon: starts it, starts it again after a crash, and replaces it with a new version.
+// The supervisor itself is replaced only when its service restarts, so it does nothing else.
 //
-// Guarantee: at most one of its children holds the journal and takes commands; the pointer names a
-// version only after that version has been online; a child ends when its supervisor does.
+// Guarantee: at most one of its children has the journal and accepts commands; the pointer names a version
+// only after that version has been online; a child ends when its supervisor does.
 import { backOff } from "../link/back-off.ts";
 import { describe, type Log } from "../log.ts";
 import { pause, within } from "../pause.ts";
@@ -20,9 +20,9 @@ import {
 
 export interface SuperviseOptions {
   state: State;
-  /** This very program. */
+  /** The program that is running now. */
   own: Program;
-  /** What every daemon is started with. */
+  /** Arguments of every daemon. */
   args: readonly string[];
   log: Log;
   /** How long a new version may take to get ready, and again to take over. */
@@ -30,15 +30,15 @@ export interface SuperviseOptions {
 }
 
 export interface Supervisor {
-  /** Resolves when there is nothing more to supervise: the daemon was told to stop or to forget. */
+  /** Resolves when there is nothing more to supervise: the daemon was ordered to stop, or was forgotten. */
   ended: Promise<void>;
   stop: () => void;
 }
 
 const crashWait = { firstMs: 500, longestMs: 60_000 };
-/** A daemon that ran so long was a good one: its crash is the first. */
+/** After running this long, a daemon counts as good: its next crash is the first. */
 const goodAfterMs = 60_000;
-/** As long as a daemon may take to say good-bye. */
+/** As long as a daemon may take to announce its departure. */
 const stopMs = 10_000;
 
 export function supervise(options: SuperviseOptions): Supervisor {
@@ -91,17 +91,17 @@ export function supervise(options: SuperviseOptions): Supervisor {
     try {
       step("starting");
       next = start(installedProgram(directory, version), ["--standby"]);
-      await next.hears("ready", takeoverMs);
+      await next.waitFor("ready", takeoverMs);
       step("handing over");
-      const quiet = former.hears("quiet", takeoverMs);
-      former.tell({ say: "hand over" });
-      // One that has just died has let go of the journal, too.
+      const quiet = former.waitFor("quiet", takeoverMs);
+      former.order({ say: "hand over" });
+      // A daemon that has just died has released the journal, too.
       await quiet.catch((error: unknown) => {
         if (!former.hasEnded()) throw error;
       });
       step("taking over");
-      const online = next.hears("online", takeoverMs);
-      next.tell({ say: "take" });
+      const online = next.waitFor("online", takeoverMs);
+      next.order({ say: "take" });
       await online;
       step("switching");
       switchTo(directory, version);
@@ -114,7 +114,7 @@ export function supervise(options: SuperviseOptions): Supervisor {
     }
     crashes = 0;
     keep(next);
-    former.tell({ say: "leave" });
+    former.order({ say: "leave" });
     if (!(await within(stopMs, former.ended))) former.kill("SIGKILL");
     tidy(version, former.version);
     step("done");
@@ -129,20 +129,20 @@ export function supervise(options: SuperviseOptions): Supervisor {
     try {
       noteFailure(directory, { version, reason });
     } catch (error) {
-      log.warn("why the update failed could not be written down", { error: describe(error) });
+      log.warn("could not record why the update failed", { error: describe(error) });
     }
-    former.tell({ say: "resume", version, reason });
+    former.order({ say: "resume", version, reason });
     if (former.hasEnded()) void replaceEnded(former);
   }
 
-  /** What cannot be tidied now is tidied after the next update. */
+  /** Files that cannot be removed now are removed after the next update. */
   function tidy(version: string, former: string): void {
     try {
       clearFailure(directory);
       notePlace(state, version);
       keepVersions(directory, [version, former, own.version]);
     } catch (error) {
-      log.warn("old versions could not be removed", { error: describe(error) });
+      log.warn("could not remove old versions", { error: describe(error) });
     }
   }
 

@@ -1,4 +1,4 @@
-// The versions of the daemon that lie in the state directory, and which of them is the one to start.
+// The versions of the daemon in the state directory, and which of them to start.
 //
 //   daemon/<version>/hawserd.mjs    the program
 //   daemon/<version>/node           a link to the Node that runs it, node/<version>/node
@@ -12,7 +12,7 @@ import { replaceBy } from "../state/replace-file.ts";
 export interface Program {
   version: string;
   node: string;
-  /** What comes before the daemon's own arguments. */
+  /** Arguments before the daemon's own. */
   script: readonly string[];
 }
 
@@ -27,13 +27,13 @@ export function nodePath(directory: string, nodeVersion: string): string {
   return join(directory, "node", nodeVersion);
 }
 
-/** A version that lies in the state directory. */
+/** A version in the state directory. */
 export function installedProgram(directory: string, version: string): Program {
   const place = versionPath(directory, version);
   return { version, node: join(place, "node"), script: [join(place, "hawserd.mjs")] };
 }
 
-/** The version that the pointer names, or the program that asks if that is newer. */
+/** The version that the pointer names, or the running program if that is newer. */
 export function chooseProgram(directory: string, own: Program): Program {
   const version = currentVersion(directory);
   if (!version || isNewer(own.version, version)) return own;
@@ -49,7 +49,7 @@ function currentVersion(directory: string): string | undefined {
   }
 }
 
-/** Whoever is killed in between leaves the pointer as it was or as it shall be. */
+/** If it is interrupted, the pointer names either the old or the new version. */
 export function switchTo(directory: string, version: string): void {
   const next = `${pointer(directory)}.next`;
   rmSync(next, { force: true });
@@ -70,7 +70,7 @@ export function keepVersions(directory: string, versions: readonly string[]): vo
   removeOthers(join(directory, "node"), nodes);
 }
 
-/** What an update that was killed has left. */
+/** Removes what an interrupted update has left. */
 export function removeUnfinished(directory: string): void {
   for (const place of [folder(directory), join(directory, "node")]) {
     for (const name of namesIn(place)) {
@@ -79,7 +79,7 @@ export function removeUnfinished(directory: string): void {
   }
 }
 
-/** Only what is named like a version: the directory may hold things that are not ours. */
+/** Removes only names that look like a version: the directory may contain things that are not ours. */
 function removeOthers(place: string, kept: readonly string[]): void {
   for (const name of namesIn(place)) {
     if (Version.safeParse(name).success && !kept.includes(name)) {

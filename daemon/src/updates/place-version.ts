@@ -1,5 +1,5 @@
-// Puts a published version of the daemon into the state directory, beside those that are there. A
-// version is whole or absent: its parts are gathered in a `.part` folder, which is then renamed.
+// Places a published version of the daemon in the state directory, beside the others. A version is
+// complete or absent: its files are gathered in a `.part` folder, which is then renamed.
 import { createHash } from "node:crypto";
 import {
   chmodSync,
@@ -27,7 +27,7 @@ export interface Placing {
   step: (step: string, percent?: number) => void;
 }
 
-/** Throws, and leaves nothing unfinished, when something does not fit or the disk is full. */
+/** Throws if a check fails or the disk is full, and then leaves nothing unfinished. */
 export async function placeVersion(
   placing: Placing,
   version: string,
@@ -74,7 +74,7 @@ async function placeDaemon(placing: Placing, version: string, published: Publish
   replaceBy(part, place);
 }
 
-/** By an earlier update that failed later on, or by the installer. */
+/** Placed by an earlier update that failed later, or by the installer. */
 function isPlaced(directory: string, version: string, { daemon }: Published): boolean {
   const place = versionPath(directory, version);
   if (!existsSync(join(place, "node")) || !existsSync(join(place, "hawserd.mjs"))) return false;
@@ -94,9 +94,9 @@ function fetchTo(
   file: Published["daemon"],
   target: string,
 ): Promise<void> {
-  let told = -1;
+  let reported = -1;
   return download(serverUrl, file, target, (bytes) => {
     const percent = Math.floor((bytes / file.size) * 100);
-    if (percent !== told) step(`downloading ${file.file}`, (told = percent));
+    if (percent !== reported) step(`downloading ${file.file}`, (reported = percent));
   });
 }

@@ -1,4 +1,4 @@
-// The release that the service publishes: its manifest, checked, and its files, downloaded and checked.
+// The release that the service publishes: reads and checks its manifest, downloads and checks its files.
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
 import { Readable, Transform } from "node:stream";
@@ -7,14 +7,14 @@ import { DaemonManifest, readManifest, type PublishedFile } from "@hawser/host-p
 
 const manifestMs = 10_000;
 const largestManifest = 64 * 1024;
-/** A download may take long, but not stand still. */
+/** A download may take long, but must not stand still. */
 const silenceMs = 30_000;
 const downloadMs = 30 * 60_000;
 
 /** The address of a published file. */
 const addressOf = (serverUrl: string, file: string) => new URL(`/releases/${file}`, serverUrl);
 
-/** Throws ManifestRefused, or an error with a sentence. `now` is the time by the service's clock. */
+/** Throws ManifestRefused, or an error whose message is a sentence. `now`: the service's time. */
 export async function readPublished(
   serverUrl: string,
   trustedKeys: readonly string[],
@@ -34,7 +34,7 @@ export async function readPublished(
   return readManifest(DaemonManifest, bytes!, signature!, trustedKeys, now());
 }
 
-/** On disk and as published when this returns; a file that is not is left for the caller to remove. */
+/** The file is on disk and as published when this returns. If it throws, the caller removes the file. */
 export async function download(
   serverUrl: string,
   { file, size, sha256 }: PublishedFile,
@@ -43,7 +43,10 @@ export async function download(
 ): Promise<void> {
   const stalled = new AbortController();
   const signal = AbortSignal.any([stalled.signal, AbortSignal.timeout(downloadMs)]);
-  const late = setTimeout(() => stalled.abort(new Error(`${file} came to a stop.`)), silenceMs);
+  const late = setTimeout(
+    () => stalled.abort(new Error(`The download of ${file} stalled.`)),
+    silenceMs,
+  );
   const hash = createHash("sha256");
   let received = 0;
   const count = new Transform({
@@ -79,7 +82,7 @@ async function request(address: URL, signal: AbortSignal): Promise<Readable> {
   return Readable.fromWeb(response.body);
 }
 
-/** Whoever serves the file must not be able to fill the disk. */
+/** Limits the download, so that a server cannot fill the disk. */
 function atMost(limit: number, file: string): Transform {
   let received = 0;
   return new Transform({

@@ -1,5 +1,5 @@
-// What is remembered of updates, on disk: the highest version that ever served here, below which no
-// update goes, and why the last update failed, until one succeeds.
+// The record of updates on disk: the highest version that has served here, below which no update goes, and
+// why the last update failed, until one succeeds.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isNewer } from "@hawser/host-protocol";
@@ -17,7 +17,7 @@ interface UpdateRecord {
 
 const pathOf = (directory: string) => join(directory, "updates.json");
 
-/** A record that is missing or damaged is empty: then the running version is what counts. */
+/** A missing or damaged record is empty: then only the running version counts. */
 export function readUpdates(directory: string): UpdateRecord {
   try {
     return JSON.parse(readFileSync(pathOf(directory), "utf8")) as UpdateRecord;
@@ -26,7 +26,7 @@ export function readUpdates(directory: string): UpdateRecord {
   }
 }
 
-/** This version has been online. */
+/** Records that this version has been online. */
 export function noteServed(directory: string, version: string): void {
   const record = readUpdates(directory);
   if (record.highest && !isNewer(version, record.highest)) return;

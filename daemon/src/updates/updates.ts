@@ -1,11 +1,10 @@
-// Replacing this daemon by the version that the service publishes. What is published is checked
-// before anything is written; what is written is checked before it is started; the supervisor puts
-// the new version in this one's place only when it works. Whatever fails, this one works on, and
-// says why.
+// Replaces this daemon with the version that the service publishes. The release is checked before anything
+// is written, and the files are checked before they are started. The supervisor switches to the new version
+// only when that works. Whatever fails, this daemon continues and reports why.
 import { statfsSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { isNewer, type DaemonManifest } from "@hawser/host-protocol";
-import type { Look } from "../facts.ts";
+import type { FactReader } from "../facts.ts";
 import { describe, type Log } from "../log.ts";
 import type { Operations } from "../operations.ts";
 import { daemonVersion, trustedKeys } from "../release.ts";
@@ -21,18 +20,18 @@ export interface UpdateOptions {
   now: () => number;
   operations: Operations;
   log: Log;
-  /** Has what is told of this host looked up again. */
+  /** Reads the host's facts again and reports them. */
   refresh: () => Promise<unknown>;
   /** Why the last update failed, if it did. */
   failed?: UpdateFailure | undefined;
-  /** Has that version put in this one's place. Rejects when that failed, and else never settles. */
+  /** Starts that version instead of this one. Rejects if that failed; otherwise never settles. */
   startVersion: (version: string) => Promise<never>;
 }
 
 export interface Updates {
-  /** Answers when the update is decided, not when it is done. Throws why there is none. */
+  /** Resolves when the update has begun, not when it is done. Throws the reason if it cannot begin. */
   order: () => Promise<{ status: "installed" | "in_progress"; version: string }>;
-  look: Look;
+  readFacts: FactReader;
 }
 
 export function createUpdates(options: UpdateOptions): Updates {
@@ -46,24 +45,24 @@ export function createUpdates(options: UpdateOptions): Updates {
     try {
       noteFailure(directory, failure);
     } catch (error) {
-      // Told from memory until the next start.
-      log.warn("why the update failed could not be written down", { error: describe(error) });
+      // Reported from memory until the next start.
+      log.warn("could not record why the update failed", { error: describe(error) });
     }
     await options.refresh();
   }
 
-  /** There is nothing to put right any more. */
+  /** Clears the failure of a former update. */
   function forget(): void {
     failed = undefined;
     try {
       clearFailure(directory);
     } catch (error) {
-      log.warn("a former update's failure could not be cleared", { error: describe(error) });
+      log.warn("could not clear the failure of a former update", { error: describe(error) });
     }
     void options.refresh();
   }
 
-  /** A clone or an install would be cut by the hand-over. */
+  /** The hand-over would interrupt a clone or an install. */
   const isBusy = () =>
     operations.list().some(({ type, state }) => state === "running" && type !== "update_daemon");
 
@@ -71,13 +70,13 @@ export function createUpdates(options: UpdateOptions): Updates {
     await operations.run("update_daemon", `daemon ${version}`, async (step) => {
       try {
         let last = "";
-        const tell = (name: string, percent?: number) => {
+        const report = (name: string, percent?: number) => {
           if (name !== last) log.info("update", { step: (last = name), version });
           step(name, percent);
         };
-        await placeVersion({ directory, serverUrl, step: tell }, version, published);
-        tell("placed");
-        if (isBusy()) tell("waiting for what the host is doing");
+        await placeVersion({ directory, serverUrl, step: report }, version, published);
+        report("placed");
+        if (isBusy()) report("waiting for what the host is doing");
         for (const since = performance.now(); isBusy() && performance.now() - since < patienceMs;)
           await pause(200);
         checkRoom(directory);
@@ -111,7 +110,7 @@ export function createUpdates(options: UpdateOptions): Updates {
         throw error;
       }
     },
-    look: () =>
+    readFacts: () =>
       Promise.resolve({
         warnings: failed ? [{ code: "update_failed", message: sentence(failed) }] : [],
       }),
@@ -121,7 +120,7 @@ export function createUpdates(options: UpdateOptions): Updates {
 /** As long as a clone may take. */
 const patienceMs = 30 * 60_000;
 
-/** With a disk that is all but full, the old daemon could not open its journal again after a failure. */
+/** On a disk that is nearly full, the old daemon could not open its journal again after a failure. */
 const leastFreeBytes = 4_000_000;
 
 function checkRoom(directory: string): void {
@@ -147,5 +146,5 @@ function choose({ version, platforms }: DaemonManifest, directory: string): Publ
 }
 
 export function sentence({ version, reason }: UpdateFailure): string {
-  return `The daemon was not updated${version === "unknown" ? "" : ` to ${version}`}, and works on as it is. ${reason}`;
+  return `The daemon was not updated${version === "unknown" ? "" : ` to ${version}`}, and keeps its version. ${reason}`;
 }

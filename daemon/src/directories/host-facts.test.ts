@@ -15,15 +15,15 @@ import { after, test } from "node:test";
 import { createGit } from "../git/git.ts";
 import { createPolicy } from "../policy/policy.ts";
 import { createDirectories } from "./directories.ts";
-import { openDirectoriesLook } from "./look.ts";
+import { createDirectoryFacts } from "./host-facts.ts";
 
-const place = realpathSync(mkdtempSync(join(tmpdir(), "hawser-look-")));
+const place = realpathSync(mkdtempSync(join(tmpdir(), "hawser-facts-")));
 after(() => rmSync(place, { recursive: true, force: true }));
 const file = join(place, "policy");
 const started = join(place, "started");
 
 /** A host whose git says that it is this version. */
-function openLook(version: string | undefined) {
+function createReader(version: string | undefined) {
   const bin = join(place, `git-${version}`);
   mkdirSync(bin);
   if (version !== undefined) {
@@ -32,15 +32,19 @@ function openLook(version: string | undefined) {
     chmodSync(join(bin, "git"), 0o755);
   }
   const policy = createPolicy(file).read;
-  return openDirectoriesLook(policy, createDirectories(policy), createGit({ PATH: `${bin}:/bin` }));
+  return createDirectoryFacts(
+    policy,
+    createDirectories(policy),
+    createGit({ PATH: `${bin}:/bin` }),
+  );
 }
 
 test("a good host has its roots and no warning, and looking again starts nothing", async () => {
   writeFileSync(file, `root = ${place}\n`);
-  const look = openLook("2.43.7");
+  const readFacts = createReader("2.43.7");
   const facts = { path: place, type: "folder", isGitRepository: false, branch: null, remote: null };
   const expected = { roots: [facts], warnings: [] };
-  for (let i = 0; i < 3; i++) assert.deepEqual(await look(), expected);
+  for (let i = 0; i < 3; i++) assert.deepEqual(await readFacts(), expected);
   assert.equal(readFileSync(started, "utf8"), "x\n");
 });
 
@@ -52,7 +56,7 @@ for (const [version, codes] of [
 ] as const) {
   test(`git ${version} is ${codes.length > 0 ? "told of" : "good"}`, async () => {
     writeFileSync(file, "");
-    const { warnings } = await openLook(version)();
+    const { warnings } = await createReader(version)();
     assert.deepEqual(
       warnings!.map(({ code }) => code),
       codes,
@@ -64,8 +68,8 @@ test("a policy file that is no use, a root that is gone and a git that is missin
   writeFileSync(file, "root = /nowhere/at/all\n");
   const policy = createPolicy(file).read;
   const git = createGit({ PATH: join(place, "nothing") });
-  const look = openDirectoriesLook(policy, createDirectories(policy), git);
-  const codesNow = async () => (await look()).warnings!.map(({ code }) => code);
+  const readFacts = createDirectoryFacts(policy, createDirectories(policy), git);
+  const codesNow = async () => (await readFacts()).warnings!.map(({ code }) => code);
   assert.deepEqual(await codesNow(), ["root_missing", "git_missing"]);
   writeFileSync(file, "rots = /\n");
   assert.deepEqual(await codesNow(), ["policy_unreadable", "git_missing"]);

@@ -1,7 +1,7 @@
 // The part of the host's facts that has to do with directories: its roots, its git, and what is wrong
 // with either or with the policy file. With nothing changed, no process is started.
 import type { HostWarning } from "@hawser/contract";
-import type { Look } from "../facts.ts";
+import type { FactReader } from "../facts.ts";
 import type { Git } from "../git/git.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Directories } from "./directories.ts";
@@ -9,11 +9,11 @@ import type { Directories } from "./directories.ts";
 /** Older ones run programs of hostile submodules. Vendors mend older versions, so it is a warning. */
 const wantedGit = [2, 43, 7];
 
-export function openDirectoriesLook(
+export function createDirectoryFacts(
   policy: () => Policy,
   directories: Directories,
   git: Git,
-): Look {
+): FactReader {
   return async () => {
     const [{ roots, warnings }, ofGit] = await Promise.all([directories.roots(), lookAtGit(git)]);
     return { roots, warnings: [...policy().problems, ...warnings, ...ofGit] };
