@@ -60,7 +60,7 @@ for (const systemd of isRoot ? [false, true] : [false]) {
       // The same command once more, whose token is used up: a little later all is as it was.
       const again = await user.run(installCommand);
       assert.equal(again.code, 0, again.output);
-      assert.match(again.output, /The token was not taken.*stays paired as/);
+      assert.match(again.output, /The token was not accepted.*stays paired as/);
       assert.doesNotMatch(again.output, /Downloading Node/);
       await untilStatus(caller, instanceId, "online");
       assert.equal(user.processes().length, 2, "a supervisor and its daemon");

@@ -1,5 +1,5 @@
-// Files that go with prompts, on this host's disk from when the prompt is taken until its turn is over.
-// Nothing is unpacked or looked into, and no file has a name that a caller chose.
+// The files of prompts, on this host's disk from when the prompt is accepted until its turn is over. They
+// are neither unpacked nor read, and no file has a name that a caller chose.
 import { randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -11,9 +11,9 @@ import { describe } from "../log.ts";
 import { UrlRefused, fetchUrl } from "./fetch-url.ts";
 
 export interface Attachments {
-  /** Brings them here. Throws a refusal that names the one to blame. */
+  /** Downloads them. Throws a refusal that names the file at fault. */
   bring(sent: readonly SentAttachment[], signal: AbortSignal): Promise<PromptAttachment[]>;
-  /** Removes what belongs to no prompt any more. */
+  /** Removes files that belong to no prompt any more. */
   tidy(needed: readonly PromptAttachment[]): void;
 }
 
@@ -26,10 +26,10 @@ interface AttachmentsOptions {
 
 const MiB = 1024 * 1024;
 const largest = 16 * MiB;
-/** Of one prompt: an agent gets them all at once. */
+/** Limit for the files of one prompt together: an agent gets them all at once. */
 const largestTogether = 32 * MiB;
 const bringMs = 20_000;
-/** Between being brought and being a prompt's. */
+/** Files are kept this long between their download and their prompt's acceptance. */
 const youngMs = 10 * 60_000;
 
 export function createAttachments(options: AttachmentsOptions): Attachments {
@@ -57,7 +57,7 @@ export function createAttachments(options: AttachmentsOptions): Attachments {
       const deadline = AbortSignal.any([signal, AbortSignal.timeout(bringMs)]);
       const brought: (PromptAttachment & { size: number })[] = [];
       try {
-        // One after the other: together they would be larger than allowed before anybody counts.
+        // One at a time: together they could exceed the limit before they are counted.
         for (const [place, each] of sent.entries()) {
           brought.push(
             await bringOne(each, join(own, String(place)), deadline).catch((error: unknown) => {

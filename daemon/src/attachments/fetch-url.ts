@@ -1,6 +1,6 @@
-// Reading a file from an address that a caller gave. The caller may not be who the daemon's neighbours
-// trust: so https only, to addresses on the internet only, looked at when the connection is made, and
-// wherever the answer points to is not followed.
+// Downloads a file from a caller's address. Servers near the daemon may trust it more than they would trust
+// the caller. So only https is read, only from addresses on the internet, which are checked when the
+// connection is made, and redirects are not followed.
 import { lookup } from "node:dns";
 import { once } from "node:events";
 import { createWriteStream, rmSync } from "node:fs";
@@ -15,24 +15,24 @@ import { isPublicAddress } from "./public-address.ts";
 export interface UrlGuard {
   mayReach: (address: string) => boolean;
   ports: readonly number[];
-  /** Certificates to trust beside the system's. */
+  /** Certificates to trust besides the system's. */
   ca?: string;
 }
 
 const publicGuard: UrlGuard = { mayReach: isPublicAddress, ports: [443] };
 
-/** The address leads nowhere, or nowhere it may. */
+/** The address cannot be read, or must not be. */
 export class UrlRefused extends Error {}
 
 export interface UrlFetch {
   url: string;
-  /** Where the bytes go; nothing is there when it throws. */
+  /** Path of the file to write; it does not exist if this throws. */
   path: string;
   longest: number;
   signal: AbortSignal;
 }
 
-/** How many bytes there were. Throws UrlRefused. */
+/** Returns the number of bytes. Throws UrlRefused. */
 export async function fetchUrl(
   { url, path, longest, signal }: UrlFetch,
   guard: UrlGuard = publicGuard,
@@ -67,7 +67,7 @@ export async function fetchUrl(
 }
 
 function checkUrl(url: string, guard: UrlGuard): URL {
-  if (!URL.canParse(url)) throw new UrlRefused("The address is not one.");
+  if (!URL.canParse(url)) throw new UrlRefused("The address is not a valid URL.");
   const target = new URL(url);
   if (target.protocol !== "https:") throw new UrlRefused("Only https addresses are read.");
   if (target.username !== "" || target.password !== "") {
@@ -75,13 +75,13 @@ function checkUrl(url: string, guard: UrlGuard): URL {
   }
   const port = target.port === "" ? 443 : Number(target.port);
   if (!guard.ports.includes(port)) throw new UrlRefused(`Port ${port} is not read.`);
-  // A literal address is never looked up.
+  // A literal address needs no look-up, so it is checked here.
   const name = target.hostname.replace(/^\[|\]$/g, "");
   if (isIP(name) !== 0 && !guard.mayReach(name)) throw inside();
   return target;
 }
 
-/** Checked where the address is used, so that no second answer of the name server can differ from it. */
+/** Checked where the address is used, so that a second answer of the name server cannot differ. */
 function guardedLookup({ mayReach }: UrlGuard): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, addresses) => {

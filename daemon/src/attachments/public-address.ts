@@ -1,5 +1,5 @@
-// Which addresses are out on the internet. Everything else is this host or its neighbourhood, where what
-// listens may trust whoever can reach it; a caller's address must not lead the daemon there.
+// Which addresses are on the internet. All others are this host or its network, whose servers may trust
+// whoever can reach them; a caller's address must not lead the daemon there.
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 
 const insideV4 = new BlockList();
@@ -22,7 +22,7 @@ for (const [network, prefix] of [
   insideV4.addSubnet(network, prefix, "ipv4");
 }
 
-/** Of IPv6 only this is given out; within it lie ranges that stand for other addresses, or for none. */
+/** The only IPv6 range in use; parts of it stand for other addresses, or for none. */
 const outsideV6 = new BlockList();
 outsideV6.addSubnet("2000::", 3, "ipv6");
 const exceptV6 = new BlockList();

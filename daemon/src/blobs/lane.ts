@@ -1,6 +1,6 @@
-// The way for what no message can carry: PUT and GET of blobs over HTTP, each named by the SHA-256 of
-// its bytes and proven by the host's key. Whatever breaks is tried again; doing a thing twice does no
-// harm, because the name is the content.
+// Transfers what is too large for a message: PUT and GET of blobs over HTTP, each named by the SHA-256 of its
+// bytes and proven by the host's key. Failures are retried; repeating a transfer is harmless, because the
+// name is the content.
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createReadStream, createWriteStream, renameSync, rmSync, statSync } from "node:fs";
@@ -22,25 +22,25 @@ import { pause } from "../pause.ts";
 export interface LaneOptions {
   serverUrl: string;
   key: Nkey;
-  /** Read at each use, because a renewal may have brought a newer one. */
+  /** Read at each use, because a renewal may have replaced it. */
   token: () => string;
   clock: ServerClock;
 }
 
 export interface Patience {
-  /** How long tries go on. */
+  /** How long to retry. */
   deadlineMs: number;
   signal: AbortSignal;
 }
 
 export interface BlobLane {
-  /** The bytes of a buffer or of the file at a path; the name they have now. */
+  /** Uploads a buffer or the file at a path; returns the name of its bytes. */
   put(source: string | Buffer, patience: Patience): Promise<{ sha256: string; size: number }>;
-  /** Into a file that is whole and right when this returns, and not there when it throws. */
+  /** Downloads into a file, which is complete and correct when this returns, and absent if it throws. */
   get(sha256: string, path: string, patience: Patience): Promise<{ size: number }>;
 }
 
-/** The control plane said no, and would say so again. */
+/** The control plane refused the blob, and would refuse it again. */
 export class BlobRefused extends Error {
   readonly code: string;
 
@@ -52,9 +52,9 @@ export class BlobRefused extends Error {
 
 const final = ["invalid_input", "payload_too_large", "quota_exceeded", "not_found"];
 const retry = { firstMs: 250, longestMs: 15_000 };
-/** One try of the largest blob over the slowest line that the control plane waits for. */
+/** One attempt with the largest blob over the slowest line that the control plane waits for. */
 const longestTryMs = 600_000;
-/** A proxy may swallow the question whether to send; then it is sent unasked. */
+/** A proxy may drop the question whether to send the body; then it is sent without an answer. */
 const continuePatienceMs = 2_000;
 
 export function createBlobLane({ serverUrl, key, token, clock }: LaneOptions): BlobLane {
@@ -89,8 +89,8 @@ export function createBlobLane({ serverUrl, key, token, clock }: LaneOptions): B
       const size = typeof source === "string" ? statSync(source).size : source.length;
       if (size > largestBlob)
         throw new BlobRefused("payload_too_large", "A blob has at most 64 MiB.");
-      // Listened to by nobody else once the request is over: a file that goes away just then would end
-      // the daemon.
+      // Nobody else listens once the request is over: an error of the file at that moment would end the
+      // daemon.
       const bytes = () =>
         (typeof source === "string" ? createReadStream(source) : Readable.from([source])).on(
           "error",
@@ -110,7 +110,7 @@ export function createBlobLane({ serverUrl, key, token, clock }: LaneOptions): B
           response,
           pause(continuePatienceMs, signal),
         ]);
-        // An answer that comes while bytes are on their way is the answer, whatever becomes of them.
+        // An answer that arrives during the upload counts, whatever becomes of the remaining bytes.
         if (!isResponse(go)) pipeline(bytes(), request).catch(() => {});
         try {
           await refuseUnless([200, 201], await response);
@@ -175,7 +175,7 @@ async function refuseUnless(wanted: number[], response: IncomingMessage): Promis
     if (text.length > 10_000) break;
   }
   const { code, message } = errorIn(text);
-  // 413 is often a proxy's on the way, which does not know our words.
+  // 413 often comes from a proxy, which does not use our error codes.
   if (statusCode === 413) throw new BlobRefused("payload_too_large", message ?? "It is too large.");
   if (code !== undefined && final.includes(code)) throw new BlobRefused(code, message ?? code);
   throw new Error(message ?? `The control plane gave an unexpected answer (${statusCode}).`);

@@ -1,6 +1,6 @@
-// Brings the wholes of entries that were cut to the control plane, one after the other, while the host
-// is linked. Entries wait for that, so that no name in the log ever leads nowhere; but not for ever:
-// what cannot be stored is left out of its entry, which says why, and the session's log goes on.
+// Uploads the full updates of shortened log entries, one after the other, while the host is linked. Entries
+// wait for their blobs, so that no name in the log is missing. But they do not wait for ever: a blob that
+// cannot be stored is left out of its entry, with the reason, and the session's log continues.
 import type { KeptBlobs } from "../journal/kept-blobs.ts";
 import { describe, type Log } from "../log.ts";
 import { BlobRefused, type BlobLane } from "./lane.ts";
@@ -8,17 +8,17 @@ import { BlobRefused, type BlobLane } from "./lane.ts";
 export interface UploadOptions {
   blobs: KeptBlobs;
   lane: Pick<BlobLane, "put">;
-  /** Since when the host has been linked without a break; nothing when it is not. */
+  /** Since when the host has been linked without a break; undefined if it is not linked. */
   linkedSince: () => string | undefined;
-  /** Entries that waited may be sent. */
+  /** Called when entries that waited may be sent. */
   onSettled: () => void;
   log: Log;
-  /** How long a session's log is held up at most. */
+  /** Longest delay of a session's log. */
   patienceMs?: number;
 }
 
 export interface Uploads {
-  /** There may be something to upload, or someone to take it. */
+  /** Call it when a blob was added, or the link is online. */
   wake: () => void;
   stop: () => Promise<void>;
 }
@@ -47,9 +47,9 @@ export function startUploads(options: UploadOptions): Uploads {
       } catch (error) {
         if (stopped.signal.aborted) return;
         const reason = reasonOf(error);
-        // Where the link broke too, nothing is known against the door; and the log waits anyway.
+        // If the link broke, too, the failure proves nothing about the blob; and the log waits anyway.
         if (reason === "unreachable" && linkedSince() !== since) continue;
-        log.warn("a log entry goes without its whole", {
+        log.warn("a log entry is sent without its blob", {
           sha256,
           size,
           reason,
@@ -68,7 +68,7 @@ export function startUploads(options: UploadOptions): Uploads {
       .catch((error: unknown) => log.warn("blobs were not uploaded", { error: describe(error) }))
       .finally(() => {
         running = undefined;
-        // Something was appended after the last look.
+        // A blob was added after the last read.
         if (isAwake) wake();
       });
   }

@@ -8,18 +8,18 @@ import { createCodeHostingStatus, type CodeHostingStatus } from "./status.ts";
 
 export interface CodeHosting {
   readFacts: CodeHostingStatus["readFacts"];
-  /** None, with the reason, when there is no client or it is logged out. Throws GhError. */
+  /** Empty, with the reason, if there is no client or it is logged out. Throws GhError. */
   list: (wanted: Wanted, signal: AbortSignal) => Promise<Listing>;
   /** Throws GhError. */
   accessTo: (repo: string, signal: AbortSignal) => Promise<Access>;
-  /** Nothing when the client has nothing to do with the address. Throws GhError. */
+  /** undefined if the client does not serve the address. Throws GhError. */
   findOrigin: (address: string, signal: AbortSignal) => Promise<HostedOrigin | undefined>;
 }
 
 /** A repository that git has an address for, at a server the client knows. */
 export interface HostedOrigin {
   place: HostedPlace;
-  /** What git needs to have the client's token there. */
+  /** Settings by which git gets the client's token. */
   access: Omit<Access, "url">;
   providePullRequest: (wanted: WantedPullRequest, signal: AbortSignal) => Promise<PullRequest>;
 }

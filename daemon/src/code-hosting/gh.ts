@@ -1,13 +1,13 @@
-// Asking GitHub, or an enterprise's server of its kind, through the host's own client `gh`. The
-// account, its token and the server's address are the client's affair: nothing of them is read here,
-// and nothing that the client or the server says is repeated, but for what was asked.
+// Sends requests to GitHub, or to an enterprise's server of its kind, through the host's own client `gh`.
+// The client handles the account, its token and the server's address: nothing of them is read here. Only
+// requested data is returned; other output of the client or the server is not.
 import { spawn } from "node:child_process";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { childEnvironment } from "../environment.ts";
 import { findProgram, stampOf, type Program } from "../find-program.ts";
 
-/** Why there is no answer. The first two are for the host's owner to put right. */
+/** Why there is no answer. The host's owner can solve the first two. */
 export type GhProblem =
   "cli_not_installed" | "not_logged_in" | "repository_not_found" | "unreachable";
 
@@ -30,7 +30,7 @@ const sentences: Record<GhProblem, string> = {
 export interface GhRequest {
   host: string;
   method: "GET" | "POST";
-  /** Without a slash at the beginning. */
+  /** Without a leading slash. */
   path: string;
   body?: object;
 }
@@ -40,25 +40,25 @@ export class GhRefused extends Error {}
 
 export interface Gh {
   program: () => Program | undefined;
-  /** Changes when the client, its settings or its login does. */
+  /** Changes when the client, its settings or its login changes. */
   stamp: () => string | undefined;
-  /** The `data` of a GraphQL answer, also of one that holds errors beside it. */
+  /** The `data` of a GraphQL answer, also if the answer contains errors. */
   ask: (
     query: string,
     variables: Record<string, string | undefined>,
     signal: AbortSignal,
   ) => Promise<Record<string, unknown>>;
-  /** One request of the REST API of a server that the client knows; `body` goes in as JSON. */
+  /** One request to the REST API of a server that the client knows; `body` is sent as JSON. */
   request: (wanted: GhRequest, signal: AbortSignal) => Promise<unknown>;
-  /** Whether the client has a login for this server, or is given one by its environment. */
+  /** Whether the client has a login for this server, its own or in its environment. */
   knows: (host: string, signal: AbortSignal) => Promise<boolean>;
   /** Whether the client is set to use ssh for a server's repositories. */
   prefersSsh: (host: string, signal: AbortSignal) => Promise<boolean>;
-  /** Set for git, so that the client can give it the account's token. */
+  /** Environment of git by which the client can give it the account's token. */
   environment: Record<string, string>;
 }
 
-/** What the client needs of the daemon's own environment beside what every program gets. */
+/** Variables of the daemon's environment that the client needs besides the usual ones. */
 const ghInherited = [
   "GH_HOST",
   "GH_TOKEN",
@@ -104,7 +104,7 @@ export function createGh(own: NodeJS.ProcessEnv = process.env): Gh {
       );
       const ended = await run(["api", "graphql", ...fields], signal);
       const data = dataOf(ended.output);
-      // An account of several organizations may be kept from one of them; the rest still counts.
+      // An account may be barred from one of its organizations; the other data still counts.
       if (data && Object.values(data).some((value) => value !== null)) return data;
       throw explain(ended);
     },
@@ -120,7 +120,7 @@ export function createGh(own: NodeJS.ProcessEnv = process.env): Gh {
       throw status === "404" ? new GhError("repository_not_found") : explain(ended);
     },
     async knows(host, signal) {
-      // Says no without asking anybody; what it says of the login itself shows when it is used.
+      // Fails without a request to the server; a bad login shows when it is used.
       const { said, output } = await run(["auth", "status", "--hostname", host], signal);
       return !/not found among authenticated|not logged into any/.test(said + output);
     },
@@ -158,7 +158,7 @@ function runProgram(
   const late = new GhError("unreachable", "The GitHub client on this host got no answer in time.");
   if (signal.aborted) return Promise.reject(late);
   const child = spawn(path, args, { cwd: "/", env, stdio: ["pipe", "pipe", "pipe"] });
-  // It may end before it has read all of it.
+  // The client may exit before it has read all of its input.
   child.stdin.on("error", () => {});
   child.stdin.end(input ?? "");
   let output = "";
@@ -194,7 +194,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Why the server will not do it, as far as it says so in the way of its API. */
+/** Why the server refused, as far as its API's answer says so. */
 function reasonIn(answer: unknown): string | undefined {
   const { message, errors } = (answer ?? {}) as { message?: unknown; errors?: unknown };
   const details = Array.isArray(errors)
@@ -204,10 +204,10 @@ function reasonIn(answer: unknown): string | undefined {
   return words as string | undefined;
 }
 
-/** What went wrong, by its kind only: the words are the server's. */
+/** The kind of failure only: the words are the server's. */
 function explain({ code, said }: Ended): GhError {
   const status = statusIn(said);
-  // 4 is how the client says that it has no login to try.
+  // The client exits with 4 if it has no login.
   if (code === 4 || status === "401") return new GhError("not_logged_in");
   if (/Could not resolve to a Repository/.test(said)) return new GhError("repository_not_found");
   if (status === undefined) return new GhError("unreachable");
@@ -217,5 +217,5 @@ function explain({ code, said }: Ended): GhError {
   );
 }
 
-/** `gh: what the server said (HTTP 403)`, or `gh: HTTP 502` where it said nothing. */
+/** `gh: what the server said (HTTP 403)`, or `gh: HTTP 502` if it said nothing. */
 const statusIn = (said: string) => /HTTP (\d{3})\)?\s*(?:$|\n)/.exec(said)?.[1];

@@ -1,4 +1,4 @@
-// A repository on a server that the host's client knows, found by the address git has for it.
+// A repository on a server that the host's client knows, found by its address in git.
 import type { Gh } from "./gh.ts";
 import { helperSettings, type Access } from "./repositories.ts";
 
@@ -12,10 +12,10 @@ export interface HostedPlace {
 const https = /^https:\/\/(?:[^/@]*@)?([^/:@]+)(?::443)?\/(.+)$/i;
 const ssh = /^ssh:\/\/(?:[^/@]*@)?([^/:@]+)(?::\d+)?\/(.+)$/i;
 const scpLike = /^(?:[^/@:]+@)?([^/@:]+):(?!\/\/)(.+)$/;
-/** Where GitHub's ssh can be reached through port 443. */
+/** GitHub's name for ssh over port 443. */
 const sshOverHttps = "ssh.github.com";
 
-/** Says nothing of whether there is such a server. Nothing for an address of another form. */
+/** Does not check whether the server exists. undefined for an address of another form. */
 export function readHostedAddress(address: string): HostedPlace | undefined {
   const [, found, path] = https.exec(address) ?? ssh.exec(address) ?? scpLike.exec(address) ?? [];
   if (found === undefined || path === undefined) return undefined;
@@ -25,7 +25,7 @@ export function readHostedAddress(address: string): HostedPlace | undefined {
   return { host, owner: named[1]!, name: named[2]! };
 }
 
-/** Nothing when the client has nothing to do with the server. Throws GhError. */
+/** undefined if the client does not serve the server. Throws GhError. */
 export async function findHostedPlace(
   gh: Gh,
   address: string,
@@ -33,17 +33,17 @@ export async function findHostedPlace(
 ): Promise<HostedPlace | undefined> {
   const place = readHostedAddress(address);
   if (!place || place.host === "github.com") return place;
-  // The client would give a token of its environment to any server that is not github.com.
+  // The client would send a token from its environment to any server that is not github.com.
   if (!gh.program()) return undefined;
   return (await gh.knows(place.host, signal)) ? place : undefined;
 }
 
-/** What git needs to have the account's token from the client, if nobody else has one for it. */
+/** Settings by which git gets the account's token from the client, if it has no other. */
 export function clientAccess(gh: Gh, { host }: HostedPlace, address: string): Omit<Access, "url"> {
   if (!https.test(address) || !gh.program()) return { settings: [], environment: {} };
   return { settings: [helperSettings(gh, `https://${host}`)], environment: gh.environment };
 }
 
-/** Where a person can look at the branch and ask for its changes to be taken. */
+/** Page on which a person can view the branch and open a pull request. */
 export const compareUrl = ({ host, owner, name }: HostedPlace, branch: string) =>
   `https://${host}/${owner}/${name}/compare/${branch}?expand=1`;

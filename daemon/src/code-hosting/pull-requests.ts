@@ -1,20 +1,20 @@
-// Pull requests, through the REST API as the host's client reaches it. The client's own commands for
-// them would run git in the repository, with everything an agent may have written into its settings.
+// Pull requests, through the REST API as the host's client reaches it. The client's own commands for them
+// would run git in the repository, with everything that an agent may have written into its settings.
 import { redactCredentials } from "../git/redact.ts";
 import { GhError, GhRefused, type Gh } from "./gh.ts";
 import type { HostedPlace } from "./hosted-place.ts";
 
 export interface WantedPullRequest {
-  /** On the server, and there already. */
+  /** The branch, which is on the server already. */
   branch: string;
   title: string;
   body: string;
 }
 
-/** Its address, or why there is none: a stable word, or a sentence. */
+/** Its address, or why there is none: a code, or a sentence. */
 export type PullRequest = { url: string } | { error: string };
 
-/** The open one of the branch, else a new one into the repository's default branch. */
+/** Finds the branch's open pull request, else opens one into the repository's default branch. */
 export async function providePullRequest(
   gh: Gh,
   place: HostedPlace,
@@ -27,7 +27,7 @@ export async function providePullRequest(
     try {
       return { url: await create(gh, place, wanted, signal) };
     } catch (error) {
-      // Somebody else may have been faster.
+      // Somebody else may have opened one in the meantime.
       const other =
         error instanceof GhRefused && (await findOpen(gh, place, wanted.branch, signal));
       if (other) return { url: other };
@@ -67,7 +67,7 @@ async function create(
   return addressOf(place, await gh.request({ host, method: "POST", path, body: wanted }, signal));
 }
 
-/** The server's word for it is shown to people, who will open it. */
+/** Checked, because people will open the address that the server returns. */
 function addressOf({ host }: HostedPlace, answer: unknown): string {
   const { html_url: url } = (answer ?? {}) as { html_url?: unknown };
   if (typeof url === "string" && url.startsWith(`https://${host}/`) && !/[\s\p{Cc}]/u.test(url)) {

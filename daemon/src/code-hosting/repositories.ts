@@ -1,10 +1,10 @@
-// The repositories that the account of the host's client can reach: which there are, and how git
-// gets at one of them.
+// The repositories that the account of the host's client can reach: lists them, and tells git how to reach
+// one of them.
 import { objectToCloneUrl, type HostedRepositoryRecord } from "@hawser/contract";
 import { GhError, type Gh } from "./gh.ts";
 
 export interface Wanted {
-  /** Keeps those whose owner/name contains it, in any case. */
+  /** Keeps those whose owner/name contains it; case does not matter. */
   query: string;
   limit: number;
 }
@@ -29,7 +29,7 @@ interface Page {
   pageInfo: { hasNextPage: boolean; endCursor: string };
 }
 
-/** The most recently pushed first. Reads page after page, no further than it must. */
+/** Most recently pushed first. Reads pages only until there are enough. */
 export async function listRepositories(
   gh: Gh,
   { query, limit }: Wanted,
@@ -57,10 +57,10 @@ const oneQuery = `query($owner: String!, $name: String!) {
   repository(owner: $owner, name: $name) { url sshUrl }
 }`;
 
-/** How git gets at a repository with the client's account, the way the client is set to. */
+/** How git reaches a repository with the client's account, as the client is set to. */
 export interface Access {
   url: string;
-  /** What git needs to get the account's token from the client. */
+  /** Settings by which git gets the account's token from the client. */
   settings: readonly (readonly [name: string, value: string])[];
   environment: Readonly<Record<string, string>>;
 }
@@ -73,7 +73,7 @@ export async function accessTo(gh: Gh, repo: string, signal: AbortSignal): Promi
   const viaSsh = await gh.prefersSsh(host, signal);
   const address = viaSsh ? sshUrl : `${url}.git`;
   if (objectToCloneUrl(address) !== null) throw new GhError("unreachable", odd);
-  // The empty one forgets the user's own helpers, which may know another account.
+  // The empty entry removes the user's own helpers, which may know another account.
   const settings: Access["settings"] = [
     [`credential.${origin}.helper`, ""],
     helperSettings(gh, origin),
@@ -83,9 +83,9 @@ export async function accessTo(gh: Gh, repo: string, signal: AbortSignal): Promi
     : { url: address, settings, environment: gh.environment };
 }
 
-/** Has git ask the client for the token of a server, given as `https://host`. */
+/** Makes git ask the client for the token of a server, given as `https://host`. */
 export function helperSettings(gh: Gh, origin: string): readonly [name: string, value: string] {
-  // The client's own path: git runs helpers by a shell, which would look for the name again.
+  // The client's full path: git runs helpers by a shell, which would search for the name again.
   return [
     `credential.${origin}.helper`,
     `!${quote(gh.program()?.path ?? "gh")} auth git-credential`,

@@ -1,6 +1,6 @@
-// Whether the host has a code-hosting client, and whose account it uses. Looked at often, asked
-// rarely: again only when the client or its login changed, or after a while, for a login can also be
-// ended at the server.
+// Whether the host has a code-hosting client, and whose account it uses. The facts are read often, but the
+// client is asked only if it or its login has changed, or after a while, because a login can also be ended
+// at the server.
 import type { HostFacts } from "@hawser/host-protocol";
 import type { FactReader } from "../facts.ts";
 import { GhError, type Gh } from "./gh.ts";
@@ -12,7 +12,7 @@ const trustedMs = 15 * 60_000;
 
 export interface CodeHostingStatus {
   readFacts: FactReader;
-  /** Has the next look ask. */
+  /** Makes the next read ask the client. */
   doubt: () => void;
 }
 

@@ -1,4 +1,4 @@
-// What `hawserd doctor` looks at: one function a thing, each saying what it found, and when that is a
+// The checks of `hawserd doctor`: one function for each subject, which reports what it found and, for a
 // problem, the cure.
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, statSync, statfsSync } from "node:fs";
@@ -16,9 +16,9 @@ import { lookAtLink } from "./status.ts";
 
 export interface Finding {
   what: string;
-  /** What to do about it; nothing when all is well. */
+  /** What to do about it; undefined if there is no problem. */
   cure?: string;
-  /** A host can do without; it is told and is no problem. */
+  /** Whether a host can do without it; then it is reported, but is no problem. */
   optional?: boolean;
 }
 
@@ -127,7 +127,7 @@ async function server(state: State): Promise<Finding[]> {
     reached,
     {
       what: `This machine's clock is ${Math.round(off / 1000)} s off the server's`,
-      cure: "Have it set by the network: timedatectl set-ntp true. The daemon copes meanwhile.",
+      cure: "Let the network set it: timedatectl set-ntp true. Until then the daemon uses the server's time.",
     },
   ];
 }
@@ -137,7 +137,9 @@ function daemon(state: State): Finding[] {
   if (!state.readCredentials()) return [];
   if (isOnline) return [{ what: sentence }];
   if (runningDaemon(state) !== undefined) {
-    return [{ what: sentence, cure: "It goes on trying by itself; hawserd logs tells more." }];
+    return [
+      { what: sentence, cure: "The daemon keeps trying by itself. For details, run: hawserd logs" },
+    ];
   }
   const start =
     unitOf(state) === "ours"

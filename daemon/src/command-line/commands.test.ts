@@ -74,7 +74,7 @@ test("a policy file that cannot be understood is not edited over", async (t) => 
 
 test("logs shows the last lines as a person reads them, and follows them into the next file", async (t) => {
   const { state, call, start } = open(t);
-  assert.match((await call("logs")).output, /Nothing is in .*hawserd\.log yet/);
+  assert.match((await call("logs")).output, /There is nothing in .*hawserd\.log yet/);
   const write = openLogFile(logPathOf(state), 400);
   const event = (n: number) =>
     write(`${JSON.stringify({ at: "12:00", level: "warn", event: `event ${n}`, n, why: null })}\n`);

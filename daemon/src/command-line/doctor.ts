@@ -1,5 +1,5 @@
-// `hawserd doctor`: looks at everything a working host needs, and names each problem with its cure.
-// The exit code is 1 when there is one.
+// `hawserd doctor`: checks everything that a working host needs, and names each problem with its cure. The
+// exit code is 1 if there is a problem.
 import { describe } from "../log.ts";
 import { checks, type Finding } from "./checks.ts";
 import type { CommandLine } from "./command.ts";
@@ -12,7 +12,7 @@ export const doctor: CommandLine = {
       const findings = await Promise.resolve(state)
         .then(check)
         .catch((error: unknown): Finding[] => [
-          { what: describe(error), cure: "Put right what it says." },
+          { what: describe(error), cure: "Correct what the message names." },
         ]);
       for (const { what, cure, optional } of findings) {
         const isProblem = cure !== undefined && !optional;

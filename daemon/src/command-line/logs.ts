@@ -1,4 +1,4 @@
-// `hawserd logs`: what the daemon wrote down, a line an event, as a person reads it.
+// `hawserd logs`: prints the daemon's log for people, one line per event.
 import { closeSync, fstatSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { formerLogOf, logPathOf } from "../log-file.ts";
@@ -12,20 +12,20 @@ export const logs: CommandLine = {
   async run({ state, options: { lines = "50", follow } }) {
     const wanted = Number(lines);
     if (!Number.isSafeInteger(wanted) || wanted < 0) {
-      throw new UsageError(`"${String(lines)}" is no number of lines.`);
+      throw new UsageError(`"${String(lines)}" is not a number of lines.`);
     }
     const path = logPathOf(state);
     const end = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
     const written = [read(formerLogOf(path)), read(path).subarray(0, end)]
       .flatMap((bytes) => bytes.toString().split("\n"))
       .filter(Boolean);
-    if (written.length === 0) console.error(`Nothing is in ${path} yet.`);
+    if (written.length === 0) console.error(`There is nothing in ${path} yet.`);
     for (const line of wanted === 0 ? [] : written.slice(-wanted)) console.log(readable(line));
     if (follow) await followFile(path, end);
   },
 };
 
-/** Prints what is added, also when a new file is begun, until it is stopped. */
+/** Prints what is added, also after the log has begun a new file, until it is stopped. */
 async function followFile(path: string, from: number): Promise<never> {
   let file: number | undefined;
   let at = from;
@@ -49,7 +49,7 @@ async function followFile(path: string, from: number): Promise<never> {
   }
 }
 
-/** The time, what happened, and the rest as name=value; what is no JSON stays as it is. */
+/** The time, the event, and the other fields as name=value; a line that is no JSON stays as it is. */
 function readable(line: string): string {
   try {
     const { at, level, event, ...fields } = JSON.parse(line) as Record<string, unknown>;

@@ -1,4 +1,4 @@
-// `hawserd pair`: ties this host to a control plane, once.
+// `hawserd pair`: pairs this host with a control plane.
 import { pairHost } from "../link/doors.ts";
 import { runningDaemon } from "../state/running.ts";
 import { StateError } from "../state/state.ts";

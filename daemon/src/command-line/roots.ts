@@ -1,4 +1,4 @@
-// `hawserd roots`: the directories the service may work in, as the policy file has them.
+// `hawserd roots`: the directories in which the service may work, as the policy file lists them.
 import { accessSync, constants, existsSync, readdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { addRoot, removeRoot } from "../policy/edit-roots.ts";
@@ -39,7 +39,7 @@ function list(policyPath: string): void {
   for (const root of found) console.log(describeRoot(root));
 }
 
-/** A root on one line, with what is in it or what is wrong with it. */
+/** A root on one line, with its contents or what is wrong with it. */
 export function describeRoot(root: string): string {
   const problem = problemOf(root);
   if (problem) return `${root}  (${problem})`;

@@ -1,5 +1,5 @@
-// `hawserd run`: the supervisor and, as its child, the daemon, until it is stopped or told to forget.
-// This is what the service manager starts.
+// `hawserd run`: the supervisor and, as its child, the daemon, until it is stopped or the host is forgotten.
+// The service manager starts this.
 import { realpathSync } from "node:fs";
 import { openDaemonLog } from "../log-file.ts";
 import { daemonVersion } from "../release.ts";
@@ -19,7 +19,7 @@ export const run: CommandLine = {
     if (!(takeoverMs > 0)) throw new UsageError("--takeover is a number of seconds.");
     if (!state.readCredentials()) throw new NotPaired();
     const log = openDaemonLog(state, quiet === true);
-    // Not by way of the pointer, which may name another version by the time it is used.
+    // Not through the pointer, which may name another version when it is used.
     const script = [...process.execArgv, realpathSync(process.argv[1]!)];
     const own = { version: daemonVersion, node: process.execPath, script };
     await takePlace(state, chooseProgram(state.directory, own).version);

@@ -1,4 +1,4 @@
-// `hawserd serve`: the daemon proper. Its supervisor starts it; nobody else does.
+// `hawserd serve`: the daemon itself. Only its supervisor starts it.
 import { openDaemonLog } from "../log-file.ts";
 import { daemonVersion } from "../release.ts";
 import { createChannel, serve as serveHost } from "../serve.ts";

@@ -1,5 +1,5 @@
-// `hawserd setup`: what the installer does once the programs are in place. Policy, pairing, service,
-// and waiting until the host is online. Done again it changes only what is asked for anew.
+// `hawserd setup`: what the installer runs once the programs are in place. Writes the policy, pairs the host,
+// starts the service and waits until the host is online. A second run changes only what it is asked for.
 import { existsSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
@@ -30,7 +30,7 @@ export const setup: CommandLine = {
     if (!server) throw new UsageError("setup needs --server.");
     if (!existsSync(programOf(state))) {
       throw new CommandFailed(
-        `Nothing is installed in ${state.directory}. The install command does that, and calls this.`,
+        `Nothing is installed in ${state.directory}. Run the install command; it calls setup itself.`,
       );
     }
     writePolicy(state, root as string[]);
@@ -45,12 +45,14 @@ export const setup: CommandLine = {
     say("Roots, the directories the service may work in:");
     for (const found of createPolicy(state.policyPath).read().roots)
       say(`  ${describeRoot(found)}`);
-    say(`What it may do is in ${state.policyPath}, yours to edit.`);
-    say(`See how it is with ${programOf(state)} status; also doctor, roots, logs, uninstall.`);
+    say(`The policy file ${state.policyPath} says what the service may do. You can edit it.`);
+    say(
+      `To check the host: ${programOf(state)} status. Other commands: doctor, roots, logs, uninstall.`,
+    );
   },
 };
 
-/** Makes the file, or adds to it the roots that were asked for. */
+/** Writes the file, or adds the requested roots to it. */
 function writePolicy(state: State, asked: readonly string[]): void {
   const roots = asked.map((root) => resolve(root));
   const isNew = !existsSync(state.policyPath);
@@ -72,7 +74,7 @@ function writePolicy(state: State, asked: readonly string[]): void {
   if (isNew) say(`Wrote ${state.policyPath}.`);
 }
 
-/** The reason why the host could not be paired; what it was paired with before, it still is. */
+/** Returns why the host could not be paired; a former pairing stays. */
 async function pairIfAsked(
   state: State,
   server: string,
@@ -93,9 +95,9 @@ async function pairIfAsked(
   } catch (error) {
     if (!(error instanceof DoorError)) throw error;
     if (former?.serverUrl === URL.parse(server)?.origin) {
-      // Most likely the same command was given twice.
+      // Most likely the same command was run twice.
       say(
-        `The token was not taken: ${describe(error)} The host stays paired as ${former?.instanceId}.`,
+        `The token was not accepted: ${describe(error)} The host stays paired as ${former?.instanceId}.`,
       );
       return undefined;
     }
@@ -117,7 +119,7 @@ async function untilOnline(state: State): Promise<void> {
     }
     if (Date.now() > deadline) {
       throw new CommandFailed(
-        `${sentence}\nIt goes on trying. To see what is wrong: ${programOf(state)} doctor`,
+        `${sentence}\nThe daemon keeps trying. To see what is wrong: ${programOf(state)} doctor`,
       );
     }
     await pause(50);

@@ -1,5 +1,5 @@
-// `hawserd status`: how the daemon stands, from what it last wrote down. Asks nobody. The exit code is
-// 0 when the host is online.
+// `hawserd status`: the daemon's state, as it last recorded it. Sends no requests. The exit code is 0 if the
+// host is online.
 import { createPolicy } from "../policy/policy.ts";
 import { daemonVersion } from "../release.ts";
 import { runningDaemon } from "../state/running.ts";
@@ -31,7 +31,7 @@ interface LinkSeen {
   sentence: string;
 }
 
-/** What is known of the link, in one sentence. */
+/** The state of the link, in one sentence. */
 export function lookAtLink(state: State): LinkSeen {
   const credentials = state.readCredentials();
   if (!credentials) return { isOnline: false, sentence: "This host is not paired." };

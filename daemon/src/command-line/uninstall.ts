@@ -1,5 +1,5 @@
-// `hawserd uninstall`: takes away what the installer and the daemon made, and nothing that may hold
-// somebody's work: only what is known to be the daemon's own is removed, whatever else lies there stays.
+// `hawserd uninstall`: removes what the installer and the daemon made. Removes only what is known to be the
+// daemon's own; everything else stays, because it may contain somebody's work.
 import { readdirSync, rmSync, rmdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -16,13 +16,13 @@ import { CommandFailed, type CommandLine } from "./command.ts";
 
 const say = (line: string) => console.log(line);
 
-/** By their names in the state directory. */
+/** Names in the state directory that are the daemon's own. */
 const own =
   /^(?:bin|daemon|node|agents|clones|log|policy|credentials\.json|status\.json|process\.json|run\.lock|updates\.json|opencode-server\.json|opencode\.log|agent-shell\.sh|scratch|attachments|.*\.(?:next|part))$/;
 const journal = /^journal-\w+\.sqlite$/;
-/** Where sessions work and have worked: taken away only when nothing is in them. */
+/** Directories of sessions: removed only if they are empty. */
 const ofSessions = ["worktrees", "checkouts", "parked"];
-/** What belongs to a journal, and goes or stays with it. */
+/** Files that belong to a journal, and are removed or kept with it. */
 const besideJournal = /^(journal-\w+)\.(?:sqlite-(?:wal|shm|journal)|blobs)$/;
 
 export const uninstall: CommandLine = {
@@ -32,9 +32,9 @@ export const uninstall: CommandLine = {
     const credentials = state.readCredentials();
     if (!yes) await confirm(state);
     const { roots } = createPolicy(state.policyPath).read();
-    // Stopped on purpose, the daemon says good-bye, and the host is shown as stopped, not as lost.
+    // A daemon that is stopped announces its departure, so the host is shown as stopped, not as lost.
     if (await stopService(state)) say("Stopped the daemon.");
-    // Agents go on without their daemon; without one that ever comes back they must not.
+    // Agents outlive their daemon; they must end here, because no daemon will come back.
     await reapOrphans({
       stateDirectory: state.directory,
       liveStarts: () => [],
@@ -48,7 +48,7 @@ export const uninstall: CommandLine = {
     removeFiles(state);
     const made = join(homedir(), "hawser");
     if (roots.includes(made)) removeIfEmpty(made);
-    say("Your own directories are as they were.");
+    say("Your own directories were not changed.");
     if (credentials) {
       say(
         `${credentials.serverUrl} still lists this host, as ${credentials.instanceId}; delete_instance removes it there.`,
@@ -60,7 +60,7 @@ export const uninstall: CommandLine = {
 async function confirm(state: State): Promise<void> {
   if (!process.stdin.isTTY) {
     throw new CommandFailed(
-      `This stops the daemon and removes it from ${state.directory}. If that is meant: hawserd uninstall --yes`,
+      `This stops the daemon and removes it from ${state.directory}. To confirm, run: hawserd uninstall --yes`,
     );
   }
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
@@ -93,7 +93,7 @@ function removeFiles({ directory }: State): void {
   }
 }
 
-/** Whether a journal holds entries that the control plane has not taken. What cannot be read may. */
+/** Whether a journal contains entries that the control plane lacks. A journal that cannot be read may. */
 function hasUndelivered(path: string): boolean {
   try {
     const opened = openJournal(path);

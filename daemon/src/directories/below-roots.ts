@@ -1,14 +1,14 @@
-// The rule for every path that comes from outside: it is resolved, and lies in a root of the policy
-// or is one, or it is nothing. Whether it exists elsewhere is not told.
+// The rule for every path that a caller sends: it is resolved, and must be a root of the policy or lie in
+// one. For all other paths the answer is the same, whether they exist or not.
 import { realpath } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { openDirectory, type DirectoryHandle } from "./handle.ts";
 
-/** A root that is there. */
+/** A root that exists. */
 export interface Root {
   /** As the owner wrote it. */
   path: string;
-  /** Free of links. */
+  /** Without links. */
   realPath: string;
 }
 
@@ -16,13 +16,13 @@ export interface Root {
 export interface PlaceBelowRoot extends Disposable {
   root: Root;
   handle: DirectoryHandle;
-  /** The path as callers see it: below the root as it was written, and otherwise free of links. */
+  /** The path as callers see it: the root as its owner wrote it, then without links. */
   path: string;
 }
 
 const longestPath = 4096;
 
-/** The roots that are there. The owner's order is kept. */
+/** The roots that exist, in the owner's order. */
 export async function findRoots(written: readonly string[]): Promise<Root[]> {
   const found = await Promise.all(
     written.map(async (path) => {
@@ -33,18 +33,18 @@ export async function findRoots(written: readonly string[]): Promise<Root[]> {
   return found.flat();
 }
 
-/** Nothing when the path leads out of every root, does not exist, or is no directory. */
+/** undefined if the path leads out of every root, does not exist, or is no directory. */
 export async function openBelowRoots(
   roots: readonly Root[],
   path: string,
 ): Promise<PlaceBelowRoot | undefined> {
   if (path.includes("\0") || Buffer.byteLength(path) >= longestPath) return undefined;
   const real = await realpath(path).catch(() => undefined);
-  // Before it is opened: opening a device or a directory elsewhere can have effects.
+  // Checked before it is opened: opening a device or a directory elsewhere can have effects.
   if (real === undefined || !rootOf(roots, real)) return undefined;
   const handle = openDirectory(real);
   if (!handle) return undefined;
-  // Of what is open now: a link may have been put into the path in between.
+  // Checks what is open now: a link may have been put into the path in between.
   const root = rootOf(roots, handle.realPath);
   if (!root || isInGitDirectory(root, handle.realPath)) {
     handle[Symbol.dispose]();
@@ -54,14 +54,14 @@ export async function openBelowRoots(
   return { root, handle, path: shown, [Symbol.dispose]: () => handle[Symbol.dispose]() };
 }
 
-/** The innermost root that holds a place. */
+/** The innermost root that contains a path. */
 export function rootOf(roots: readonly Root[], realPath: string): Root | undefined {
   return roots
     .filter((root) => contains(root.realPath, realPath))
     .sort((one, other) => other.realPath.length - one.realPath.length)[0];
 }
 
-/** By whole names: /srv/code-old is not in /srv/code. */
+/** Compares whole names: /srv/code-old is not in /srv/code. */
 function contains(root: string, realPath: string): boolean {
   return realPath === root || realPath.startsWith(root.endsWith("/") ? root : `${root}/`);
 }

@@ -1,5 +1,5 @@
-// Bringing a repository onto the host with git: from an address, or through the account of the host's
-// code-hosting client. Whoever asks says where it goes.
+// Clones a repository onto the host with git: from an address, or through the account of the host's
+// code-hosting client. The caller decides where to.
 import {
   nameOfRepository,
   objectToCheckoutName,
@@ -33,7 +33,7 @@ export type BringRepository = (
   signal: AbortSignal,
 ) => Promise<void>;
 
-/** The command's own signal comes first; git wants a number as well. */
+/** The command's signal is given first; git needs a number as well. */
 const longestMs = 60 * 60_000;
 
 export function createBringRepository(git: Git, codeHosting: CodeHosting): BringRepository {
@@ -79,7 +79,7 @@ async function accessTo(
   }
 }
 
-/** The name its checkout gets. Throws CommandRefusal: the control plane's word is not taken for it. */
+/** Name of the checkout's directory. Throws CommandRefusal: the control plane's check is not relied on. */
 export function checkSource({ repo, url, name: wanted }: RepositorySource): string {
   if ((repo === undefined) === (url === undefined)) {
     throw new CommandRefusal("unsafe_source", "Exactly one of repo and url must be given.");
@@ -96,5 +96,5 @@ export function checkSource({ repo, url, name: wanted }: RepositorySource): stri
   return name;
 }
 
-/** As an operation's subject names it. */
+/** The source as the name of an operation. */
 export const showSource = ({ repo, url }: RepositorySource) => repo ?? showRemote(url ?? "") ?? "";

@@ -1,5 +1,5 @@
-// Why a clone failed, in words of ours. Git's own words can hold what a server answered and addresses
-// with credentials; callers are in no position to see either.
+// Explains why a clone failed, in our words. Git's own output can contain a server's answers and addresses
+// with credentials, which callers must not see.
 
 const causes: readonly (readonly [RegExp, string])[] = [
   [
@@ -16,7 +16,7 @@ const causes: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /Could not resolve host|Connection refused|Failed to connect|Connection timed out|No route to host|Network is unreachable/i,
-    "The server cannot be reached from this host. Look at the address and the host's network.",
+    "The server cannot be reached from this host. Check the address and the host's network.",
   ],
   [
     /not found|does not exist|error: 404|does not appear to be a git repository|Could not read from remote/i,
@@ -34,7 +34,7 @@ export function explainCloneFailure(said: string): string {
   return explainRemoteFailure(said) ?? other;
 }
 
-/** The same for whatever git does with a server; nothing when the cause is none of these. */
+/** The same for all that git does with a server; undefined if the cause is none of these. */
 export function explainRemoteFailure(said: string): string | undefined {
   const own = said
     .split(/[\r\n]+/)

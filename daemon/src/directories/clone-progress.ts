@@ -1,5 +1,5 @@
-// How far a clone is, from what git says on the way. Lines of the server's begin with "remote:" and
-// are passed over, so that no server can put words into an operation.
+// Reads the progress of a clone from git's output. The server's lines begin with "remote:" and are ignored,
+// so that no server can write into an operation.
 
 const phases = [
   { name: "Receiving objects", from: 0, to: 80 },
@@ -7,7 +7,7 @@ const phases = [
   { name: "Updating files", from: 95, to: 100 },
 ] as const;
 
-/** Takes git's words piece by piece; tells the step, and the part of the whole, when it changes. */
+/** Parses git's output piece by piece; reports the step and the percentage whenever they change. */
 export function followProgress(
   step: (step: string, percent: number) => void,
 ): (text: string) => void {

@@ -1,6 +1,6 @@
-// Cloning a repository into a folder root. Git works in a hidden directory beside the place where the
-// checkout will be, which gets its name only when it is whole: whatever is killed in between, there
-// is never half a checkout under that name, and what is there already is never touched.
+// Clones a repository into a folder root. Git works in a hidden directory beside the final one, which is
+// renamed only when it is complete. So there is never half a checkout under that name, whatever is killed,
+// and a directory that exists is never touched.
 import { lstatSync, mkdirSync, renameSync } from "node:fs";
 import { basename, join, normalize } from "node:path";
 import type { DirectoryRecord } from "@hawser/contract";
@@ -24,7 +24,7 @@ export interface ClonesOptions {
 export interface Clones {
   /** Throws CommandRefusal. */
   clone: (wanted: PayloadOf<"clone_repository">, signal: AbortSignal) => Promise<DirectoryRecord>;
-  /** Ends what is being cloned, and takes it away. */
+  /** Ends the clones that are running, and removes them. */
   stop: () => Promise<void>;
 }
 
@@ -68,7 +68,7 @@ export function createClones(options: ClonesOptions): Clones {
     return made;
   }
 
-  /** Its path as the owner wrote it. */
+  /** The root's path as the owner wrote it. */
   async function folderRoot(path: string): Promise<string> {
     const { roots } = await directories.roots();
     const asked = normalize(path).replace(/(.)\/$/, "$1");
@@ -84,7 +84,7 @@ export function createClones(options: ClonesOptions): Clones {
       const checkout = join(place, "checkout");
       await bring(wanted, { path: checkout }, step, signal);
       if (isThere(target)) throw alreadyThere(target);
-      // Onto a directory with something in it, or a file, this fails.
+      // Fails if there is a file, or a directory that is not empty.
       renameSync(checkout, target);
     } catch (error) {
       throw isTaken(error) ? alreadyThere(target) : error;

@@ -1,5 +1,5 @@
-// Reads a git configuration's text, without git: what is asked here is asked for thousands of
-// repositories, and text runs nothing. Includes are not followed.
+// Parses the text of a git configuration without git: this happens for thousands of repositories, and
+// parsing runs no program. Includes are not followed.
 
 /** The values of a text by name: `remote.origin.url`, section and variable in lower case. */
 export function parseConfigText(text: string): Map<string, string[]> {
@@ -25,7 +25,7 @@ export function parseConfigText(text: string): Map<string, string[]> {
   return values;
 }
 
-/** A line that ends in an odd number of backslashes goes on with the next. */
+/** A line that ends in an odd number of backslashes continues on the next. */
 function* joinLines(text: string): Generator<string> {
   let kept = "";
   for (const line of text.split(/\r?\n/)) {
@@ -38,11 +38,11 @@ function* joinLines(text: string): Generator<string> {
   if (kept !== "") yield kept;
 }
 
-/** Without quotes and comments, and with the characters that were escaped. */
+/** Removes quotes and comments, and resolves escaped characters. */
 function readValue(written: string): string {
   const escaped: Record<string, string> = { n: "\n", t: "\t", b: "\b" };
   let value = "";
-  /** Blanks at the end count only when quoted. */
+  /** Blanks at the end count only if they are quoted. */
   let kept = 0;
   let isQuoted = false;
   for (let i = 0; i < written.length; i++) {

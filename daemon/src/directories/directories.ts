@@ -1,6 +1,6 @@
-// The host's directories as callers may see them: the roots of the policy, the projects below them,
-// and what lies in a directory. Only directories, never files; links are not followed; git's own
-// directory is not shown.
+// The host's directories as callers may see them: the roots of the policy, the projects below them, and the
+// contents of a directory. Only directories, never files; links are not followed; git's own directory is not
+// shown.
 import { opendirSync } from "node:fs";
 import { join } from "node:path";
 import type { DirectoryRecord, HostWarning, RootListing, RootRecord } from "@hawser/contract";
@@ -16,13 +16,13 @@ import { createGitFacts } from "./git-facts.ts";
 import { cutToFit, sizeOf } from "./reply-size.ts";
 
 export interface Directories {
-  /** The roots that are there, and a warning for each that is not. */
+  /** The roots that exist, and a warning for each that does not. */
   roots: () => Promise<{ roots: RootRecord[]; warnings: HostWarning[] }>;
   /** The roots with the projects below them. */
   list: () => Promise<RootListing[]>;
-  /** What lies in a directory; nothing when it is not in a root. */
+  /** The contents of a directory; undefined if it is not in a root. */
   browse: (path: string) => Promise<Contents | undefined>;
-  /** One directory; nothing when it is not in a root. */
+  /** One directory; undefined if it is not in a root. */
   describe: (path: string) => Promise<DirectoryRecord | undefined>;
 }
 
@@ -31,11 +31,11 @@ export interface Contents {
   truncated: boolean;
 }
 
-/** So that a reply, with what is around it, stays below the fabric's 1 MiB. */
+/** With what surrounds it, a reply stays below the fabric's 1 MiB. */
 const largestReplyBytes = 900 * 1024;
-/** Names looked at in one directory; a directory with more is a store of data, and is cut. */
+/** Limit for the names read in one directory; a directory with more contains data, and its list is cut. */
 const mostNames = 100_000;
-/** After this the daemon's other work has its turn. */
+/** After this long, other work of the daemon gets its turn. */
 const sliceMs = 10;
 
 export function createDirectories(
@@ -124,7 +124,7 @@ export function createDirectories(
 }
 
 const isNotGit = (name: string) => name !== ".git";
-/** Hidden directories hold settings and caches, and are found by browsing. */
+/** Hidden directories contain settings and caches; browsing shows them. */
 const isProject = (name: string) => !name.startsWith(".");
 
 const missing = (path: string): HostWarning => ({
@@ -152,7 +152,7 @@ async function readNames(
   }
 }
 
-/** Work goes on without waiting, which is fast, but not for longer than a slice. */
+/** Work continues without a wait, which is fast, but for no longer than a slice. */
 function createSlices(): () => Promise<void> | undefined {
   let started = performance.now();
   return () => {

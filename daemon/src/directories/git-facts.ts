@@ -1,6 +1,6 @@
-// What git knows of a directory: whether it is a repository, its branch and its remote. Read from the
-// repository's own files and never by running git, so that a repository cannot make anything run and
-// thousands of them cost little. Kept until one of the files has changed.
+// Git's facts about a directory: whether it is a repository, its branch and its remote. Read from the
+// repository's files and never by running git, so that a repository cannot make anything run, and
+// thousands of them cost little. Cached until one of the files changes.
 import { lstatSync, realpathSync, type Stats } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
 import type { DirectoryRecord } from "@hawser/contract";
@@ -12,11 +12,11 @@ export type GitFacts = Omit<DirectoryRecord, "path">;
 
 export interface GitFactsReader {
   read: (directory: DirectoryHandle, mayRead: MayRead) => GitFacts;
-  /** The same for a directory in an open one; nothing when there is none, or a link. */
+  /** The same for a directory in an open one; undefined if it is missing or a link. */
   readIn: (parent: DirectoryHandle, name: string, mayRead: MayRead) => GitFacts | undefined;
 }
 
-/** Whether a place, free of links, lies where the host's owner lets the service look. */
+/** Whether a path without links lies where the host's owner lets the service read. */
 export type MayRead = (realPath: string) => boolean;
 
 const noRepository: GitFacts = { isGitRepository: false, branch: null, remote: null };
@@ -25,13 +25,13 @@ const unknownRepository: GitFacts = { isGitRepository: true, branch: null, remot
 const largestHead = 4 * 1024;
 const largestConfig = 512 * 1024;
 const mostKept = 20_000;
-/** A file may change twice within one tick of its clock; what is younger is not kept. */
+/** A file may change twice within one tick of its clock, so facts about a younger file are not cached. */
 const settledMs = 50;
 
 export function createGitFacts(): GitFactsReader {
   const known = new Map<string, { stamp: number[]; facts: GitFacts }>();
 
-  /** `way` leads to the directory; nothing is believed of it but what a handle has confirmed. */
+  /** `way` is a path to the directory; only what a handle confirms is believed. */
   function remembered(realPath: string, way: string): GitFacts | undefined {
     const kept = known.get(realPath);
     const stamp = kept && stampOf(way);
@@ -42,7 +42,7 @@ export function createGitFacts(): GitFactsReader {
     const { realPath } = directory;
     const kept = remembered(realPath, directory.inside("."));
     if (kept) return kept;
-    // Before reading: what changes meanwhile then differs from the stamp.
+    // Before reading: a change in the meantime then differs from the stamp.
     const stamp = stampOf(directory.inside("."));
     const facts = readFacts(directory, mayRead);
     known.delete(realPath);
@@ -65,12 +65,12 @@ export function createGitFacts(): GitFactsReader {
 }
 
 /**
- * The files that the facts come from, by identity and times; nothing for a `.git` that is a file,
- * which is read each time. Numbers, because thousands of these are compared in a listing.
+ * Identity and times of the files that the facts come from; undefined for a `.git` that is a file, which
+ * is read each time. Numbers, because a listing compares thousands of these.
  */
 function stampOf(way: string): number[] | undefined {
   const git = statOf(`${way}/.git`);
-  // Without one there is nothing to remember but the directory itself.
+  // Without `.git`, only the directory itself is recorded.
   const own = git ?? statOf(way);
   if (!own?.isDirectory()) return undefined;
   const stamp = [own.dev, own.ino, git ? 1 : 0];
@@ -83,7 +83,7 @@ function stampFile(stamp: number[], file: Stats | undefined): void {
   else stamp.push(0, 0, 0, 0);
 }
 
-/** The times stand at these places, if at all. */
+/** Positions of the times, if there are any. */
 const youngestIn = (stamp: readonly number[]) => Math.max(stamp[6] ?? 0, stamp[10] ?? 0);
 
 const isSame = (one: readonly number[], other: readonly number[]) =>
@@ -107,15 +107,15 @@ function readFacts(directory: DirectoryHandle, mayRead: MayRead): GitFacts {
   return readLinked(directory, mayRead);
 }
 
-/** `.git` is a link, or a file that names the place, as in worktrees and submodules. */
+/** `.git` is a link, or a file that names the directory, as in worktrees and submodules. */
 function readLinked(directory: DirectoryHandle, mayRead: MayRead): GitFacts {
   const text = readSmallFile(directory.inside(".git"), largestHead);
   const named = text === undefined ? ".git" : /^gitdir: (.+?)\r?\n?$/.exec(text)?.[1];
   if (named === undefined) return noRepository;
   using own = openReal(directory.realPath, named);
   if (!own) return noRepository;
-  // A file in the project names any place it likes. It is believed when that place is open to us
-  // anyway, or is a repository that names this project in turn.
+  // A file in the project can name any path. It is believed if callers may read that path anyway, or if a
+  // repository there names this project in turn.
   const pointsBack = readSmallFile(own.inside("gitdir"), largestHead)?.trim();
   if (!mayRead(own.realPath) && pointsBack !== join(directory.realPath, ".git")) {
     return unknownRepository;
@@ -137,7 +137,7 @@ function openReal(from: string, path: string): DirectoryHandle | undefined {
 function readGitDirectory(own: DirectoryHandle, shared: DirectoryHandle): GitFacts {
   const head = readSmallFile(own.inside("HEAD"), largestHead);
   if (head === undefined) {
-    // An old form: HEAD is a link to the branch. Git knows it; we do not look behind links.
+    // An old form: HEAD is a link to the branch. Git supports it; we do not follow links.
     return statOf(own.inside("HEAD")) ? unknownRepository : noRepository;
   }
   const branch = branchOf(head);
@@ -149,14 +149,14 @@ function readGitDirectory(own: DirectoryHandle, shared: DirectoryHandle): GitFac
   };
 }
 
-/** Null for a detached HEAD, and where HEAD is only a place holder. */
+/** Null for a detached HEAD, and if HEAD is only a placeholder. */
 function branchOf(head: string): string | null {
   const [, name] = /^ref:\s*refs\/heads\/(.+?)\s*$/.exec(head) ?? [];
   if (name === undefined || name === ".invalid" || name.length > 255) return null;
   return /\p{Cc}/u.test(name) ? null : name;
 }
 
-/** The address of the branch's own remote, else of origin, else of the only one there is. */
+/** Address of the branch's own remote, else of origin, else of the only remote. */
 function remoteOf(config: Map<string, string[]>, branch: string | null): string | null {
   const addresses = new Map<string, string>();
   for (const [name, [address]] of config) {

@@ -1,22 +1,22 @@
-// Hidden directories that work is done in until it is whole. Each is written down in the daemon's own
-// directory before it is made; what a killed daemon leaves is found there by the next one, and taken
-// away together with the git that may still be at work in it.
+// Hidden directories for unfinished work. Each is recorded in the daemon's own directory before it is made.
+// The next daemon finds there what a killed one left, and removes it, together with a git that still runs
+// in it.
 import { randomUUID } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, isAbsolute, join } from "node:path";
 import { describe, type Log } from "../log.ts";
 
 export interface HalfDone {
-  /** A new name inside this directory, for the caller to make. */
+  /** A new name inside this directory; the caller makes it. */
   begin(parent: string): string;
-  /** Takes away what is left there. */
+  /** Removes what is left there. */
   end(place: string): void;
 }
 
 const prefix = ".hawser-clone-";
 const id = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** `notes` is a directory of the daemon's own. Leftovers of an earlier daemon are removed at once. */
+/** `notes`: a directory of the daemon's own. What an earlier daemon left is removed at once. */
 export function createHalfDone(notes: string, log: Log): HalfDone {
   mkdirSync(notes, { recursive: true, mode: 0o700 });
   const noteOf = (place: string) => join(notes, basename(place).slice(prefix.length));
@@ -25,8 +25,8 @@ export function createHalfDone(notes: string, log: Log): HalfDone {
       rmSync(place, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
       rmSync(noteOf(place), { force: true });
     } catch (error) {
-      // The note stays, so the next start tries again.
-      log.warn("what is left of a clone could not be removed", { error: describe(error) });
+      // The note stays, so that the next start tries again.
+      log.warn("could not remove the rest of a clone", { error: describe(error) });
     }
   };
   for (const name of readdirSync(notes).filter((each) => id.test(each))) {
@@ -34,7 +34,7 @@ export function createHalfDone(notes: string, log: Log): HalfDone {
     if (!isAbsolute(place) || basename(place) !== `${prefix}${name}`) continue;
     endWorkIn(place);
     end(place);
-    log.info("what was left of a clone is removed");
+    log.info("removed the rest of a clone");
   }
   return {
     begin(parent) {
@@ -46,7 +46,7 @@ export function createHalfDone(notes: string, log: Log): HalfDone {
   };
 }
 
-/** Ends the git that a killed daemon left; it leads a group of its own, and names the place. */
+/** Ends the git that a killed daemon left; it leads a process group and names the directory. */
 export function endWorkIn(place: string): void {
   for (const pid of processes()) {
     try {
@@ -55,12 +55,12 @@ export function endWorkIn(place: string): void {
         continue;
       process.kill(-pid, "SIGKILL");
     } catch {
-      // Gone, or not of this user, or not the first of a group.
+      // Gone, another user's, or not the leader of a group.
     }
   }
 }
 
-/** None where there is no /proc; git ends there by itself when it next says something. */
+/** Empty without /proc; git ends by itself there when it next writes output. */
 function processes(): number[] {
   try {
     return readdirSync("/proc")

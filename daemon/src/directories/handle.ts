@@ -1,5 +1,5 @@
-// Directories and small files, opened so that what was checked is what is read. A path can come to
-// mean something else between two calls; an open handle cannot.
+// Opens directories and small files, so that what was checked is what is read. A path can lead elsewhere
+// between two calls; an open handle cannot.
 import {
   closeSync,
   constants,
@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 
 export interface DirectoryHandle extends Disposable {
-  /** Where the directory that is open really is, now. */
+  /** Present path of the open directory. */
   realPath: string;
   /** A path to something in it that leads through the handle. */
   inside: (name: string) => string;
@@ -19,7 +19,7 @@ export interface DirectoryHandle extends Disposable {
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
-/** Nothing when there is no directory, or the path ends in a link. */
+/** undefined if there is no directory, or the path ends in a link. */
 export function openDirectory(path: string): DirectoryHandle | undefined {
   let descriptor: number;
   try {
@@ -32,7 +32,7 @@ export function openDirectory(path: string): DirectoryHandle | undefined {
     const isLinux = process.platform === "linux";
     const way = isLinux ? `/proc/self/fd/${descriptor}` : realpathSync(path);
     const realPath = isLinux ? readlinkSync(way) : way;
-    // Removed since, so that it is nowhere.
+    // Removed since, so it has no path.
     if (fstatSync(descriptor).nlink === 0) throw new Error("removed");
     return { realPath, inside: (name) => `${way}/${name}`, [Symbol.dispose]: close };
   } catch {
@@ -41,11 +41,11 @@ export function openDirectory(path: string): DirectoryHandle | undefined {
   }
 }
 
-/** The text of a plain file of at most so many bytes; nothing for links, pipes and larger ones. */
+/** Text of a plain file of at most that many bytes; undefined for links, pipes and larger files. */
 export function readSmallFile(path: string, limitBytes: number): string | undefined {
   let descriptor: number;
   try {
-    // Not waiting, because a pipe in a file's place would be waited for.
+    // Non-blocking, because opening a pipe would wait for its writer.
     descriptor = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } catch {
     return undefined;

@@ -1,12 +1,12 @@
-// The part of the host's facts that has to do with directories: its roots, its git, and what is wrong
-// with either or with the policy file. With nothing changed, no process is started.
+// The host's facts about directories: its roots, its git, and what is wrong with them or with the policy
+// file. If nothing has changed, no process is started.
 import type { HostWarning } from "@hawser/contract";
 import type { FactReader } from "../facts.ts";
 import type { Git } from "../git/git.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Directories } from "./directories.ts";
 
-/** Older ones run programs of hostile submodules. Vendors mend older versions, so it is a warning. */
+/** Older ones run programs of hostile submodules. Vendors patch older versions, so it is only a warning. */
 const wantedGit = [2, 43, 7];
 
 export function createDirectoryFacts(
@@ -28,6 +28,6 @@ async function lookAtGit(git: Git): Promise<HostWarning[]> {
     return [{ code: "git_missing", message }];
   }
   if (version.compare(wantedGit) >= 0) return [];
-  const message = `Git ${version.text} on this host is older than ${wantedGit.join(".")}, which mends known holes. Update it, unless your vendor has mended this one.`;
+  const message = `Git ${version.text} on this host is older than ${wantedGit.join(".")}, which fixes known vulnerabilities. Update it, unless your vendor has patched this one.`;
   return [{ code: "git_outdated", message }];
 }

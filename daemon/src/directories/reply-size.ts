@@ -1,12 +1,12 @@
-// A listing of all roots must fit into one reply. What is too large is cut where most is, and says so.
+// Makes a listing of all roots fit into one reply. The longest lists are cut, and marked as truncated.
 import type { DirectoryRecord, RootListing } from "@hawser/contract";
 
-/** With the comma behind it. */
+/** Includes the comma after it. */
 export function sizeOf(record: DirectoryRecord): number {
   return Buffer.byteLength(JSON.stringify(record)) + 1;
 }
 
-/** The roots share the room: those that need less than their part leave it to the others. */
+/** The roots share the room: a root that needs less than its part leaves the rest to the others. */
 export function cutToFit(listings: readonly RootListing[], limitBytes: number): RootListing[] {
   const needs = listings.map((listing) => ({ listing, bytes: sizeOf(listing) }));
   const rooms = new Map<RootListing, number>();

@@ -1,10 +1,10 @@
-// Names of the branches we make: hawser/, what the title says, and an id. Git's own check accepts
-// `hawser/;id` and `hawser/-x`, so ours allows nothing but letters, digits and single hyphens.
+// Names of the branches we make: hawser/, words of the title, and an id. Git's own check accepts
+// `hawser/;id` and `hawser/-x`, so ours allows only letters, digits and single hyphens.
 
 const longestSlug = 40;
 const branchName = /^hawser\/[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
-/** `id` is lower-case letters and digits, and makes the name unique. */
+/** `id`: lower-case letters and digits, which make the name unique. */
 export function makeBranchName(title: string, id: string): string {
   const name = `hawser/${[slugOf(title), id].filter((part) => part !== "").join("-")}`;
   if (!/^[a-z0-9]{6,40}$/.test(id) || !isBranchName(name)) {
@@ -13,7 +13,7 @@ export function makeBranchName(title: string, id: string): string {
   return name;
 }
 
-/** Whether a name is one that makeBranchName gives. */
+/** Whether makeBranchName returns names like this one. */
 export function isBranchName(text: string): boolean {
   return text.length <= 100 && branchName.test(text);
 }

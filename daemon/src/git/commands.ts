@@ -1,13 +1,13 @@
-// Every git command that the daemon may run, with the options it never runs without, and the settings
-// and environment that hold for all of them. A command that is not listed here cannot be run.
+// Every git command that the daemon may run, with the options that it always has, and the settings and
+// environment of all of them. A command that is not listed here cannot be run.
 import { childEnvironment, type Environment } from "../environment.ts";
 
-/** Added behind the caller's options, so that these have the last word. */
+/** Added after the caller's options, so that these win. */
 export const gitCommands = {
   clone: ["--upload-pack=git-upload-pack", "--no-recurse-submodules"],
   fetch: ["--upload-pack=git-upload-pack", "--no-recurse-submodules", "--no-write-fetch-head"],
   push: ["--receive-pack=git-receive-pack", "--no-recurse-submodules", "--no-verify"],
-  // A look into a submodule would be a git of its own there, without any of our settings.
+  // Reading a submodule would start a git there, without any of our settings.
   status: ["--ignore-submodules=dirty"],
   diff: [
     "--no-ext-diff",
@@ -19,7 +19,7 @@ export const gitCommands = {
   "rev-parse": [],
   "worktree add": ["--no-guess-remote"],
   "worktree remove": [],
-  // Patterns and not directories: what is left out are single files.
+  // Patterns instead of directories: single files are left out.
   "sparse-checkout set": ["--no-cone"],
   checkout: ["--no-recurse-submodules"],
   "ls-files": [],
@@ -32,23 +32,23 @@ export const gitCommands = {
   "update-ref": ["--no-deref"],
   "symbolic-ref": [],
   "for-each-ref": [],
-  // What a working tree holds, by an index of our own. Paths come by standard input.
+  // The present state of a working tree, read into our own index. Paths are given on standard input.
   "update-index": ["--add", "--remove", "--replace", "-z", "--stdin"],
   "write-tree": [],
   "read-tree": ["--no-recurse-submodules"],
   "checkout-index": ["--force", "-z", "--stdin"],
   "sparse-checkout reapply": [],
-  // Settings of one worktree, never of the user's repository; but for what allows them.
+  // Settings of one worktree, never of the user's repository, except for the one that allows them.
   "config --worktree": [],
   "config --local": [],
 } as const satisfies Record<string, readonly string[]>;
 
 export type GitCommand = keyof typeof gitCommands;
 
-/** Commands that take revisions, which `--end-of-options` keeps from being read as options. */
+/** Commands with revisions; `--end-of-options` keeps those from being parsed as options. */
 export const takesRevisions: ReadonlySet<GitCommand> = new Set(["diff", "rev-parse"]);
 
-/** Commands that take nothing on their command line but options, and not even `--`. */
+/** Commands that accept only options on their command line, and not even `--`. */
 export const takesNoOperands: ReadonlySet<GitCommand> = new Set(["rev-parse", "update-index"]);
 
 /** Settings that no repository may change. */
@@ -57,33 +57,33 @@ export const fixedSettings: readonly (readonly [string, string])[] = [
   ["core.fsmonitor", "false"],
   ["core.pager", "cat"],
   ["protocol.ext.allow", "never"],
-  // A directory with the files of a bare repository in it is a directory.
+  // A directory with the files of a bare repository in it is only a directory.
   ["safe.bareRepository", "explicit"],
   ["submodule.recurse", "false"],
   ["status.submoduleSummary", "false"],
   ["transfer.bundleURI", "false"],
   ["credential.protectProtocol", "true"],
-  // Signing runs a program, and asks for a passphrase that nobody is there to give.
+  // Signing runs a program, and asks for a passphrase that nobody can enter.
   ["commit.gpgSign", "false"],
   ["push.gpgSign", "false"],
   ["log.showSignature", "false"],
-  // These leave a process behind that outlives the command.
+  // These leave a process that outlives the command.
   ["gc.auto", "0"],
   ["maintenance.auto", "false"],
 ];
 
-/** What git, ssh and credential helpers need of the daemon's own environment beside what all get. */
+/** Variables of the daemon's environment that git, ssh and credential helpers need besides the usual ones. */
 const needed = [
   "SSH_AUTH_SOCK",
-  // Where git is built on a library that knows neither of the usual two.
+  // For a git that is built on a library which knows neither of the usual two.
   "GIT_SSL_CAINFO",
   "all_proxy",
   "ALL_PROXY",
 ];
 
 /**
- * The user's ~/.ssh/config and known_hosts hold. Nothing may ask a question, and no shared connection
- * may be left running behind the command.
+ * The user's ~/.ssh/config and known_hosts apply. Nothing may ask a question, and no shared connection may
+ * outlive the command.
  */
 const sshCommand =
   "ssh -o BatchMode=yes -o ConnectTimeout=20 -o ControlMaster=no -o ForwardAgent=no " +
@@ -91,7 +91,7 @@ const sshCommand =
 
 export function gitEnvironment(own: NodeJS.ProcessEnv): Environment {
   const fixed = {
-    // Messages in English: they are read by programs too.
+    // English messages, because programs read them too.
     LC_ALL: "C.UTF-8",
     GIT_ALLOW_PROTOCOL: "https:ssh",
     GIT_TERMINAL_PROMPT: "0",

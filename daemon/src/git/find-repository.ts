@@ -1,5 +1,5 @@
-// Where the parts of a git repository lie around a directory. Read from its files: no git is started in
-// a place that nobody has looked at.
+// Finds the parts of the git repository around a directory. Reads its files: git is not started in a
+// directory that was not checked.
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { realOf } from "../real-path.ts";
@@ -7,9 +7,9 @@ import { realOf } from "../real-path.ts";
 export interface Repository {
   /** The top of the checkout. */
   top: string;
-  /** What belongs to this checkout alone, such as its index. */
+  /** Git's directory for this checkout alone, for example with its index. */
   own: string;
-  /** What all checkouts share. */
+  /** Git's directory that all checkouts share. */
   common: string;
 }
 

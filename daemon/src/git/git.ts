@@ -1,9 +1,10 @@
 // The only place that starts git. A command is one of a fixed list, with arguments as an array, in an
-// environment of our making, within a time and a size, and ended with everything it started. In a
-// repository its configuration is read first, and what could run a program is switched off.
+// environment that we make, with limits for time and output, and ended together with everything it started.
+// Before a command in a repository, the repository's configuration is read, and every setting that could
+// run a program is switched off.
 //
-// Between that look and the command the configuration can change; what is switched off by name holds
-// only for what was seen. Whoever can write there at that moment is the user git runs as.
+// The configuration can change between that check and the command: only settings that were seen are
+// switched off. But whoever can write there at that moment is the user as whom git runs.
 import { spawn } from "node:child_process";
 import { realpathSync } from "node:fs";
 import { dirname } from "node:path";
@@ -20,24 +21,24 @@ import { judgeConfig, parseConfigList } from "./repository-config.ts";
 import { createVersionCache, type GitVersion } from "./version.ts";
 
 export interface GitCall {
-  /** Each begins with a hyphen and holds its own value: `--depth=1`. */
+  /** Each begins with a hyphen and contains its own value: `--depth=1`. */
   options?: readonly string[];
-  /** Only for commands that tell revisions from paths. */
+  /** Only for commands that distinguish revisions from paths. */
   revisions?: readonly string[];
-  /** Behind `--`: paths, addresses and names. */
+  /** Follow `--`: paths, addresses and names. */
   operands?: readonly string[];
   deadlineMs: number;
-  /** What git reads from its standard input; nothing unless given. */
+  /** Standard input; empty by default. */
   input?: string;
-  /** For this call alone, on top of the user's own and of what makes a repository harmless. */
+  /** For this call only; they override the user's settings and those that make a repository harmless. */
   settings?: readonly (readonly [name: string, value: string])[];
-  /** Beside what every git gets, such as what a credential helper needs. */
+  /** Besides what every git gets, for example what a credential helper needs. */
   environment?: Readonly<Record<string, string>>;
-  /** Gets what git says beside its output as it comes: progress, and why it failed. Not redacted. */
+  /** Called with git's standard error as it arrives: progress, and why it failed. Not redacted. */
   onSaid?: (text: string) => void;
-  /** What is read and printed are bytes, one a character: names of files need not be text. */
+  /** Input and output are bytes, one per character: names of files need not be text. */
   isBytes?: boolean;
-  /** More output than this is a failure; 8 MiB unless given. */
+  /** More output than this is a failure; 8 MiB by default. */
   outputLimitBytes?: number;
   signal?: AbortSignal;
 }
@@ -50,13 +51,13 @@ export type GitFailure =
   | "unsafe_repository"
   | "out_of_time"
   | "too_much_output"
-  /** Git said no. */
+  /** Git refused, or failed. */
   | "failed";
 
-/** A sentence for people, with no credentials in it. */
+/** The message is a sentence for people, without credentials. */
 export class GitError extends Error {
   readonly reason: GitFailure;
-  /** What git ended with; null when it did not end by itself. */
+  /** Git's exit code; null if it did not exit by itself. */
   readonly exitCode: number | null;
 
   constructor(reason: GitFailure, message: string, exitCode: number | null = null) {
@@ -67,18 +68,18 @@ export class GitError extends Error {
 }
 
 export interface Git {
-  /** Outside of every repository. Returns what git printed. */
+  /** Runs outside of every repository. Returns git's output. */
   run: (command: GitCommand, call: GitCall) => Promise<string>;
-  /** In the repository whose top is this directory. */
+  /** Runs in the repository whose top is this directory. */
   runIn: (directory: string, command: GitCommand, call: GitCall) => Promise<string>;
-  /** Starts a process only when the program has changed; undefined when there is none. */
+  /** Starts a process only if the program has changed; undefined if there is no git. */
   version: () => Promise<GitVersion | undefined>;
 }
 
 const readConfigMs = 5_000;
 const defaultOutputLimitBytes = 8 * 1024 * 1024;
 const errorLimitBytes = 64 * 1024;
-/** The first git that takes settings by GIT_CONFIG_COUNT, which a name with `=` in it needs. */
+/** The first git with GIT_CONFIG_COUNT, which names that contain `=` need. */
 const oldestSafe = [2, 31] as const;
 
 export function createGit(own: NodeJS.ProcessEnv = process.env): Git {
@@ -129,7 +130,7 @@ export function createGit(own: NodeJS.ProcessEnv = process.env): Git {
         throw new GitError("git_outdated", message);
       }
       const top = realpathSync(directory);
-      // Looked for here and not above: a directory that is no repository is not part of another.
+      // Searched here and not above: a directory that is no repository is not part of another.
       const inside = { ...environment, GIT_CEILING_DIRECTORIES: dirname(top) };
       const settings = await judge(top, inside, call.signal);
       return run({
@@ -161,7 +162,7 @@ function argumentsOf(command: GitCommand, call: GitCall): string[] {
   return takesNoOperands.has(command) ? args : [...args, "--", ...operands];
 }
 
-/** As environment and not as `-c`, which would end a name at its first `=`, and shows in process lists. */
+/** Passed as environment instead of `-c`, which ends a name at its first `=` and shows in process lists. */
 function settingsEnvironment(settings: readonly (readonly [string, string])[]) {
   const environment: Record<string, string> = { GIT_CONFIG_COUNT: String(settings.length) };
   settings.forEach(([name, value], index) => {
@@ -197,14 +198,14 @@ function run({
   const { outputLimitBytes = defaultOutputLimitBytes } = limits;
   if (signal?.aborted) return Promise.reject(outOfTime());
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  // A group of its own, so that it can be ended together with what it starts.
+  // A process group, so that git is ended together with what it starts.
   const child = spawn("git", args, {
     cwd,
     env: environment,
     detached: true,
     stdio: ["pipe", "pipe", "pipe"],
   });
-  // Git may end before it has read all of it; what it says then is the reason.
+  // Git may exit before it has read all of its input; its output then says why.
   child.stdin.on("error", () => {});
   const encoding = isBytes ? "latin1" : "utf8";
   child.stdin.end(input ?? "", encoding);
@@ -238,7 +239,7 @@ function run({
     const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
     settle(isMissing ? missing() : new GitError("failed", `Git did not start: ${error.message}.`));
   });
-  // A helper that git leaves running may hold the pipes open.
+  // A helper that git leaves running may keep the pipes open.
   child.on("exit", () => setTimeout(() => closePipes(), 1_000).unref());
   const closePipes = () => {
     child.stdout.destroy();
@@ -267,7 +268,7 @@ const missing = () =>
 const outOfTime = () =>
   new GitError("out_of_time", "Git did not finish in time and was stopped. Try again.");
 
-/** Git's own words: what it calls fatal or an error, else the last line. */
+/** Git's own words: the lines marked fatal or error, else the last line. */
 function explain(said: string, code: number | null, by: NodeJS.Signals | null): string {
   const lines = said
     .split(/[\r\n]+/)

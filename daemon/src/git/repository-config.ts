@@ -1,18 +1,18 @@
-// What a repository's own configuration may do: nothing that runs a program, reads other files as
-// configuration, or leads traffic elsewhere. Agents write to .git/config, so every repository is
-// taken for hostile. What can be switched off is, and the user's own value of it holds again; a
-// repository that says what cannot be switched off is refused.
+// Limits what a repository's own configuration may do: it must not run a program, include other files, or
+// redirect traffic. Agents write to .git/config, so every repository counts as hostile. Settings that can
+// be switched off are, and the user's own values apply again. A repository with other dangerous settings
+// is refused.
 //
-// Judged harmless, with the reason: aliases (built-in commands win over them), settings of commands
-// that we never run (difftool, mergetool, trailer, guitool, sendemail, interactive, tar, pager), those
-// git takes from the user only (safe.directory, uploadpack.packObjectsHook), those an environment
-// variable of ours outranks (core.sshCommand, core.askPass, core.editor, sequence.editor, ssh.variant,
-// protocol.*), core.attributesFile (it can name filters, and those are switched off), init.templateDir
-// (a clone is made outside of repositories), submodule.* (we never go into one) and extensions.*.
+// These settings are harmless: aliases (built-in commands win over them), settings of commands that we never
+// run (difftool, mergetool, trailer, guitool, sendemail, interactive, tar, pager), those that git reads from
+// the user only (safe.directory, uploadpack.packObjectsHook), those that an environment variable of ours
+// overrides (core.sshCommand, core.askPass, core.editor, sequence.editor, ssh.variant, protocol.*),
+// core.attributesFile (it can name filters, which are switched off), init.templateDir (a clone is made
+// outside of repositories), submodule.* (we never enter one) and extensions.*.
 
 export interface ConfigEntry {
   scope: string;
-  /** As git prints it: section and variable in lower case, the subsection as written. */
+  /** As git prints it: section and variable in lower case, the subsection as it is written. */
   name: string;
   value: string;
 }
@@ -20,39 +20,39 @@ export interface ConfigEntry {
 type Setting = [name: string, value: string];
 
 export interface Judgement {
-  /** To be put on top of what the repository says. */
+  /** Settings that override the repository's. */
   settings: Setting[];
-  /** Names that forbid working in this repository. */
+  /** Settings that forbid working in this repository. */
   refused: string[];
 }
 
 const refused: readonly RegExp[] = [
-  // Other files as configuration, which may change between the look and the use.
+  // Includes other files, which may change between the check and the command.
   /^include(?:if)?\./,
-  // Leads a fetch or a push elsewhere.
+  // Redirects a fetch or a push.
   /^url\./,
   /^core\.worktree$/,
   /^remote\.(?:.*\.)?(?:vcs|proxy)$/,
   /^fetch\.bundleuri$/,
-  // Proxies, certificates, headers and cookie files, but for what only tunes a transfer.
+  // Proxies, certificates, headers and cookie files; settings that only tune a transfer are allowed.
   /^http\.(?!(?:.*\.)?(?:postbuffer|lowspeedlimit|lowspeedtime|maxrequests|minsessions|version)$)/,
-  // Programs without a value that means "none".
+  // Programs that cannot be set to "none".
   /^core\.(?:alternaterefscommand|virtualfilesystem)$/,
 ];
 
-/** Programs, and what to say instead of them. */
+/** Programs, and the values that replace them. */
 const replaced: readonly [RegExp, string][] = [
   [/^filter\..*\.(?:clean|smudge|process)$/, ""],
   [/^filter\..*\.required$/, "false"],
   [/^remote\..*\.uploadpack$/, "git-upload-pack"],
   [/^remote\..*\.receivepack$/, "git-receive-pack"],
-  // Fails, so that a merge would end in a conflict and not in silence.
+  // Fails, so that a merge ends in a conflict instead of doing nothing.
   [/^merge\..*\.driver$/, "false"],
   [/^diff\.(?:.*\.)?(?:external|command|textconv)$/, ""],
   [/^core\.(?:askpass|editor|gitproxy|sshcommand)$/, ""],
   [/^gpg\.(?:.*\.)?(?:program|defaultkeycommand)$/, ""],
-  // Orders to the server, with the user's credentials: some make a repository public by one. An empty
-  // one forgets all before it.
+  // Options sent to the server with the user's credentials; one of them makes a repository public. An empty
+  // one clears all before it.
   [/^push\.pushoption$/, ""],
 ];
 
@@ -81,7 +81,7 @@ export function judgeConfig(entries: readonly ConfigEntry[]): Judgement {
     if (hookName !== undefined) settings.push([`${hookName}.enabled`, "false"]);
   }
   if ([...names].some((name) => credentialHelper.test(name))) {
-    // An empty helper forgets all before it, also those for one address.
+    // An empty helper clears all before it, also those for one address.
     settings.push(["credential.helper", ""]);
     restore((name) => credentialHelper.test(name));
   }
@@ -91,7 +91,7 @@ export function judgeConfig(entries: readonly ConfigEntry[]): Judgement {
   };
 }
 
-/** What `git config --null --show-scope --list` prints. */
+/** Parses the output of `git config --null --show-scope --list`. */
 export function parseConfigList(text: string): ConfigEntry[] {
   const parts = text.split("\0");
   const entries: ConfigEntry[] = [];

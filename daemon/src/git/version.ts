@@ -1,9 +1,9 @@
-// Which git this host has. The program is asked once, and again only when another is in its place.
+// The version of this host's git. The program is run once, and again only if it was replaced.
 import { findProgram } from "../find-program.ts";
 
 export interface GitVersion {
   text: string;
-  /** Below, at or above a version, as sorting has it. */
+  /** Less than, equal to or greater than 0, as for sorting. */
   compare: (other: readonly number[]) => number;
 }
 
@@ -18,7 +18,7 @@ export function createVersionCache(
     if (known?.stamp !== stamp) {
       const asked = { stamp, version: ask().then(parseVersion) };
       known = asked;
-      // One failure is not remembered.
+      // A failure is not cached.
       asked.version.catch(() => {
         if (known === asked) known = undefined;
       });
@@ -29,7 +29,7 @@ export function createVersionCache(
 
 function parseVersion(printed: string): GitVersion {
   const text = /\d+(?:\.\d+)+/.exec(printed)?.[0];
-  if (text === undefined) throw new Error("Git does not say which version it is.");
+  if (text === undefined) throw new Error("Git did not print its version.");
   const numbers = text.split(".").map(Number);
   return {
     text,

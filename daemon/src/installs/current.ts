@@ -1,5 +1,5 @@
-// Which version of an agent is in use: a small file per kind, replaced in one step. What it names is
-// complete and has been tried; whatever else lies beside it is the version before, or left over.
+// The version of an agent that is in use: a small file per kind, replaced atomically. The directory that it
+// names is complete and was tried; other directories are the former version, or left over.
 import { existsSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentKind } from "@hawser/contract";
@@ -7,20 +7,20 @@ import { replaceFile } from "../state/replace-file.ts";
 
 export interface Current {
   version: string;
-  /** Its directory's name, beside this file. */
+  /** Name of its directory, beside this file. */
   directory: string;
-  /** Within the directory. */
+  /** Path within the directory. */
   program: string;
   programSize: number;
-  /** The hashes of the packages it was made of. */
+  /** Hashes of the packages it was made of. */
   packages: string[];
-  /** The directory of the version before. */
+  /** Directory of the former version. */
   previous: string | null;
 }
 
 const fileOf = (agents: string, kind: AgentKind) => join(agents, kind, "current.json");
 
-/** Nothing when the kind was never installed, or the file is damaged. */
+/** undefined if the kind was never installed, or the file is damaged. */
 export function readCurrent(agents: string, kind: AgentKind): Current | undefined {
   try {
     const found = JSON.parse(readFileSync(fileOf(agents, kind), "utf8")) as Current;
@@ -30,7 +30,7 @@ export function readCurrent(agents: string, kind: AgentKind): Current | undefine
   }
 }
 
-/** Only after this is the new version the one that is used. */
+/** From this moment the new version is the one in use. */
 export function writeCurrent(agents: string, kind: AgentKind, current: Current): void {
   replaceFile(fileOf(agents, kind), current);
 }
@@ -44,7 +44,7 @@ export function isWhole(agents: string, kind: AgentKind, current: Current): bool
   return found?.isFile() === true && found.size === current.programSize && (found.mode & 0o100) > 0;
 }
 
-/** Removes what is neither in use, nor the version before, nor one of these downloads. */
+/** Removes everything except the version in use, the former one, and these downloads. */
 export function removeOthers(
   agents: string,
   kind: AgentKind,

@@ -1,5 +1,5 @@
-// Downloads a tarball into a file and checks it against the hash that was signed, while it comes. What
-// was cut stays on the disk under a name that has the hash in it, and the next try goes on from there.
+// Downloads a tarball into a file and checks it against the signed hash while it arrives. An interrupted
+// download stays on disk under a name with the hash in it, and the next attempt continues it.
 import { createHash, type Hash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir, open, rm, stat } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { InstallRefused } from "./refused.ts";
 export interface Download {
   url: string;
   file: string;
-  /** What must come, exactly. */
+  /** Exact size in bytes. */
   size: number;
   /** In base64. */
   sha512: string;
@@ -21,7 +21,7 @@ export interface Download {
 const longestSilenceMs = 30_000;
 const mostRedirects = 3;
 
-/** Throws InstallRefused, or what the disk says. */
+/** Throws InstallRefused, or the disk's error. */
 export async function download(wanted: Download): Promise<void> {
   const { file, size } = wanted;
   await mkdir(dirname(file), { recursive: true });
@@ -58,7 +58,7 @@ export async function download(wanted: Download): Promise<void> {
   if (length < size) throw failed(wanted.url, `it ended after ${length} of ${size} bytes`);
   if (length > size || hash.digest("base64") !== wanted.sha512) {
     await rm(file, { force: true });
-    const message = `What was downloaded from ${wanted.url} is not what was published. Nothing of it is used.`;
+    const message = `The file downloaded from ${wanted.url} is not what was published. It is not used.`;
     throw new InstallRefused("damaged", message);
   }
 }
@@ -68,7 +68,7 @@ const failed = (url: string, why: string, cause?: unknown) =>
     cause,
   });
 
-/** What an earlier try has left. */
+/** Reads what an earlier attempt has left. */
 async function hashBeginning(file: string, size: number): Promise<{ hash: Hash; length: number }> {
   const hash = createHash("sha512");
   const found = await stat(file).catch(() => undefined);
@@ -85,7 +85,7 @@ async function ask(address: string, from: number, signal: AbortSignal): Promise<
   let url = new URL(address);
   const startsOnLoopback = isLoopback(url);
   for (let redirects = 0; ; redirects++) {
-    // What is fetched is checked by its hash; in the clear, others could still see what a host gets.
+    // The hash protects the content; without https, others could still see what a host downloads.
     if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopback(url))) {
       throw failed(url.href, "only https:// addresses are used");
     }
@@ -133,7 +133,7 @@ const isContinued = ({ status, headers }: Response, from: number) =>
 const isLoopback = ({ hostname }: URL) =>
   /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 
-/** What an error in the control plane's own shape says, without its full stop. */
+/** Message of an error in the control plane's own shape, without its full stop. */
 function sentence(text: string): string | undefined {
   try {
     const { error } = JSON.parse(text) as { error?: { message?: unknown } };

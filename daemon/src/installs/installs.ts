@@ -1,6 +1,6 @@
-// Installs agents, in the version the service ships, into a directory of the daemon's own. A new
-// version is made beside the one in use, complete and on the disk, and has to say its version before
-// it takes the other's place; whatever goes wrong before that leaves the other where it is.
+// Installs agents, in the version that the service ships, into a directory of the daemon's own. A new
+// version is made beside the one in use, complete and on disk, and must report its version before it
+// replaces the other. A failure before that leaves the other in use.
 import { mkdirSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { AgentKind, type AgentProblem } from "@hawser/contract";
@@ -20,11 +20,11 @@ export interface InstallsOptions extends ShippedOptions {
   policy: () => Policy;
   operations: Operations;
   log: Log;
-  /** What look() would say has changed. */
+  /** Called when readFacts() would return something else. */
   onChange: () => void;
 }
 
-/** An order that was taken. `done` is missing when the host has that version already. */
+/** An accepted order. `done` is undefined if the host has that version already. */
 export interface Order {
   version: string;
   done?: Promise<void>;
@@ -33,18 +33,18 @@ export interface Order {
 type FoundAgent = HostFacts["agents"][number] & { problems: AgentProblem[] };
 
 export interface Installs {
-  /** Takes the order to install a kind; those who come while one runs share it. Throws InstallRefused. */
+  /** Orders a kind to be installed; orders during an install share it. Throws InstallRefused. */
   order: (kind: AgentKind) => Promise<Order>;
-  /** Installs opencode if it is missing and may be: what pairing promises. Never throws. */
+  /** Installs opencode if it is missing and allowed, as pairing promises. Never throws. */
   provideOpencode: () => Promise<void>;
   readFacts: () => { agents: FoundAgent[] };
-  /** Cuts what is running. */
+  /** Aborts the install that is running. */
   stop: () => Promise<void>;
 }
 
 const largestAgent = 4 * 1024 ** 3;
 const longestInstallMs = 3600_000;
-/** A link that comes and goes must not make a host download again and again. */
+/** A link that keeps breaking must not make a host download again and again. */
 const provideEveryMs = 3600_000;
 
 export function createInstalls(options: InstallsOptions): Installs {
@@ -54,7 +54,7 @@ export function createInstalls(options: InstallsOptions): Installs {
   const ended = new AbortController();
   let providedAt = Number.NEGATIVE_INFINITY;
   for (const kind of AgentKind.options) {
-    // An install that was cut with the daemon has left something; a download of it goes on.
+    // Removes what an interrupted install has left; its download is continued.
     removeOthers(directory, kind, "all downloads");
   }
 
@@ -74,10 +74,10 @@ export function createInstalls(options: InstallsOptions): Installs {
       const { version, done } = await taken;
       await done;
       failures.delete(kind);
-      if (done) log.info("an agent was installed", { kind, version });
+      if (done) log.info("installed an agent", { kind, version });
     } catch (error) {
       failures.set(kind, describe(error));
-      log.warn("an agent was not installed", { kind, error: describe(error) });
+      log.warn("could not install an agent", { kind, error: describe(error) });
     } finally {
       orders.delete(kind);
       onChange();
@@ -99,7 +99,7 @@ export function createInstalls(options: InstallsOptions): Installs {
         throw inWords(error);
       }
     });
-    // Who waits for it hears of it; nobody has to.
+    // Callers that wait for it get the error; nobody has to wait.
     done.catch(() => {});
     return { version, done };
   }
@@ -114,7 +114,7 @@ export function createInstalls(options: InstallsOptions): Installs {
     const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(longestInstallMs)]);
     const own = join(directory, kind);
     mkdirSync(own, { recursive: true });
-    // Every byte is read twice: when it comes, and when it is unpacked.
+    // Every byte is read twice: at the download, and at the unpacking.
     const progress = createProgress(2 * sum(packages.map(({ size }) => size)), step);
     const names = packages.map(
       ({ sha512 }) => `${Buffer.from(sha512, "base64").toString("hex")}.tgz`,
@@ -153,7 +153,7 @@ export function createInstalls(options: InstallsOptions): Installs {
       });
     } catch (error) {
       rmSync(place, { recursive: true, force: true });
-      // What has come of a download that was cut is kept for the next try, unless it fills the disk.
+      // An interrupted download is kept for the next attempt, unless it fills the disk.
       isSpent ||= isDiskFull(error);
       throw error;
     } finally {
@@ -204,7 +204,7 @@ function isMadeOf({ version, packages }: Current, agent: PublishedAgent): boolea
   return version === agent.version && packages.join() === wanted.join();
 }
 
-/** Named by the version, unless that is in use: then what is there is left alone. */
+/** Named by the version, unless that one is in use: then its directory is left alone. */
 function makeDirectory(parent: string, version: string): string {
   for (let count = 1; ; count++) {
     const place = join(parent, count === 1 ? version : `${version}-${count}`);
@@ -234,7 +234,7 @@ const sum = (numbers: number[]) => numbers.reduce((all, each) => all + each, 0);
 const isDiskFull = (error: unknown) =>
   ["ENOSPC", "EDQUOT"].includes((error as NodeJS.ErrnoException).code ?? "");
 
-/** What the disk or a signal says, for whoever asked. */
+/** The error of the disk or of a signal, in words for the caller. */
 function inWords(error: unknown): unknown {
   if (error instanceof InstallRefused) return error;
   if ((error as Error).cause instanceof InstallRefused) return (error as Error).cause;

@@ -1,13 +1,13 @@
-// What stands in the way of an agent on this host, each with the way out.
+// What keeps an agent from working on this host, each problem with its remedy.
 import type { AgentKind, AgentProblem } from "@hawser/contract";
 import type { Policy } from "../policy/policy.ts";
 import type { Current } from "./current.ts";
 
 interface Found {
   current: Current | undefined;
-  /** Its files are not as they were when it was installed. */
+  /** Whether its files differ from when it was installed. */
   isBroken: boolean;
-  /** Why the last try to install it failed. */
+  /** Why the last attempt to install it failed. */
   failure: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-// Why an agent was not installed, in words for whoever asked, with a stable code.
+// Why an agent was not installed: a stable code, and a message for the caller.
 export class InstallRefused extends Error {
   readonly code: InstallRefusalCode;
 
@@ -9,16 +9,16 @@ export class InstallRefused extends Error {
 }
 
 export type InstallRefusalCode =
-  /** The host's owner does not want it. */
+  /** The host's owner does not allow it. */
   | "policy_forbids"
   /** The service ships no agents, or not this one for this platform. */
   | "not_published"
-  /** The list of agents is not signed, not good any more, or older than one that was used. */
+  /** The list of agents is not signed, has expired, or is older than one that was used. */
   | "manifest_refused"
   | "download_failed"
-  /** What came is not what was published. */
+  /** The download is not what was published. */
   | "damaged"
   | "disk_full"
-  /** The program does not start, or is another version than it should be. */
+  /** The program does not start, or has another version than it should. */
   | "program_failed"
   | "stopped";

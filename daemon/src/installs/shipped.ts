@@ -1,5 +1,5 @@
-// Which agents the service ships, by the manifest that it publishes. It is taken when a trusted key
-// has signed it, while it is good by the service's clock, and never after a later one was used.
+// The agents that the service ships, as its published manifest lists them. The manifest is accepted if a
+// trusted key has signed it, it is valid by the service's clock, and no later one was used before.
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentKind } from "@hawser/contract";
@@ -16,7 +16,7 @@ import { InstallRefused } from "./refused.ts";
 
 export interface ShippedOptions {
   serverUrl: string;
-  /** The agents' directory, where the last serial is kept. */
+  /** The agents' directory, which contains the last serial. */
   directory: string;
   trustedKeys: readonly string[];
   platform: string;
@@ -79,7 +79,7 @@ async function fetchManifest(options: ShippedOptions, signal: AbortSignal): Prom
       return readManifest(AgentManifest, manifest, signature, trustedKeys, now());
     } catch (error) {
       if (!(error instanceof ManifestRefused)) throw error;
-      // Between the two requests another may have been published.
+      // Another manifest may have been published between the two requests.
       if (error.code === "not_signed" && tries === 1) continue;
       const message = `The service's list of agents is not used. ${error.message}`;
       throw new InstallRefused("manifest_refused", message, { cause: error });

@@ -1,15 +1,15 @@
-// Reads tar archives the way npm writes them: POSIX ustar with pax headers, regular files and
-// directories, all below `package/`. Whatever else an archive may hold is refused, not skipped: links,
-// devices, names that lead elsewhere. There is nothing in an agent's package that needs them.
+// Reads tar archives as npm writes them: POSIX ustar with pax headers, regular files and directories, all
+// below `package/`. Everything else is refused, not skipped: links, devices, names that lead elsewhere. No
+// agent's package needs them.
 import { InstallRefused } from "./refused.ts";
 
 export interface TarEntry {
   type: "file" | "directory";
-  /** Below `package/`; empty for that directory itself. */
+  /** Path below `package/`; empty for that directory itself. */
   path: string[];
   isExecutable: boolean;
   size: number;
-  /** To be read before the next entry is asked for; what is left over is passed over. */
+  /** Read it before the next entry; unread bytes are skipped. */
   content: AsyncIterable<Buffer>;
 }
 
@@ -23,14 +23,14 @@ export async function* readTar(source: AsyncIterable<Buffer>): AsyncGenerator<Ta
   for (let entries = 0; ; entries++) {
     if (entries > mostEntries) throw damaged("it has too many entries");
     const header = await bytes.read(block);
-    // Two blocks of zeros end an archive; what follows them is padding.
+    // Two blocks of zeros end an archive; the rest is padding.
     if (header.every((byte) => byte === 0)) return;
     const { name, mode, size: ownSize, type } = readHeader(header);
     if (type === "x" || type === "g") {
       if (ownSize > largestPaxHeader) throw damaged("a header is too long");
       const records = readPax(await bytes.read(ownSize));
       await bytes.read(padding(ownSize));
-      // Those for the whole archive say where it came from, and nothing about a file.
+      // Headers for the whole archive describe its origin, not a file.
       if (type === "x") pax = records;
       continue;
     }
@@ -56,7 +56,7 @@ const damaged = (why: string) => new InstallRefused("damaged", `The package is r
 
 function readHeader(header: Buffer) {
   let sum = 0;
-  // The sum is counted as if its own field held spaces.
+  // The sum is computed as if its own field contained spaces.
   header.forEach((byte, at) => (sum += at >= 148 && at < 156 ? 32 : byte));
   if (readNumber(field(header, 148, 8), 8) !== sum) throw damaged("a header is damaged");
   if (header.toString("latin1", 257, 262) !== "ustar") throw damaged("it is no ustar archive");
@@ -129,7 +129,7 @@ function placeOf(name: string, type: TarEntry["type"]): string[] {
   return path;
 }
 
-/** A stream of chunks, read in the sizes that are wanted. */
+/** Reads a stream of chunks in the sizes that are asked for. */
 function openBytes(source: AsyncIterable<Buffer>) {
   const chunks = source[Symbol.asyncIterator]();
   let rest: Buffer = Buffer.alloc(0);

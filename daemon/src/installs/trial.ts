@@ -1,6 +1,5 @@
-// Asks a program for its version before it is put to use: that it starts at all on this machine, and
-// is what the manifest says. It sees nothing of the daemon's environment, and a home of its own that
-// is gone afterwards.
+// Runs a program for its version before it is put to use: it must start on this machine and be what the
+// manifest says. It gets nothing of the daemon's environment, and a temporary home.
 import { spawn } from "node:child_process";
 import { mkdir, rm } from "node:fs/promises";
 import { InstallRefused } from "./refused.ts";
@@ -8,7 +7,7 @@ import { InstallRefused } from "./refused.ts";
 const patienceMs = 30_000;
 const mostOutput = 64 * 1024;
 
-/** Throws InstallRefused when the program does not say that it is this version. */
+/** Throws InstallRefused if the program does not report this version. */
 export async function tryProgram(
   program: string,
   version: string,
@@ -34,7 +33,7 @@ function run(program: string, home: string, signal: AbortSignal): Promise<string
   return new Promise((resolve, reject) => {
     const child = spawn(program, ["--version"], {
       cwd: home,
-      // A group of its own, so that whatever it starts ends with it.
+      // A process group, so that everything it starts ends with it.
       detached: true,
       stdio: ["ignore", "pipe", "ignore"],
       env: { HOME: home, TMPDIR: home, PATH: "/usr/local/bin:/usr/bin:/bin", LANG: "C.UTF-8" },

@@ -1,5 +1,5 @@
-// Unpacks one of npm's tarballs into a directory, and leaves it on the disk, not only in the kernel's
-// memory. Nothing in it is run. Only new files are made: a name that is there already is refused.
+// Unpacks one of npm's tarballs into a directory and flushes it to disk. Nothing in it is run. Only new
+// files are made: a name that exists is refused.
 import { createReadStream } from "node:fs";
 import { mkdir, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -9,16 +9,16 @@ import { readTar } from "./tar.ts";
 
 export interface Unpacking {
   tarball: string;
-  /** Made if it is missing. */
+  /** Created if it is missing. */
   into: string;
-  /** More than this is not unpacked, whatever the tarball says. */
+  /** Limit for the unpacked bytes, whatever the tarball says. */
   limitBytes: number;
-  /** So many bytes of the tarball have been read. */
+  /** Called with the number of bytes of the tarball that were read. */
   onBytes: (count: number) => void;
   signal: AbortSignal;
 }
 
-/** How many bytes it has unpacked. Throws InstallRefused, or what the disk says. */
+/** Returns the number of unpacked bytes. Throws InstallRefused, or the disk's error. */
 export async function unpack(unpacking: Unpacking): Promise<number> {
   const { tarball, into, limitBytes, onBytes, signal } = unpacking;
   const directories = new Set<string>();
@@ -83,7 +83,7 @@ export async function flushDirectory(path: string): Promise<void> {
   }
 }
 
-/** The archive's fault, and not the disk's: what zlib says, and names that collide. */
+/** Whether the archive is to blame and not the disk: errors of zlib, and names that collide. */
 function isDamage(error: unknown): boolean {
   const { code = "" } = error as NodeJS.ErrnoException;
   return code.startsWith("Z_") || ["EEXIST", "EISDIR", "ENOTDIR", "ENAMETOOLONG"].includes(code);

@@ -1,9 +1,9 @@
-// Changes the root lines of a policy file and nothing else in it: comments, order and the other
-// settings are their owner's.
+// Changes the root lines of a policy file and nothing else in it: comments, order and other settings belong
+// to the owner.
 import { readFileSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { parsePolicy, policyText } from "./policy.ts";
 
-/** A file that does not exist yet is made as the installer makes it. */
+/** Makes the file as the installer does if it does not exist yet. */
 export function addRoot(path: string, directory: string): void {
   checkWritable(directory);
   const text = read(path);
@@ -16,7 +16,7 @@ export function addRoot(path: string, directory: string): void {
   write(path, lines.join("\n"));
 }
 
-/** Whether there was such a line. */
+/** Returns whether there was such a line. */
 export function removeRoot(path: string, directory: string): boolean {
   const text = read(path) ?? "";
   const lines = text.split("\n");
@@ -26,7 +26,7 @@ export function removeRoot(path: string, directory: string): boolean {
   return true;
 }
 
-/** What a line says that is a root, as the policy reads it. */
+/** The directory of a root line, as the policy reads it; undefined for other lines. */
 function rootOf(line: string): string | undefined {
   if (!/^\s*root\b/.test(line)) return undefined;
   try {
@@ -36,7 +36,7 @@ function rootOf(line: string): string | undefined {
   }
 }
 
-/** Some paths cannot be written in the file's format, and would be read as another directory. */
+/** Refuses paths that cannot be written in the file's format: they would be read as another directory. */
 function checkWritable(directory: string): void {
   const [read] = /[\r\n]/.test(directory) ? [] : parsePolicy(`root = ${directory}`).roots;
   if (read === directory) return;
@@ -52,7 +52,7 @@ function read(path: string): string | undefined {
   }
 }
 
-/** Whole or not at all; where the owner has put a link, into what it points to. */
+/** Replaces the file as a whole; if it is a link, replaces the file that it points to. */
 function write(path: string, text: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
   const target = found ? realpathSync(path) : path;

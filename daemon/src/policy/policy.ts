@@ -1,25 +1,25 @@
-// The policy file: what the owner of this host allows. The daemon obeys it, and nothing the control
+// The policy file: what the owner of this host allows. The daemon obeys it, and nothing that the control
 // plane sends can change it.
 //
-// Lines of `name = value`; `#` begins a comment. A file that cannot be read or understood allows
-// nothing: the owner meant something, and guessing what would be the wrong way round.
+// Lines of `name = value`; `#` begins a comment. A file that cannot be read or parsed allows nothing: its
+// owner meant to restrict something, and a guess could allow it.
 import { readFileSync, statSync } from "node:fs";
 import { isAbsolute, normalize } from "node:path";
 import { AgentKind, type HostWarning } from "@hawser/contract";
 
 export interface Policy {
-  /** Directories the service may work in, as written. */
+  /** Directories in which the service may work, as written. */
   roots: readonly string[];
   agents: ReadonlySet<AgentKind>;
   /** Whether the service may install agents and update the daemon. */
   installs: boolean;
   shell: boolean;
   exposures: boolean;
-  /** Whether the agents' logins that this user has on the host may be used. */
+  /** Whether this user's agent logins on the host may be used. */
   ownLogins: boolean;
-  /** Where agents are downloaded from, if not from where the control plane says. */
+  /** Where agents are downloaded from, if not from the address in the service's list. */
   tarballs: string | null;
-  /** What worktrees of ended sessions may take on disk together. */
+  /** Limit for all parked worktrees on disk. */
   parkedLimitBytes: number;
   /** What is wrong with the file. */
   problems: readonly HostWarning[];
@@ -45,12 +45,12 @@ const allowNothing: Policy = {
   exposures: false,
   ownLogins: false,
   tarballs: null,
-  // Nothing is dropped for a limit that nobody can read.
+  // Nothing is dropped because of a limit that cannot be read.
   parkedLimitBytes: Infinity,
   problems: [],
 };
 
-/** A file as the installer writes it, with a line for each root. */
+/** The file as the installer writes it, with a line for each root. */
 export function policyText(roots: readonly string[]): string {
   return `# What Hawser may do on this host. The daemon obeys this file; the service cannot change it.
 # Edit it at any time: it is read anew before each use.
@@ -82,7 +82,7 @@ parked-gib = 20
 `;
 }
 
-/** Reads the file, again only when it has changed. A missing file allows everything but has no roots. */
+/** Reads the file again only if it has changed. A missing file allows everything but has no roots. */
 export function createPolicy(path: string): { read: () => Policy } {
   let known: { stamp: string; policy: Policy } | undefined;
   return {
@@ -115,7 +115,7 @@ function readPolicy(path: string): Policy {
 }
 
 function broken(path: string, why: string): Policy {
-  const message = `The policy file ${path} allows nothing until it is put right: ${why}`;
+  const message = `The policy file ${path} allows nothing until it is corrected: ${why}`;
   return { ...allowNothing, problems: [{ code: "policy_unreadable", message }] };
 }
 
@@ -126,7 +126,7 @@ const switches = {
   "own-logins": "ownLogins",
 } as const;
 
-/** Throws a sentence that names the line. */
+/** Throws an error whose message names the line. */
 export function parsePolicy(text: string): Policy {
   const roots: string[] = [];
   const changes: Partial<Record<string, unknown>> = {};
