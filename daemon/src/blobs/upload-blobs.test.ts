@@ -1,4 +1,4 @@
-// Wholes of cut entries on their way: what is tried again, what is given up, and what is never lost.
+// Uploads of blobs: which failures are retried, which are given up, and that nothing is lost.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { once } from "node:events";

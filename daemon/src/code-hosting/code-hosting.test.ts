@@ -1,4 +1,4 @@
-// What the real `gh` tells of its account and its repositories, from a stand-in for GitHub.
+// Accounts and repositories, read through the real `gh` from a stand-in for GitHub.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

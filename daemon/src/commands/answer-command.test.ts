@@ -120,7 +120,7 @@ test("a repeated id gets the same outcome and runs once, also after a restart", 
   const first = await world.answer(command);
   assert.equal(first!.reply.outcome && "result" in first!.reply.outcome, true);
   assert.deepEqual(await world.answer(command), first);
-  // Past its deadline it is still told how it ended.
+  // After its deadline the reply still has its outcome.
   world.clock.time += 60_000;
   assert.deepEqual(await world.answer(command), first);
   world.journal.close();

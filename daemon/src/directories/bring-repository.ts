@@ -33,7 +33,7 @@ export type BringRepository = (
   signal: AbortSignal,
 ) => Promise<void>;
 
-/** The command's signal is given first; git needs a number as well. */
+/** Never reached, because the command's signal is aborted earlier; git needs a number nevertheless. */
 const longestMs = 60 * 60_000;
 
 export function createBringRepository(git: Git, codeHosting: CodeHosting): BringRepository {

@@ -1,4 +1,4 @@
-// What is told of a clone: how far it is, and why it failed. Tables, because both only read text.
+// Progress and failures of a clone. These are tables, because both functions only parse text.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { explainCloneFailure } from "./clone-failure.ts";

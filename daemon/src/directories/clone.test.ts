@@ -1,4 +1,4 @@
-// Cloning with real git over real https and ssh: by the host's own credentials, whole or not at all.
+// Cloning with real git over real https and ssh: with the host's own credentials, complete or absent.
 import assert from "node:assert/strict";
 import {
   existsSync,
@@ -239,7 +239,7 @@ test("a clone on its way shows how far it is, and keeps its name from others", a
     assert.ok(Number.isInteger(receiving()?.percent));
     assert.equal(existsSync(join(host.root, "large")), false);
     await assert.rejects(host.clone({ url }), refusal("already_exists", /being cloned right now/));
-    // Someone else takes the name meanwhile.
+    // Somebody else uses the name in the meantime.
     mkdirSync(join(host.root, "large", "theirs"), { recursive: true });
   } finally {
     github.hold(false);

@@ -139,7 +139,7 @@ test("the version is asked for once, and again when the program has changed", as
   assert.equal((await git.version())!.text, "2.30.9");
   await git.version();
   assert.equal(readFileSync(count, "utf8"), "x\n");
-  // Too old to be given settings by environment.
+  // Too old for settings in the environment.
   const error = await failure(git.runIn(place, "status", { deadlineMs: 1_000 }));
   assert.equal(error.reason, "git_outdated");
   writeFileSync(join(place, "version", "git"), "#!/bin/sh\necho git version 2.51.0.windows.1\n");
@@ -201,7 +201,7 @@ test("a repository's helpers are not asked for credentials, and the user's are",
   await failure(
     createGit(environment).runIn(directory, "fetch", { operands: ["origin"], deadlineMs: 5_000 }),
   );
-  // Asked for them, and told that they were wrong.
+  // Git asked for credentials, and reported that they were wrong.
   assert.equal(readFileSync(seen, "utf8"), "users\nusers\n");
 });
 

@@ -222,7 +222,7 @@ async function assertFormerStays(
   const { installed, version, problems } = world.found();
   assert.deepEqual([installed, version], [true, "1.0.0"]);
   assert.ok(!problems.some((problem) => ["broken", "not_installed"].includes(problem.code)));
-  // And the next good one is taken.
+  // The next valid one is accepted.
   world.ship([publish("2.0.0")], { serial: 7 });
   await world.install();
   assert.equal(world.said(), "codex-cli 2.0.0");

@@ -1,4 +1,4 @@
-// Entries that are too long: cut so that they fit and still read as what they are.
+// Entries that are too long are shortened until they fit, and stay readable.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";

@@ -163,7 +163,7 @@ test("a new journal goes on after what was applied, with an entry that says so, 
   assert.equal(b![0]!.update["journalId"], journal.id);
   assert.equal(journal.log.append("b", text(".")).seq, 9);
   assert.equal(journal.log.append("c", text(".")).seq, 1);
-  // The answer to the first report was lost: the same is said again, and nothing is reset twice.
+  // The answer to the first report was lost: the entries are sent again, and nothing is reset twice.
   welcome(journal, { sessionId: "a", appliedSeq: 4 }, { sessionId: "b", appliedSeq: 8 });
   assert.deepEqual(waiting(journal).sort(), ["b:9", "c:1"]);
   journal.close();

@@ -1,4 +1,4 @@
-// Entries that were cut wait for their wholes, through a kill and through a reset of the journal.
+// Shortened entries wait for their blobs, through a kill and through a reset of the journal.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

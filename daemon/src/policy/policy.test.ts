@@ -1,4 +1,4 @@
-// The owner's word: read as written, and taken as "nothing" when it cannot be understood.
+// The policy file: read as its owner wrote it. A file that cannot be parsed allows nothing.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

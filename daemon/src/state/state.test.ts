@@ -1,4 +1,4 @@
-// The daemon's directory: private, replaced whole, and honest when it is damaged.
+// The daemon's directory: private, replaced atomically, and reported when it is damaged.
 import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -239,7 +239,7 @@ test("a branch of that name that the user made meanwhile is not taken for the se
   await bed.park();
   git(bed.repository, "commit", "--quiet", "--allow-empty", "--message=theirs");
   git(bed.repository, "branch", bed.branch);
-  // As after a daemon that was killed before it had looked.
+  // As a daemon leaves it that was killed before it read the branch.
   await bed.worktrees.unrestore(bed.sessionId);
   assert.equal(git(bed.repository, "branch", "--list", bed.branch).trim(), bed.branch);
 });
@@ -278,11 +278,11 @@ test("what git keeps about a tree is whole under either name, also on another di
   moveAdmin(from, to);
   assert.deepEqual([existsSync(from), filesOf(to)], [false, before]);
   assert.deepEqual(readdirSync(elsewhere), ["admin"]);
-  // Cut while the old one was being removed: that goes by another name.
+  // Interrupted while the old directory was removed, under its other name.
   write(`${to}.moved`, "HEAD", "half");
   moveAdmin(to, from);
   assert.deepEqual([filesOf(from), readdirSync(elsewhere)], [before, []]);
-  // Cut after the copy was whole.
+  // Interrupted after the copy was complete.
   write(to, "HEAD", "ref: refs/heads/x\n");
   moveAdmin(to, from);
   assert.deepEqual([filesOf(from), readdirSync(elsewhere)], [before, []]);

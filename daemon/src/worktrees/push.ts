@@ -37,7 +37,7 @@ export interface Pushes {
   push(wanted: WantedPush, signal: AbortSignal): Promise<Pushed>;
 }
 
-/** The command's signal is given first; git needs a number as well. */
+/** Never reached, because the command's signal is aborted earlier; git needs a number nevertheless. */
 const longestMs = 10 * 60_000;
 const quickMs = 20_000;
 const largestStatus = 128 * 1024 * 1024;

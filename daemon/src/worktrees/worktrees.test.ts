@@ -1,4 +1,4 @@
-// Worktrees with real git: made without what is left out, and put aside so that nothing is lost.
+// Worktrees with real git: made without the files to leave out, and parked so that nothing is lost.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import {
@@ -240,7 +240,7 @@ test("what is put aside survives garbage collection, and can be put back as it w
   assert.equal(readFileSync(join(directory, "staged.txt"), "utf8"), "changed");
   assert.equal(git(directory, "show", ":staged.txt"), "staged, then changed");
   for (const stage of [1, 2, 3]) git(directory, "show", `:${stage}:a.txt`);
-  // The merge goes on where it was.
+  // The merge continues.
   git(directory, "add", ".");
   git(directory, "commit", "--quiet", "--message=merged");
   assert.equal(
