@@ -1,17 +1,22 @@
 // The agent behind a session: the one that serves it now, or one that resumes it.
-import { AgentNotReady, type AgentSession } from "../drivers/driver.ts";
+import {
+  AgentNotReady,
+  type AgentSession,
+  type Driver,
+  type SessionSettings,
+} from "../drivers/driver.ts";
 import { describe } from "../log.ts";
 import { createListener } from "./agent-events.ts";
 import { checkProjectConfig } from "./project-config.ts";
 import { answerByRule } from "./requests.ts";
-import type { Session } from "./session.ts";
+import { settingsOf, type Session } from "./session.ts";
 
 const resumeMs = 20_000;
 const retryMs = 5_000;
 
 /**
- * Throws AgentNotReady, SessionGone or ProjectConfigPresent. If the agent cannot be reached, its turn
- * has ended and the session's status says so.
+ * Throws AgentNotReady, SessionGone or ProjectConfigPresent. Then the agent counts as lost: its turn is
+ * ended and the status set, at once or as soon as the journal can be written.
  */
 export function attach(session: Session): Promise<AgentSession> {
   const { serving } = session;
@@ -44,7 +49,7 @@ async function resume(
   await checkProjectConfig(session);
   // Read only now: the cursor may have moved while the directory was checked.
   const kept = {
-    ...session.settings,
+    ...settingsOf(session.record!),
     handle,
     cursor: session.record!.cursor,
     turnId: session.turnId,
@@ -63,12 +68,16 @@ async function resume(
   return agent;
 }
 
-/** Starts the agent of a new session. Its events are held back until the session counts. */
-export async function startAgent(session: Session, signal: AbortSignal): Promise<AgentSession> {
+/** Starts the agent of a new session. Its events are held back until the session is active. */
+export async function startAgent(
+  session: Session,
+  driver: Driver,
+  settings: SessionSettings,
+  signal: AbortSignal,
+): Promise<AgentSession> {
   const { listener, sink } = listen(session, { isHeld: true });
-  const { driver } = session;
   await session.host.restarting.get(driver.kind)?.catch(() => {});
-  const agent = await driver.start(session.settings, sink, signal);
+  const agent = await driver.start(settings, sink, signal);
   session.serving = { by: "attached", agent, listener };
   return agent;
 }
@@ -89,7 +98,7 @@ export function release(session: Session): void {
 function retryLater(session: Session, error: unknown): void {
   const { closed } = session.host;
   session.warn("what an agent did could not be recorded", error);
-  // Not inside the driver's own call.
+  // Deferred, because the driver is still reporting the event.
   queueMicrotask(() => release(session));
   const timer = setTimeout(() => {
     if (closed.aborted || !session.isUsable) return;

@@ -11,7 +11,7 @@ import { CannotRestore } from "../worktrees/parked.ts";
 import { release, startAgent } from "./attach.ts";
 import { capabilitiesIn, parkingOf } from "./files.ts";
 import { refuseProjectConfig } from "./project-config.ts";
-import { driverOf, type Session } from "./session.ts";
+import { driverOf, settingsOf, type Session } from "./session.ts";
 
 /** Where a session works, as the journal keeps it. */
 export type Place = Pick<
@@ -42,7 +42,7 @@ export interface Plan {
   locate(signal: AbortSignal): Promise<Place>;
   /** Makes the directory ready for the agent. Returns configuration files that the agent will not read. */
   make(session: Session, driver: Driver, signal: AbortSignal): Promise<string[]>;
-  /** In the commit with which the session counts. */
+  /** In the commit that makes the session active. */
   onBegun?(session: Session, started: StartedSession): void;
 }
 
@@ -53,7 +53,7 @@ export interface StartedSession {
   capabilities: Capability[];
 }
 
-/** Throws refusals. With the returned function the session counts, in the commit of the outcome. */
+/** Throws refusals. The returned function makes the session active, in the commit of the outcome. */
 export async function begin(
   session: Session,
   makePlan: () => Plan | Promise<Plan>,
@@ -73,7 +73,8 @@ export async function begin(
   const choice = await plan.choose(driver, state, signal);
   const isTitledByCaller = title !== null;
   const place = await plan.locate(signal);
-  session.add({
+  // Kept here, because the session may be ended, and its record removed, while it starts.
+  const record: DrivenSession = {
     sessionId: session.id,
     kind,
     ...place,
@@ -82,25 +83,26 @@ export async function begin(
     ...choice,
     policy,
     ...beginning,
-  });
+  };
+  session.add(record);
   try {
     const ignored = await plan.make(session, driver, signal);
-    const agent = await startAgent(session, signal);
+    const agent = await startAgent(session, driver, settingsOf(record), signal);
     checkStarting(session);
     return () => {
-      const started = count(session, driver, agent.handle, ignored);
+      const started = activate(session, driver, agent.handle, ignored);
       plan.onBegun?.(session, started);
       return started;
     };
   } catch (error) {
     if (error instanceof CannotRestore) dropRecord(session);
-    else await undoStart(session, error);
+    else await undoStart(session, record, error);
     throw error;
   }
 }
 
-/** Within the commit of the command's outcome: from here on the session counts. */
-function count(
+/** Within the commit of the command's outcome: from here on the session is active and visible. */
+function activate(
   session: Session,
   driver: Driver,
   handle: string,
@@ -131,10 +133,16 @@ export function checkStarting(session: Session): void {
 
 const undoMs = 5_000;
 
-/** Undoes a start, also one that a crash cut. Nobody knows of the session, so nothing of it is kept. */
-export async function undoStart(session: Session, cause?: unknown): Promise<void> {
+/**
+ * Undoes a start, also one that a crash cut or that the end of the session overtook. Nobody knows of the
+ * session, so nothing of it is kept. `record` is what the start recorded.
+ */
+export async function undoStart(
+  session: Session,
+  record: DrivenSession,
+  cause?: unknown,
+): Promise<void> {
   const { checkouts, worktrees } = session.host;
-  const record = session.record;
   try {
     const { agent } = session;
     if (agent) await within(undoMs, agent.end(AbortSignal.timeout(undoMs)));
@@ -142,7 +150,6 @@ export async function undoStart(session: Session, cause?: unknown): Promise<void
     session.warn("an agent's session was not ended", error);
   }
   release(session);
-  if (!record) return;
   const { worktree, checkout, restoredFrom, directory } = record;
   try {
     if (restoredFrom) await parkAgain(session, record, restoredFrom);

@@ -30,7 +30,7 @@ export function planClone(
         checkouts.make(plan, driver.sparsePatterns, until),
       );
       checkStarting(session);
-      await setAuthor(session, author, signal);
+      await setAuthor(session, directory, author, signal);
       const origin = await pushes.readOrigin(directory, signal);
       const baseCommit = await worktrees.headOf(directory, signal);
       checkStarting(session);

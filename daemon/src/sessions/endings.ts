@@ -27,14 +27,14 @@ async function end(session: Session): Promise<void> {
   const { journal, lane, log, reap } = session.host;
   const { driven } = journal;
   if (driven.hasEnded(session.id)) return;
-  const wasStarting = session.state === "starting";
+  const { record } = session;
   // A start that arrives later finds that the session has ended.
-  if (!session.record) return driven.markEnded(session.id);
+  if (!record) return driven.markEnded(session.id);
   // No prompt is accepted from here on.
   session.change({ state: "ending" });
-  if (wasStarting) {
+  if (record.state === "starting") {
     await stopClone(session);
-    await undoStart(session);
+    await undoStart(session, record);
     await park(session, false);
     return driven.markEnded(session.id);
   }

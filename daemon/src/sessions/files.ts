@@ -49,14 +49,15 @@ export function capabilitiesIn(
 export const baseOf = ({ worktree, baseCommit }: Pick<DrivenSession, "worktree" | "baseCommit">) =>
   worktree?.baseCommit ?? baseCommit ?? null;
 
-/** Commits in the session's directory get this author. No-op without one. */
+/** Commits in the directory get this author. No-op without one. */
 export async function setAuthor(
   session: Session,
+  directory: string,
   author: Author | null | undefined,
   signal: AbortSignal,
 ): Promise<void> {
   const { worktrees, log } = session.host;
-  if (!author || (await worktrees.setAuthor(session.record!.directory, author, signal))) return;
+  if (!author || (await worktrees.setAuthor(directory, author, signal))) return;
   const message = "commits are made in the name of the host's user, because the repository is bare";
   log.warn(message, { sessionId: session.id });
 }

@@ -2,7 +2,7 @@
 // the same table seen from outside through a host's commands.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { asks, begin, codeOf, makeSmallHost, script } from "@hawser/testkit/small-host.ts";
+import { asks, begin, codeOf, makeSmallHost, script, wanted } from "@hawser/testkit/small-host.ts";
 import { CommandRefusal } from "../command-refusal.ts";
 import {
   may,
@@ -92,6 +92,14 @@ test("commands see the table: while a turn runs, and after the end", async () =>
   assert.equal(await summarize(), busy);
   assert.equal(await revert(), busy);
   assert.equal(codeOf(await host.ask("send_prompt", { sessionId, text: "next" })), "done");
+  const inFolder = wanted(small.folder);
+  await host.must("start_session", inFolder);
+  const { sessionId: elsewhere } = inFolder;
+  await host.must("send_prompt", { sessionId: elsewhere, text: script([asks(["ls"])]) });
+  await host.until(elsewhere, "request_raised");
+  const revertElsewhere = { sessionId: elsewhere, messageId: "msg_none" };
+  // What a session can never do is said first.
+  assert.equal(codeOf(await host.ask("revert_session", revertElsewhere)), "capability_missing");
   await host.must("end_session", { sessionId });
   assert.equal(await runShell(), over);
   assert.equal(await revert(), over);

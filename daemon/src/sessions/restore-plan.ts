@@ -9,7 +9,7 @@ import { CannotRestore } from "../worktrees/parked.ts";
 import type { ParkedRecord, ParkedSession } from "../worktrees/parked-record.ts";
 import type { Author } from "../worktrees/worktrees.ts";
 import { begin, type Place, type Plan, type StartedSession } from "./begin.ts";
-import { inOrder, objectToGit, setAuthor } from "./files.ts";
+import { objectToGit, setAuthor } from "./files.ts";
 import { refuseProjectConfig } from "./project-config.ts";
 import { asRefusal } from "./refusals.ts";
 import type { HostParts, Session } from "./session.ts";
@@ -28,7 +28,7 @@ export interface RestoredSession extends StartedSession {
   title: string | null;
 }
 
-/** Throws refusals. With the returned function the session counts, in the commit of the outcome. */
+/** Throws refusals. The returned function makes the session active, in the commit of the outcome. */
 export async function restoreSession(
   session: Session,
   wanted: WantedRestore,
@@ -72,12 +72,14 @@ function planRestore(host: HostParts, { parkedId, policy, author }: WantedRestor
     async make(session, driver, signal) {
       await parked.restore(parkedId);
       await refuseProjectConfig(driver, place.directory);
-      const objection = objectToGit(session.record!);
+      const objection = objectToGit(place);
       if (objection !== undefined) throw new GitError("unsafe_repository", objection);
-      await setAuthor(session, author, signal);
+      await setAuthor(session, place.directory, author, signal);
       return [];
     },
-    onBegun: (session) => session.afterwards(() => removeParkedLeftovers(session)),
+    // Later than the reply, which must not wait for the file system.
+    onBegun: (session) =>
+      session.afterwards(() => setImmediate(() => removeParkedLeftovers(session))),
   };
 }
 
@@ -104,16 +106,16 @@ function placeIn(
 /** Removes what is left where the tree was parked. No-op if nothing is left. */
 export function removeParkedLeftovers(session: Session): void {
   const { closed, worktrees } = session.host;
+  // A daemon that stops has closed its journal.
+  if (closed.aborted) return;
   const restoredFrom = session.record?.restoredFrom;
-  if (!restoredFrom) return;
-  const removing = inOrder(session, async () => {
-    const parked = worktrees.parked.find(restoredFrom);
-    if (closed.aborted || !parked) return;
-    await worktrees.parked.settle(restoredFrom, parked, session.id);
-  });
-  removing.catch((error: unknown) =>
-    session.warn("what is left of a parked session was not removed", error, { restoredFrom }),
-  );
+  const parked = restoredFrom ? worktrees.parked.find(restoredFrom) : undefined;
+  if (!restoredFrom || !parked) return;
+  worktrees.parked
+    .settle(restoredFrom, parked, session.id)
+    .catch((error: unknown) =>
+      session.warn("what is left of a parked session was not removed", error, { restoredFrom }),
+    );
 }
 
 function refusalOf({ reason, message }: CannotRestore): CommandRefusal {

@@ -29,13 +29,16 @@ export async function revertSession(
 
 /** Throws the refusal if the session cannot go back to before this message. */
 function check(session: Session, messageId: string) {
-  const record = session.require("revert");
-  const tree = ownTreeOf(record);
-  if (!tree || !capabilitiesIn(session.driver, record).includes("revert")) {
+  const { record } = session;
+  const tree = record && ownTreeOf(record);
+  const isCapable = tree && capabilitiesIn(session.driver, record).includes("revert");
+  // Before the table: a session that can never revert says so also while a turn runs.
+  if (session.isUsable && !isCapable) {
     const message =
       "The session's agent cannot revert, or the session works in a directory of the user.";
     throw new CommandRefusal("capability_missing", message);
   }
+  session.require("revert");
   const all = session.host.journal.messages.list(session.id);
   const from = all.findIndex((message) => message.messageId === messageId);
   const target = all[from];
@@ -46,7 +49,7 @@ function check(session: Session, messageId: string) {
     const message = "There is no snapshot of the files from before this message.";
     throw new CommandRefusal("no_snapshot", message);
   }
-  return { tree, snapshot: target.snapshot, later: all.slice(from) };
+  return { tree: tree!, snapshot: target.snapshot, later: all.slice(from) };
 }
 
 async function revert(session: Session, messageId: string, signal: AbortSignal): Promise<void> {

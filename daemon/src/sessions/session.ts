@@ -141,12 +141,6 @@ export class Session {
     return this.serving.by === "attached" ? this.serving.agent : undefined;
   }
 
-  /** What the agent needs to know about the session. */
-  get settings(): SessionSettings {
-    const { sessionId, directory, title, model, options, policy } = this.record!;
-    return { sessionId, directory, title, model, options, policy };
-  }
-
   /** The session has started and is not being ended. */
   get isUsable(): boolean {
     const state = this.record?.state;
@@ -170,8 +164,8 @@ export class Session {
 
   /** Throws the refusal if the trigger may not happen now, or if it adds work to a full journal. */
   require(trigger: Trigger): DrivenSession {
+    if (addsWork.has(trigger) && this.isUsable) this.requireRoom();
     refuseUnless(this.state, trigger);
-    if (addsWork.has(trigger)) this.requireRoom();
     return this.record!;
   }
 
@@ -239,6 +233,12 @@ export class Session {
   warn(event: string, error: unknown, fields: Fields = {}): void {
     this.host.log.warn(event, { sessionId: this.id, ...fields, error: describe(error) });
   }
+}
+
+/** What the agent needs to know about the session. */
+export function settingsOf(record: SessionSettings): SessionSettings {
+  const { sessionId, directory, title, model, options, policy } = record;
+  return { sessionId, directory, title, model, options, policy };
 }
 
 /** Throws AgentNotReady if the kind cannot run here. */

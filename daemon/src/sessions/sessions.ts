@@ -120,7 +120,7 @@ export function openSessions(options: SessionsOptions): Sessions {
     const fail = (error: unknown) => session.warn("a session was not resumed", error);
     recordCutShells(session);
     if (session.isUsable) removeParkedLeftovers(session);
-    if (session.state === "starting") void undoStart(session, cutStart);
+    if (session.state === "starting") void undoStart(session, session.record!, cutStart);
     else if (session.state === "ending") endSession(session).catch(fail);
     else if (drivers.get(session.record!.kind)?.endsWithDaemon) detach(session).catch(fail);
     else if (isUnfinished(session)) attach(session).then(() => session.wake(), fail);

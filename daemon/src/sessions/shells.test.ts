@@ -1,6 +1,6 @@
 // Shell commands of callers: where they run, what the log contains, and that their text is stored nowhere.
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { CommandOutcome } from "@hawser/host-protocol";
@@ -8,6 +8,7 @@ import { until } from "@hawser/testkit/until.ts";
 import { listAgentProcesses } from "../drivers/agent-processes.ts";
 import { isStartOf } from "../drivers/start-id.ts";
 import {
+  begin,
   makeSessionId,
   makeSmallHost,
   policy,
@@ -206,5 +207,18 @@ test("a shell command whose acceptance is not on disk does not run", async () =>
   const { shellId } = await host.must("run_shell", wanted);
   await ended(host, sessionId, shellId);
   assert.ok(existsSync(made));
+  await host.close();
+});
+
+test("a shell command whose directory is gone ends with the reason", async () => {
+  using small = makeSmallHost();
+  const { host, sessionId } = await begin(small);
+  const { directory } = host.journal.driven.get(sessionId)!;
+  renameSync(directory, `${directory}-moved`);
+  writeFileSync(directory, "a file");
+  const { shellId } = await host.must("run_shell", { sessionId, command: "true" });
+  const { exitCode, reason } = await ended(host, sessionId, shellId);
+  assert.equal(exitCode, null);
+  assert.match(reason ?? "", /^It could not be started: /);
   await host.close();
 });

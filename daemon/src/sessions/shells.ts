@@ -7,12 +7,18 @@ import { makeStartId } from "../drivers/start-id.ts";
 import { childEnvironment } from "../environment.ts";
 import { findProgram } from "../find-program.ts";
 import type { DrivenSession, KeptShell } from "../journal/driven-sessions.ts";
+import { describe } from "../log.ts";
 import { within } from "../pause.ts";
 import { makeShellId } from "./ids.ts";
 import { checkProjectConfig } from "./project-config.ts";
 import { asRefusal } from "./refusals.ts";
 import type { Session } from "./session.ts";
-import { startShell, type ShellEnd } from "./shell-process.ts";
+import {
+  startShell,
+  type RunningShell,
+  type ShellEnd,
+  type ShellOptions,
+} from "./shell-process.ts";
 import { untilWritten } from "./until-written.ts";
 
 export interface WantedShell {
@@ -74,16 +80,24 @@ function run(session: Session, kept: KeptShell, command: string): void {
   if (closed.aborted) return;
   const { shellId } = kept;
   const startId = makeStartId(stateDirectory);
-  const shell = startShell(startId, {
+  const options = {
     shell: findProgram("bash", process.env["PATH"])?.path ?? "/bin/sh",
     command,
     directory: session.record!.directory,
     // Not HAWSER_SESSION: processes with that mark are ended when an agent resumes the session.
     environment: childEnvironment({ HAWSER_AGENT: startId }),
     limits,
-    onOutput: (text, offset) =>
+    onOutput: (text: string, offset: number) =>
       lane.text(session.id, null, { itemId: shellId, kind: "output", offset, text }),
-  });
+  } satisfies ShellOptions;
+  let shell: RunningShell;
+  try {
+    shell = startShell(startId, options);
+  } catch (error) {
+    // For example because the session's directory is gone.
+    const reason = `It could not be started: ${describe(error)}`;
+    return void recordEnd(session, kept, { exitCode: null, output: "", reason });
+  }
   session.shells.set(shellId, { process: shell, recorded: follow() });
 
   async function follow(): Promise<void> {

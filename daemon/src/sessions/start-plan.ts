@@ -33,7 +33,7 @@ export interface WantedSession {
   author?: Author | null | undefined;
 }
 
-/** Throws refusals. With the returned function the session counts, in the commit of the outcome. */
+/** Throws refusals. The returned function makes the session active, in the commit of the outcome. */
 export async function startSession(
   session: Session,
   directories: Directories,
@@ -75,7 +75,7 @@ async function planStart(
     async make(session, driver, signal) {
       const leftOut = worktree ? await makeWorktree(session, driver, worktree, author, signal) : [];
       checkStarting(session);
-      const ignored = await driver.findIgnoredConfig?.(session.record!.directory);
+      const ignored = await driver.findIgnoredConfig?.(worktree?.directory ?? realPath);
       return [...leftOut, ...(ignored ?? [])];
     },
   };
@@ -122,7 +122,7 @@ async function makeWorktree(
   checkStarting(session);
   const { baseCommit, adminDirectory, leftOut } = made;
   session.change({ worktree: { ...planned(plan), baseCommit, adminDirectory } });
-  await setAuthor(session, author, signal);
+  await setAuthor(session, plan.directory, author, signal);
   await refuseProjectConfig(driver, plan.directory);
   return leftOut;
 }

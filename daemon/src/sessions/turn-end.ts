@@ -1,4 +1,4 @@
-// How a turn ends: by the agent's word, or because the agent is lost. Both are called within a commit.
+// How a turn ends: the agent reports it, or the agent is lost. Both are called within a commit.
 import type { TurnOutcome } from "@hawser/contract";
 import { snapshotAhead } from "./files.ts";
 import { settleGiven, withdrawRequests } from "./requests.ts";

@@ -50,7 +50,7 @@ async function deliverAll(session: Session): Promise<void> {
 
 async function deliverNext(session: Session): Promise<void> {
   const { closed } = session.host;
-  while (session.work.type === "revert") await session.work.done;
+  await untilReverted(session);
   if (!nextPrompt(session)) return;
   let agent: AgentSession;
   try {
@@ -68,6 +68,10 @@ async function deliverNext(session: Session): Promise<void> {
   }
   const prompt = session.commit(() => markSent(session));
   if (prompt) await deliverPrompt(session, agent, prompt);
+}
+
+async function untilReverted(session: Session): Promise<void> {
+  while (session.work.type === "revert") await session.work.done;
 }
 
 function nextPrompt(session: Session): KeptPrompt | undefined {
