@@ -76,6 +76,7 @@ function introduce({ baseUrl, organizations, hosts, model }: World): string {
   return `
 Hawser is running at ${baseUrl}. Try it:
 
+  export HAWSER_URL=${baseUrl}
   export HAWSER_KEY=${owner}
 
   # what this key may do
@@ -85,10 +86,10 @@ Hawser is running at ${baseUrl}. Try it:
   curl -s ${baseUrl}/api/rest/actions/list_instances -H "Authorization: Bearer $HAWSER_KEY" \\
     -H 'Content-Type: application/json' -d '{}'
 
-${model ? agentsText(model.url) : ""}  # register another; its installCommand makes the machine it is run on that host, for a user other
-  # than root, and ~/.hawser/bin/hawserd uninstall undoes it
+${model ? agentsText(model.url) : ""}  # register another host; run its installCommand on the machine that is to be the host, as a user
+  # other than root. ~/.hawser/bin/hawserd uninstall removes it again
   curl -s ${baseUrl}/api/rest/actions/create_instance -H "Authorization: Bearer $HAWSER_KEY" \\
-    -H 'Content-Type: application/json' -d '{"name":"build box"}'
+    -H 'Content-Type: application/json' -d '{"name":"my host"}'
 
   # the same actions as MCP tools: ${baseUrl}/api/mcp, with the same key
 

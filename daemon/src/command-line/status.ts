@@ -41,12 +41,14 @@ export function lookAtLink(state: State): LinkSeen {
   if (pid === undefined) {
     return { isOnline: false, sentence: `${paired} The daemon is not running.` };
   }
-  if (last?.["instanceId"] !== credentials.instanceId) {
+  // The file outlives the daemon that wrote it.
+  const isCurrent = last?.["supervisorPid"] === pid;
+  if (!isCurrent || last["instanceId"] !== credentials.instanceId) {
     return { isOnline: false, sentence: `${paired} The daemon, process ${pid}, is starting.` };
   }
   const reason = typeof last["reason"] === "string" ? `: ${last["reason"]}` : "";
   return {
     isOnline: last["state"] === "online",
-    sentence: `${paired} The daemon runs as process ${pid}; its link is ${String(last["state"])} since ${String(last["since"])}${reason}`,
+    sentence: `${paired} The daemon runs as process ${String(last["pid"])} under supervisor ${pid}; its link is ${String(last["state"])} since ${String(last["since"])}${reason}`,
   };
 }
