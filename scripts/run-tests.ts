@@ -45,6 +45,8 @@ interface FileTime {
 }
 
 const shownFiles = 20;
+/** A file that takes longer hangs: it is ended and has failed. */
+const longestFileMs = 15 * 60_000;
 
 /** Puts the files whose path contains one of `longest` first, so that no long file is left at the end. */
 export function longestFirst(files: string[], longest: string[]): string[] {
@@ -98,6 +100,7 @@ async function runGroup(
     files: files.map((file) => join(root, file)),
     concurrency,
     signal,
+    timeout: longestFileMs,
   });
   let hasPassed = true;
   tests.on("test:fail", ({ todo }) => {

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Refusal } from "@hawser/contract";
 import { liveSubject, type LiveText } from "@hawser/host-protocol";
+import { until } from "@hawser/testkit/until.ts";
 import { createLiveWatch } from "./live-watch.ts";
 
 const watched = { instanceId: "ins_1", sessionId: "ses_1" };
@@ -40,17 +41,17 @@ function bench() {
   return bench;
 }
 
-const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
-
-test("each viewer gets the beginning once, then what is added; the last to leave ends the watch", async () => {
+test("each viewer gets the beginning once, then what is added; the last to leave ends the watch", async (t) => {
   const { watch, publish, subjects } = bench();
   const first: LiveText[] = [];
   const second: LiveText[] = [];
   const leave = watch.watch(watched, (text) => first.push(text));
-  await settled();
+  t.after(leave);
+  await until("the first viewer has the beginning", () => first.length === 1);
   publish(piece);
   const leaveToo = watch.watch(watched, (text) => second.push(text));
-  await settled();
+  t.after(leaveToo);
+  await until("the second viewer has the beginning", () => second.length === 1);
   publish({ nonsense: true });
   publish(piece);
   assert.deepEqual(first, [{ ...open, offset: 0 }, piece, piece]);
@@ -62,27 +63,28 @@ test("each viewer gets the beginning once, then what is added; the last to leave
   assert.equal(first.length, 3);
 });
 
-test("the lease is renewed while someone watches, and not after", async () => {
+test("the lease is renewed while someone watches, and not after", async (t) => {
   const bed = bench();
   const leave = bed.watch.watch(watched, () => {});
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  assert.ok(bed.asked >= 3, String(bed.asked));
+  t.after(leave);
+  await until("the lease is renewed twice", () => bed.asked >= 3);
   leave();
   const asked = bed.asked;
   await new Promise((resolve) => setTimeout(resolve, 60));
   assert.equal(bed.asked, asked);
 });
 
-test("after a host was away the beginning is told again", async () => {
+test("a host that was away sends the beginning again", async (t) => {
   const bed = bench();
   const seen: LiveText[] = [];
   const leave = bed.watch.watch(watched, (text) => seen.push(text));
-  await settled();
-  assert.equal(seen.length, 1);
+  t.after(leave);
+  await until("the viewer has the beginning", () => seen.length === 1);
   bed.isAway = true;
-  await new Promise((resolve) => setTimeout(resolve, 40));
+  const { asked } = bed;
+  await until("a renewal fails", () => bed.asked > asked);
   bed.isAway = false;
-  await new Promise((resolve) => setTimeout(resolve, 40));
+  await until("the viewer has the beginning again", () => seen.length === 2);
+  await until("the lease is renewed once more", () => bed.asked > asked + 2);
   assert.equal(seen.length, 2);
-  leave();
 });
