@@ -156,7 +156,7 @@ test("wrong tokens are slowed down, and a right one gets in when there is room a
   // At once, so that the limit does not recover between two of them on a busy machine.
   const answers = await Promise.all(Array.from({ length: 100 }, () => post("pair", pairRequest)));
   const statuses = answers.map(({ status }) => status);
-  assert.deepEqual([...new Set(statuses)].sort(), [404, 429]);
+  assert.deepEqual(new Set(statuses), new Set([404, 429]));
   assert.ok(statuses.filter((status) => status === 404).length >= 10, "the first few are answered");
   pair = () => Promise.resolve(paired);
   const deadline = Date.now() + 5_000;
