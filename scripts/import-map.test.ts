@@ -21,7 +21,11 @@ const forbidden: [path: string, line: string, reason: RegExp][] = [
     'import type { Log } from "@hawser/control-plane/log.ts";',
     /imports only zod/,
   ],
-  ["contract/src/ids.ts", 'export { log } from "../../control-plane/src/log.ts";', /imports only zod/],
+  [
+    "contract/src/ids.ts",
+    'export { log } from "../../control-plane/src/log.ts";',
+    /imports only zod/,
+  ],
   [
     "control-plane/src/log.ts",
     'import { startWorld } from "@hawser/testkit/world.ts";',
