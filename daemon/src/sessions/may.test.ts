@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { asks, begin, codeOf, makeSmallHost, script, wanted } from "@hawser/testkit/small-host.ts";
 import { CommandRefusal } from "../command-refusal.ts";
+import type { Journal } from "../journal/journal.ts";
 import {
   may,
   refuseUnless,
@@ -21,7 +22,7 @@ const busy = "turn_running";
 const gone = "not_found";
 
 const grid: Record<Trigger, Verdict[]> = {
-  //             starting       idle  shell delivering running stopping reverting ending ended
+  // Columns: starting, idle, shell, delivering, running, stopping, reverting, ending, ended.
   prompt: [over, ok, ok, ok, ok, ok, ok, over, over],
   command: [over, ok, ok, ok, ok, ok, ok, over, over],
   summary: [over, ok, ok, busy, busy, busy, ok, over, over],
@@ -105,5 +106,23 @@ test("commands see the table: while a turn runs, and after the end", async () =>
   assert.equal(await revert(), over);
   assert.equal(codeOf(await host.ask("send_prompt", { sessionId, text: "late" })), over);
   assert.equal(codeOf(await host.ask("describe_session", { sessionId })), gone);
+  await host.close();
+});
+
+test("a full journal is reported before a running turn", async () => {
+  using small = makeSmallHost();
+  let isFull = false;
+  const wrapJournal = (journal: Journal): Journal => ({
+    ...journal,
+    log: { ...journal.log, acceptsTurns: () => !isFull && journal.log.acceptsTurns() },
+  });
+  const { host, sessionId } = await begin(small, { wrapJournal });
+  await host.must("send_prompt", { sessionId, text: script([asks(["ls"])]) });
+  await host.until(sessionId, "request_raised");
+  isFull = true;
+  const full = "journal_full";
+  assert.equal(codeOf(await host.ask("run_shell", { sessionId, command: "true" })), full);
+  assert.equal(codeOf(await host.ask("summarize_session", { sessionId })), full);
+  assert.equal(codeOf(await host.ask("send_prompt", { sessionId, text: "next" })), full);
   await host.close();
 });

@@ -31,9 +31,9 @@ export async function revertSession(
 function check(session: Session, messageId: string) {
   const { record } = session;
   const tree = record && ownTreeOf(record);
-  const isCapable = tree && capabilitiesIn(session.driver, record).includes("revert");
+  const isCapable = () => tree && capabilitiesIn(session.driver, record).includes("revert");
   // Before the table: a session that can never revert says so also while a turn runs.
-  if (session.isUsable && !isCapable) {
+  if (session.isUsable && !isCapable()) {
     const message =
       "The session's agent cannot revert, or the session works in a directory of the user.";
     throw new CommandRefusal("capability_missing", message);
