@@ -52,6 +52,10 @@ const settings = z.object({
   HAWSER_NATS_WEBSOCKETS: addresses.describe(
     "their private WebSocket addresses, to which the edge pipes hosts",
   ),
+  HAWSER_EDGE_FILE: z
+    .string()
+    .optional()
+    .describe('for the command "edge": the file that the command "edge-file" has written'),
   HAWSER_AGENT_PACKAGES: z
     .url({ protocol: /^https?$/ })
     .optional()
@@ -97,14 +101,7 @@ const settings = z.object({
 export type Config = ReturnType<typeof readConfig>;
 
 export function readConfig(environment: NodeJS.ProcessEnv) {
-  const parsed = settings.safeParse(environment);
-  if (!parsed.success) {
-    const problems = parsed.error.issues.map(
-      (issue) => `${issue.path.join(".")}: ${issue.message}`,
-    );
-    throw new ConfigError(`Settings are missing or wrong.\n  ${problems.join("\n  ")}`);
-  }
-  const env = parsed.data;
+  const env = parse(settings, environment);
   const { host } = env.HAWSER_LISTEN;
   return {
     databaseUrl: env.HAWSER_DATABASE_URL,
@@ -125,6 +122,40 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
       patienceMs: env.HAWSER_DATABASE_PATIENCE_MS,
     },
   };
+}
+
+/** The settings of a separate edge, which has neither a database nor a master key. */
+export type EdgeConfig = ReturnType<typeof readEdgeConfig>;
+
+const edgeSettings = settings
+  .pick({
+    HAWSER_EDGE_FILE: true,
+    HAWSER_LISTEN: true,
+    HAWSER_NATS_URLS: true,
+    HAWSER_NATS_WEBSOCKETS: true,
+    HAWSER_LOG_LEVEL: true,
+  })
+  .required({ HAWSER_EDGE_FILE: true });
+
+export function readEdgeConfig(environment: NodeJS.ProcessEnv) {
+  const env = parse(edgeSettings, environment);
+  return {
+    edgeFile: env.HAWSER_EDGE_FILE,
+    listen: env.HAWSER_LISTEN,
+    natsUrls: env.HAWSER_NATS_URLS,
+    natsWebsockets: env.HAWSER_NATS_WEBSOCKETS,
+    logLevel: env.HAWSER_LOG_LEVEL,
+  };
+}
+
+function parse<Schema extends z.ZodObject>(
+  schema: Schema,
+  environment: NodeJS.ProcessEnv,
+): z.output<Schema> {
+  const parsed = schema.safeParse(environment);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
+  throw new ConfigError(`Settings are missing or wrong.\n  ${problems.join("\n  ")}`);
 }
 
 /** A mistake of the operator, printed without a stack trace. */

@@ -4,13 +4,7 @@
 import { randomUUID } from "node:crypto";
 import type { Server } from "node:http";
 import { Refusal } from "@hawser/contract";
-import {
-  edgeAdmittedSubject,
-  edgeConnectionName,
-  everyUpSubject,
-  readUpSubject,
-  upQueue,
-} from "@hawser/host-protocol";
+import { everyUpSubject, readUpSubject, upQueue } from "@hawser/host-protocol";
 import type { Hono } from "hono";
 import type { Blobs } from "./blobs/blobs.ts";
 import { ConfigError, type Config } from "./config.ts";
@@ -18,6 +12,7 @@ import { createEdge } from "./edge/edge.ts";
 import { createOrganizationFeed, type OrganizationFeed } from "./events/organization-feed.ts";
 import { createViewers, type Viewers } from "./events/viewers.ts";
 import { FabricDown, connectFabric } from "./fabric/connection.ts";
+import { connectEdge, makeEdgeIdentity } from "./fabric/edge-identity.ts";
 import { readFabricKeys } from "./fabric/fabric-keys.ts";
 import { createHostAsker } from "./fabric/host-asker.ts";
 import { createHostTokens } from "./fabric/host-token.ts";
@@ -95,12 +90,8 @@ export async function createHostLink({
   const fabric = await connectFabric({ keys, urls: config.natsUrls, name: `node.${nodeId}`, log });
   // The edge has its own connection, whose end shows everyone that the edge and its hosts' links are
   // gone.
-  const edgeConnection = await connectFabric({
-    keys,
-    urls: config.natsUrls,
-    name: edgeConnectionName(edgeId),
-    log,
-  });
+  const { user } = makeEdgeIdentity(keys);
+  const edgeConnection = await connectEdge({ user, urls: config.natsUrls, edgeId, log });
   const tokens = createHostTokens(keys, config.hostTokenSeconds);
   const revocations = createRevocations({ database, fabric, keys });
   const feed = createOrganizationFeed(fabric);
@@ -135,8 +126,7 @@ export async function createHostLink({
     websockets: config.natsWebsockets,
     edgeId,
     log,
-    admitted: (publicKey) =>
-      edgeConnection.publish(edgeAdmittedSubject, JSON.stringify({ publicKey, edgeId })),
+    admitted: edgeConnection.announce,
   });
 
   fabric.subscribe(everyUpSubject, { queue: upQueue }, async (message) => {

@@ -6,10 +6,19 @@
 //   migrate       updates the database to this version
 //   bootstrap     creates the first organization, user and key
 //   init-fabric   creates the keys of NATS
+//   edge-file     writes what a separate edge needs
 import { parseArgs } from "node:util";
 import { bootstrap } from "./access/bootstrap.ts";
-import { ConfigError, describeSettings, readConfig, type Config } from "./config.ts";
+import {
+  ConfigError,
+  describeSettings,
+  readConfig,
+  readEdgeConfig,
+  type Config,
+} from "./config.ts";
 import { startEdgeNode } from "./edge-node.ts";
+import { makeEdgeIdentity, writeEdgeFile } from "./fabric/edge-identity.ts";
+import { readFabricKeys } from "./fabric/fabric-keys.ts";
 import { initFabric, type FabricPlace } from "./fabric/init-fabric.ts";
 import { startNode } from "./node.ts";
 import { openDatabase } from "./postgres/database.ts";
@@ -27,6 +36,8 @@ const usage = `usage: hawser-control-plane <command>
   init-fabric --directory DIR [--listen HOST:PORT] [--websocket HOST:PORT] [--monitor HOST:PORT]
                                       make the keys that hosts and nats-servers are known by, once,
                                       and write a nats-server's configuration into DIR
+  edge-file --out FILE                write what a separate edge needs: a NATS user of its own and
+                                      public keys
 
 settings, from the environment:
 ${describeSettings()}
@@ -42,6 +53,7 @@ async function main(): Promise<void> {
       listen: { type: "string" },
       websocket: { type: "string" },
       monitor: { type: "string" },
+      out: { type: "string" },
       help: { type: "boolean", short: "h" },
     },
   });
@@ -55,7 +67,7 @@ async function main(): Promise<void> {
     case "serve":
       return untilSignal(await startNode(readConfig(process.env)));
     case "edge":
-      return untilSignal(await startEdgeNode(readConfig(process.env)));
+      return untilSignal(await startEdgeNode(readEdgeConfig(process.env)));
     case "migrate": {
       const ran = await migrate(readConfig(process.env).databaseUrl);
       console.log(ran.length > 0 ? `applied ${ran.join(", ")}` : "the database is up to date");
@@ -65,6 +77,8 @@ async function main(): Promise<void> {
       return runBootstrap(values.organization, values.email);
     case "init-fabric":
       return runInitFabric(values);
+    case "edge-file":
+      return runEdgeFile(values.out);
     default:
       throw new ConfigError(
         `There is no command "${command}". Run with --help to see what there is.`,
@@ -111,6 +125,16 @@ async function runInitFabric({ directory, ...addresses }: Partial<FabricPlace>):
   console.log(
     "The operator's seed can replace every other key. Move it to a place that is offline; nothing here needs it.",
   );
+}
+
+async function runEdgeFile(out: string | undefined): Promise<void> {
+  if (!out) throw new ConfigError("edge-file needs --out.");
+  const config = readConfig(process.env);
+  await using database = openOwnDatabase(config);
+  const keys = await readFabricKeys(database.system, await readMasterKey(config));
+  if (!keys) throw new ConfigError("There is no fabric yet. Run init-fabric first.");
+  await writeEdgeFile(out, makeEdgeIdentity(keys));
+  console.log(`edge  start it with: HAWSER_EDGE_FILE=${out} hawser-control-plane edge`);
 }
 
 function openOwnDatabase(config: Config) {

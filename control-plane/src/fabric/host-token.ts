@@ -19,13 +19,42 @@ const replyWithinNanoseconds = 60e9;
 /** A daemon needs two subscriptions: its commands and its inbox. */
 const mostSubscriptions = 20;
 
-export function createHostTokens(
-  keys: Pick<FabricKeys, "hostSigningSeed" | "accountPublicKey">,
-  lifetimeSeconds: number,
-): HostTokens {
-  const signer = nkeyFromSeed(keys.hostSigningSeed);
-  const issuer = { kind: "account", publicKey: signer.publicKey } as const;
+/** What it takes to check a host token. All of it is public. */
+export interface HostTokenTrust {
+  accountPublicKey: string;
+  /** A token may be signed by any of these. */
+  hostPublicKeys: readonly string[];
+}
+
+export function hostTokenTrust(keys: HostKeys) {
+  const hostPublicKeys = [nkeyFromSeed(keys.hostSigningSeed).publicKey];
+  return { accountPublicKey: keys.accountPublicKey, hostPublicKeys };
+}
+
+type HostKeys = Pick<FabricKeys, "hostSigningSeed" | "accountPublicKey">;
+
+export function createHostTokenReader({
+  accountPublicKey,
+  hostPublicKeys,
+}: HostTokenTrust): Pick<HostTokens, "read"> {
   return {
+    read(token, now) {
+      for (const publicKey of hostPublicKeys) {
+        const claims = readUserToken(token, { kind: "account", publicKey });
+        if (!claims) continue;
+        if (claims.nats.issuer_account !== accountPublicKey) return undefined;
+        if (claims.exp * 1000 <= now) return undefined;
+        return { publicKey: claims.sub, instanceId: claims.name };
+      }
+      return undefined;
+    },
+  };
+}
+
+export function createHostTokens(keys: HostKeys, lifetimeSeconds: number): HostTokens {
+  const signer = nkeyFromSeed(keys.hostSigningSeed);
+  return {
+    ...createHostTokenReader(hostTokenTrust(keys)),
     mint(instanceId, publicKey, now = Date.now()) {
       // The id becomes part of the allowed subjects, where a dot or a star would widen them.
       if (!/^[A-Za-z0-9_-]+$/.test(instanceId)) throw new Error("This is not an instance's id.");
@@ -53,12 +82,6 @@ export function createHostTokens(
         },
       });
       return { token, expiresAt: new Date(expiresAt * 1000).toISOString() };
-    },
-    read(token, now) {
-      const claims = readUserToken(token, issuer);
-      if (claims?.nats.issuer_account !== keys.accountPublicKey) return undefined;
-      if (claims.exp * 1000 <= now) return undefined;
-      return { publicKey: claims.sub, instanceId: claims.name };
     },
   };
 }

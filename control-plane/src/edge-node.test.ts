@@ -1,0 +1,124 @@
+// A separate edge, as an operator runs it: from its edge file, without a database or a master key.
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import {
+  fabricPath,
+  makeNkey,
+  makeProof,
+  nkeyFromSeed,
+  proofHeader,
+  type PairReply,
+} from "@hawser/host-protocol";
+import { freePort } from "@hawser/testkit/free-port.ts";
+import { connectRawHost } from "@hawser/testkit/raw-host.ts";
+import { stopProcess } from "@hawser/testkit/stop-process.ts";
+import { startWorld } from "@hawser/testkit/world.ts";
+import type { EdgeIdentity } from "./fabric/edge-identity.ts";
+
+const main = fileURLToPath(new URL("main.ts", import.meta.url));
+
+test("A14: a separate edge admits hosts with public keys and a NATS user that can only announce them", async (t) => {
+  await using world = await startWorld({ nats: 1 });
+  const folder = mkdtempSync(join(tmpdir(), "hawser-edge-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const edgeFile = join(folder, "edge.json");
+  await promisify(execFile)(process.execPath, [main, "edge-file", "--out", edgeFile], {
+    env: { HAWSER_DATABASE_URL: world.database.url, HAWSER_MASTER_KEY_FILE: world.masterKeyFile },
+    timeout: 30_000,
+  });
+  assert.equal(statSync(edgeFile).mode & 0o777, 0o600);
+  const text = readFileSync(edgeFile, "utf8");
+  assert.doesNotMatch(text, /\bS[OA][A-Z2-7]{56}\b/, "no seed of an operator or an account");
+  const { keys, urls, websockets } = world.nats!;
+  assert.ok(!text.includes(keys.commandKey.privateKey));
+
+  const port = await freePort();
+  const edge = spawn(process.execPath, [main, "edge"], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: {
+      HAWSER_EDGE_FILE: edgeFile,
+      HAWSER_LISTEN: `127.0.0.1:${port}`,
+      HAWSER_NATS_URLS: urls.join(","),
+      HAWSER_NATS_WEBSOCKETS: websockets.join(","),
+    },
+  });
+  t.after(() => stopProcess(edge));
+  const [line] = (await once(edge.stdout, "data", { signal: AbortSignal.timeout(20_000) })) as [
+    Buffer,
+  ];
+  assert.match(line.toString(), /edge ready/);
+
+  const host = makeNkey("user");
+  const { pairingToken } = await world.caller.create_instance({ name: "one" });
+  const paired = await fetch(`${world.baseUrl}/api/hosts/pair`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({
+      pairingToken,
+      publicKey: host.publicKey,
+      machineId: "m",
+      daemonVersion: "0.1.0",
+    }),
+  });
+  const { token } = (await paired.json()) as PairReply;
+  assert.equal(await dial(port, token, host), 101);
+  assert.equal(await dial(port, token, makeNkey("user")), 403);
+  assert.equal(await dial(port, `${token}x`, host), 401);
+
+  const { user } = JSON.parse(text) as EdgeIdentity;
+  using wire = await connectRawHost({
+    address: urls[0]!,
+    tcp: true,
+    token: user.token,
+    key: nkeyFromSeed(user.seed),
+  });
+  assert.deepEqual(await wire.say("PUB edge.admitted 2\r\n{}\r\n"), []);
+  for (const refused of [
+    "PUB host.ins_a.cmd 2\r\n{}\r\n",
+    "PUB host.ins_a.up.hello 2\r\n{}\r\n",
+    "SUB host.*.cmd 1\r\n",
+    "SUB _INBOX.> 2\r\n",
+  ]) {
+    const [answer] = await wire.say(refused);
+    assert.match(answer ?? "", /Permissions Violation/, refused);
+  }
+});
+
+/** The status of the answer to a host's upgrade. */
+function dial(port: number, token: string, key: ReturnType<typeof makeNkey>): Promise<number> {
+  const host = `127.0.0.1:${port}`;
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const upgrade = request({
+    host: "127.0.0.1",
+    port,
+    path: fabricPath,
+    headers: {
+      Host: host,
+      Connection: "Upgrade",
+      Upgrade: "websocket",
+      "Sec-WebSocket-Version": "13",
+      "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+      Authorization: `Bearer ${token}`,
+      [proofHeader]: makeProof(key, host, Date.now()),
+    },
+    timeout: 5_000,
+  });
+  upgrade.on("upgrade", (response, socket) => {
+    socket.destroy();
+    resolve(response.statusCode!);
+  });
+  upgrade.on("response", (response) => {
+    response.resume();
+    resolve(response.statusCode!);
+  });
+  upgrade.on("error", reject).end();
+  return promise;
+}
