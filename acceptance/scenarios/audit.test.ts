@@ -4,9 +4,11 @@ import assert from "node:assert/strict";
 import type { AuditEntry } from "@hawser/contract";
 import type { Caller } from "@hawser/testkit/caller.ts";
 import { assertInvalid, assertRefused } from "../refusal.ts";
-import { scenario, useWorld } from "../scenario.ts";
+import { insertSessions } from "@hawser/testkit/session-rows.ts";
+import { ownerSql } from "@hawser/testkit/owner-sql.ts";
+import { scenario, until, useWorld } from "../scenario.ts";
 
-useWorld();
+useWorld({ nats: 1 });
 
 /** The entries that `work` leaves, oldest first. */
 async function entriesOf(caller: Caller, work: () => Promise<unknown>): Promise<AuditEntry[]> {
@@ -64,6 +66,59 @@ scenario("Reads leave no entry, whether answered or refused", [], async ({ calle
   });
   assert.deepEqual(entries, []);
 });
+
+scenario(
+  "A13: An upload is recorded, and a download and an opened stream are counted as reads",
+  [],
+  async ({ caller, world }) => {
+    const [organization] = world.organizations;
+    const { instanceId } = (await caller.create_instance({ name: "watched" })).instance;
+    const [sessionId] = await insertSessions(world, organization, { instanceId });
+    const key = await world.makeKey(organization, ["sessions:view", "sessions:edit"]);
+    const watcher = world.callerFor(key);
+    const { apiKeyId } = await watcher.whoami({});
+    const weak = world.callerFor(await world.makeKey(organization, ["sessions:view"]));
+    const upload = { method: "POST", body: "hello", headers: { "content-type": "text/plain" } };
+    let fileId = "";
+    const entries = await entriesOf(caller, async () => {
+      const made = await watcher.request("/api/files?filename=x.txt", upload);
+      ({ fileId } = made.body as { fileId: string });
+      assertRefused(await weak.request("/api/files", upload), 403, "forbidden");
+      assert.equal((await watcher.request(`/api/files/${fileId}`)).text, "hello");
+      for (const path of ["/api/events", `/api/sessions/${sessionId}/events`]) {
+        const headers = { authorization: `Bearer ${key}` };
+        const stream = await fetch(world.baseUrl + path, { headers });
+        assert.equal(stream.status, 200, path);
+        await stream.body!.cancel();
+      }
+    });
+    assert.deepEqual(
+      entries.map(({ action, outcome, input, records }) => [action, outcome, input, records]),
+      [
+        ["upload_file", "done", { mime: "text/plain", filename: "x.txt", size: 5 }, { fileId }],
+        ["upload_file", "forbidden", {}, {}],
+      ],
+    );
+    assert.equal(entries[0]?.apiKeyId, apiKeyId);
+    const counted = await until(
+      "the reads are counted",
+      12_000,
+      () =>
+        ownerSql<{ action: string; calls: number }>(
+          world.database.url,
+          `SELECT r.action, r.calls::int FROM audit_reads r JOIN api_keys k USING (organization_id, api_key_id)
+            WHERE k.secret_hash = sha256($1::text::bytea) AND r.action <> 'whoami' ORDER BY r.action`,
+          [key],
+        ),
+      ({ length }) => length === 3,
+    );
+    assert.deepEqual(counted, [
+      { action: "download_file", calls: 1 },
+      { action: "follow_events", calls: 1 },
+      { action: "follow_session", calls: 1 },
+    ]);
+  },
+);
 
 scenario("A refused change is recorded with the reason", [], async ({ caller, world }) => {
   const weak = world.callerFor(await world.makeKey(world.organizations[0], ["sessions:view"]));

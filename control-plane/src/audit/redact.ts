@@ -14,6 +14,9 @@ export function redactorFor(action: Action): Redact {
   return (input) => keep(input, schema) as Record<string, unknown>;
 }
 
+/** For an input without a schema, which contains nothing that must never be logged. */
+export const redactTexts: Redact = (input) => keep(input, undefined) as Record<string, unknown>;
+
 /** The ids in a result, at most one level deep: the records that the call created or changed. */
 export function recordIds(result: unknown): Record<string, string> {
   const fields = (value: unknown) =>

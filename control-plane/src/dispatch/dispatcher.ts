@@ -6,11 +6,15 @@
 // proven. The dispatcher knows actions only as data; the registry and the handlers know what they are
 // about.
 import { randomUUID } from "node:crypto";
-import { Refusal, formatId, type Action, type Actions, type Permission } from "@hawser/contract";
-import { redactorFor, type Redact } from "../audit/redact.ts";
+import { Refusal, formatId, type Action, type Actions } from "@hawser/contract";
+import { redactTexts, redactorFor, type Redact } from "../audit/redact.ts";
 import type { ReadCounts } from "../audit/read-counts.ts";
 import { insertEntry } from "../audit/store.ts";
-import { DatabaseUnavailable, type Database } from "../postgres/database.ts";
+import {
+  DatabaseUnavailable,
+  type Database,
+  type TenantTransaction,
+} from "../postgres/database.ts";
 import type { Log } from "../log.ts";
 import type { Caller } from "./caller.ts";
 import {
@@ -47,19 +51,36 @@ export interface Dispatcher {
   dispatch(authorization: string | undefined, call: Call): Promise<Answer>;
   /** The built actions that this key may call. Counts as a call of the key. */
   list(authorization: string | undefined): Promise<Listing>;
-  /** The caller behind a key, for a route that is not an action. Counts as a call of the key. */
+  /**
+   * The caller of a route that is not an action. Counts as a call of the key. A read is counted; a
+   * refused change has an audit entry.
+   */
   admit(
     authorization: string | undefined,
-    permission?: Permission,
-  ): Promise<{ caller: Caller } | { refusal: Refusal }>;
+    route: Route,
+    callId: string,
+  ): Promise<Admitted | { refusal: Refusal }>;
   /**
    * What is wrong with a key, for a route that must answer before it reads a message. Does not count as
    * a call.
    */
-  refusalOfKey(
-    authorization: string | undefined,
-    permission?: Permission,
-  ): Promise<Refusal | undefined>;
+  refusalOfKey(authorization: string | undefined, route?: Route): Promise<Refusal | undefined>;
+}
+
+/** A path that is not an action, with what the dispatcher checks and records as it does for actions. */
+export interface Route extends Pick<Action, "permission" | "effect" | "closedToAgents"> {
+  /** The name in read counts and audit entries. */
+  name: string;
+}
+
+export interface Admitted {
+  caller: Caller;
+  /** Writes the audit entry of a change, in the transaction of the change. */
+  writeEntry: (
+    sql: TenantTransaction,
+    input: Record<string, unknown>,
+    records: Record<string, string>,
+  ) => void;
 }
 
 export interface DispatcherParts {
@@ -128,21 +149,28 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
         return { refusal: asRefusal(error, {}), rate };
       }
     },
-    async admit(authorization, permission) {
+    async admit(authorization, route, callId) {
+      const { name } = route;
       try {
         const caller = await authenticate(authorization);
         limit(buckets.take(caller.apiKeyId));
-        if (permission) refuseWithout(caller, permission);
-        return { caller };
+        await authorize(caller, { action: name, callId }, route, refusalOfRight(caller, route));
+        if (route.effect === "reads") parts.readCounts.count(caller, name);
+        return {
+          caller,
+          writeEntry(sql, input, records) {
+            const attempt = { caller, name, auditInput: redactTexts(input), callId };
+            sql.later(insertEntry, ...auditValues(attempt, "done", records));
+          },
+        };
       } catch (error) {
-        return { refusal: asRefusal(error, {}) };
+        return { refusal: asRefusal(error, { callId, action: name }) };
       }
     },
-    async refusalOfKey(authorization, permission) {
+    async refusalOfKey(authorization, route) {
       try {
         const caller = await authenticate(authorization);
-        if (permission) refuseWithout(caller, permission);
-        return undefined;
+        return route && refusalOfRight(caller, route);
       } catch (error) {
         return asRefusal(error, {});
       }
@@ -217,8 +245,8 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
   /** Throws the refusal, if any, and writes an audit entry if the call would have changed something. */
   async function authorize(
     caller: Caller,
-    call: Call,
-    action: Action,
+    call: Pick<Call, "action" | "callId">,
+    action: Pick<Action, "effect">,
     refusal: Refusal | undefined,
   ): Promise<void> {
     if (!refusal) return;
@@ -297,17 +325,16 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
   }
 }
 
-function refusalOfRight(caller: Caller, action: Action): Refusal | undefined {
+function refusalOfRight(
+  caller: Caller,
+  action: Pick<Action, "permission" | "closedToAgents">,
+): Refusal | undefined {
   if (action.permission && !caller.permissions.has(action.permission))
     return missingPermission(action.permission);
   if (action.closedToAgents && caller.scope === "agent") {
     return new Refusal("forbidden", "This action is closed to keys that agents hold.");
   }
   return undefined;
-}
-
-function refuseWithout(caller: Caller, permission: Permission): void {
-  if (!caller.permissions.has(permission)) throw missingPermission(permission);
 }
 
 function missingPermission(permission: string): Refusal {

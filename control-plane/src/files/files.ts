@@ -2,7 +2,7 @@
 // removed when nobody has used them for seven days. Their content is never unpacked or inspected.
 import { Refusal, formatId, notFound, parseId } from "@hawser/contract";
 import type { Blob, Blobs, Unnamed } from "../blobs/blobs.ts";
-import type { Database } from "../postgres/database.ts";
+import type { Database, TenantTransaction } from "../postgres/database.ts";
 import type { TenantSql } from "../postgres/statement.ts";
 import * as store from "./store.ts";
 
@@ -16,6 +16,8 @@ export interface NewFile {
   /** The announced size; undefined if unknown. */
   size: number | undefined;
   body: () => AsyncIterable<Uint8Array>;
+  /** Runs in the transaction that stores the file. */
+  alongside?: (tx: TenantTransaction, stored: StoredFile) => void;
 }
 
 export interface StoredFile {
@@ -33,12 +35,12 @@ const uniqueViolation = "23505";
 
 export function createFiles(database: Database, blobs: Blobs): Files {
   return {
-    async add({ organizationId, mime, filename, size, body }) {
+    async add(file) {
+      const { organizationId, size, body } = file;
       const most = size ?? largestFile;
       if (most > largestFile) throw tooLarge();
       const coming = await blobs.storeUnnamed({ organizationId, most, body, tooLarge });
-      const fileId = await settle(database, organizationId, coming, { mime, filename });
-      return { fileId, size: coming.size, sha256: coming.sha256 };
+      return settle(database, coming, file);
     },
     async read(organizationId, fileId) {
       const id = parseId("file", fileId);
@@ -53,10 +55,9 @@ export function createFiles(database: Database, blobs: Blobs): Files {
 /** Completes the blob under its hash, or uses the blob with the same bytes that is already stored. */
 async function settle(
   database: Database,
-  organizationId: string,
   { blobId, sha256, size, abandon }: Unnamed,
-  { mime, filename }: Pick<NewFile, "mime" | "filename">,
-): Promise<string> {
+  { organizationId, mime, filename, alongside }: NewFile,
+): Promise<StoredFile> {
   const hash = Buffer.from(sha256, "hex");
   for (let tries = 1; ; tries++) {
     try {
@@ -67,7 +68,9 @@ async function settle(
         if (!own)
           throw new Refusal("invalid_input", "The body arrived too slowly and was dropped.");
         const made = await tx.first(store.insertFile, organizationId, own.blob_id, mime, filename);
-        return formatId("file", made!.file_id);
+        const stored = { fileId: formatId("file", made!.file_id), size, sha256 };
+        alongside?.(tx, stored);
+        return stored;
       });
     } catch (error) {
       // Somebody else completed the same bytes in the meantime; the next attempt finds them.

@@ -3,9 +3,9 @@
 import { Refusal } from "@hawser/contract";
 import { Hono } from "hono";
 import type { Caller } from "../dispatch/caller.ts";
-import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { Dispatcher, Route } from "../dispatch/dispatcher.ts";
 import { watchKey } from "./key-watch.ts";
-import { respond } from "./rest.ts";
+import { callId, respond } from "./rest.ts";
 
 export interface Feed {
   /** Whether this caller may see any events. */
@@ -14,6 +14,7 @@ export interface Feed {
   follow(caller: Caller, viewer: (event: { type: string }) => void): () => void;
 }
 
+const followEvents: Route = { name: "follow_events", permission: null, effect: "reads" };
 /** How many events may wait for one viewer. */
 const mostWaiting = 256;
 const keepAliveMs = 15_000;
@@ -27,7 +28,8 @@ export function eventStreamTransport(dispatcher: Dispatcher, feed: Feed): Hono {
       const refusal = new Refusal("method_not_allowed", "Only GET is served at this path.");
       return respond(c, { refusal });
     }
-    const admitted = await dispatcher.admit(c.req.header("authorization"));
+    const authorization = c.req.header("authorization");
+    const admitted = await dispatcher.admit(authorization, followEvents, callId(c));
     if ("refusal" in admitted) return respond(c, admitted);
     const { caller } = admitted;
     if (!feed.mayFollow(caller)) {
@@ -38,7 +40,7 @@ export function eventStreamTransport(dispatcher: Dispatcher, feed: Feed): Hono {
         ),
       });
     }
-    const refusalOfKey = () => dispatcher.refusalOfKey(c.req.header("authorization"));
+    const refusalOfKey = () => dispatcher.refusalOfKey(authorization, followEvents);
     return new Response(eventStream(caller, feed, refusalOfKey), {
       headers: {
         "content-type": "text/event-stream",

@@ -3,14 +3,17 @@
 import { Refusal } from "@hawser/contract";
 import type { HttpBindings } from "@hono/node-server";
 import { Hono, type Context } from "hono";
-import type { Dispatcher } from "../dispatch/dispatcher.ts";
-import { largestFile, type Files } from "../files/files.ts";
+import type { Dispatcher, Route } from "../dispatch/dispatcher.ts";
+import { largestFile, type Files, type NewFile } from "../files/files.ts";
 import type { Log } from "../log.ts";
 import { answerHost } from "./host-routes.ts";
-import { respond } from "./rest.ts";
+import { callId, respond } from "./rest.ts";
 import { afterBody, bodyOf, createGate, streamOf } from "./transfers.ts";
 
 export const filesPath = "/api/files";
+
+const uploadFile: Route = { name: "upload_file", permission: "sessions:edit", effect: "changes" };
+const downloadFile: Route = { name: "download_file", permission: "sessions:view", effect: "reads" };
 
 const longestName = 255;
 
@@ -25,14 +28,15 @@ export function fileRoutes({
 }): Hono {
   const app = new Hono();
   const gate = createGate({ most: 32, mostOfOne: 10, what: "files" });
-  const admit = async (c: Context, permission: "sessions:edit" | "sessions:view") => {
-    const admitted = await dispatcher.admit(c.req.header("authorization"), permission);
+  const admit = async (c: Context, route: Route) => {
+    const admitted = await dispatcher.admit(c.req.header("authorization"), route, callId(c));
     if ("refusal" in admitted) throw admitted.refusal;
-    return admitted.caller;
+    return admitted;
   };
 
   async function add(c: Context) {
-    const { organizationId } = await admit(c, "sessions:edit");
+    const { caller, writeEntry } = await admit(c, uploadFile);
+    const { organizationId } = caller;
     const http = c.env as HttpBindings;
     const size = announcedSize(c);
     const mime = mimeOf(c);
@@ -40,7 +44,9 @@ export function fileRoutes({
     const leave = gate.enter(organizationId);
     try {
       const body = () => bodyOf(http, size ?? largestFile);
-      const stored = await files.add({ organizationId, mime, filename, size, body });
+      const alongside: NewFile["alongside"] = (tx, { fileId, size }) =>
+        writeEntry(tx, { mime, filename, size }, { fileId });
+      const stored = await files.add({ organizationId, mime, filename, size, body, alongside });
       return c.json({ fileId: stored.fileId, size: stored.size, mime }, 201);
     } finally {
       leave();
@@ -53,7 +59,7 @@ export function fileRoutes({
 
   app.get(`${filesPath}/:fileId`, (c) =>
     answerHost(c, log, async () => {
-      const { organizationId } = await admit(c, "sessions:view");
+      const { organizationId } = (await admit(c, downloadFile)).caller;
       const file = await files.read(organizationId, c.req.param("fileId"));
       const name = file.filename === null ? "" : `; filename*=UTF-8''${encoded(file.filename)}`;
       const leave = gate.enter(organizationId);

@@ -2,10 +2,10 @@
 // viewer that was cut off connects again with the last id it has received.
 import { Refusal, notFound } from "@hawser/contract";
 import { Hono, type Context } from "hono";
-import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { Dispatcher, Route } from "../dispatch/dispatcher.ts";
 import type { Caller } from "../dispatch/caller.ts";
 import { watchKey } from "./key-watch.ts";
-import { respond } from "./rest.ts";
+import { callId, respond } from "./rest.ts";
 
 /** `text`: one line of JSON. Frames that a viewer can continue after have an id. */
 export interface ViewFrame {
@@ -25,6 +25,11 @@ export interface SessionViews {
   open: (caller: Caller, sessionId: string, after: number) => Promise<SessionView | undefined>;
 }
 
+const followSession: Route = {
+  name: "follow_session",
+  permission: "sessions:view",
+  effect: "reads",
+};
 const keepAliveMs = 15_000;
 
 export function sessionStreamTransport(dispatcher: Dispatcher, views: SessionViews): Hono {
@@ -34,13 +39,13 @@ export function sessionStreamTransport(dispatcher: Dispatcher, views: SessionVie
     // GET routes also answer HEAD; nobody would read or end such a stream.
     if (c.req.method === "HEAD") return onlyGet(c);
     const authorization = c.req.header("authorization");
-    const admitted = await dispatcher.admit(authorization, "sessions:view");
+    const admitted = await dispatcher.admit(authorization, followSession, callId(c));
     if ("refusal" in admitted) return respond(c, admitted);
     const after = readCursor(c);
     if (after instanceof Refusal) return respond(c, { refusal: after });
     const view = await views.open(admitted.caller, c.req.param("sessionId"), after);
     if (!view) return respond(c, { refusal: notFound("session") });
-    const refusalOfKey = () => dispatcher.refusalOfKey(authorization, "sessions:view");
+    const refusalOfKey = () => dispatcher.refusalOfKey(authorization, followSession);
     return new Response(frameStream(view, refusalOfKey), {
       headers: {
         "content-type": "text/event-stream",
