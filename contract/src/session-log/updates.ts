@@ -5,6 +5,7 @@ import { z } from "zod";
 import { RequestId } from "../ids.ts";
 import { Capability, ModelChoice } from "../records/agent-kind.ts";
 import { AskedPermission, AskedQuestion, PermissionAnswer } from "../records/request.ts";
+import { SessionMode } from "../records/session-mode.ts";
 import { SessionStatus, Usage } from "../records/session.ts";
 
 const TextContent = z.strictObject({ type: z.literal("text"), text: z.string() });
@@ -99,6 +100,15 @@ const updates = {
     /** Hash of the request as shown. An answer contains it, so it cannot apply to another request. */
     shownHash: z.string(),
     toolCallId: z.string().nullable(),
+    /** Why a person is asked. */
+    rule: z.string().optional(),
+  }),
+  /** A call of the agent that was allowed or denied without asking anybody, and by which rule. */
+  call_decided: z.strictObject({
+    toolCallId: z.string().nullable(),
+    answer: z.enum(["allow", "deny"]),
+    rule: z.string(),
+    mode: SessionMode,
   }),
   request_settled: z.strictObject({
     requestId: RequestId,

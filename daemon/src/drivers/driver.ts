@@ -20,11 +20,14 @@ import {
   type TurnOutcome,
   type Usage,
 } from "@hawser/contract";
+import type { Call, Decision } from "../policy/call.ts";
 
 export interface Driver {
   kind: AgentKind;
   /** True if the agent's processes end with the daemon. Its sessions then resume on their next prompt. */
   endsWithDaemon: boolean;
+  /** Whether the agent's commands run in a sandbox that lets them change only the session's directory. */
+  hasSandbox: boolean;
   /** What the agent can do besides answering prompts. The capabilities that callers see are its keys. */
   abilities: Abilities;
   /** Whether the agent can work now, and its options. Never throws: a failure becomes a problem. */
@@ -101,6 +104,11 @@ export interface SessionSettings {
   options: Record<string, string>;
   /** Decides which actions of the agent need permission. */
   policy: AgentPolicy;
+  /**
+   * Decides about a call of the agent, before it has any effect. If the answer is `ask`, the driver reports
+   * a request with the rule.
+   */
+  decide: (call: Call) => Decision;
 }
 
 /** What a session of an agent is resumed with. */
@@ -189,8 +197,8 @@ export type AgentEvent = {
   | { type: "update"; update: ItemUpdate }
   /** More text of a message that the agent is writing, from character `offset` on. Not recorded. */
   | { type: "text"; itemId: string; kind: "message" | "thought"; offset: number; text: string }
-  /** The agent waits for an answer. */
-  | { type: "request"; key: string; asked: Asked; toolCallId: string | null }
+  /** The agent waits for an answer. `rule`: why a person is asked. */
+  | { type: "request"; key: string; asked: Asked; toolCallId: string | null; rule?: string }
   /** The request was settled without us, for instance at a terminal on the host. */
   | { type: "request_gone"; key: string; answer: PermissionAnswer | null; reason: string | null }
   /** Tokens used by one call of the model. */

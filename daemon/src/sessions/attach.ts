@@ -9,7 +9,8 @@ import { describe } from "../log.ts";
 import { createListener } from "./agent-events.ts";
 import { checkProjectConfig } from "./project-config.ts";
 import { answerByRule } from "./requests.ts";
-import { settingsOf, type Session } from "./session.ts";
+import { settingsOf } from "./calls.ts";
+import type { Session } from "./session.ts";
 
 const resumeMs = 20_000;
 const retryMs = 5_000;
@@ -49,7 +50,7 @@ async function resume(
   await checkProjectConfig(session);
   // Read only now: the cursor may have moved while the directory was checked.
   const kept = {
-    ...settingsOf(session.record!),
+    ...settingsOf(session, session.record!),
     handle,
     cursor: session.record!.cursor,
     turnId: session.turnId,

@@ -9,9 +9,10 @@ import { describe } from "../log.ts";
 import { within } from "../pause.ts";
 import { CannotRestore } from "../worktrees/parked.ts";
 import { release, startAgent } from "./attach.ts";
+import { settingsOf } from "./calls.ts";
 import { capabilitiesIn, parkingOf } from "./files.ts";
 import { refuseProjectConfig } from "./project-config.ts";
-import { driverOf, settingsOf, type Session } from "./session.ts";
+import { driverOf, type Session } from "./session.ts";
 
 /** Where a session works, as the journal keeps it. */
 export type Place = Pick<
@@ -87,7 +88,7 @@ export async function begin(
   session.add(record);
   try {
     const ignored = await plan.make(session, driver, signal);
-    const agent = await startAgent(session, driver, settingsOf(record), signal);
+    const agent = await startAgent(session, driver, settingsOf(session, record), signal);
     checkStarting(session);
     return () => {
       const started = activate(session, driver, agent.handle, ignored);

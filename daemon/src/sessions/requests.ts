@@ -19,7 +19,7 @@ const answerMs = 10_000;
 export function raiseRequest(
   session: Session,
   turnId: string | null,
-  { key, asked, toolCallId }: Raised,
+  { key, asked, toolCallId, rule }: Raised,
 ): void {
   const { driven } = session.host.journal;
   // An agent that is resumed may repeat what it waits for.
@@ -40,7 +40,7 @@ export function raiseRequest(
     return;
   }
   driven.addRequest(request);
-  noteRaised(session, request, turnId, toolCallId);
+  noteRaised(session, request, turnId, toolCallId, rule);
 }
 
 function noteRaised(
@@ -48,6 +48,7 @@ function noteRaised(
   { requestId, asked, shownHash }: KeptRequest,
   turnId: string | null,
   toolCallId: string | null,
+  rule?: string,
 ): void {
   const permission = "permission" in asked ? asked.permission : null;
   const questions = "questions" in asked ? asked.questions : null;
@@ -61,6 +62,7 @@ function noteRaised(
       questions,
       shownHash,
       toolCallId,
+      ...(rule !== undefined && { rule }),
     },
     turnId,
   );

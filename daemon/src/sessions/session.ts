@@ -4,12 +4,7 @@
 import type { AgentKind, SessionUpdate } from "@hawser/contract";
 import type { Attachments } from "../attachments/attachments.ts";
 import { CommandRefusal } from "../command-refusal.ts";
-import {
-  AgentNotReady,
-  type AgentSession,
-  type Driver,
-  type SessionSettings,
-} from "../drivers/driver.ts";
+import { AgentNotReady, type AgentSession, type Driver } from "../drivers/driver.ts";
 import type { DrivenSession, KeptPrompt } from "../journal/driven-sessions.ts";
 import type { Journal } from "../journal/journal.ts";
 import { describe, type Fields, type Log } from "../log.ts";
@@ -233,12 +228,6 @@ export class Session {
   warn(event: string, error: unknown, fields: Fields = {}): void {
     this.host.log.warn(event, { sessionId: this.id, ...fields, error: describe(error) });
   }
-}
-
-/** What the agent needs to know about the session. */
-export function settingsOf(record: SessionSettings): SessionSettings {
-  const { sessionId, directory, title, model, options, policy } = record;
-  return { sessionId, directory, title, model, options, policy };
 }
 
 /** Throws AgentNotReady if the kind cannot run here. */

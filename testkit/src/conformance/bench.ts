@@ -1,6 +1,7 @@
 // What the suite needs of each kind: how to open and kill its agent, and which tool calls of a script make
 // it ask, plan or start a sub-agent.
 import type { AgentPolicy, ModelChoice } from "@hawser/contract";
+import { decide, type Rules } from "@hawser/daemon/policy/decide.ts";
 import type { Driver, Prompt, SessionSettings } from "@hawser/daemon/drivers/driver.ts";
 import type { Call, Step } from "@hawser/daemon/drivers/scripted/script.ts";
 
@@ -61,7 +62,18 @@ let made = 0;
 export function placeIn(directory: string, more: Partial<SessionSettings> = {}): SessionSettings {
   // Test files that run at the same time must not end each other's processes.
   const sessionId = `session-${process.pid}-${++made}`;
-  return { sessionId, directory, title: "A session", model: null, options: {}, policy, ...more };
+  const common = { sessionId, directory, title: "A session", model: null, options: {}, policy };
+  const settings = { ...common, ...more };
+  const rules: Rules = {
+    ...settings.policy,
+    directory: settings.directory,
+    mode: "ask",
+    hasSandbox: false,
+    unattendedCommands: false,
+    secrets: [],
+    ownDirectories: [],
+  };
+  return { decide: (call) => decide(rules, call), ...settings };
 }
 
 /** A prompt that makes the model answer with these steps. */

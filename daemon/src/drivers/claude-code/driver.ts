@@ -129,6 +129,7 @@ export function createClaudeDriver(settings: ClaudeSettings): Driver {
   return {
     kind: "claude_code",
     endsWithDaemon: true,
+    hasSandbox: false,
     abilities,
     sparsePatterns: [],
 

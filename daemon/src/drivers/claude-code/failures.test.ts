@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
 import { openClaudeHost, type ClaudeHost } from "@hawser/testkit/claude-host.ts";
 import { writeClaudeHome } from "@hawser/testkit/claude-home.ts";
-import { policy, promptOf } from "@hawser/testkit/conformance/bench.ts";
+import { placeIn, policy, promptOf } from "@hawser/testkit/conformance/bench.ts";
 import type { AgentEvent, Driver } from "../driver.ts";
 import type { Step } from "../scripted/script.ts";
 
@@ -18,17 +18,14 @@ before(async () => {
 });
 after(() => host[Symbol.asyncDispose]());
 
-let made = 0;
-
 /** Plays one turn and returns its end. */
 async function endOf(driver: Driver, steps: Step[]) {
   const events: AgentEvent[] = [];
   const ended = Promise.withResolvers<Extract<AgentEvent, { type: "turn_ended" }>>();
   const late = () => ended.reject(new Error(JSON.stringify(events)));
   setTimeout(late, 40_000).unref();
-  const place = { sessionId: `failing-${++made}`, directory, title: null, model: null };
   const session = await driver.start(
-    { ...place, options: {}, policy },
+    placeIn(directory),
     (event) => {
       events.push(event);
       if (event.type === "turn_ended") ended.resolve(event);
@@ -83,14 +80,13 @@ test("a tool that runs long does not count as a silent model", async () => {
   const sleeping = { tool: "Bash", input: { command: "sleep 3", description: "Wait" } };
   const patient = { ...policy, allowedCommands: ["sleep *"] };
   const events: AgentEvent[] = [];
-  const place = { sessionId: "patient", directory, title: null, model: null, options: {} };
   await new Promise<void>((resolve) => {
     const sink = (event: AgentEvent) => {
       events.push(event);
       if (event.type === "turn_ended") resolve();
     };
     void driver
-      .start({ ...place, policy: patient }, sink, never)
+      .start(placeIn(directory, { policy: patient }), sink, never)
       .then((session) => session.prompt(promptOf([{ calls: [sleeping] }, { text: "Up." }]), never));
   });
   const end = events.at(-1);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { openClaudeHost, type ClaudeHost } from "@hawser/testkit/claude-host.ts";
 import { until } from "@hawser/testkit/until.ts";
-import { policy, promptOf } from "@hawser/testkit/conformance/bench.ts";
+import { placeIn, promptOf } from "@hawser/testkit/conformance/bench.ts";
 import { AgentNotReady, type AgentEvent, type Prompt } from "../driver.ts";
 
 let host: ClaudeHost;
@@ -15,14 +15,7 @@ before(async () => {
 });
 after(() => host[Symbol.asyncDispose]());
 
-const place = () => ({
-  sessionId: "offered",
-  directory: host.makeRepository(),
-  title: null,
-  model: null,
-  options: {},
-  policy,
-});
+const place = () => placeIn(host.makeRepository());
 
 test("a program that is missing, does not start or has no login is reported as a problem, and starts nothing", async () => {
   const bare = join(host.folder, "bare-home");

@@ -2,7 +2,7 @@
 // commands without asking, and ask about files in the session's own directory.
 import type { AgentPolicy } from "@hawser/contract";
 import { ruleCovers } from "../command-rules.ts";
-import { locatePath } from "../path-location.ts";
+import { locatePath } from "../../policy/path-location.ts";
 import type { Decision, HookInput } from "./sdk.ts";
 
 /** Tools that write files, with the input that names the file. */

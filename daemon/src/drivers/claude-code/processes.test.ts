@@ -12,7 +12,7 @@ import type { Errand } from "@hawser/testkit/claude-driver-process.ts";
 import { openClaudeHost, type ClaudeHost } from "@hawser/testkit/claude-host.ts";
 import { until } from "@hawser/testkit/until.ts";
 import { listAgentProcesses } from "../agent-processes.ts";
-import { policy, promptOf } from "@hawser/testkit/conformance/bench.ts";
+import { placeIn, policy, promptOf } from "@hawser/testkit/conformance/bench.ts";
 import type { AgentEvent, Driver, SessionSettings } from "../driver.ts";
 import type { Step } from "../scripted/script.ts";
 
@@ -25,14 +25,12 @@ before(async () => {
 });
 after(() => host[Symbol.asyncDispose]());
 
-const settingsOf = (sessionId: string): SessionSettings => ({
-  sessionId: `${sessionId}-${process.pid}`,
-  directory,
-  title: null,
-  model: null,
-  options: {},
-  policy: { ...policy, allowedCommands: ["echo *", "sleep *", "env"] },
-});
+const settingsOf = (sessionId: string): SessionSettings =>
+  placeIn(directory, {
+    sessionId: `${sessionId}-${process.pid}`,
+    title: null,
+    policy: { ...policy, allowedCommands: ["echo *", "sleep *", "env"] },
+  });
 const of = ({ sessionId }: SessionSettings) =>
   listAgentProcesses().filter((found) => found.sessionId === sessionId);
 const bash = (command: string) => ({ tool: "Bash", input: { command, description: "x" } });

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { openClaudeHost, type ClaudeHost } from "@hawser/testkit/claude-host.ts";
 import { git } from "@hawser/testkit/git-repository.ts";
-import { policy, promptOf } from "@hawser/testkit/conformance/bench.ts";
+import { placeIn, promptOf } from "@hawser/testkit/conformance/bench.ts";
 import type { AgentEvent, Driver } from "../driver.ts";
 import type { Step } from "../scripted/script.ts";
 
@@ -74,7 +74,7 @@ async function play(driver: Driver, directory: string, turns: Step[][]): Promise
   const events: AgentEvent[] = [];
   let isOver = () => {};
   const sessionId = `poisoned-${directory}`;
-  const place = { sessionId, directory, title: null, model: null, options: {}, policy };
+  const place = placeIn(directory, { sessionId, title: null });
   const sink = (event: AgentEvent) => {
     events.push(event);
     if (event.type === "request" && "permission" in event.asked) {

@@ -2,7 +2,7 @@
 // format. Codex's own `always` is never used, because it would outlive the session.
 import type { Asked, RequestAnswer, SessionSettings } from "../driver.ts";
 import { ruleCovers } from "../command-rules.ts";
-import { locatePath, prefixFor } from "../path-location.ts";
+import { locatePath, prefixFor } from "../../policy/path-location.ts";
 import type {
   CommandApproval,
   FileApproval,

@@ -35,6 +35,7 @@ export function createCodexDriver(settings: CodexSettings): Driver {
   return {
     kind: "codex",
     endsWithDaemon: true,
+    hasSandbox: true,
     abilities,
     sparsePatterns: [],
     // Each thread marks the repository as untrusted, so codex ignores the repository's configuration.

@@ -1,7 +1,7 @@
 // Translates a request of opencode into ours. The rule for `always` names exactly what was requested;
 // opencode's own rule would cover other commands too.
 import type { Asked } from "../driver.ts";
-import { prefixFor } from "../path-location.ts";
+import { prefixFor } from "../../policy/path-location.ts";
 import { realOf } from "../../real-path.ts";
 import type { AgentRequest, PermissionRequest, ToolPart } from "./frames.ts";
 import { changedBy } from "./permission-rules.ts";

@@ -193,6 +193,7 @@ export function createOpencodeDriver(settings: OpencodeSettings): Driver {
   return {
     kind: "opencode",
     endsWithDaemon: false,
+    hasSandbox: false,
     abilities,
     sparsePatterns,
     readState,

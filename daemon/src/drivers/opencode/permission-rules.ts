@@ -5,7 +5,7 @@
 import { isAbsolute, relative, sep } from "node:path";
 import type { AgentPolicy } from "@hawser/contract";
 import { ruleCovers } from "../command-rules.ts";
-import { locatePath } from "../path-location.ts";
+import { locatePath } from "../../policy/path-location.ts";
 import type { PermissionRequest } from "./frames.ts";
 
 /** Rules of the whole server, as in its configuration file. */
@@ -81,7 +81,7 @@ const onlyAbsolute = (paths: unknown[]): string[] =>
  * opencode compares paths as text. It has already asked about a path that is outside as text, so only a
  * path that leads outside through a link counts as outside here.
  */
-function changeIn(directory: string, path: string): "inside" | "git" | "outside" {
+function changeIn(directory: string, path: string): ReturnType<typeof locatePath> {
   const fromDirectory = relative(directory, path);
   const isOutsideAsText = fromDirectory === ".." || fromDirectory.startsWith(`..${sep}`);
   return isOutsideAsText ? "inside" : locatePath(directory, path);

@@ -76,6 +76,7 @@ export function createScriptedDriver(
   return {
     kind,
     endsWithDaemon: false,
+    hasSandbox: false,
     abilities,
     sparsePatterns,
     async readState() {

@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { denialText, type Call, type Decision } from "./call.ts";
+import { decide, type Rules } from "./decide.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "hawser-decide-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+const state = join(folder, "state");
+const directory = join(state, "worktrees", "tree");
+mkdirSync(join(directory, ".git"), { recursive: true });
+symlinkSync(join(folder, "not-there-yet"), join(directory, "dangling"));
+symlinkSync(folder, join(directory, "up"));
+symlinkSync("loop", join(directory, "loop"));
+
+const common: Rules = {
+  allowedCommands: ["echo *", "git status", "npm test -- a b", "timeout 5 *"],
+  outsideWorktree: "ask",
+  mode: "ask",
+  directory,
+  hasSandbox: false,
+  unattendedCommands: false,
+  ownDirectories: [join(folder, ".agent")],
+  secrets: [state, join(folder, ".ssh")],
+};
+
+type Answer = Decision["answer"];
+type Wanted = {
+  [Type in Call["type"]]: Omit<Extract<Call, { type: Type }>, "callId">;
+}[Call["type"]];
+
+const answerTo = (wanted: Wanted, more: Partial<Rules> = {}): Answer =>
+  decide({ ...common, ...more }, { callId: "call", ...wanted }).answer;
+const run = (command: string, cwd: string | undefined = directory): Wanted => ({
+  type: "execute",
+  command,
+  cwd,
+});
+const outside = join(folder, "elsewhere.txt");
+
+test("each mode answers each call as the table says", () => {
+  const inSandbox = { hasSandbox: true };
+  const ownersWord = { unattendedCommands: true };
+  const refuses = { outsideWorktree: "refuse" } as const;
+  const rows: [string, Wanted, Partial<Rules>, Answer, Answer, Answer][] = [
+    ["read inside", { type: "read", paths: ["a.txt"] }, {}, "allow", "allow", "allow"],
+    ["read outside", { type: "read", paths: [outside] }, {}, "ask", "ask", "deny"],
+    ["read outside, refused", { type: "read", paths: [outside] }, refuses, "deny", "deny", "deny"],
+    [
+      "read a secret",
+      { type: "read", paths: [join(folder, ".ssh/id")] },
+      {},
+      "deny",
+      "deny",
+      "deny",
+    ],
+    ["note", { type: "note" }, {}, "allow", "allow", "allow"],
+    ["question", { type: "question" }, {}, "ask", "ask", "deny"],
+    ["edit inside", { type: "edit", paths: ["a.txt"] }, {}, "allow", "allow", "allow"],
+    ["edit .git", { type: "edit", paths: [".git/hooks/x"] }, {}, "ask", "ask", "deny"],
+    ["edit configuration", { type: "edit", paths: [".claude/x"] }, {}, "ask", "ask", "deny"],
+    ["edit outside", { type: "edit", paths: [outside] }, {}, "ask", "ask", "deny"],
+    ["edit outside, refused", { type: "edit", paths: [outside] }, refuses, "deny", "deny", "deny"],
+    ["edit state", { type: "edit", paths: [join(state, "x")] }, {}, "deny", "deny", "deny"],
+    ["edit agent", { type: "edit", paths: [join(folder, ".agent/x")] }, {}, "deny", "deny", "deny"],
+    ["covered command", run("git status"), {}, "allow", "allow", "allow"],
+    ["other command", run("make"), {}, "ask", "ask", "deny"],
+    ["opaque command", run("echo $(id)"), {}, "ask", "ask", "deny"],
+    ["other command in a sandbox", run("make"), inSandbox, "ask", "allow", "allow"],
+    ["opaque command in a sandbox", run("echo $(id)"), inSandbox, "ask", "allow", "allow"],
+    ["other command, the owner's word", run("make"), ownersWord, "ask", "ask", "allow"],
+    ["secret in a command", run("cat ../../x"), {}, "deny", "deny", "deny"],
+    ["secret, in a sandbox", run(`cat ${folder}/.ssh/id`), inSandbox, "deny", "deny", "deny"],
+    ["fetch", { type: "fetch", target: "https://a.example" }, {}, "ask", "ask", "deny"],
+    ["mcp", { type: "mcp", server: "a", tool: "b" }, {}, "ask", "ask", "deny"],
+    ["agent", { type: "agent", name: "general" }, {}, "ask", "ask", "deny"],
+    ["unknown tool", { type: "other", tool: "x" }, {}, "ask", "ask", "deny"],
+    [
+      "leaving the sandbox",
+      { ...run("git status"), leavesSandbox: true } as Wanted,
+      inSandbox,
+      "ask",
+      "ask",
+      "deny",
+    ],
+  ];
+  for (const [name, wanted, more, ...expected] of rows) {
+    const answers = (["ask", "auto", "unattended"] as const).map((mode) =>
+      answerTo(wanted, { ...more, mode }),
+    );
+    assert.deepEqual(answers, expected, name);
+  }
+});
+
+test("A8: rules allow a command only if they cover each part of it, word by word", () => {
+  const decisions: [string, Answer][] = [
+    ["echo hi", "allow"],
+    ["echo", "allow"],
+    ["echo 'a b; c'", "allow"],
+    ["npm test -- a b", "allow"],
+    ["npm test -- 'a' b", "allow"],
+    ["echo one; echo two && git status", "allow"],
+    ["echo hi | echo ho & echo", "allow"],
+    ["echo hi > inside.txt 2>&1", "allow"],
+    ["timeout 5 git status", "allow"],
+    ["git status --short", "ask"],
+    ["'git status'", "ask"],
+    ["npm test -- 'a b'", "ask"],
+    ["timeout 5 rm x", "ask"],
+    ["echoes hi", "ask"],
+    ["echo hi; rm x", "ask"],
+    ["echo hi\nrm x", "ask"],
+    ["echo hi | sh", "ask"],
+    ["echo hi > ../../../x", "ask"],
+    ["echo hi > up/x", "ask"],
+    ["echo hi > .git/config", "ask"],
+    ["echo $(rm x)", "ask"],
+    ["echo $HOME", "ask"],
+    ["GIT_CONFIG_COUNT=1 git status", "ask"],
+    ["export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.fsmonitor; git status", "ask"],
+    ["cd /; git status", "ask"],
+    ["", "ask"],
+  ];
+  const rules = { secrets: [] };
+  for (const [command, expected] of decisions) {
+    assert.equal(answerTo(run(command), rules), expected, command);
+    assert.equal(answerTo({ ...run(command), isPlanning: true }, rules), "ask", command);
+  }
+  assert.equal(answerTo(run("git status", folder), rules), "ask", "outside the directory");
+  assert.equal(
+    answerTo({ ...run("git status"), cwd: undefined } as Wanted, rules),
+    "ask",
+    "in an unknown directory",
+  );
+});
+
+test("A2: a path counts by where it really leads", () => {
+  const places: [string, Answer][] = [
+    ["new.txt", "allow"],
+    [join(directory, "deep", "new.txt"), "allow"],
+    ["..hidden", "allow"],
+    ["up/other.txt", "ask"],
+    ["dangling", "ask"],
+    ["loop", "ask"],
+    ["../above.txt", "ask"],
+    [".git/hooks/post-checkout", "ask"],
+    ["deep/.GIT/config", "ask"],
+    ["deep/.mcp.json", "ask"],
+  ];
+  for (const [path, expected] of places) {
+    assert.equal(answerTo({ type: "edit", paths: [path] }, { secrets: [] }), expected, path);
+    const both = { type: "edit" as const, paths: ["new.txt", path] };
+    assert.equal(answerTo(both, { secrets: [] }), expected, path);
+  }
+  assert.equal(answerTo({ type: "edit", paths: [] }), "ask");
+  assert.equal(answerTo({ type: "read", paths: [] }), "ask");
+});
+
+test("an attachment of the prompt may be read wherever it is", () => {
+  const path = join(state, "attachments", "a.png");
+  assert.equal(answerTo({ type: "read", paths: [path], attachments: [path] }), "allow");
+  assert.equal(answerTo({ type: "read", paths: [path, outside], attachments: [path] }), "deny");
+});
+
+test("a denial names its rule and lets the agent go on", () => {
+  const denied = decide({ ...common, mode: "unattended" }, { callId: null, type: "question" });
+  assert.match(
+    denialText(denied),
+    /the agent asks a question, and nobody is asked .* Go on without it/,
+  );
+});

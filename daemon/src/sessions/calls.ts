@@ -1,0 +1,39 @@
+// Decides about the calls of a session's agent by the session's mode, the organization's policy and the
+// host's policy file, all read anew for each call. The log shows every decision with the rule behind it:
+// what was allowed or denied in an entry of its own, what a person is asked in the request.
+import type { SessionSettings } from "../drivers/driver.ts";
+import type { DrivenSession } from "../journal/driven-sessions.ts";
+import type { Call, Decision } from "../policy/call.ts";
+import { decide, type Rules } from "../policy/decide.ts";
+import { protectedPaths } from "../policy/protected-paths.ts";
+import type { Session } from "./session.ts";
+
+/** What the agent needs to know about the session. */
+export function settingsOf(session: Session, record: DrivenSession): SessionSettings {
+  const { sessionId, directory, title, model, options, policy } = record;
+  const decide = (call: Call) => decideCall(session, call);
+  return { sessionId, directory, title, model, options, policy, decide };
+}
+
+function decideCall(session: Session, call: Call): Decision {
+  const { record } = session;
+  if (!record || session.host.closed.aborted) {
+    return { answer: "deny", rule: "the session has ended" };
+  }
+  const rules: Rules = {
+    ...record.policy,
+    mode: "ask",
+    directory: record.directory,
+    hasSandbox: session.driver.hasSandbox,
+    unattendedCommands: false,
+    ...protectedPaths(session.host.stateDirectory),
+  };
+  const { answer, rule } = decide(rules, call);
+  if (answer !== "ask") {
+    session.note(
+      { sessionUpdate: "call_decided", toolCallId: call.callId, answer, rule, mode: rules.mode },
+      session.turnId,
+    );
+  }
+  return { answer, rule };
+}
