@@ -4,7 +4,6 @@
 import { randomUUID } from "node:crypto";
 import type { Server } from "node:http";
 import { Refusal } from "@hawser/contract";
-import { everyUpSubject, readUpSubject, upQueue } from "@hawser/host-protocol";
 import type { Hono } from "hono";
 import type { Blobs } from "./blobs/blobs.ts";
 import { ConfigError, type Config } from "./config.ts";
@@ -23,6 +22,7 @@ import { createNonces, pairHost, renewHost, renewToken } from "./instances/host-
 import { selectHostKey } from "./instances/host-key-store.ts";
 import { createPresence } from "./instances/presence.ts";
 import { takeLease } from "./instances/presence-store.ts";
+import { receiveUpCalls } from "./instances/receive-up-calls.ts";
 import { createUpCalls } from "./instances/up-calls.ts";
 import type { Log } from "./log.ts";
 import type { Database } from "./postgres/database.ts";
@@ -129,16 +129,7 @@ export async function createHostLink({
     admitted: edgeConnection.announce,
   });
 
-  fabric.subscribe(everyUpSubject, { queue: upQueue }, async (message) => {
-    const { instanceId, call } = readUpSubject(message.subject);
-    try {
-      const said: unknown = JSON.parse(Buffer.from(message.data).toString());
-      message.respond(JSON.stringify(await upCalls.answer(instanceId, call, said)));
-    } catch (error) {
-      // A host that receives no answer sends its message again.
-      log.warn({ err: error, instanceId, call }, "a host's message was not accepted");
-    }
-  });
+  receiveUpCalls({ fabric, upCalls, log });
 
   const pushRevocations = () => revocations.push();
   const asLeader = async (work: () => Promise<void>) => {

@@ -31,6 +31,8 @@ export interface DeafHost extends Disposable {
 interface DeafHostOptions {
   /** Subscribes to its commands without answering them. */
   listens?: boolean;
+  /** The name that its connection gives itself. */
+  connectionName?: string;
 }
 
 const patienceMs = 10_000;
@@ -39,12 +41,12 @@ const patienceMs = 10_000;
 export async function startDeafHost(
   caller: Caller,
   baseUrl: string,
-  { listens = false }: DeafHostOptions = {},
+  { listens = false, connectionName }: DeafHostOptions = {},
 ): Promise<DeafHost> {
   const key = makeNkey("user");
   const { pairingToken } = await caller.create_instance({ name: "deaf host" });
   const { instanceId, token } = await pairRaw(baseUrl, pairingToken, key);
-  const link = await dial(baseUrl, key, token);
+  const link = await dial(baseUrl, key, token, connectionName);
   if (listens) link.say(`SUB ${commandSubject(instanceId)} ${commandQueue} 1\r\n`);
   await link.flush();
   return {
@@ -90,7 +92,7 @@ export function tryPair(baseUrl: string, pairingToken: string, key: Nkey = makeN
   });
 }
 
-async function dial(baseUrl: string, key: Nkey, token: string) {
+async function dial(baseUrl: string, key: Nkey, token: string, name = "deaf host") {
   const url = new URL(fabricPath, baseUrl.replace(/^http/, "ws"));
   const lines: string[] = [];
   const ended = Promise.withResolvers<number>();
@@ -144,7 +146,7 @@ async function dial(baseUrl: string, key: Nkey, token: string) {
   }
 
   await until(() => lines.length > 0);
-  say(connectLine(lines[0]!, key, token, "deaf host"));
+  say(connectLine(lines[0]!, key, token, name));
   await flush();
   return { lines, say, flush, closed: ended.promise, close: () => socket.close() };
 }

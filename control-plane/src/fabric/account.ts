@@ -16,6 +16,8 @@ export type Data = Uint8Array | string;
 export interface FabricMessage {
   subject: string;
   data: Uint8Array;
+  /** The subject that the sender wants the answer on; undefined if it wants none. */
+  replyTo: string | undefined;
   /** Answers the request; no-op if no answer was requested. */
   respond: (data: Data) => void;
 }
@@ -102,6 +104,7 @@ export async function dialAccount(options: AccountOptions): Promise<AccountConne
           await handle({
             subject: message.subject,
             data: message.data,
+            replyTo: message.reply,
             respond: (data) => sayWhileOpen(() => message.respond(data)),
           });
         } catch (error) {

@@ -12,7 +12,7 @@ import { z } from "zod";
 import { ConfigError } from "../config.ts";
 import type { Log } from "../log.ts";
 import { dialAccount } from "./account.ts";
-import { encodeClaims } from "./claims.ts";
+import { encodeClaims, nameInVerifiedToken } from "./claims.ts";
 import type { FabricKeys } from "./fabric-keys.ts";
 import { hostTokenTrust } from "./host-token.ts";
 
@@ -25,11 +25,14 @@ const EdgeIdentity = z.strictObject({
 });
 export type EdgeIdentity = z.infer<typeof EdgeIdentity>;
 
+/** The name in the signed token of every edge. The token of a host has the id of its instance. */
+const edgeUserName = "edge";
+
 export function makeEdgeIdentity(keys: FabricKeys): EdgeIdentity {
   const user = makeNkey("user");
   const token = encodeClaims(nkeyFromSeed(keys.nodeSigningSeed), {
     subject: user.publicKey,
-    name: "edge",
+    name: edgeUserName,
     issuedAt: Math.floor(Date.now() / 1000),
     grant: {
       type: "user",
@@ -92,4 +95,13 @@ export async function connectEdge(options: {
       connection.publish(edgeAdmittedSubject, JSON.stringify({ publicKey, edgeId })),
     close: connection.close,
   };
+}
+
+/**
+ * The edge whose own connection this is; undefined for any other connection. Every client chooses the
+ * name of its connection, so the signed token must say that it is an edge.
+ */
+export function edgeOfConnection(client: { name: string; jwt: string }): string | undefined {
+  const [, edgeId] = /^edge\.(.+)$/.exec(client.name) ?? [];
+  return edgeId && nameInVerifiedToken(client.jwt) === edgeUserName ? edgeId : undefined;
 }

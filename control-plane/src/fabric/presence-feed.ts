@@ -4,6 +4,7 @@ import { edgeAdmittedSubject } from "@hawser/host-protocol";
 import { z } from "zod";
 import type { Log } from "../log.ts";
 import type { Fabric } from "./connection.ts";
+import { edgeOfConnection } from "./edge-identity.ts";
 import {
   listConnections,
   type FabricConnection,
@@ -19,6 +20,8 @@ export interface PresenceFeed {
 export interface ConnectionEvents {
   connected(connection: FabricConnection): Promise<void>;
   disconnected(connection: FabricConnection, reason: string): Promise<void>;
+  /** An edge has died, and with it the links of its hosts. */
+  edgeLost(edgeId: string): Promise<void>;
   /** An edge has accepted a host that will connect next. */
   admitted(publicKey: string, edgeId: string): Promise<void>;
   /** Makes the record equal to what all living servers list. `list` asks the servers. */
@@ -27,7 +30,12 @@ export interface ConnectionEvents {
 
 const ConnectionEvent = z.object({
   server: z.object({ id: z.string() }),
-  client: z.object({ id: z.number(), user: z.string().default(""), name: z.string().default("") }),
+  client: z.object({
+    id: z.number(),
+    user: z.string().default(""),
+    name: z.string().default(""),
+    jwt: z.string().default(""),
+  }),
   reason: z.string().default(""),
 });
 
@@ -58,7 +66,10 @@ export function feedPresence(
 
   function handleEvents(
     kind: "CONNECT" | "DISCONNECT",
-    take: (connection: FabricConnection, reason: string) => Promise<void>,
+    take: (
+      connection: FabricConnection,
+      event: { reason: string; edgeId: string | undefined },
+    ) => Promise<void>,
   ) {
     fabric.system.subscribe(`$SYS.ACCOUNT.${account}.${kind}`, { queue }, ({ data }) => {
       const { server, client, reason } = ConnectionEvent.parse(parse(data));
@@ -68,12 +79,15 @@ export function feedPresence(
         user: client.user,
         name: client.name,
       };
-      inOrder(connection, () => take(connection, reason));
+      const edgeId = edgeOfConnection(client);
+      inOrder(connection, () => take(connection, { reason, edgeId }));
     });
   }
 
   handleEvents("CONNECT", (connection) => presence.connected(connection));
-  handleEvents("DISCONNECT", (connection, reason) => presence.disconnected(connection, reason));
+  handleEvents("DISCONNECT", (connection, { reason, edgeId }) =>
+    edgeId ? presence.edgeLost(edgeId) : presence.disconnected(connection, reason),
+  );
   fabric.subscribe(edgeAdmittedSubject, { queue }, async ({ data }) => {
     const { publicKey, edgeId } = Admitted.parse(parse(data));
     await presence.admitted(publicKey, edgeId);

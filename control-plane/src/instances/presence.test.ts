@@ -68,7 +68,6 @@ const connection = (clientId: number, serverId = "n1") => ({
 });
 const compare = (listed: FabricConnection[]) =>
   presence.compare(() => Promise.resolve({ listed, servers: new Set(["n1"]), cut: new Set() }));
-const edge = (id: string) => ({ serverId: "n1", clientId: 1, user: "UNODE", name: `edge.${id}` });
 
 test("a connection shows a host online, once, and its end shows it offline with the reason", async () => {
   await presence.connected(connection(1));
@@ -114,7 +113,7 @@ test("the same number on another server is another connection", async () => {
 test("a host whose edge died is moving, comes back without ever looking offline, or is given up after 15 s", async () => {
   await presence.connected(connection(7));
   await presence.admitted(host.key, "e1");
-  await presence.disconnected(edge("e1"), "Read Error");
+  await presence.edgeLost("e1");
   await presence.disconnected(connection(7), "Read Error");
   assert.equal(await shown(), "online moving");
   await presence.sweep();

@@ -44,8 +44,6 @@ interface Loss extends Pick<FabricConnection, "serverId" | "clientId"> {
   serverLost: boolean;
 }
 
-const edgeName = /^edge\.(.+)$/;
-
 export function createPresence({ database, log, changed, holdMs = 300 }: PresenceParts): Presence {
   const { system } = database;
 
@@ -104,17 +102,13 @@ export function createPresence({ database, log, changed, holdMs = 300 }: Presenc
 
   return {
     connected,
-    async disconnected({ serverId, clientId, user, name }, reason) {
-      const edge = edgeName.exec(name)?.[1];
-      if (edge) {
-        await system.rows(store.loseEdge, edge);
-        return;
-      }
+    async disconnected({ serverId, clientId, user }, reason) {
       if (!user.startsWith("U")) return;
       // A killed edge loses its own connection at the same moment; that event must be processed first.
       await new Promise((resolve) => setTimeout(resolve, holdMs));
       await lose({ serverId, clientId, reason, serverLost: false });
     },
+    edgeLost: async (edgeId) => void (await system.rows(store.loseEdge, edgeId)),
     admitted: (publicKey, edgeId) => arrive({ publicKey, edgeId }),
     async compare(list) {
       // Read before the servers are asked: a connection that is recorded after that is not lost.
