@@ -13,13 +13,20 @@ export function codePointLength(text: string): number {
   return text.length - surrogatePairs;
 }
 
+/** The length in code points, or a lower bound of it if that already decides. */
+function lengthWithin(text: string, min: number, max: number): number {
+  const fewest = Math.ceil(text.length / 2);
+  const isDecided = fewest > max || (max === Infinity && fewest >= min);
+  return isDecided ? fewest : codePointLength(text);
+}
+
 /** A string whose length in code points is within the bounds, both inclusive. */
 export function text(bounds: { min?: number; max?: number }) {
   const { min = 0, max = Infinity } = bounds;
   return z
     .string()
     .check((context) => {
-      const length = codePointLength(context.value);
+      const length = lengthWithin(context.value, min, max);
       if (length < min) {
         context.issues.push({
           code: "too_small",

@@ -3,7 +3,6 @@
 import { once } from "node:events";
 import type { Server } from "node:http";
 import { createAuthenticator } from "./access/authenticate.ts";
-import { blobsPath } from "@hawser/host-protocol";
 import { createReadCounts } from "./audit/read-counts.ts";
 import { createBlobs } from "./blobs/blobs.ts";
 import { deleteCutUploads } from "./blobs/store.ts";
@@ -27,7 +26,7 @@ import { randomSecret } from "./secrets/secrets.ts";
 import { ensureLogPartitions } from "./session-log/log-partitions.ts";
 import { agentPackageRoute } from "./transports/agent-packages.ts";
 import { eventStreamTransport, type Feed } from "./transports/event-stream.ts";
-import { fileRoutes, filesPath } from "./transports/file-routes.ts";
+import { fileRoutes } from "./transports/file-routes.ts";
 import { releaseRoutes } from "./transports/releases.ts";
 import { createHttpServer } from "./transports/serve.ts";
 import { sessionStreamTransport } from "./transports/session-stream.ts";
@@ -97,7 +96,6 @@ export async function startNode(config: Config): Promise<RunningNode> {
         () => "the database does not answer",
       );
     },
-    ownPace: (path) => path.startsWith(blobsPath) || path.startsWith(filesPath),
     more: [
       releaseRoutes(config.releases, config.baseUrl),
       agentPackageRoute(config.agentPackages),

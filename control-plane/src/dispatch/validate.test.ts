@@ -114,6 +114,26 @@ test("nesting that no action has a use for is refused, however deep", () => {
   assert.match(fault!.message, /nested more than 32 levels/);
 });
 
+test("A5: a refusal lists 20 fields at most, counts the others, and shortens long names", () => {
+  const body = Object.fromEntries(Array.from({ length: 9_000 }, (_, i) => [`k${i}`, 0]));
+  assert.throws(
+    () => validate(sample, { name: "n", ...body }),
+    (error) => {
+      assert.ok(error instanceof Refusal);
+      assert.equal(error.details.fields?.length, 20);
+      assert.match(error.message, /k4 is not a field of this action; and 8995 more\.$/);
+      return true;
+    },
+  );
+  const [fault] = fieldsOf({ name: "n", ["k".repeat(1_000)]: 0 })!;
+  assert.deepEqual(fault!.field, `${"k".repeat(200)}…`);
+});
+
+test("a NUL deep inside is named by its path", () => {
+  const body = { name: "n", list: [{ id: "x" }, { id: "a\0" }] };
+  assert.equal(fieldsOf(body)![0]!.field, "list[1].id");
+});
+
 test("what fits is passed on as it was sent", () => {
   const body = { name: "🙂🙂🙂", count: 5, options: { a: "b" } };
   assert.deepEqual(validate(sample, body), body);

@@ -1,8 +1,12 @@
-// Converts a parsed body to an action's input, or throws a refusal that names every invalid field.
+// Converts a parsed body to an action's input, or throws a refusal that names the invalid fields.
 import { Refusal, type Action, type FieldError } from "@hawser/contract";
 import type { z } from "zod";
 
 const deepest = 32;
+/** How many wrong fields a refusal lists, how many its message names, and how much of a name it shows. */
+const mostFields = 20;
+const mostNamed = 5;
+const longestField = 200;
 
 export function validate(action: Action, body: unknown): Record<string, unknown> {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
@@ -19,10 +23,25 @@ export function validate(action: Action, body: unknown): Record<string, unknown>
 }
 
 function invalid(fields: FieldError[]): Refusal {
-  const named = fields.map(({ field, message }) => (field ? `${field} ${message}` : message));
-  return new Refusal("invalid_input", `The body is not valid: ${named.slice(0, 5).join("; ")}.`, {
-    fields,
+  const shown = fields.slice(0, mostFields).map(({ field, message }) => ({
+    field: field.length > longestField ? `${field.slice(0, longestField)}…` : field,
+    message,
+  }));
+  const named = shown
+    .slice(0, mostNamed)
+    .map(({ field, message }) => (field ? `${field} ${message}` : message));
+  if (fields.length > mostNamed) named.push(`and ${fields.length - mostNamed} more`);
+  return new Refusal("invalid_input", `The body is not valid: ${named.join("; ")}.`, {
+    fields: shown,
   });
+}
+
+interface Place {
+  value: unknown;
+  /** The place that contains this one, and its key there; undefined for the body. */
+  within?: Place;
+  key?: string;
+  depth: number;
 }
 
 /**
@@ -30,27 +49,32 @@ function invalid(fields: FieldError[]): Refusal {
  * surrogate pair, which is not text; the key `__proto__`; and nesting that no action needs.
  */
 function findUnfitText(body: object): FieldError | undefined {
-  const open: { value: unknown; path: string; depth: number }[] = [
-    { value: body, path: "", depth: 0 },
-  ];
-  for (let next = open.pop(); next; next = open.pop()) {
-    const { value, path, depth } = next;
+  const open: Place[] = [{ value: body, depth: 0 }];
+  for (let place = open.pop(); place; place = open.pop()) {
+    const { value, depth } = place;
     if (typeof value === "string") {
-      if (value.includes("\0")) return { field: path, message: "must not hold a NUL character" };
-      if (!value.isWellFormed()) return { field: path, message: "must be well-formed Unicode" };
+      if (value.includes("\0")) return fault(place, "must not hold a NUL character");
+      if (!value.isWellFormed()) return fault(place, "must be well-formed Unicode");
     } else if (typeof value === "object" && value !== null) {
-      if (depth >= deepest)
-        return { field: path, message: `is nested more than ${deepest} levels deep` };
+      if (depth >= deepest) return fault(place, `is nested more than ${deepest} levels deep`);
       for (const [key, inner] of Object.entries(value)) {
-        const innerPath = Array.isArray(value) ? `${path}[${key}]` : path ? `${path}.${key}` : key;
+        const innerPlace: Place = { value: inner, within: place, key, depth: depth + 1 };
         if (key === "__proto__" || key.includes("\0") || !key.isWellFormed()) {
-          return { field: innerPath, message: "is not a field of this action" };
+          return fault(innerPlace, "is not a field of this action");
         }
-        open.push({ value: inner, path: innerPath, depth: depth + 1 });
+        open.push(innerPlace);
       }
     }
   }
   return undefined;
+}
+
+function fault(place: Place, message: string): FieldError {
+  const path: PropertyKey[] = [];
+  for (let at: Place | undefined = place; at?.within; at = at.within) {
+    path.unshift(Array.isArray(at.within.value) ? Number(at.key) : at.key!);
+  }
+  return { field: pathText(path), message };
 }
 
 function fieldErrors(issue: z.core.$ZodIssue): FieldError[] {

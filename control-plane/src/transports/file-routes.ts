@@ -10,7 +10,7 @@ import { answerHost } from "./host-routes.ts";
 import { callId, respond } from "./rest.ts";
 import { afterBody, bodyOf, createGate, streamOf } from "./transfers.ts";
 
-export const filesPath = "/api/files";
+const filesPath = "/api/files";
 
 const uploadFile: Route = { name: "upload_file", permission: "sessions:edit", effect: "changes" };
 const downloadFile: Route = { name: "download_file", permission: "sessions:view", effect: "reads" };

@@ -9,8 +9,8 @@ import {
   type PairReply,
   type RenewReply,
 } from "@hawser/host-protocol";
+import type { HttpBindings } from "@hono/node-server";
 import { Hono, type Context } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import type { z } from "zod";
 import { createTokenBuckets } from "../dispatch/token-bucket.ts";
 import { validate } from "../dispatch/validate.ts";
@@ -34,15 +34,8 @@ const largestBody = 64 * 1024;
 export function hostRoutes({ log, ...routes }: HostRoutes): Hono {
   const app = new Hono();
   const throttle = createThrottle(routes.wrongTokens ?? { perSecond: 20, burst: 100 });
-  const limited = bodyLimit({
-    maxSize: largestBody,
-    onError: (c) =>
-      respond(c, {
-        refusal: new Refusal("payload_too_large", "The body is larger than 64 KiB."),
-      }),
-  });
 
-  app.post("/api/hosts/pair", limited, (c) =>
+  app.post("/api/hosts/pair", (c) =>
     answer(c, async (id) => {
       const request = await read(c, PairRequest);
       return c.json(await throttle(() => routes.pair(request, id)));
@@ -51,7 +44,7 @@ export function hostRoutes({ log, ...routes }: HostRoutes): Hono {
 
   app.post("/api/hosts/nonce", (c) => answer(c, () => c.json({ nonce: routes.nonce() })));
 
-  app.post("/api/hosts/renew", limited, (c) =>
+  app.post("/api/hosts/renew", (c) =>
     answer(c, async () => {
       const reply = await routes.renew(await read(c, RenewRequest));
       if ("token" in reply) return c.json(reply);
@@ -125,7 +118,7 @@ async function read<Schema extends z.ZodObject>(
 ): Promise<z.output<Schema>> {
   return validate(
     { input } as unknown as Action,
-    await readJsonBody(c.req.raw),
+    await readJsonBody(c.env as HttpBindings, largestBody),
   ) as z.output<Schema>;
 }
 

@@ -9,10 +9,11 @@ import {
   type CallToolResult,
   type Tool,
 } from "@modelcontextprotocol/server";
+import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { publishedSchemas } from "../dispatch/published-schema.ts";
-import { largestBody } from "./json-body.ts";
+import { readJsonBody } from "./json-body.ts";
 import { callId, respond } from "./rest.ts";
 
 /** The field with the idempotency key of a tool call. */
@@ -47,10 +48,15 @@ export function mcpTransport(
     const authorization = c.req.header("authorization");
     const refusal = await dispatcher.refusalOfKey(authorization);
     if (refusal) return respond(c, { refusal });
-    const handler = createMcpHandler(() => serverFor(authorization, callId(c)), {
-      maxRequestBodySize: largestBody,
-    });
-    return handler.fetch(c.req.raw);
+    const handler = createMcpHandler(() => serverFor(authorization, callId(c)));
+    if (c.req.method !== "POST") return handler.fetch(c.req.raw);
+    try {
+      const parsedBody = await readJsonBody(c.env as HttpBindings);
+      return await handler.fetch(c.req.raw, { parsedBody });
+    } catch (error) {
+      if (error instanceof Refusal) return respond(c, { refusal: error });
+      throw error;
+    }
   });
   return app;
 

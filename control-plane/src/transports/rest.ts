@@ -2,6 +2,7 @@
 // dispatch and back, and decides nothing.
 import { randomUUID } from "node:crypto";
 import { Refusal, errorBody, refusals } from "@hawser/contract";
+import type { HttpBindings } from "@hono/node-server";
 import { Hono, type Context } from "hono";
 import type { Answer, Dispatcher } from "../dispatch/dispatcher.ts";
 import { publishedSchemas } from "../dispatch/published-schema.ts";
@@ -37,7 +38,7 @@ export function restTransport(dispatcher: Dispatcher): Hono {
     c.header("X-Request-Id", id);
     const answer = await dispatcher.dispatch(c.req.header("authorization"), {
       action: c.req.path.slice(actionPrefix.length),
-      body: () => readJsonBody(c.req.raw),
+      body: () => readJsonBody(c.env as HttpBindings),
       idempotencyKey: c.req.header("idempotency-key"),
       callId: id,
       transport: "rest",

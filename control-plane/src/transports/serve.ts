@@ -27,8 +27,6 @@ export interface Routes {
   baseUrl: string;
   /** Further routes of the product. */
   more?: Hono[];
-  /** Whether a path decides before it reads a body, and has its own deadline for reading it. */
-  ownPace?: (path: string) => boolean;
   /** Why the node should receive no traffic now; undefined if it should. */
   unready: () => Promise<string | undefined>;
 }
@@ -38,7 +36,6 @@ export function createHttpServer({
   dispatcher,
   baseUrl,
   more = [],
-  ownPace = () => false,
   unready,
 }: Routes): Server {
   const app = new Hono();
@@ -68,7 +65,7 @@ export function createHttpServer({
   );
   const listener = getRequestListener(app.fetch);
   const serve = (request: IncomingMessage, response: ServerResponse) => {
-    if (hasBody(request) && !ownPace(request.url ?? "")) cutWhenLate(request, response);
+    response.once("close", () => endIfUnread(request));
     void listener(request, response);
   };
   // Only a WebSocket upgrade is for the edge; other upgrade offers are ordinary requests.
@@ -76,26 +73,22 @@ export function createHttpServer({
     { shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket" },
     serve,
   );
-  server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
-    if (!ownPace(request.url ?? "")) response.writeContinue();
-    serve(request, response);
-  });
+  // A route tells the sender to begin once it wants the body.
+  server.on("checkContinue", serve);
   server.requestTimeout = longestRequestMs;
   server.headersTimeout = 15_000;
   return server;
 }
 
-const longestBodyMs = 60_000;
-/** For paths with their own deadline, which is shorter. */
+/** A last limit: routes that read a body have their own deadline, which is shorter. */
 const longestRequestMs = 600_000;
+/** How long the rest of a body is read after the answer. */
+const lingerMs = 1_000;
 
-const hasBody = ({ headers }: IncomingMessage) =>
-  headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
-
-/** A client that never finishes its request must not hold a socket forever. */
-function cutWhenLate(request: IncomingMessage, response: ServerResponse): void {
-  const timer = setTimeout(() => {
+/** A client that was answered must not hold a socket with a body that it never finishes. */
+function endIfUnread(request: IncomingMessage): void {
+  if (request.complete) return;
+  setTimeout(() => {
     if (!request.complete) request.destroy();
-  }, longestBodyMs);
-  response.once("close", () => clearTimeout(timer));
+  }, lingerMs).unref();
 }

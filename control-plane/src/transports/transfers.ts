@@ -12,18 +12,24 @@ const slowestBytesPerMs = 131;
 /** How long the rest of an unwanted body is read. */
 const lingerMs = 1_000;
 
-function deadlineOf(size: number): number {
+/** How long a body of this size may take to arrive, or to be read. */
+export function bodyDeadlineMs(size: number): number {
   return graceMs + size / slowestBytesPerMs;
 }
 
+/**
+ * A sender that asked before sending (Expect: 100-continue) is told to begin. Call it only after all
+ * checks that need no body.
+ */
+export function letSenderBegin({ incoming, outgoing }: HttpBindings): void {
+  if (/^100-continue$/i.test(incoming.headers.expect ?? "")) outgoing.writeContinue();
+}
+
 /** The pieces of a body as they arrive. Throws if the sender is too slow. */
-export async function* bodyOf({ incoming, outgoing }: HttpBindings, size: number) {
-  // A sender that asked before sending (Expect: 100-continue) is told to begin only now, after all
-  // checks.
-  if (/^100-continue$/i.test(incoming.headers.expect ?? "")) {
-    outgoing.writeContinue();
-  }
-  const deadline = performance.now() + deadlineOf(size);
+export async function* bodyOf(http: HttpBindings, size: number) {
+  letSenderBegin(http);
+  const { incoming } = http;
+  const deadline = performance.now() + bodyDeadlineMs(size);
   // The socket stays open at the end, so that a refusal can still be answered.
   const pieces = incoming.iterator({ destroyOnReturn: false });
   try {
@@ -66,8 +72,8 @@ async function before<T>(deadline: number, piece: Promise<T>): Promise<T> {
   }
 }
 
-function tooSlow(): Refusal {
-  return new Refusal("invalid_input", "The body arrived too slowly.");
+export function tooSlow(): Refusal {
+  return new Refusal("invalid_input", "The body arrived too slowly. Send it again.");
 }
 
 /** Reads chunk by chunk as the reader consumes; a reader that is too slow is cut off. */
@@ -88,7 +94,7 @@ export function streamOf(
         timer = setTimeout(() => {
           end();
           controller.error(new Error("The reader was too slow."));
-        }, deadlineOf(size));
+        }, bodyDeadlineMs(size));
       },
       async pull(controller) {
         try {
