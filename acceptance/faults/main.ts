@@ -1,10 +1,11 @@
-// `npm run faults -- link | sessions | approvals [options]`: injects faults into a running product, and
+// `npm run faults -- link | sessions | approvals | rotation [options]`: injects faults into a running product, and
 // fails if the history of the run shows a broken promise. The seed repeats the choices, not the timing.
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
 import { AgentKind } from "@hawser/contract";
 import { linkFaults } from "./link.ts";
-import { printApprovals, printLink, printSessions } from "./print.ts";
+import { printApprovals, printLink, printRotation, printSessions } from "./print.ts";
+import { rotations, runRotation, type RotatedKey } from "./rotations.ts";
 import { runFault } from "./run.ts";
 import { runApprovals } from "./sessions/run-approvals.ts";
 import { runSessions } from "./sessions/run-sessions.ts";
@@ -22,13 +23,15 @@ const { values, positionals } = parseArgs({
     entries: { type: "string", default: "2000" },
     seconds: { type: "string", default: "20" },
     // Options of sessions and approvals.
-    hosts: { type: "string", default: "1" },
+    hosts: { type: "string" },
     sessions: { type: "string", default: "20" },
     kinds: { type: "string", default: "opencode" },
     turns: { type: "string", default: "200" },
     kills: { type: "string", default: "100" },
     unnoticed: { type: "string", default: "100" },
     requests: { type: "string", default: "200" },
+    // Option of rotation.
+    key: { type: "string", default: Object.keys(rotations).join(",") },
   },
 });
 
@@ -37,7 +40,7 @@ const wanted = values.fault?.split(",");
 const unknown = wanted?.filter((id) => !linkFaults.some((fault) => fault.id === id)) ?? [];
 const noted = (prefix: string) =>
   values.verbose ? { onNote: (line: string) => console.error(`  ${prefix} ${line}`) } : {};
-const counted = (name: "hosts" | "sessions" | "turns" | "kills" | "unnoticed" | "requests") =>
+const counted = (name: "sessions" | "turns" | "kills" | "unnoticed" | "requests") =>
   Number(values[name]);
 
 const runs: Record<string, () => Promise<void>> = {
@@ -56,7 +59,7 @@ const runs: Record<string, () => Promise<void>> = {
   async sessions() {
     const result = await runSessions({
       seed,
-      hosts: counted("hosts"),
+      hosts: Number(values.hosts ?? 1),
       kinds: AgentKind.array().parse(values.kinds.split(",")),
       sessions: counted("sessions"),
       turns: counted("turns"),
@@ -76,7 +79,18 @@ const runs: Record<string, () => Promise<void>> = {
     });
     report(result, printApprovals);
   },
+  async rotation() {
+    for (const key of chosenKeys()) {
+      const hosts = Number(values.hosts ?? 200);
+      report(await runRotation({ key, hosts, ...noted(key) }), printRotation);
+    }
+  },
 };
+
+function chosenKeys(): RotatedKey[] {
+  const wantedKeys = values.key.split(",");
+  return (Object.keys(rotations) as RotatedKey[]).filter((key) => wantedKeys.includes(key));
+}
 
 function report<R extends { violations: Violation[] }>(
   result: R,
@@ -95,6 +109,7 @@ if (!run) {
        npm run faults -- sessions [--kinds opencode,claude_code,codex] [--hosts 1] [--sessions 20] [--turns 200]
                                       [--kills 100] [--unnoticed 100]
        npm run faults -- approvals [--sessions 20] [--requests 200] [--kills 100]
+       npm run faults -- rotation [--key ${Object.keys(rotations).join(",")}] [--hosts 200]
        each with [--seed S] [--json] [--verbose]
 
 faults of the link:

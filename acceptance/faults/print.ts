@@ -1,4 +1,5 @@
 // Prints the result of a run in a few lines, and how to repeat a run that broke a promise.
+import type { RotationResult } from "./rotations.ts";
 import type { RunResult } from "./run.ts";
 import type { ApprovalsResult } from "./sessions/run-approvals.ts";
 import type { SessionsResult } from "./sessions/run-sessions.ts";
@@ -42,6 +43,16 @@ export function printApprovals(result: ApprovalsResult): void {
     `answer to accepted by the agent p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`,
   ];
   print(parts, result, `approvals --seed ${result.seed}`, result.kills);
+}
+
+export function printRotation(result: RotationResult): void {
+  const parts = [
+    `rotation of the ${result.key} key with ${result.hosts} hosts`,
+    `${result.commands} commands, ${result.repeated} of them repeated, ${result.lost.length} lost`,
+    `shown offline ${result.offline.length}, moving ${result.moving}`,
+    `${result.returned} hosts returned`,
+  ];
+  print(parts, result, `rotation --key ${result.key} --hosts ${result.hosts}`, []);
 }
 
 function print(

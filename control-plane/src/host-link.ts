@@ -6,20 +6,22 @@ import type { Server } from "node:http";
 import { Refusal } from "@hawser/contract";
 import type { Hono } from "hono";
 import type { Blobs } from "./blobs/blobs.ts";
-import { ConfigError, type Config } from "./config.ts";
+import type { Config } from "./config.ts";
 import { createEdge } from "./edge/edge.ts";
 import { createOrganizationFeed, type OrganizationFeed } from "./events/organization-feed.ts";
 import { createViewers, type Viewers } from "./events/viewers.ts";
 import { FabricDown, connectFabric } from "./fabric/connection.ts";
 import { connectEdge, makeEdgeIdentity } from "./fabric/edge-identity.ts";
-import { readFabricKeys } from "./fabric/fabric-keys.ts";
+import { commandKeysToPin } from "./fabric/command-key-rotation.ts";
 import { createHostAsker } from "./fabric/host-asker.ts";
 import { createHostTokens } from "./fabric/host-token.ts";
+import { openKeyring, refreshKeysEveryMs } from "./fabric/keyring.ts";
 import { feedPresence } from "./fabric/presence-feed.ts";
 import { createRevocations } from "./fabric/revocation.ts";
 import type { InstanceServices } from "./instances/handlers.ts";
 import { createNonces, pairHost, renewHost, renewToken } from "./instances/host-identity.ts";
 import { selectHostKey } from "./instances/host-key-store.ts";
+import { createPinnedKeys } from "./instances/pinned-keys.ts";
 import { createPresence } from "./instances/presence.ts";
 import { takeLease } from "./instances/presence-store.ts";
 import { receiveUpCalls } from "./instances/receive-up-calls.ts";
@@ -80,12 +82,8 @@ export async function createHostLink({
   nodeId,
   log,
 }: HostLinkParts): Promise<HostLink> {
-  const keys = await readFabricKeys(database.system, masterKey);
-  if (!keys) {
-    throw new ConfigError(
-      'HAWSER_NATS_URLS is set, but there is no fabric yet. Run "hawser-control-plane init-fabric" first.',
-    );
-  }
+  const keyring = await openKeyring(database.system, masterKey);
+  const keys = keyring.current();
   const edgeId = randomUUID();
   const fabric = await connectFabric({ keys, urls: config.natsUrls, name: `node.${nodeId}`, log });
   // The edge has its own connection, whose end shows everyone that the edge and its hosts' links are
@@ -104,12 +102,20 @@ export async function createHostLink({
   });
   const follows = createFollows(database.system, fabric);
   const intake = createIntake({ database, log, onApplied: notifyOfApplied(viewers) });
-  const hosts = createHostAsker(fabric, keys.commandKey.privateKey);
+  const hosts = createHostAsker(fabric, keyring);
+  const pinnedKeys = createPinnedKeys({
+    database,
+    hosts,
+    keys: () => commandKeysToPin(keyring.current()),
+    log,
+  });
   const owed = createOwedEndings({ database, hosts, viewers, log });
   const identity = {
     database,
     tokens,
-    commandKey: keys.commandKey.publicKey,
+    get commandKey() {
+      return keyring.current().commandKey.publicKey;
+    },
     nonces: createNonces(await randomSecret(database.system, masterKey, "host-nonces")),
     revoked: () => pushSoon(),
   };
@@ -155,6 +161,13 @@ export async function createHostLink({
       compareEveryMs,
     ),
     setInterval(pushSoon, pushRevocationsEveryMs),
+    setInterval(
+      guarded("refresh of keys", async () => {
+        await keyring.refresh();
+        await asLeader(() => pinnedKeys.sweep());
+      }),
+      refreshKeysEveryMs,
+    ),
     setInterval(
       guarded("sweep of sessions", () => asLeader(() => owed.sweep())),
       owedEveryMs,

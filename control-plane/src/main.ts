@@ -7,6 +7,7 @@
 //   bootstrap     creates the first organization, user and key
 //   init-fabric   creates the keys of NATS
 //   edge-file     writes what a separate edge needs
+//   rotate        replaces a key of the service
 import { parseArgs } from "node:util";
 import { bootstrap } from "./access/bootstrap.ts";
 import {
@@ -23,6 +24,7 @@ import { initFabric, type FabricPlace } from "./fabric/init-fabric.ts";
 import { startNode } from "./node.ts";
 import { openDatabase } from "./postgres/database.ts";
 import { migrate } from "./postgres/migrate.ts";
+import { rotateCommandKey } from "./rotate.ts";
 import { readMasterKey } from "./secrets/master-key.ts";
 
 const usage = `usage: hawser-control-plane <command>
@@ -36,6 +38,8 @@ const usage = `usage: hawser-control-plane <command>
   init-fabric --directory DIR [--listen HOST:PORT] [--websocket HOST:PORT] [--monitor HOST:PORT]
                                       make the keys that hosts and nats-servers are known by, once,
                                       and write a nats-server's configuration into DIR
+  rotate command-key begin|switch|finish [--leave-behind]
+                                      replace the key that signs commands, in three steps
   edge-file --out FILE                write what a separate edge needs: a NATS user of its own and
                                       public keys
 
@@ -54,11 +58,12 @@ async function main(): Promise<void> {
       websocket: { type: "string" },
       monitor: { type: "string" },
       out: { type: "string" },
+      "leave-behind": { type: "boolean", default: false },
       help: { type: "boolean", short: "h" },
     },
   });
   const command = positionals[0];
-  if (values.help || positionals.length !== 1) {
+  if (values.help || positionals.length !== (command === "rotate" ? 3 : 1)) {
     process.stdout.write(usage);
     process.exitCode = values.help ? 0 : 2;
     return;
@@ -77,6 +82,8 @@ async function main(): Promise<void> {
       return runBootstrap(values.organization, values.email);
     case "init-fabric":
       return runInitFabric(values);
+    case "rotate":
+      return runRotate(positionals[1]!, positionals[2]!, values["leave-behind"]);
     case "edge-file":
       return runEdgeFile(values.out);
     default:
@@ -125,6 +132,17 @@ async function runInitFabric({ directory, ...addresses }: Partial<FabricPlace>):
   console.log(
     "The operator's seed can replace every other key. Move it to a place that is offline; nothing here needs it.",
   );
+}
+
+async function runRotate(key: string, step: string, leaveBehind: boolean): Promise<void> {
+  if (key !== "command-key") throw new ConfigError(`There is no key "${key}" to rotate.`);
+  if (step !== "begin" && step !== "switch" && step !== "finish") {
+    throw new ConfigError("The step must be begin, switch or finish.");
+  }
+  const config = readConfig(process.env);
+  const masterKey = await readMasterKey(config);
+  await using database = openOwnDatabase(config);
+  console.log(await rotateCommandKey({ database, masterKey, step, leaveBehind }));
 }
 
 async function runEdgeFile(out: string | undefined): Promise<void> {

@@ -34,7 +34,7 @@ import { createOperations } from "./operations.ts";
 import { createPolicy } from "./policy/policy.ts";
 import { startReports } from "./reports/send-reports.ts";
 import { openSessions } from "./sessions/sessions.ts";
-import { NotPaired, type State } from "./state/state.ts";
+import { NotPaired, type Credentials, type State } from "./state/state.ts";
 import { createUpdates, type UpdateOptions } from "./updates/updates.ts";
 import { createCheckouts } from "./worktrees/checkouts.ts";
 import { createPushes } from "./worktrees/push.ts";
@@ -115,7 +115,13 @@ export function startHost(options: HostOptions): Host {
   const log = options.log ?? silentLog;
   const credentials = state.readCredentials();
   if (!credentials) throw new NotPaired();
-  const { instanceId, serverUrl, commandKey } = credentials;
+  let kept = credentials;
+  const save = (changed: Partial<Credentials>) => {
+    const next = { ...kept, ...changed };
+    state.saveCredentials(next);
+    kept = next;
+  };
+  const { instanceId, serverUrl } = credentials;
   const bootId = randomUUID();
   const clock = options.ahead?.clock ?? createServerClock(options.clock);
   const journal = openJournal(state.journalPath(instanceId), {
@@ -203,7 +209,7 @@ export function startHost(options: HostOptions): Host {
   const answer = createCommands({
     instanceId,
     bootId,
-    commandKey,
+    commandKeys: () => [kept.commandKey, kept.secondCommandKey ?? []].flat(),
     journal,
     log,
     now: clock.now,
@@ -217,6 +223,10 @@ export function startHost(options: HostOptions): Host {
     refreshFacts: facts.refresh,
     updates,
     forgetCredentials: () => state.forgetCredentials(),
+    pinCommandKeys([commandKey, secondCommandKey]) {
+      save({ commandKey: commandKey!, secondCommandKey });
+      log.info("pinned the command keys", { commandKey, secondCommandKey });
+    },
   });
   const hello = (sessions: Hello["sessions"]): Hello => ({
     protocol: protocolVersion,
@@ -235,7 +245,7 @@ export function startHost(options: HostOptions): Host {
     saveToken(fresh) {
       token = fresh;
       try {
-        state.saveCredentials({ ...credentials, token });
+        save({ token });
       } catch (error) {
         // The daemon continues with the token in memory; after a restart it asks for a new one.
         log.warn("the token could not be saved", { error: describe(error) });

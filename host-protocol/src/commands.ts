@@ -72,6 +72,21 @@ export const hostCommands = {
     result: HostFacts.pick({ agents: true }),
     deadlineMs: 5_000,
   },
+  /**
+   * Replaces the keys whose commands the host accepts. Answered once the new keys are on disk. The
+   * control plane sends it signed by a key that the host has pinned before.
+   */
+  pin_command_keys: {
+    effect: "changes",
+    payload: z.strictObject({
+      keys: z
+        .array(z.string().regex(/^[A-Za-z0-9+/]{43}=$/))
+        .min(1)
+        .max(2),
+    }),
+    result: z.strictObject({}),
+    deadlineMs: 10_000,
+  },
   /** Deletes the credentials and stops: the instance no longer exists. */
   forget_host: {
     effect: "changes",
@@ -148,7 +163,7 @@ export function signCommand(
   return { ...unsigned, signature: signWith(privateKey, signedText(unsigned)) };
 }
 
-/** Whether the pinned key of the control plane signed this command, for this host. */
+/** Whether this key of the control plane signed this command, for this host. */
 export function isGenuine(commandKey: string, instanceId: string, command: SignedCommand): boolean {
   return (
     command.instanceId === instanceId &&

@@ -16,7 +16,7 @@ export const PairReply = z.strictObject({
   instanceId: z.string(),
   /** The host's credential for the fabric; valid for a day. */
   token: z.string(),
-  /** Commands must be signed by this key; pinned for the life of the pairing. */
+  /** Commands must be signed by this key, until the command `pin_command_keys` replaces it. */
   commandKey: z.string(),
 });
 export type PairReply = z.infer<typeof PairReply>;

@@ -3,11 +3,12 @@
 import { join } from "node:path";
 import { startHost, type Host } from "@hawser/daemon/host.ts";
 import { pairHost } from "@hawser/daemon/link/doors.ts";
-import { openState } from "@hawser/daemon/state/state.ts";
+import { openState, type State } from "@hawser/daemon/state/state.ts";
 import type { LightOrder } from "./light-hosts.ts";
 import { serveOrders } from "./orders.ts";
 
 const hosts = new Map<string, Host>();
+const states = new Map<string, State>();
 const directory = process.argv[2]!;
 
 const orders = {
@@ -19,6 +20,7 @@ const orders = {
       for (let token = waiting.pop(); token; token = waiting.pop()) {
         const state = openState(join(directory, token.slice(-12)));
         const { instanceId } = await pairHost(state, serverUrl, token);
+        states.set(instanceId, state);
         hosts.set(instanceId, startHost({ state }));
         started.push(instanceId);
       }
@@ -36,6 +38,13 @@ const orders = {
       }),
     );
     return Promise.resolve(entries.map(({ seq }) => seq));
+  },
+  async stop({ instanceIds }: LightOrder["stop"]) {
+    await Promise.all(instanceIds.map((id) => hosts.get(id)!.stop()));
+    for (const id of instanceIds) hosts.delete(id);
+  },
+  startAgain({ instanceIds }: LightOrder["startAgain"]) {
+    for (const id of instanceIds) hosts.set(id, startHost({ state: states.get(id)! }));
   },
   status() {
     return Promise.resolve([...hosts.values()].map((host) => host.status().state));

@@ -15,6 +15,8 @@ export interface LightOrder {
   start: { serverUrl: string; tokens: string[] };
   append: { instanceId: string; sessionId: string; texts: string[] };
   status: object;
+  stop: { instanceIds: string[] };
+  startAgain: { instanceIds: string[] };
 }
 
 export interface LightHosts extends AsyncDisposable {
@@ -25,6 +27,10 @@ export interface LightHosts extends AsyncDisposable {
   append(instanceId: string, sessionId: string, texts: string[]): Promise<number[]>;
   /** The state of each host's link, as the host reports it. */
   states(): Promise<string[]>;
+  /** Stops some of the hosts, as their owners would. */
+  stop(instanceIds: string[]): Promise<void>;
+  /** Starts hosts again that were stopped, from what is on their disks. */
+  startAgain(instanceIds: string[]): Promise<void>;
 }
 
 const program = fileURLToPath(import.meta.resolve("./light-hosts-process.ts"));
@@ -50,6 +56,8 @@ export async function startLightHosts(
     instanceIds,
     append: (instanceId, sessionId, texts) => tell("append", { instanceId, sessionId, texts }),
     states: () => tell("status", {}),
+    stop: (stopped) => tell("stop", { instanceIds: stopped }),
+    startAgain: (stopped) => tell("startAgain", { instanceIds: stopped }),
     async [Symbol.asyncDispose]() {
       await stopProcess(child, "SIGKILL");
       removeDirectory(directory);

@@ -207,7 +207,7 @@ function openHost({ directory, stateDirectory, agent }: Parts, options: OpenOpti
   const answer = createCommands({
     instanceId,
     bootId: randomUUID(),
-    commandKey: key.publicKey,
+    commandKeys: () => [key.publicKey],
     journal,
     log: silentLog,
     now: Date.now,
@@ -221,6 +221,7 @@ function openHost({ directory, stateDirectory, agent }: Parts, options: OpenOpti
     refreshFacts: createFacts([], operations, silentLog).refresh,
     updates: undefined,
     forgetCredentials() {},
+    pinCommandKeys() {},
   });
 
   async function ask(

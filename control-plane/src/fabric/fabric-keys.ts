@@ -6,9 +6,13 @@
 // revocations; it never accepts a revoked host.
 import { makeNkey, makeSigningKey, nkeyFromSeed } from "@hawser/host-protocol";
 import { z } from "zod";
+import { ConfigError } from "../config.ts";
+import type { Database, SystemTransaction } from "../postgres/database.ts";
 import type { SystemSql } from "../postgres/statement.ts";
-import { keepSecret, readSecret } from "../secrets/secrets.ts";
+import { keepSecret, readSecret, replaceSecret } from "../secrets/secrets.ts";
 import { encodeClaims } from "./claims.ts";
+
+const SigningKey = z.strictObject({ publicKey: z.string(), privateKey: z.string() });
 
 const FabricKeys = z.strictObject({
   operatorJwt: z.string(),
@@ -22,8 +26,13 @@ const FabricKeys = z.strictObject({
   accountJwt: z.string(),
   nodeSigningSeed: z.string(),
   hostSigningSeed: z.string(),
-  /** Signs commands. Daemons pin the public half at pairing. */
-  commandKey: z.strictObject({ publicKey: z.string(), privateKey: z.string() }),
+  /** Signs commands. Daemons pin the public half. */
+  commandKey: SigningKey,
+  /** The other key that hosts accept while `commandKey` is replaced (command-key-rotation.ts). */
+  secondCommandKey: SigningKey.extend({
+    stage: z.enum(["next", "former"]),
+    since: z.iso.datetime(),
+  }).optional(),
 });
 export type FabricKeys = z.infer<typeof FabricKeys>;
 
@@ -121,4 +130,19 @@ export function keepFabricKeys(
   keys: FabricKeys,
 ): Promise<boolean> {
   return keepSecret(system, masterKey, secretName, Buffer.from(JSON.stringify(keys)));
+}
+
+/** Replaces the keys by what `change` returns. One change at a time, on all nodes. */
+export function changeFabricKeys(
+  database: Pick<Database, "systemTransaction">,
+  masterKey: Buffer,
+  change: (keys: FabricKeys, tx: SystemTransaction) => FabricKeys | Promise<FabricKeys>,
+): Promise<void> {
+  return database.systemTransaction(async (tx) => {
+    const isThere = await replaceSecret(tx, masterKey, secretName, async (secret) => {
+      const changed = await change(FabricKeys.parse(JSON.parse(secret.toString())), tx);
+      return Buffer.from(JSON.stringify(changed));
+    });
+    if (!isThere) throw new ConfigError("There is no fabric yet. Run init-fabric first.");
+  });
 }

@@ -14,7 +14,9 @@ import {
   type PayloadOf,
 } from "@hawser/host-protocol";
 import { OutcomeUnknown } from "../dispatch/handler.ts";
+import { commandKeysToPin } from "./command-key-rotation.ts";
 import { FabricDown, FabricTimeout, NoResponders, type Fabric } from "./connection.ts";
+import type { Keyring } from "./keyring.ts";
 
 export interface Asking {
   commandId: string;
@@ -47,19 +49,51 @@ const longestTryMs = 3_000;
 /** How long a host may take from its connection to its first subscription; it says hello in between. */
 const comingInMs = 1_000;
 
-export function createHostAsker(fabric: Fabric, commandPrivateKey: string): HostAsker {
+export function createHostAsker(
+  fabric: Pick<Fabric, "request">,
+  keyring: Pick<Keyring, "current" | "refresh">,
+): HostAsker {
+  /**
+   * Has a host pin the present keys that does not know the one that signs, because it was away during
+   * a rotation, or because this node has not read the keys since. Such a command was not carried out.
+   */
+  async function introduceKeys(instanceId: string, actor: Asking["actor"]): Promise<void> {
+    await keyring.refresh();
+    const keys = keyring.current();
+    if (!keys.secondCommandKey) return;
+    const kind = hostCommands.pin_command_keys;
+    const now = Date.now();
+    const signed = signCommand(keys.secondCommandKey.privateKey, {
+      instanceId,
+      commandId: randomUUID(),
+      issuedAt: new Date(now).toISOString(),
+      body: {
+        command: "pin_command_keys",
+        deadlineAt: new Date(now + kind.deadlineMs).toISOString(),
+        actor,
+        payload: { keys: commandKeysToPin(keys) },
+      },
+    });
+    const options = { timeoutMs: longestTryMs };
+    await fabric.request(commandSubject(instanceId), JSON.stringify(signed), options);
+  }
+
   const asker: HostAsker = {
     async ask(instanceId, command, payload, { commandId, actor, resumed, signal, isOnline }) {
       const kind = hostCommands[command];
       const now = Date.now();
       const deadline = now + kind.deadlineMs;
-      const signed = signCommand(commandPrivateKey, {
-        instanceId,
-        commandId,
-        issuedAt: new Date(now).toISOString(),
-        body: { command, deadlineAt: new Date(deadline).toISOString(), actor, payload },
-      });
-      const data = JSON.stringify(signed);
+      const sign = () =>
+        JSON.stringify(
+          signCommand(keyring.current().commandKey.privateKey, {
+            instanceId,
+            commandId,
+            issuedAt: new Date(now).toISOString(),
+            body: { command, deadlineAt: new Date(deadline).toISOString(), actor, payload },
+          }),
+        );
+      let data = sign();
+      let isIntroduced = false;
       let mayHaveArrived = resumed;
       for (;;) {
         const timeoutMs = Math.min(longestTryMs, deadline - Date.now());
@@ -67,8 +101,15 @@ export function createHostAsker(fabric: Fabric, commandPrivateKey: string): Host
           throw new OutcomeUnknown(`The host did not answer ${command} in time.`);
         }
         try {
-          const reply = await fabric.request(commandSubject(instanceId), data, { timeoutMs });
-          return readReply(command, commandId, reply) as CommandResultOf<typeof command>;
+          const answer = await fabric.request(commandSubject(instanceId), data, { timeoutMs });
+          const reply = parseReply(commandId, answer);
+          if (isNotGenuine(reply) && !isIntroduced) {
+            await introduceKeys(instanceId, actor);
+            isIntroduced = true;
+            data = sign();
+            continue;
+          }
+          return readReply(command, reply) as CommandResultOf<typeof command>;
         } catch (error) {
           if (error instanceof FabricTimeout) {
             mayHaveArrived = true;
@@ -104,10 +145,16 @@ export function createHostAsker(fabric: Fabric, commandPrivateKey: string): Host
 
 const silent = "The host does not answer. Try again, or check the state of its daemon.";
 
-function readReply(command: HostCommand, commandId: string, data: Uint8Array): unknown {
+function parseReply(commandId: string, data: Uint8Array): CommandReply {
   const reply = CommandReply.parse(JSON.parse(Buffer.from(data).toString()));
-  if (reply.commandId !== commandId)
-    throw new Error("A host answered a different command than the one it was asked.");
+  if (reply.commandId === commandId) return reply;
+  throw new Error("A host answered a different command than the one it was asked.");
+}
+
+const isNotGenuine = ({ outcome }: CommandReply) =>
+  "refusal" in outcome && outcome.refusal.code === "not_genuine";
+
+function readReply(command: HostCommand, reply: CommandReply): unknown {
   if ("refusal" in reply.outcome) {
     const { code, message, field } = reply.outcome.refusal;
     const { refusals = [] }: CommandKind = hostCommands[command];

@@ -92,7 +92,7 @@ async function takeOver(
   if (!former || !(await tx.first(redeemPairingToken, hash))) throw wrongToken();
   const instanceId = formatId("instance", found.instance_id);
   const { token, expiresAt } = tokens.mint(instanceId, publicKey);
-  const key = [...instance, publicKey, machineId, expiresAt];
+  const key = [...instance, publicKey, machineId, expiresAt, commandKey];
   if (!(await tx.first(keys.insertHostKey, ...key))) {
     throw new Refusal(
       "already_exists",

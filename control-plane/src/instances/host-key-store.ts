@@ -49,10 +49,10 @@ export const lockInstanceForPairing = systemStatement<{
 export const insertHostKey = systemStatement<{ public_key: string }>(
   "store the key of a paired host",
   `INSERT INTO host_keys AS known
-     (organization_id, instance_id, public_key, machine_id, token_expires_at)
-   VALUES ($1, $2, $3, $4, $5)
+     (organization_id, instance_id, public_key, machine_id, token_expires_at, command_keys)
+   VALUES ($1, $2, $3, $4, $5, ARRAY[$6])
    ON CONFLICT (public_key) DO UPDATE
-      SET machine_id = excluded.machine_id,
+      SET machine_id = excluded.machine_id, command_keys = excluded.command_keys,
           token_expires_at = greatest(known.token_expires_at, excluded.token_expires_at)
     WHERE known.organization_id = excluded.organization_id
       AND known.instance_id = excluded.instance_id AND known.revoked_at IS NULL
@@ -102,4 +102,30 @@ export const extendHostKey = systemStatement<{ public_key: string }>(
 export const revokeKeysOfInstance = statement(
   `UPDATE host_keys SET revoked_at = hawser_now()
     WHERE organization_id = $1 AND instance_id = $2 AND revoked_at IS NULL`,
+);
+
+const pairedHosts = `host_keys k
+     JOIN instances i ON i.organization_id = k.organization_id AND i.instance_id = k.instance_id
+    WHERE k.revoked_at IS NULL AND i.deleted_at IS NULL`;
+
+export const selectUnpinned = systemStatement<{ public_key: string; instance_id: string }>(
+  "find connected hosts that have not pinned the command keys",
+  `SELECT k.public_key, k.instance_id FROM ${pairedHosts} AND i.status = 'online'
+      AND NOT (k.command_keys @> $1::text[] AND k.command_keys <@ $1::text[])`,
+);
+
+export const notePinned = systemStatement(
+  "record which command keys a host has pinned",
+  `UPDATE host_keys SET command_keys = $2::text[] WHERE public_key = $1`,
+);
+
+export const selectHostsWithoutKey = systemStatement<{
+  instance_id: string;
+  name: string;
+  online: boolean;
+}>(
+  "find hosts that have not pinned a command key",
+  `SELECT i.instance_id, i.name, i.status = 'online' AS online FROM ${pairedHosts}
+      AND NOT ($1 = ANY (k.command_keys))
+    ORDER BY online DESC, i.instance_id`,
 );

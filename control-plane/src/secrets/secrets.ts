@@ -3,7 +3,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { ConfigError } from "../config.ts";
 import type { SystemSql } from "../postgres/statement.ts";
-import { insertSecret, selectSecret } from "./store.ts";
+import { insertSecret, lockSecret, selectSecret, updateSecret } from "./store.ts";
 
 /** The secret of this name, created at random when a node first asks for it. */
 export async function randomSecret(
@@ -34,6 +34,20 @@ export async function keepSecret(
 ): Promise<boolean> {
   const kept = await system.first(insertSecret, name, wrap(masterKey, name, secret));
   return kept !== undefined;
+}
+
+/** Replaces a secret by what `change` returns. Returns false if there is no secret of this name. */
+export async function replaceSecret(
+  tx: Pick<SystemSql, "first" | "rows">,
+  masterKey: Buffer,
+  name: string,
+  change: (secret: Buffer) => Promise<Buffer>,
+): Promise<boolean> {
+  const row = await tx.first(lockSecret, name);
+  if (!row) return false;
+  const changed = await change(unwrap(masterKey, name, row.wrapped));
+  await tx.rows(updateSecret, name, wrap(masterKey, name, changed));
+  return true;
 }
 
 function wrap(masterKey: Buffer, name: string, secret: Buffer): Buffer {

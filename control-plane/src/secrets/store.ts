@@ -10,3 +10,13 @@ export const selectSecret = systemStatement<{ wrapped: Buffer }>(
   "read an encrypted secret",
   `SELECT wrapped FROM secrets WHERE name = $1`,
 );
+
+export const lockSecret = systemStatement<{ wrapped: Buffer }>(
+  "lock an encrypted secret that is replaced",
+  `SELECT wrapped FROM secrets WHERE name = $1 FOR UPDATE`,
+);
+
+export const updateSecret = systemStatement(
+  "replace an encrypted secret",
+  `UPDATE secrets SET wrapped = $2 WHERE name = $1`,
+);

@@ -39,6 +39,7 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
   const clock = { time: start };
   const journal = openJournal(path);
   const forgotten = { count: 0 };
+  let pinned: readonly string[] = [key.publicKey];
   const operations = createOperations(() => {});
   const policy = createPolicy(join(directory, "policy")).read;
   const directories = createDirectories(policy);
@@ -47,7 +48,7 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
   const options = {
     instanceId,
     bootId: "boot 1",
-    commandKey: key.publicKey,
+    commandKeys: () => pinned,
     journal,
     log: silentLog,
     now: () => clock.time,
@@ -84,6 +85,7 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
     refreshFacts: createFacts([], operations, silentLog).refresh,
     updates: undefined,
     forgetCredentials: () => void forgotten.count++,
+    pinCommandKeys: (keys: readonly string[]) => void (pinned = keys),
   };
   return { path, clock, journal, forgotten, options, answer: createCommands(options) };
 }
@@ -283,5 +285,25 @@ test("forget_host wipes the credentials before it is answered, and ends the host
   assert.deepEqual(answered!.reply.outcome, { result: {} });
   assert.equal(answered!.endsHost, true);
   assert.equal(world.forgotten.count, 1);
+  world.journal.close();
+});
+
+test("A14: a host accepts two command keys during a rotation, and afterwards the new key alone", async () => {
+  const world = openWorld();
+  const next = makeSigningKey();
+  const pin = (privateKey: string, ...keys: string[]) =>
+    bytes(make({ command: "pin_command_keys", payload: { keys }, privateKey }));
+  const outcomeOf = async (data: Uint8Array) => codeOf((await world.answer(data))!.reply.outcome);
+  const isAccepted = (privateKey: string) => outcomeOf(bytes(make({ privateKey })));
+
+  assert.equal(await outcomeOf(pin(next.privateKey, next.publicKey)), "not_genuine");
+  assert.equal(await outcomeOf(pin(key.privateKey, key.publicKey, next.publicKey)), "done");
+  assert.equal(await isAccepted(key.privateKey), "done");
+  assert.equal(await isAccepted(next.privateKey), "done");
+  assert.equal(await outcomeOf(pin(next.privateKey, next.publicKey)), "done");
+  assert.equal(await isAccepted(next.privateKey), "done");
+  assert.equal(await isAccepted(key.privateKey), "not_genuine");
+  for (const keys of [[], ["x"], [next.publicKey, next.publicKey, key.publicKey]])
+    assert.equal(await outcomeOf(pin(next.privateKey, ...keys)), "daemon_outdated");
   world.journal.close();
 });

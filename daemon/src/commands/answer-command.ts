@@ -23,7 +23,8 @@ export interface Answer {
 
 export interface CommandOptions extends Omit<CommandContext, "signal"> {
   instanceId: string;
-  commandKey: string;
+  /** A command must be signed by one of these. */
+  commandKeys: () => readonly string[];
   /** The time by the control plane's clock, in milliseconds. */
   now: () => number;
   log: Log;
@@ -134,7 +135,8 @@ export function createCommands(options: CommandOptions, commands = catalogue): A
     }
     const { commandId } = command;
     // The journal does not record it: a forger must not be able to settle an id.
-    if (!isGenuine(options.commandKey, options.instanceId, command)) {
+    const isSigned = (key: string) => isGenuine(key, options.instanceId, command);
+    if (!options.commandKeys().some(isSigned)) {
       log.warn("refused a command", { commandId, reason: "not_genuine" });
       const message = "The command is not signed by this host's control plane for this host.";
       return answer(commandId, undefined, refuse("not_genuine", message));

@@ -23,6 +23,13 @@ export const catalogue: Catalogue = {
     },
   },
   update_daemon: { repeatable: true, run: (_payload, context) => orderUpdate(context) },
+  pin_command_keys: {
+    repeatable: true,
+    run({ keys }, { pinCommandKeys }) {
+      pinCommandKeys(keys);
+      return {};
+    },
+  },
   forget_host: {
     repeatable: true,
     endsHost: true,

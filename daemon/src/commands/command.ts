@@ -36,6 +36,8 @@ export interface CommandContext {
   /** Replaces this daemon with another version; undefined if it has no supervisor. */
   updates: Pick<Updates, "order"> | undefined;
   forgetCredentials: () => void;
+  /** Replaces the keys whose commands are accepted. They are on disk when it returns. */
+  pinCommandKeys: (keys: readonly string[]) => void;
   /** Aborted at the command's deadline. */
   signal: AbortSignal;
 }

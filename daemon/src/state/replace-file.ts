@@ -29,7 +29,7 @@ export function replaceText(path: string, text: string): void {
     } finally {
       closeSync(file);
     }
-    renameSync(next, path);
+    replaceBy(next, path);
   } catch (error) {
     rmSync(next, { force: true });
     throw error;

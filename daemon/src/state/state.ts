@@ -13,8 +13,10 @@ export interface Credentials {
   seed: string;
   /** The edge and the fabric admit the host by it; valid for a day. */
   token: string;
-  /** Commands must be signed by this key, which was fixed at pairing. */
+  /** Commands must be signed by this key, which the host got at pairing or from `pin_command_keys`. */
   commandKey: string;
+  /** The other accepted key, while the control plane replaces the first. */
+  secondCommandKey?: string | undefined;
 }
 
 export interface State {
@@ -22,6 +24,7 @@ export interface State {
   machineId: string;
   /** undefined before pairing, and after the host was forgotten. */
   readCredentials(): Credentials | undefined;
+  /** Durable when it returns. */
   saveCredentials(credentials: Credentials): void;
   forgetCredentials(): void;
   /** What the host's owner allows; the owner edits it. */

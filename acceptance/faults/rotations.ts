@@ -1,0 +1,121 @@
+// `npm run faults -- rotation`: replaces each key of the service as the guide says, while hosts are
+// connected and callers send them commands. No command may be lost, and no host shown offline.
+import { runControlPlane } from "@hawser/testkit/control-plane-command.ts";
+import { startLightHosts, type LightHosts } from "@hawser/testkit/light-hosts.ts";
+import { until } from "@hawser/testkit/until.ts";
+import { startWorld, type World } from "@hawser/testkit/world.ts";
+import { withTraffic, type Traffic } from "./rotation-traffic.ts";
+import { violation, type Violation } from "./violation.ts";
+
+export interface RotationOptions {
+  key: RotatedKey;
+  hosts: number;
+  onNote?: (line: string) => void;
+}
+
+export interface RotationResult extends Traffic {
+  key: RotatedKey;
+  hosts: number;
+  /** Hosts that were away during the rotation, and work afterwards. */
+  returned: number;
+  seconds: number;
+  violations: Violation[];
+}
+
+interface Bed {
+  world: World;
+  light: LightHosts;
+  /** Hosts that are away; `bringBack` starts them again. */
+  away: string[];
+  bringBack: () => Promise<void>;
+  /** Runs a command of the control plane until it succeeds. */
+  run: (...args: string[]) => Promise<void>;
+  /** Runs a command that must be refused with this text. */
+  refused: (text: RegExp, ...args: string[]) => Promise<void>;
+}
+
+export const rotations = {
+  /** The key that signs commands. */
+  async command({ run, refused, bringBack }: Bed) {
+    await run("rotate", "command-key", "begin");
+    await run("rotate", "command-key", "switch");
+    await refused(/have not pinned the new key/, "rotate", "command-key", "finish");
+    await bringBack();
+    await run("rotate", "command-key", "finish");
+  },
+} satisfies Record<string, (bed: Bed) => Promise<void>>;
+export type RotatedKey = keyof typeof rotations;
+
+const patienceMs = 90_000;
+
+export async function runRotation(options: RotationOptions): Promise<RotationResult> {
+  const { key, hosts: count } = options;
+  const note = options.onNote ?? (() => {});
+  await using world = await startWorld({
+    nodes: 2,
+    nats: 1,
+    environment: { HAWSER_RATE_PER_SECOND: "2000", HAWSER_RATE_BURST: "2000" },
+  });
+  const { caller } = world;
+  const callers = world.nodes.map((_node, at) =>
+    world.callerFor(world.organizations[0].keys.owner, at),
+  );
+  await using light = await startLightHosts(caller, world.baseUrl, count);
+  const areOnline = async () => (await light.states()).every((state) => state === "online");
+  await until("every host is online", areOnline, patienceMs);
+  const away = light.instanceIds.slice(0, Math.max(1, Math.floor(count / 20)));
+  const staying = light.instanceIds.slice(away.length);
+  await light.stop(away);
+  note(`${staying.length} hosts are connected, ${away.length} are away`);
+
+  const began = performance.now();
+  let returned = 0;
+  const violations: Violation[] = [];
+  const run = async (...args: string[]) => {
+    let end = { status: -1, stdout: "", stderr: "" };
+    // Some steps are refused until all hosts and nodes know the keys.
+    await until(
+      args.join(" "),
+      async () => {
+        end = await runControlPlane(world, args);
+        note(`${args.join(" ")}: ${end.stdout}${end.stderr}`.trim());
+        return end.status === 0;
+      },
+      patienceMs,
+    );
+  };
+  const refused = async (text: RegExp, ...args: string[]) => {
+    await until(
+      `a refusal of ${args.join(" ")}`,
+      async () => {
+        const { status, stderr } = await runControlPlane(world, args);
+        if (status === 0) violations.push(violation("a step is refused that loses hosts", args));
+        return status === 0 || text.test(stderr);
+      },
+      patienceMs,
+    );
+  };
+  const bringBack = async () => {
+    await light.startAgain(away);
+    for (const instanceId of away) {
+      await until(
+        "a host that was away works again",
+        async () => {
+          const reply = await caller.try("refresh_instance", { instanceId });
+          return reply.status === 200;
+        },
+        patienceMs,
+      );
+      returned += 1;
+    }
+    note(`${returned} hosts are back`);
+  };
+  const traffic = await withTraffic(callers, staying, () =>
+    rotations[key]({ world, light, away, bringBack, run, refused }),
+  );
+  for (const line of traffic.lost) violations.push(violation("no command is lost", line));
+  for (const id of traffic.offline) violations.push(violation("no host is shown offline", id));
+  if (returned < away.length) violations.push(violation("hosts that were away return", returned));
+  const seconds = Math.round((performance.now() - began) / 1000);
+  return { ...traffic, key, hosts: count, returned, seconds, violations };
+}
