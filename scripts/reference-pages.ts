@@ -60,6 +60,7 @@ function actionPage(name: string, entry: Action, isNotYet: boolean): string {
   const result: Schema = z.toJSONSchema(entry.result, { unrepresentable: "any" });
   const facts = [
     `- Permission: ${entry.permission === null ? "none; any valid key is enough" : permissionLink(entry.permission)}`,
+    entry.ownNeedsNoPermission && "- A user's key needs no permission for the user's own keys.",
     entry.extraPermission &&
       `- Certain inputs also need: ${permissionLink(entry.extraPermission.permission)}`,
     `- Effect: ${effects[entry.effect]}`,

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { permissionNames, roles } from "@hawser/contract";
 import type { Caller } from "@hawser/testkit/caller.ts";
+import { insertSessions } from "@hawser/testkit/session-rows.ts";
 import { assertInvalid, assertRefused, refusalOf } from "../refusal.ts";
 import { scenario, until, useWorld, type Context } from "../scenario.ts";
 
@@ -17,7 +18,7 @@ const organizationKey = (permissions: (typeof permissionNames)[number][], name =
 let emails = 0;
 const newEmail = () => `person${++emails}@acme.example`;
 
-/** A new member, and a caller with a key of theirs that has every permission of their role. */
+/** A new member, and a caller with their first key, which has every permission of their role. */
 async function newMember({ caller, world }: Context, role: keyof typeof roles) {
   const member = await caller.add_member({ email: newEmail(), role });
   const { key } = await caller.create_api_key({
@@ -119,15 +120,12 @@ scenario(
 
 scenario("A user's key never exceeds the user's role", [], async (context) => {
   const { caller, world } = context;
+  const added = await caller.add_member({ email: newEmail(), role: "viewer" });
+  const permissions = ["instances:view", "instances:edit"];
+  const beyond = { name: "beyond", scope: "user", userId: added.userId, permissions };
+  assertInvalid(await caller.try("create_api_key", beyond), "permissions");
   const viewer = await newMember(context, "viewer");
   assert.deepEqual((await viewer.as.whoami({})).permissions, [...roles.viewer]);
-  const beyond = {
-    name: "beyond",
-    scope: "user",
-    userId: viewer.userId,
-    permissions: ["instances:view", "instances:edit"],
-  };
-  assertInvalid(await caller.try("create_api_key", beyond), "permissions");
   // A stored key with more permissions has no effect.
   const options = { userId: viewer.userId };
   const wide = await world.makeKey(world.organizations[0], permissionNames, options);
@@ -147,6 +145,159 @@ scenario("A user's key must name the user", [], async ({ caller, world }) => {
   );
   const own = await ada.create_api_key({ ...body, scope: "user", permissions: ["instances:view"] });
   assert.equal(own.apiKey.user?.userId, organization.userId);
+});
+
+scenario("A9: Nobody receives the secret of another user's key", [], async (context) => {
+  const { caller, world } = context;
+  const member = await newMember(context, "member");
+  const owner = await newMember(context, "owner");
+  const forMember = {
+    name: "not theirs",
+    scope: "user" as const,
+    userId: member.userId,
+    permissions: ["instances:view" as const],
+  };
+  const first = await member.as.whoami({});
+  for (const other of [caller, owner.as]) {
+    const refused = assertRefused(await other.try("create_api_key", forMember), 403, "forbidden");
+    assert.match(refused.message, /only the member can create another/);
+    const { apiKeyId } = first;
+    assertRefused(await other.try("rotate_api_key", { apiKeyId }), 403, "forbidden");
+  }
+  // An agent's key can act for a user too.
+  const { instance } = await caller.create_instance({ name: "host" });
+  const at = { instanceId: instance.instanceId };
+  const [sessionId] = await insertSessions(world, world.organizations[0], at);
+  assertRefused(await caller.try("create_api_key", { ...forMember, sessionId }), 403, "forbidden");
+  // A revoked key does not make room for another.
+  await caller.revoke_api_key({ apiKeyId: first.apiKeyId });
+  assert.equal((await member.as.try("whoami")).status, 401);
+  assertRefused(await caller.try("create_api_key", forMember), 403, "forbidden");
+  // Somebody who is removed and added starts again.
+  await caller.remove_member({ userId: member.userId });
+  await caller.add_member({ email: member.email, role: "member" });
+  const again = await caller.create_api_key(forMember);
+  assert.equal(again.apiKey.user?.userId, member.userId);
+  assertRefused(await caller.try("create_api_key", forMember), 403, "forbidden");
+});
+
+scenario("A9: Of two first keys that are created at once, one is", [], async ({ caller }) => {
+  const { userId } = await caller.add_member({ email: newEmail(), role: "viewer" });
+  const body = { name: "first", scope: "user", userId, permissions: ["instances:view"] };
+  const replies = await Promise.all([1, 2, 3].map(() => caller.try("create_api_key", body)));
+  assert.deepEqual(
+    replies.map(({ status }) => status).sort((a, b) => a - b),
+    [200, 403, 403],
+  );
+});
+
+scenario(
+  "A9: Members create, rotate and revoke their own keys, and no others",
+  [],
+  async (context) => {
+    const { caller, world } = context;
+    const { as, userId } = await newMember(context, "member");
+    // The owner knows the first key until it is rotated.
+    const { apiKeyId } = await as.whoami({});
+    const rotated = await as.rotate_api_key({ apiKeyId, overlapMinutes: 0 });
+    assert.equal((await as.try("whoami")).status, 401);
+    const member = world.callerFor(rotated.key);
+    const ci = { name: "ci", scope: "user" as const, permissions: ["sessions:view" as const] };
+    const made = await member.create_api_key(ci);
+    assert.deepEqual([made.apiKey.user?.userId, made.apiKey.createdBy?.id], [userId, userId]);
+    const named = await member.create_api_key({ ...ci, userId });
+    await member.revoke_api_key({ apiKeyId: named.apiKey.apiKeyId });
+
+    // A key for one purpose replaces and ends itself, and reaches no other key.
+    const narrow = world.callerFor(made.key);
+    assertRefused(await narrow.try("create_api_key", ci), 403, "forbidden");
+    const others = { apiKeyId: rotated.apiKey.apiKeyId };
+    assertRefused(await narrow.try("rotate_api_key", others), 403, "forbidden");
+    assertRefused(await narrow.try("revoke_api_key", others), 403, "forbidden");
+    const next = await narrow.rotate_api_key({ apiKeyId: made.apiKey.apiKeyId });
+    await world.callerFor(next.key).revoke_api_key({ apiKeyId: next.apiKey.apiKeyId });
+    assert.equal((await world.callerFor(next.key).try("whoami")).status, 401);
+
+    // What is not their own stays closed, and unknown ids get the same answer.
+    const { apiKeyId: ownerKeyId } = await caller.whoami({});
+    for (const [action, body] of [
+      ["create_api_key", organizationKey(["instances:view"])],
+      ["create_api_key", { ...ci, userId: world.organizations[0].userId }],
+      ["create_api_key", { ...ci, userId: "no such id" }],
+      ["rotate_api_key", { apiKeyId: ownerKeyId }],
+      ["revoke_api_key", { apiKeyId: ownerKeyId }],
+      ["revoke_api_key", { apiKeyId: "no such id" }],
+    ] as const) {
+      assertRefused(await member.try(action, body), 403, "forbidden", JSON.stringify(body));
+    }
+  },
+);
+
+scenario("A10: A removed owner's keys of the organization are revoked", [], async (context) => {
+  const { caller, world } = context;
+  const owner = await newMember(context, "owner");
+  const edit = organizationKey(["access:edit", "instances:view"]);
+  const direct = await owner.as.create_api_key(edit);
+  const indirect = await world.callerFor(direct.key).create_api_key(edit);
+  const rotated = await owner.as.rotate_api_key({
+    apiKeyId: (await caller.create_api_key(edit)).apiKey.apiKeyId,
+  });
+  // A first key is known to whoever created it, until its user rotates it.
+  const known = await newMember({ ...context, caller: owner.as }, "viewer");
+  const taken = await newMember({ ...context, caller: owner.as }, "viewer");
+  const { apiKeyId } = await taken.as.whoami({});
+  const own = await taken.as.rotate_api_key({ apiKeyId, overlapMinutes: 0 });
+  const elsewhere = await caller.create_api_key(edit);
+
+  const { apiKeyId: ownersId } = await owner.as.whoami({});
+  const { revokedApiKeyIds } = await caller.remove_member({ userId: owner.userId });
+  const { entries } = await caller.list_audit_entries({ limit: 50 });
+  const revoked = [owner.key, direct.key, indirect.key, rotated.key, known.key];
+  for (const [index, key] of revoked.entries()) {
+    assert.equal((await world.callerFor(key).try("whoami")).status, 401, `key ${index}`);
+  }
+  for (const key of [own.key, elsewhere.key]) {
+    assert.equal((await world.callerFor(key).try("whoami")).status, 200);
+  }
+  const [removal] = entries.filter(({ action }) => action === "remove_member");
+  const trail = entries.filter(
+    ({ action, callId }) => action === "revoke_api_key" && callId === removal?.callId,
+  );
+  const recorded = new Set(trail.map(({ records }) => records.apiKeyId));
+  assert.deepEqual(recorded, new Set(revokedApiKeyIds));
+  for (const { apiKey } of [direct, indirect, rotated]) {
+    assert.ok(revokedApiKeyIds.includes(apiKey.apiKeyId));
+  }
+  assert.ok(revokedApiKeyIds.includes(ownersId));
+});
+
+scenario(
+  "A10: A lowered role ends the stronger keys that the member created",
+  [],
+  async (context) => {
+    const { caller, world } = context;
+    const owner = await newMember(context, "owner");
+    const strong = await owner.as.create_api_key(organizationKey(["access:edit"]));
+    const weak = await owner.as.create_api_key(organizationKey(["sessions:edit"]));
+    await caller.update_member({ userId: owner.userId, role: "member" });
+    assert.equal((await world.callerFor(strong.key).try("whoami")).status, 401);
+    assert.equal((await world.callerFor(weak.key).try("whoami")).status, 200);
+    assert.equal((await owner.as.try("whoami")).status, 200);
+  },
+);
+
+scenario("A10: No key revokes or rotates a stronger one", [], async ({ caller, world }) => {
+  const [organization] = world.organizations;
+  const narrow = world.callerFor(await world.makeKey(organization, ["access:edit"]));
+  const strong = await caller.create_api_key(organizationKey(["access:edit", "sessions:view"]));
+  const { apiKeyId } = strong.apiKey;
+  for (const action of ["revoke_api_key", "rotate_api_key"]) {
+    const refused = assertRefused(await narrow.try(action, { apiKeyId }), 403, "forbidden", action);
+    assert.match(refused.message, /lacks sessions:view/);
+  }
+  assert.equal((await world.callerFor(strong.key).try("whoami")).status, 200);
+  const equal = await caller.create_api_key(organizationKey(["access:edit"]));
+  await narrow.revoke_api_key({ apiKeyId: equal.apiKey.apiKeyId });
 });
 
 scenario(
@@ -244,7 +395,8 @@ scenario("A removed member's keys stop working at once", [], async (context) => 
   const member = await newMember(context, "member");
   const { userId } = member;
   assert.equal((await member.as.try("whoami")).status, 200);
-  assert.deepEqual(await caller.remove_member({ userId }), { userId, removed: true });
+  const removed = await caller.remove_member({ userId });
+  assert.deepEqual([removed.userId, removed.removed], [userId, true]);
   assert.equal((await member.as.try("whoami")).status, 401);
   assert.ok((await caller.list_members({})).members.every((each) => each.userId !== userId));
   assertRefused(await caller.try("remove_member", { userId }), 404, "not_found");

@@ -24,6 +24,8 @@ export interface Action<
   permission: Permission | null;
   /** A further permission that certain inputs need. */
   extraPermission?: { when: (input: z.output<Input>) => boolean; permission: Permission };
+  /** A user's key needs no permission for what is the user's own. The handler refuses everything else. */
+  ownNeedsNoPermission?: true;
   effect: E;
   /** `records`: answered from the database alone. `host`: a command is sent to a host. */
   reach: "records" | "host";

@@ -1,6 +1,7 @@
 // The coding product: which registry this node serves, and which handlers answer it.
 import { registry } from "@hawser/contract";
-import { accessHandlers, type AccessServices } from "./access/handlers.ts";
+import { accessHandlers } from "./access/handlers.ts";
+import type { KeyServices } from "./access/keys.ts";
 import { agentHandlers } from "./agents/handlers.ts";
 import type { HandlersFor } from "./dispatch/handler.ts";
 import { instanceHandlers, type InstanceServices } from "./instances/handlers.ts";
@@ -16,7 +17,7 @@ import { sessionTurnHandlers } from "./sessions/turns.ts";
 import type { SessionLogServices } from "./session-log/wait.ts";
 import type { Product } from "./transports/serve.ts";
 
-export type Services = AccessServices & InstanceServices & SessionServices & SessionLogServices;
+export type Services = KeyServices & InstanceServices & SessionServices & SessionLogServices;
 
 export const handlers: HandlersFor<typeof registry, Services, NotYet> = {
   ...accessHandlers,

@@ -60,6 +60,7 @@ export async function makeKey(
       sessionId: sessionId && parseId("session", sessionId),
       permissions,
       createdBy: null,
+      creator: null,
       expiresAt,
     }),
   );

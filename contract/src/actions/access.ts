@@ -89,8 +89,9 @@ export const accessActions = {
   create_api_key: action({
     summary: "Make an API key for a user, for the organization, or for the agent of a session.",
     details:
-      "The key itself is shown only here. It can have no permission that the calling key or the key's user lacks. With `sessionId` it is an agent key: it may read, and start and prompt sessions.",
+      "The key itself is shown only here. It can have no permission that the calling key or the key's user lacks. Only the user can create a user's key, except for the first key of a new member. With `sessionId` it is an agent key: it may read, and start and prompt sessions.",
     permission: "access:edit",
+    ownNeedsNoPermission: true,
     effect: "changes",
     reach: "records",
     input: z
@@ -125,7 +126,10 @@ export const accessActions = {
 
   rotate_api_key: action({
     summary: "Replace an API key's secret; the former one stays valid for a while.",
+    details:
+      "Only the user can rotate a user's key. The calling key needs every permission of the key; a key can always rotate itself.",
     permission: "access:edit",
+    ownNeedsNoPermission: true,
     effect: "changes",
     reach: "records",
     input: z.strictObject({
@@ -149,7 +153,9 @@ export const accessActions = {
 
   revoke_api_key: action({
     summary: "Revoke an API key, at once and for good.",
+    details: "The calling key needs every permission of the key; a key can always revoke itself.",
     permission: "access:edit",
+    ownNeedsNoPermission: true,
     effect: "destroys",
     reach: "records",
     input: z.strictObject({ apiKeyId: ApiKeyId }),
@@ -186,7 +192,8 @@ export const accessActions = {
 
   update_member: action({
     summary: "Change a member's role.",
-    details: "The member's keys never exceed the new role.",
+    details:
+      "The member's keys never exceed the new role. Keys of the organization that the member created are revoked if they have a permission beyond it.",
     permission: "access:edit",
     effect: "changes",
     reach: "records",
@@ -198,11 +205,17 @@ export const accessActions = {
 
   remove_member: action({
     summary: "Remove a member; their keys stop working and their schedules are paused.",
+    details:
+      "Keys that the member created for the organization or for others are revoked too, and those created with them.",
     permission: "access:edit",
     effect: "destroys",
     reach: "records",
     input: z.strictObject({ userId: UserId }),
-    result: z.strictObject({ userId: UserId, removed: z.literal(true) }),
+    result: z.strictObject({
+      userId: UserId,
+      removed: z.literal(true),
+      revokedApiKeyIds: z.array(ApiKeyId),
+    }),
     refusals: ["not_found", "last_owner"],
     closedToAgents: true,
   }),

@@ -6,6 +6,7 @@ import {
   type Permission,
 } from "@hawser/contract";
 import { idPrefixes } from "@hawser/contract";
+import type { Caller } from "../dispatch/caller.ts";
 import type { SystemSql } from "../postgres/statement.ts";
 import { hashSecret, makeSecretText } from "./secret-text.ts";
 import { insertApiKey, newId, type ApiKeyRow } from "./store.ts";
@@ -17,6 +18,8 @@ export interface NewApiKey {
   sessionId: string | null;
   permissions: readonly Permission[];
   createdBy: CallerReference | null;
+  /** Null for bootstrap. */
+  creator: Pick<Caller, "userId" | "apiKeyId"> | null;
   expiresAt: string | null;
 }
 
@@ -27,6 +30,7 @@ export async function makeApiKey(
   const { id } = (await sql.first(newId))!;
   // The id in the key lets its owner find it in listings, and lets support name it.
   const shownId = formatId("apiKey", id).slice(idPrefixes.apiKey.length + 1);
+  const { creator } = wanted;
   const key = makeSecretText(`hwk_${shownId}`);
   const row = await sql.first(
     insertApiKey,
@@ -39,6 +43,8 @@ export async function makeApiKey(
     wanted.permissions,
     wanted.createdBy,
     wanted.expiresAt,
+    creator?.userId ?? null,
+    creator && !creator.userId ? creator.apiKeyId : null,
   );
   return { apiKey: apiKeyRecord(row!), key };
 }

@@ -48,6 +48,7 @@ export async function createOrganization(
     sessionId: null,
     permissions,
     createdBy: null,
+    creator: null,
     expiresAt: null,
   });
   return {

@@ -1,14 +1,11 @@
-// What the access actions do. None of them can grant more than the caller has, neither by a key nor by
-// a role.
+// What the access actions do; keys.ts has those that change keys. None of them can grant more than the
+// caller has, neither by a key nor by a role.
 import {
   Refusal,
   formatId,
-  notFound,
-  parseId,
   roles,
   type accessActions,
   type MemberRecord,
-  type Permission,
   type Role,
   type SettingsRecord,
 } from "@hawser/contract";
@@ -17,18 +14,19 @@ import { firstId, page, readCursor, readIdCursor } from "../cursor.ts";
 import type { Caller } from "../dispatch/caller.ts";
 import type { HandlersFor } from "../dispatch/handler.ts";
 import type { TenantSql } from "../postgres/statement.ts";
-import { apiKeyRecord, makeApiKey } from "./api-key.ts";
-import type { Authenticator } from "./authenticate.ts";
-import { callerReference, userReference } from "./caller-reference.ts";
+import { apiKeyRecord } from "./api-key.ts";
+import { userReference } from "./caller-reference.ts";
+import {
+  createApiKey,
+  revokeApiKey,
+  revokeKeysOf,
+  rotateApiKey,
+  type KeyServices,
+} from "./keys.ts";
+import { findMember } from "./members.ts";
 import * as store from "./store.ts";
 
-export interface AccessServices {
-  authenticator: Authenticator;
-  /** Takes the stored id. */
-  sessionExists: (sql: TenantSql, sessionId: string) => Promise<boolean>;
-}
-
-export const accessHandlers: HandlersFor<typeof accessActions, AccessServices> = {
+export const accessHandlers: HandlersFor<typeof accessActions, KeyServices> = {
   async whoami({ caller, sql }) {
     return {
       organization: {
@@ -49,58 +47,9 @@ export const accessHandlers: HandlersFor<typeof accessActions, AccessServices> =
     return { apiKeys: rows.map(apiKeyRecord), nextCursor };
   },
 
-  async create_api_key(context, input) {
-    const { caller, sql } = context;
-    const permissions: readonly Permission[] = input.permissions;
-    const owner = input.scope === "user" ? await keyOwner(sql, caller, input.userId) : null;
-    const sessionId =
-      input.sessionId === undefined ? null : await boundSession(context, input.sessionId);
-    refuseWidening(caller, permissions, "permissions");
-    if (owner) refuseBeyondRole(owner.role, permissions);
-    const made = await makeApiKey(sql, {
-      organizationId: sql.organizationId,
-      name: input.name,
-      userId: owner && owner.user_id,
-      sessionId,
-      permissions,
-      createdBy: await callerReference(sql, caller),
-      expiresAt: input.expiresAt ?? null,
-    });
-    const { createdAt, expiresAt } = made.apiKey;
-    if (expiresAt !== null && expiresAt <= createdAt) {
-      throw new Refusal("invalid_input", "A key cannot expire in the past.", {
-        fields: [{ field: "expiresAt", message: "must lie in the future" }],
-      });
-    }
-    return made;
-  },
-
-  async rotate_api_key({ caller, sql, authenticator }, { apiKeyId, overlapMinutes = 60 }) {
-    const id = parseId("apiKey", apiKeyId);
-    const former = id && (await sql.first(store.lockApiKey, sql.organizationId, id));
-    if (!former) throw notFound("API key");
-    refuseWidening(caller, former.permissions, "apiKeyId");
-    const made = await makeApiKey(sql, {
-      organizationId: sql.organizationId,
-      name: former.name,
-      userId: former.user_id,
-      sessionId: former.session_id,
-      permissions: former.permissions,
-      createdBy: await callerReference(sql, caller),
-      expiresAt: former.expires_at,
-    });
-    sql.afterCommit(() => authenticator.forget(sql.organizationId));
-    const ended = await sql.first(store.expireApiKeyIn, sql.organizationId, id, overlapMinutes);
-    return { ...made, previousExpiresAt: ended!.expires_at };
-  },
-
-  async revoke_api_key({ sql, authenticator }, { apiKeyId }) {
-    const id = parseId("apiKey", apiKeyId);
-    const row = id && (await sql.first(store.revokeApiKey, sql.organizationId, id));
-    if (!row) throw notFound("API key");
-    sql.afterCommit(() => authenticator.forget(sql.organizationId));
-    return apiKeyRecord(row);
-  },
+  create_api_key: createApiKey,
+  rotate_api_key: rotateApiKey,
+  revoke_api_key: revokeApiKey,
 
   async list_members({ sql }, { cursor, limit = 50 }) {
     const after = cursor === undefined ? ["", firstId] : readCursor(cursor, 2);
@@ -126,24 +75,27 @@ export const accessHandlers: HandlersFor<typeof accessActions, AccessServices> =
     return memberRecord(row);
   },
 
-  async update_member({ caller, sql, authenticator }, { userId, role }) {
+  async update_member(context, { userId, role }) {
+    const { caller, sql, authenticator } = context;
     const member = await findMember(sql, userId);
     refuseWiderRole(caller, role);
     refuseWiderRole(caller, member.role);
     if (role !== "owner") await keepAnOwner(sql, member.user_id);
     const row = await sql.first(store.updateMemberRole, sql.organizationId, member.user_id, role);
+    await revokeKeysOf(context, member.user_id, role);
     sql.afterCommit(() => authenticator.forget(sql.organizationId));
     return memberRecord(row!);
   },
 
-  async remove_member({ caller, sql, authenticator }, { userId }) {
+  async remove_member(context, { userId }) {
+    const { caller, sql, authenticator } = context;
     const member = await findMember(sql, userId);
     refuseWiderRole(caller, member.role);
     await keepAnOwner(sql, member.user_id);
-    sql.later(store.revokeKeysOfUser, sql.organizationId, member.user_id);
+    const revokedApiKeyIds = await revokeKeysOf(context, member.user_id);
     sql.later(store.deleteMember, sql.organizationId, member.user_id);
     sql.afterCommit(() => authenticator.forget(sql.organizationId));
-    return { userId: formatId("user", member.user_id), removed: true };
+    return { userId: formatId("user", member.user_id), removed: true, revokedApiKeyIds };
   },
 
   async get_settings({ sql }) {
@@ -165,56 +117,6 @@ export const accessHandlers: HandlersFor<typeof accessActions, AccessServices> =
 
   list_audit_entries: ({ sql }, input) => listAuditEntries(sql, input),
 };
-
-async function keyOwner(
-  sql: TenantSql,
-  caller: Caller,
-  wanted: string | undefined,
-): Promise<store.MemberRow> {
-  if (wanted !== undefined) return findMember(sql, wanted);
-  if (caller.userId) return findMember(sql, formatId("user", caller.userId));
-  throw new Refusal(
-    "user_key_required",
-    "This key belongs to the organization, so it has no user of its own. Name the user with userId.",
-  );
-}
-
-/**
- * A user's key never has more permissions than the user's role. Refuse now, instead of creating a key
- * that lacks what it promises.
- */
-function refuseBeyondRole(role: Role, wanted: readonly Permission[]): void {
-  const allowed: readonly Permission[] = roles[role];
-  const beyond = wanted.filter((permission) => !allowed.includes(permission));
-  if (beyond.length === 0) return;
-  const message = `must stay within the user's role, ${role}, which lacks ${beyond.join(", ")}`;
-  throw new Refusal("invalid_input", `The permissions ${message}.`, {
-    fields: [{ field: "permissions", message }],
-  });
-}
-
-async function boundSession(
-  { sql, sessionExists }: { sql: TenantSql } & AccessServices,
-  sessionId: string,
-): Promise<string> {
-  const id = parseId("session", sessionId);
-  if (!id || !(await sessionExists(sql, id))) throw notFound("session");
-  return id;
-}
-
-async function findMember(sql: TenantSql, userId: string): Promise<store.MemberRow> {
-  const id = parseId("user", userId);
-  const row = id && (await sql.first(store.selectMember, sql.organizationId, id));
-  if (!row) throw notFound("member");
-  return row;
-}
-
-function refuseWidening(caller: Caller, wanted: readonly Permission[], field: string): void {
-  const missing = wanted.filter((permission) => !caller.permissions.has(permission));
-  if (missing.length === 0) return;
-  const message = `must not go beyond the caller's own permissions; the caller lacks ${missing.join(", ")}`;
-  throw new Refusal("forbidden", `A key ${message}.`, { fields: [{ field, message }] });
-}
 
 function refuseWiderRole(caller: Caller, role: Role): void {
   const missing = roles[role].filter((permission) => !caller.permissions.has(permission));

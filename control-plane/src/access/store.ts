@@ -65,19 +65,22 @@ export interface ApiKeyRow {
   last_used_at: string | null;
   revoked_at: string | null;
   user_name: string | null;
+  /** The present role of the user; null after they have left. */
+  user_role: Role | null;
 }
 
-const memberName = `coalesce(name, email)`;
+const ofUser = (column: string) => `(SELECT ${column} FROM memberships m
+    WHERE m.organization_id = api_keys.organization_id AND m.user_id = api_keys.user_id)`;
 const apiKeyColumns = `api_key_id, name, user_id, session_id, permissions, created_by, created_at,
   expires_at, last_used_at, revoked_at,
-  (SELECT ${memberName} FROM memberships m
-    WHERE m.organization_id = api_keys.organization_id AND m.user_id = api_keys.user_id) AS user_name`;
+  ${ofUser("coalesce(name, email)")} AS user_name, ${ofUser("role")} AS user_role`;
 
 export const insertApiKey = systemStatement<ApiKeyRow>(
   "create an API key",
   `INSERT INTO api_keys
-     (organization_id, api_key_id, name, secret_hash, user_id, session_id, permissions, created_by, expires_at)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+     (organization_id, api_key_id, name, secret_hash, user_id, session_id, permissions, created_by, expires_at,
+      creator_user_id, creator_key_id)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
    RETURNING ${apiKeyColumns}`,
 );
 
@@ -99,12 +102,21 @@ export const noteKeyUses = systemStatement(
     WHERE api_keys.organization_id = used.organization_id AND api_keys.api_key_id = used.api_key_id`,
 );
 
+const oneApiKey = `SELECT ${apiKeyColumns} FROM api_keys WHERE organization_id = $1 AND api_key_id = $2`;
+
 /** Locks the key, so that a rotation and a revocation of it run one after the other. */
-export const lockApiKey = statement<ApiKeyRow>(
-  `SELECT ${apiKeyColumns} FROM api_keys
-    WHERE organization_id = $1 AND api_key_id = $2 AND revoked_at IS NULL
-      AND (expires_at IS NULL OR expires_at > hawser_now())
+export const lockApiKey = statement<ApiKeyRow>(`${oneApiKey} FOR UPDATE`);
+
+/** No row if the key was revoked or has expired. */
+export const lockValidApiKey = statement<ApiKeyRow>(
+  `${oneApiKey} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > hawser_now())
       FOR UPDATE`,
+);
+
+/** Keeps the key from being revoked before the transaction ends. No row if it was revoked. */
+export const holdApiKey = statement<{ api_key_id: string }>(
+  `SELECT api_key_id FROM api_keys
+    WHERE organization_id = $1 AND api_key_id = $2 AND revoked_at IS NULL FOR SHARE`,
 );
 
 export const revokeApiKey = statement<ApiKeyRow>(
@@ -120,9 +132,31 @@ export const expireApiKeyIn = statement<{ expires_at: string }>(
    RETURNING expires_at`,
 );
 
-export const revokeKeysOfUser = statement(
-  `UPDATE api_keys SET revoked_at = hawser_now()
-    WHERE organization_id = $1 AND user_id = $2 AND revoked_at IS NULL`,
+/**
+ * Revokes the keys of user $2, the keys that the user created, and the keys created with those. If $3 is
+ * not null, revokes only keys that are not the user's own and have a permission that $3 lacks.
+ */
+export const revokeKeysOf = statement<{ api_key_id: string }>(
+  `WITH RECURSIVE theirs (api_key_id) AS (
+     SELECT api_key_id FROM api_keys
+      WHERE organization_id = $1 AND (user_id = $2 OR creator_user_id = $2)
+      UNION
+     SELECT k.api_key_id FROM theirs
+       JOIN api_keys k ON k.organization_id = $1 AND k.creator_key_id = theirs.api_key_id)
+   UPDATE api_keys SET revoked_at = hawser_now()
+    WHERE organization_id = $1 AND revoked_at IS NULL
+      AND api_key_id IN (SELECT api_key_id FROM theirs)
+      AND ($3::text[] IS NULL OR user_id IS DISTINCT FROM $2 AND NOT permissions <@ $3::text[])
+   RETURNING api_key_id`,
+);
+
+/** Any key that user $2 has had since they became a member. */
+export const selectKeySinceJoining = statement<{ api_key_id: string }>(
+  `SELECT k.api_key_id
+     FROM memberships m
+     JOIN api_keys k ON k.organization_id = m.organization_id AND k.user_id = m.user_id
+      AND k.created_at >= m.created_at
+    WHERE m.organization_id = $1 AND m.user_id = $2 LIMIT 1`,
 );
 
 export interface MemberRow {
@@ -144,6 +178,11 @@ export const selectMembers = statement<MemberRow>(
 
 export const selectMember = statement<MemberRow>(
   `SELECT ${memberColumns} FROM memberships WHERE organization_id = $1 AND user_id = $2`,
+);
+
+/** Locks the member: of two first keys that are created at once, the second sees the first. */
+export const lockMember = statement(
+  `SELECT FROM memberships WHERE organization_id = $1 AND user_id = $2 FOR UPDATE`,
 );
 
 /** No row if the user is already a member. */

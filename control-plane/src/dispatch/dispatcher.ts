@@ -327,10 +327,12 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
 
 function refusalOfRight(
   caller: Caller,
-  action: Pick<Action, "permission" | "closedToAgents">,
+  action: Pick<Action, "permission" | "ownNeedsNoPermission" | "closedToAgents">,
 ): Refusal | undefined {
-  if (action.permission && !caller.permissions.has(action.permission))
-    return missingPermission(action.permission);
+  const { permission, ownNeedsNoPermission } = action;
+  const mayBeOwn = ownNeedsNoPermission && caller.scope === "user";
+  if (permission && !mayBeOwn && !caller.permissions.has(permission))
+    return missingPermission(permission);
   if (action.closedToAgents && caller.scope === "agent") {
     return new Refusal("forbidden", "This action is closed to keys that agents hold.");
   }
