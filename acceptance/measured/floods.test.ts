@@ -1,9 +1,13 @@
 // What hostile callers cost a node: its other callers must not notice them.
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { request as httpRequest } from "node:http";
+import { crc32 } from "node:zlib";
+import { tryPair } from "@hawser/testkit/deaf-host.ts";
+import { tell } from "../figures.ts";
 import { assertRefused } from "../refusal.ts";
 import { watchNode } from "../node-watch.ts";
-import { scenario, useWorld } from "../scenario.ts";
+import { scenario, until, useWorld } from "../scenario.ts";
 
 useWorld({ nats: 1 });
 
@@ -82,3 +86,48 @@ scenario(
     assert.ok(long.text.length < 1_000, `${long.text.length} characters`);
   },
 );
+
+scenario(
+  "A7: twenty hosts are paired during a flood of wrong pairing tokens from their own address",
+  [],
+  async ({ world, caller }) => {
+    const { baseUrl } = world;
+    const flood = new AbortController();
+    const seen = { 404: 0, 429: 0 };
+    const wrong = [() => "x", forgedToken];
+    const flooding = Promise.all(
+      Array.from({ length: 16 }, async (_, i) => {
+        while (!flood.signal.aborted) {
+          const { status } = await tryPair(baseUrl, wrong[i % 2]!());
+          assert.ok(status === 404 || status === 429, `a wrong token got ${status}`);
+          seen[status]++;
+        }
+      }),
+    );
+    const started = performance.now();
+    try {
+      await until(
+        "the flood is throttled",
+        20_000,
+        () => Promise.resolve(seen[429]),
+        (n) => n > 0,
+      );
+      for (let i = 0; i < 20; i++) {
+        const { pairingToken } = await caller.create_instance({ name: `rightful ${i}` });
+        const { status, text } = await tryPair(baseUrl, pairingToken);
+        assert.equal(status, 200, `pairing ${i}: ${text}`);
+      }
+    } finally {
+      flood.abort();
+      await flooding;
+    }
+    const perSecond = ((seen[404] + seen[429]) * 1000) / (performance.now() - started);
+    tell(`20 of 20 hosts paired during ${perSecond.toFixed(0)} wrong pairing tokens a second`);
+  },
+);
+
+/** A token whose form and checksum are right, and that was never issued. */
+function forgedToken(): string {
+  const body = `hwp_${randomBytes(25).toString("hex")}`;
+  return body + crc32(body).toString(16).padStart(8, "0");
+}

@@ -202,7 +202,8 @@ export async function createHostLink({
     }),
     routes: [
       hostRoutes({
-        pair: (request, callId) => pairHost(identity, request, callId),
+        pair: (request, callId, countWrongToken) =>
+          pairHost(identity, request, callId, countWrongToken),
         nonce: () => identity.nonces.make(),
         renew: (request) => renewHost(identity, request),
         log,

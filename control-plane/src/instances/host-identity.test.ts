@@ -10,6 +10,7 @@ import { holdRow, waitingStatements } from "@hawser/testkit/hold-row.ts";
 import { createTestOrganization } from "@hawser/testkit/organization.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
+import { makeSecretText } from "../access/secret-text.ts";
 import { makeFabricKeys } from "../fabric/fabric-keys.ts";
 import { createHostTokens } from "../fabric/host-token.ts";
 import type { Database } from "../postgres/database.ts";
@@ -83,11 +84,18 @@ function remove(instanceId: string): Promise<void> {
   });
 }
 
-const pair = (pairingToken: string, key: Nkey, machineId = "m1", callId = "test") =>
+const pair = (
+  pairingToken: string,
+  key: Nkey,
+  machineId = "m1",
+  callId = "test",
+  countWrongToken = () => {},
+) =>
   pairHost(
     parts,
     { pairingToken, publicKey: key.publicKey, machineId, daemonVersion: "1.2.3" },
     callId,
+    countWrongToken,
   );
 
 const renew = (key: Nkey, nonce = parts.nonces.make()) =>
@@ -437,4 +445,21 @@ test("a nonce of one node is good at every node that has the secret", () => {
   assert.ok(createNonces(nonceSecret, () => Date.now() - 5_000).isValid(nonce), "a clock behind");
   assert.ok(!createNonces(nonceSecret, () => Date.now() + 61_000).isValid(nonce));
   assert.notEqual(createNonces(nonceSecret).make(), createNonces(nonceSecret).make());
+});
+
+test("A7: only tokens that look right and are not valid are counted as wrong", async () => {
+  let counted = 0;
+  const tryToken = (token: string) =>
+    pair(token, makeNkey("user"), "m1", "test", () => void (counted += 1));
+  const instanceId = await newInstance();
+  const token = await newToken(instanceId);
+  for (const malformed of ["x", `${token}x`, token.slice(0, -1)])
+    await assert.rejects(tryToken(malformed), refusedAs("not_found"));
+  assert.equal(counted, 0);
+  await tryToken(token);
+  assert.equal(counted, 0);
+  await assert.rejects(tryToken(token), refusedAs("not_found"));
+  assert.equal(counted, 1, "a token that was used");
+  await assert.rejects(tryToken(makeSecretText("hwp")), refusedAs("not_found"));
+  assert.equal(counted, 2, "a token that nobody made");
 });

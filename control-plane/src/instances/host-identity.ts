@@ -35,12 +35,14 @@ interface Pairing {
 
 /**
  * Pairs a host with the instance of its token. A host that was paired before loses its key in the same
- * transaction. Every attempt with a known token is written to the audit trail of its organization.
+ * transaction. Every attempt with a known token is written to the audit trail of its organization,
+ * unless `countWrongToken` throws because the sender has tried too many wrong ones.
  */
 export async function pairHost(
   parts: HostIdentity,
   request: PairRequest,
   callId: string,
+  countWrongToken: () => void,
 ): Promise<PairReply> {
   const { publicKey, machineId, daemonVersion, pairingToken } = request;
   if (!isPublicNkey("user", publicKey)) {
@@ -48,9 +50,11 @@ export async function pairHost(
       fields: [{ field: "publicKey", message: "must be the public key of a user NKey" }],
     });
   }
+  // A malformed token costs no query, so it is not counted.
   if (!looksLikeSecret("hwp", pairingToken)) throw wrongToken();
   const hash = hashSecret(pairingToken);
   const found = await parts.database.system.first(keys.selectPairing, hash);
+  if (!found || found.refused !== null) countWrongToken();
   if (!found) throw wrongToken();
   const attempt = (outcome: string, more: object) => {
     const instanceId = formatId("instance", found.instance_id);

@@ -20,12 +20,15 @@ import { readJsonBody } from "./json-body.ts";
 import { callId, respond } from "./rest.ts";
 
 export interface HostRoutes {
-  /** Throws `not_found` for a wrong token. */
-  pair: (request: PairRequest, callId: string) => Promise<PairReply>;
+  /**
+   * Throws `not_found` for a wrong token. Calls `countWrongToken`, which may throw, before it does more
+   * for a wrong token than look it up.
+   */
+  pair: (request: PairRequest, callId: string, countWrongToken: () => void) => Promise<PairReply>;
   nonce: () => string;
   renew: (request: RenewRequest) => Promise<RenewReply>;
   log: Log;
-  /** How many wrong pairing tokens this node looks up, from all senders together. */
+  /** How many wrong pairing tokens this node answers to one address. */
   wrongTokens?: { perSecond: number; burst: number };
 }
 
@@ -33,12 +36,13 @@ const largestBody = 64 * 1024;
 
 export function hostRoutes({ log, ...routes }: HostRoutes): Hono {
   const app = new Hono();
-  const throttle = createThrottle(routes.wrongTokens ?? { perSecond: 20, burst: 100 });
+  const wrongTokens = createTokenBuckets(routes.wrongTokens ?? { perSecond: 20, burst: 100 });
 
   app.post("/api/hosts/pair", (c) =>
     answer(c, async (id) => {
       const request = await read(c, PairRequest);
-      return c.json(await throttle(() => routes.pair(request, id)));
+      const { remoteAddress = "" } = (c.env as HttpBindings).incoming.socket;
+      return c.json(await routes.pair(request, id, () => countWrongToken(remoteAddress)));
     }),
   );
 
@@ -70,6 +74,20 @@ export function hostRoutes({ log, ...routes }: HostRoutes): Hono {
     return c.json(errorBody(refusal), 426);
   });
   return app;
+
+  /**
+   * Limits what wrong tokens cost: each of a known one is an audit entry. A valid token is never
+   * counted, so a flood of wrong ones keeps no host out, even from the same address.
+   */
+  function countWrongToken(address: string): void {
+    const { retryAfterMs } = wrongTokens.take(address);
+    if (retryAfterMs === undefined) return;
+    throw new Refusal(
+      "rate_limited",
+      `Too many wrong pairing tokens came from this address. Wait ${retryAfterMs} ms, and check the token before you try again.`,
+      { retryAfterMs },
+    );
+  }
 
   function answer(
     c: Context,
@@ -120,32 +138,4 @@ async function read<Schema extends z.ZodObject>(
     { input } as unknown as Action,
     await readJsonBody(c.env as HttpBindings, largestBody),
   ) as z.output<Schema>;
-}
-
-/**
- * Limits the rate of wrong tokens, because each costs a query and an audit entry. Guessing a token is
- * hopeless at any rate; a valid one succeeds between two wrong ones.
- */
-function createThrottle(limit: { perSecond: number; burst: number }) {
-  const wrong = createTokenBuckets(limit);
-  let closedUntil = 0;
-  return async <T>(pair: () => Promise<T>): Promise<T> => {
-    const retryAfterMs = Math.ceil(closedUntil - performance.now());
-    if (retryAfterMs > 0) {
-      throw new Refusal(
-        "rate_limited",
-        `Too many wrong pairing tokens were sent. Wait ${retryAfterMs} ms and try again.`,
-        { retryAfterMs },
-      );
-    }
-    try {
-      return await pair();
-    } catch (error) {
-      if (error instanceof Refusal && error.code === "not_found") {
-        const waitMs = wrong.take("pairing").retryAfterMs;
-        if (waitMs !== undefined) closedUntil = performance.now() + waitMs;
-      }
-      throw error;
-    }
-  };
 }
