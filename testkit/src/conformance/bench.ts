@@ -1,6 +1,7 @@
 // What the suite needs of each kind: how to open and kill its agent, and which tool calls of a script make
 // it ask, plan or start a sub-agent.
 import type { AgentPolicy, ModelChoice } from "@hawser/contract";
+import type { Call as PolicyCall, Decision } from "@hawser/daemon/policy/call.ts";
 import { decide, type Rules } from "@hawser/daemon/policy/decide.ts";
 import type { Driver, Prompt, SessionSettings } from "@hawser/daemon/drivers/driver.ts";
 import type { Call, Step } from "@hawser/daemon/drivers/scripted/script.ts";
@@ -73,7 +74,10 @@ export function placeIn(directory: string, more: Partial<SessionSettings> = {}):
     secrets: [],
     ownDirectories: [],
   };
-  return { decide: (call) => decide(rules, call), ...settings };
+  // Sub-agents need no permission here, so that the cases for them are the same for every kind.
+  const allowed: Decision = { answer: "allow", rule: "the suite allows sub-agents" };
+  const decideCall = (call: PolicyCall) => (call.type === "agent" ? allowed : decide(rules, call));
+  return { decide: decideCall, ...settings };
 }
 
 /** A prompt that makes the model answer with these steps. */
