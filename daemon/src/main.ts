@@ -3,11 +3,12 @@
 // daemon listens on nothing, so these commands share only the state directory with it.
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
+import { inspect, parseArgs } from "node:util";
 import { CommandFailed, UsageError, type CommandLine } from "./command-line/command.ts";
 import { doctor } from "./command-line/doctor.ts";
 import { logs } from "./command-line/logs.ts";
 import { pair } from "./command-line/pair.ts";
+import { printError } from "./command-line/print.ts";
 import { roots } from "./command-line/roots.ts";
 import { run } from "./command-line/run.ts";
 import { serve } from "./command-line/serve.ts";
@@ -74,10 +75,15 @@ try {
   process.exit((await main(process.argv.slice(2))) ?? 0);
 } catch (error) {
   if (error instanceof UsageError) {
-    console.error(`${error.message}\n\n${usage}`);
+    printError(error.message);
+    console.error(`\n${usage}`);
     process.exit(2);
   }
   const isExpected = expected.some((kind) => error instanceof kind);
-  console.error(isExpected ? (error as Error).message : error);
+  if (isExpected) printError((error as Error).message);
+  else
+    inspect(error)
+      .split("\n")
+      .forEach((line) => printError(line));
   process.exit(error instanceof NotPaired ? 3 : error instanceof AlreadyRuns ? 4 : 1);
 }

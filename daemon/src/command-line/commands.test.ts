@@ -95,6 +95,30 @@ test("logs shows the last lines as a person reads them, and follows them into th
   }
 });
 
+test("A19: logs, status and doctor escape control characters of what they print", async (t) => {
+  const { directory, state, call } = open(t);
+  const hostile = "a\u001b]0;title\u0007\u009b31m\r\n2026 WARN  forged\u202egnp\u200b\u2028b";
+  const shown = String.raw`a\u001b]0;title\u0007\u009b31m\u000d\u000a2026 WARN  forged\u202egnp\u200b\u2028b`;
+  const write = openLogFile(logPathOf(state), 10_000);
+  write(`${JSON.stringify({ at: "12:00", level: "info", event: hostile, why: hostile })}\n`);
+  write("no JSON \u001b[2J\n");
+  assert.equal(
+    (await call("logs")).output,
+    `12:00        ${shown}  why=${shown}\nno JSON ${String.raw`\u001b[2J`}\n`,
+  );
+  const root = join(directory, "a\u001b[31m\u202ed");
+  mkdirSync(root);
+  writeFileSync(state.policyPath, `root = ${root}\n`);
+  for (const command of ["status", "doctor", "roots"]) {
+    const { output } = await call(command);
+    assert.ok(output.includes(String.raw`a\u001b[31m\u202ed`), output);
+    // eslint-disable-next-line no-control-regex -- these are what must not be printed
+    assert.doesNotMatch(output, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/, command);
+  }
+  const failed = await call("pair", "--server", "http://\u001b[2Jx", "--token", "hwp_x");
+  assert.match(failed.output, /^"http:\/\/\\u001b\[2Jx" is not the https:/);
+});
+
 test("doctor names each problem with its cure, and finds nothing wrong with a host that is well", async (t) => {
   const { directory, state, call, start } = open(t);
   const before = await call("doctor");

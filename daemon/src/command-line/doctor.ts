@@ -3,6 +3,7 @@
 import { describe } from "../log.ts";
 import { checks, type Finding } from "./checks.ts";
 import type { CommandLine } from "./command.ts";
+import { print } from "./print.ts";
 
 export const doctor: CommandLine = {
   usage: "doctor",
@@ -17,11 +18,12 @@ export const doctor: CommandLine = {
       for (const { what, cure, optional } of findings) {
         const isProblem = cure !== undefined && !optional;
         const mark = isProblem ? "PROBLEM" : cure ? "note" : "ok";
-        console.log(`${mark.padEnd(9)}${what}${cure ? `\n         ${cure}` : ""}`);
+        print(`${mark.padEnd(9)}${what}`);
+        if (cure) print(`         ${cure}`);
         if (isProblem) problems++;
       }
     }
-    console.log(problems === 0 ? "Nothing is wrong." : `Problems: ${problems}.`);
+    print(problems === 0 ? "Nothing is wrong." : `Problems: ${problems}.`);
     return problems === 0 ? 0 : 1;
   },
 };

@@ -3,6 +3,7 @@ import { closeSync, fstatSync, openSync, readFileSync, readSync, statSync } from
 import { setTimeout as pause } from "node:timers/promises";
 import { formerLogOf, logPathOf } from "../log-file.ts";
 import { UsageError, type CommandLine } from "./command.ts";
+import { print, printError } from "./print.ts";
 
 const lookEveryMs = 200;
 
@@ -19,8 +20,8 @@ export const logs: CommandLine = {
     const written = [read(formerLogOf(path)), read(path).subarray(0, end)]
       .flatMap((bytes) => bytes.toString().split("\n"))
       .filter(Boolean);
-    if (written.length === 0) console.error(`There is nothing in ${path} yet.`);
-    for (const line of wanted === 0 ? [] : written.slice(-wanted)) console.log(readable(line));
+    if (written.length === 0) printError(`There is nothing in ${path} yet.`);
+    for (const line of wanted === 0 ? [] : written.slice(-wanted)) print(readable(line));
     if (follow) await followFile(path, end);
   },
 };
@@ -37,7 +38,7 @@ async function followFile(path: string, from: number): Promise<never> {
       at += readSync(file, fresh, 0, fresh.length, at);
       const lines = (rest + fresh.toString()).split("\n");
       rest = lines.pop()!;
-      for (const line of lines) console.log(readable(line));
+      for (const line of lines) print(readable(line));
       if (fresh.length === 0 && inodeOf(path) !== fstatSync(file).ino) {
         closeSync(file);
         file = undefined;
@@ -49,7 +50,7 @@ async function followFile(path: string, from: number): Promise<never> {
   }
 }
 
-/** The time, the event, and the other fields as name=value; a line that is no JSON stays as it is. */
+/** The time, the event, and the other fields as name=value; a line that is no JSON stays as it is. Not yet safe to print. */
 function readable(line: string): string {
   try {
     const { at, level, event, ...fields } = JSON.parse(line) as Record<string, unknown>;

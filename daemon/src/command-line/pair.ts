@@ -3,6 +3,7 @@ import { pairHost } from "../link/doors.ts";
 import { runningDaemon } from "../state/running.ts";
 import { StateError } from "../state/state.ts";
 import { UsageError, type CommandLine } from "./command.ts";
+import { print } from "./print.ts";
 
 export const pair: CommandLine = {
   usage: "pair --server <address> --token <pairing token>",
@@ -13,6 +14,6 @@ export const pair: CommandLine = {
       throw new StateError("The daemon is running. Stop it, then pair this host again.");
     }
     const { instanceId } = await pairHost(state, String(server), String(token));
-    console.log(`This host is paired as ${instanceId}. Now run: hawserd run`);
+    print(`This host is paired as ${instanceId}. Now run: hawserd run`);
   },
 };

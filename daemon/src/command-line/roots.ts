@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { addRoot, removeRoot } from "../policy/edit-roots.ts";
 import { createPolicy } from "../policy/policy.ts";
 import { CommandFailed, UsageError, type CommandLine } from "./command.ts";
+import { print } from "./print.ts";
 
 export const roots: CommandLine = {
   usage: "roots [add <directory> | remove <directory>]",
@@ -35,8 +36,8 @@ export const roots: CommandLine = {
 function list(policyPath: string): void {
   const { roots: found, problems } = createPolicy(policyPath).read();
   for (const { message } of problems) throw new CommandFailed(message);
-  if (found.length === 0) console.log("There are no roots. Add one with: hawserd roots add DIR");
-  for (const root of found) console.log(describeRoot(root));
+  if (found.length === 0) print("There are no roots. Add one with: hawserd roots add DIR");
+  for (const root of found) print(describeRoot(root));
 }
 
 /** A root on one line, with its contents or what is wrong with it. */

@@ -12,11 +12,11 @@ import { programOf } from "../service/program.ts";
 import { startService, stopService } from "../service/service.ts";
 import type { State } from "../state/state.ts";
 import { CommandFailed, UsageError, type CommandLine } from "./command.ts";
+import { print } from "./print.ts";
 import { describeRoot, problemOf } from "./roots.ts";
 import { lookAtLink } from "./status.ts";
 
 const onlinePatienceMs = 30_000;
-const say = (line: string) => console.log(line);
 
 export const setup: CommandLine = {
   usage: "setup --server <address> [--token <pairing token>] [--root <directory> …]",
@@ -34,19 +34,19 @@ export const setup: CommandLine = {
       );
     }
     writePolicy(state, root as string[]);
-    if (await stopService(state)) say("Stopped the daemon that was running.");
+    if (await stopService(state)) print("Stopped the daemon that was running.");
     const problem = await pairIfAsked(state, String(server), token ? String(token) : undefined);
     if (state.readCredentials()) {
-      say("Starting the daemon …");
-      startService(state).forEach(say);
+      print("Starting the daemon …");
+      startService(state).forEach((line) => print(line));
     }
     if (problem) throw problem;
     await untilOnline(state);
-    say("Roots, the directories the service may work in:");
+    print("Roots, the directories the service may work in:");
     for (const found of createPolicy(state.policyPath).read().roots)
-      say(`  ${describeRoot(found)}`);
-    say(`The policy file ${state.policyPath} says what the service may do. You can edit it.`);
-    say(
+      print(`  ${describeRoot(found)}`);
+    print(`The policy file ${state.policyPath} says what the service may do. You can edit it.`);
+    print(
       `To check the host: ${programOf(state)} status. Other commands: doctor, roots, logs, uninstall.`,
     );
   },
@@ -60,7 +60,7 @@ function writePolicy(state: State, asked: readonly string[]): void {
     const own = join(homedir(), "hawser");
     if (!existsSync(own)) {
       mkdirSync(own);
-      say(`Made ${own}, for the projects the service may work in.`);
+      print(`Made ${own}, for the projects the service may work in.`);
     }
     roots.push(own);
   }
@@ -71,7 +71,7 @@ function writePolicy(state: State, asked: readonly string[]): void {
     if (problem) throw new CommandFailed(`${root} ${problem}. Give another --root.`);
     addRoot(state.policyPath, root);
   }
-  if (isNew) say(`Wrote ${state.policyPath}.`);
+  if (isNew) print(`Wrote ${state.policyPath}.`);
 }
 
 /** Returns why the host could not be paired; a former pairing stays. */
@@ -87,16 +87,16 @@ async function pairIfAsked(
       "This host is not paired, and no token was given. Copy the whole install command, which has one.",
     );
   }
-  say(`Pairing with ${server} …`);
+  print(`Pairing with ${server} …`);
   try {
     const { instanceId } = await pairHost(state, server, token);
-    say(`This host is paired as ${instanceId}.`);
+    print(`This host is paired as ${instanceId}.`);
     return undefined;
   } catch (error) {
     if (!(error instanceof DoorError)) throw error;
     if (former?.serverUrl === URL.parse(server)?.origin) {
       // Most likely the same command was run twice.
-      say(
+      print(
         `The token was not accepted: ${describe(error)} The host stays paired as ${former?.instanceId}.`,
       );
       return undefined;
@@ -112,14 +112,14 @@ async function untilOnline(state: State): Promise<void> {
   let said = Date.now();
   for (;;) {
     const { isOnline, sentence } = lookAtLink(state);
-    if (isOnline) return say(`Online. ${sentence}`);
+    if (isOnline) return print(`Online. ${sentence}`);
     if (Date.now() > said + 2_000) {
       said = Date.now();
-      say(`Waiting. ${sentence}`);
+      print(`Waiting. ${sentence}`);
     }
     if (Date.now() > deadline) {
       throw new CommandFailed(
-        `${sentence}\nThe daemon keeps trying. To see what is wrong: ${programOf(state)} doctor`,
+        `${sentence} The daemon keeps trying. To see what is wrong: ${programOf(state)} doctor`,
       );
     }
     await pause(50);

@@ -7,21 +7,22 @@ import type { State } from "../state/state.ts";
 import { readUpdates } from "../updates/record.ts";
 import { sentence } from "../updates/updates.ts";
 import type { CommandLine } from "./command.ts";
+import { print } from "./print.ts";
 
 export const status: CommandLine = {
   usage: "status",
   run({ state }) {
     const link = lookAtLink(state);
-    console.log(link.sentence);
-    console.log(`Version: ${daemonVersion}`);
+    print(link.sentence);
+    print(`Version: ${daemonVersion}`);
     const { roots, problems } = createPolicy(state.policyPath).read();
-    console.log(
-      `Roots:   ${roots.join("\n         ") || "none; add one with: hawserd roots add DIR"}`,
-    );
-    for (const { message } of problems) console.log(message);
+    const [first = "none; add one with: hawserd roots add DIR", ...others] = roots;
+    print(`Roots:   ${first}`);
+    for (const root of others) print(`         ${root}`);
+    for (const { message } of problems) print(message);
     const { failed } = readUpdates(state.directory);
-    if (failed) console.log(sentence(failed));
-    if (!link.isOnline) console.log("To see what is wrong: hawserd doctor");
+    if (failed) print(sentence(failed));
+    if (!link.isOnline) print("To see what is wrong: hawserd doctor");
     return link.isOnline ? 0 : 1;
   },
 };

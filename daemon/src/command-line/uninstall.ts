@@ -13,8 +13,7 @@ import { removeUnit, unitOf } from "../service/systemd.ts";
 import { reapOrphans } from "../sessions/orphans.ts";
 import type { State } from "../state/state.ts";
 import { CommandFailed, type CommandLine } from "./command.ts";
-
-const say = (line: string) => console.log(line);
+import { print } from "./print.ts";
 
 /** Names in the state directory that are the daemon's own. */
 const own =
@@ -33,7 +32,7 @@ export const uninstall: CommandLine = {
     if (!yes) await confirm(state);
     const { roots } = createPolicy(state.policyPath).read();
     // A daemon that is stopped announces its departure, so the host is shown as stopped, not as lost.
-    if (await stopService(state)) say("Stopped the daemon.");
+    if (await stopService(state)) print("Stopped the daemon.");
     // Agents outlive their daemon; they must end here, because no daemon will come back.
     await reapOrphans({
       stateDirectory: state.directory,
@@ -43,14 +42,14 @@ export const uninstall: CommandLine = {
     });
     if (unitOf(state) === "ours") {
       removeUnit();
-      say("Removed the systemd unit.");
+      print("Removed the systemd unit.");
     }
     removeFiles(state);
     const made = join(homedir(), "hawser");
     if (roots.includes(made)) removeIfEmpty(made);
-    say("Your own directories were not changed.");
+    print("Your own directories were not changed.");
     if (credentials) {
-      say(
+      print(
         `${credentials.serverUrl} still lists this host, as ${credentials.instanceId}; delete_instance removes it there.`,
       );
     }
@@ -87,9 +86,9 @@ function removeFiles({ directory }: State): void {
   const kept = readdirSync(directory);
   if (kept.length === 0) {
     rmdirSync(directory);
-    say(`Removed ${directory}.`);
+    print(`Removed ${directory}.`);
   } else {
-    say(`Kept in ${directory}, because it may hold work: ${kept.join(", ")}`);
+    print(`Kept in ${directory}, because it may hold work: ${kept.join(", ")}`);
   }
 }
 
