@@ -1,5 +1,6 @@
 // Every setting of a node: its environment variable, default and meaning. Read once at start;
 // nothing else reads the environment.
+import { isServerUrl } from "@hawser/host-protocol";
 import { z } from "zod";
 
 const port = z.coerce.number().int().min(0).max(65535);
@@ -45,7 +46,9 @@ const settings = z.object({
   HAWSER_BASE_URL: z
     .url()
     .optional()
-    .describe("the address callers and hosts use; default http:// and HAWSER_LISTEN"),
+    .describe(
+      "the https:// address callers and hosts use; default http:// and HAWSER_LISTEN, if that is loopback",
+    ),
   HAWSER_NATS_URLS: addresses.describe(
     "the NATS servers, host:port, separated by commas; none: no host can connect",
   ),
@@ -102,14 +105,23 @@ export type Config = ReturnType<typeof readConfig>;
 
 export function readConfig(environment: NodeJS.ProcessEnv) {
   const env = parse(settings, environment);
-  const { host } = env.HAWSER_LISTEN;
+  const { host, port: listenPort } = env.HAWSER_LISTEN;
+  const listenUrl = `http://${host.includes(":") ? `[${host}]` : host}:${listenPort}`;
+  const baseUrl = (env.HAWSER_BASE_URL ?? listenUrl).replace(/\/$/, "");
+  if (!isServerUrl(baseUrl)) {
+    throw new ConfigError(
+      `HAWSER_BASE_URL: ${baseUrl} is not safe for callers and hosts, which would send their keys and ` +
+        "run the install script unprotected. Set the https:// address of the proxy in front of this " +
+        "node; http:// is accepted for loopback addresses only.",
+    );
+  }
   return {
     databaseUrl: env.HAWSER_DATABASE_URL,
     masterKeyFile: env.HAWSER_MASTER_KEY_FILE,
     masterKeyCommand: env.HAWSER_MASTER_KEY_COMMAND,
     listen: env.HAWSER_LISTEN,
     metricsListen: env.HAWSER_METRICS_LISTEN,
-    baseUrl: (env.HAWSER_BASE_URL ?? `http://${host}:${env.HAWSER_LISTEN.port}`).replace(/\/$/, ""),
+    baseUrl,
     natsUrls: env.HAWSER_NATS_URLS,
     natsWebsockets: env.HAWSER_NATS_WEBSOCKETS,
     releases: env.HAWSER_RELEASES,

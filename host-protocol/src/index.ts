@@ -44,6 +44,7 @@ export {
   watchLeaseSeconds,
 } from "./session-commands.ts";
 export { HostFacts } from "./facts.ts";
+export { isServerUrl } from "./server-url.ts";
 export {
   Bye,
   Heartbeat,

@@ -5,6 +5,7 @@ import {
   PairReply,
   RenewReply,
   fabricPath,
+  isServerUrl,
   makeNkey,
   makeRenewRequest,
   type Nkey,
@@ -122,8 +123,6 @@ function sentence(body: unknown): string | undefined {
 
 /** The key that commands are checked with is received at pairing, so nobody in between may change it. */
 function checkServerUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isLoopback = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url?.hostname ?? "");
-  if (url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback)) return url.origin;
+  if (isServerUrl(text)) return new URL(text).origin;
   throw new DoorError(`"${text}" is not the https:// address of a control plane.`);
 }
