@@ -1,6 +1,7 @@
 // Describes what one kind of agent can do on this host, and what keeps it from working.
 import type { AgentKind, AgentKindRecord } from "@hawser/contract";
 import { capabilitiesOf } from "../drivers/driver.ts";
+import { whyForbidden } from "../policy/forbidden.ts";
 import type { CommandContext } from "./command.ts";
 
 export async function describeAgentKind(
@@ -13,9 +14,8 @@ export async function describeAgentKind(
   const add = (code: string, message: string) => {
     if (!problems.some((problem) => problem.code === code)) problems.push({ code, message });
   };
-  if (!policy().agents.has(kind)) {
-    add("policy_forbids", `The host's policy file does not name ${kind} among its agents.`);
-  }
+  const forbidden = whyForbidden(policy(), kind);
+  if (forbidden !== undefined) add("policy_forbids", forbidden);
   if (!driver) add("no_driver", `This daemon has no driver for ${kind}. Update it.`);
   // These problems are known without asking the agent, which would say less about them.
   if (!driver || problems.length > 0) {

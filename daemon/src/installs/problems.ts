@@ -1,5 +1,6 @@
 // What keeps an agent from working on this host, each problem with its remedy.
 import type { AgentKind, AgentProblem } from "@hawser/contract";
+import { whyForbidden } from "../policy/forbidden.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Current } from "./current.ts";
 
@@ -13,16 +14,15 @@ interface Found {
 
 export function problemsOf(
   kind: AgentKind,
-  { agents, installs }: Policy,
+  policy: Policy,
   { current, isBroken, failure }: Found,
 ): AgentProblem[] {
   const problems: AgentProblem[] = [];
   const add = (code: string, message: string) => problems.push({ code, message });
-  if (!agents.has(kind)) {
-    add("policy_forbids", `The host's policy file does not name ${kind} among its agents.`);
-  }
+  const forbidden = whyForbidden(policy, kind);
+  if (forbidden !== undefined) add("policy_forbids", forbidden);
   const ask = kind === "opencode" ? "update_opencode" : "install_agent_kind";
-  const cure = installs
+  const cure = policy.installs
     ? `Call ${ask} to install it.`
     : 'The host\'s policy file must say "installs = yes" before it can be installed.';
   const last = failure === undefined ? "" : ` The last try failed: ${failure}`;

@@ -8,6 +8,7 @@ import { AgentNotReady, type AgentSession, type Driver } from "../drivers/driver
 import type { DrivenSession, KeptPrompt } from "../journal/driven-sessions.ts";
 import type { Journal } from "../journal/journal.ts";
 import { describe, type Fields, type Log } from "../log.ts";
+import { whyForbidden } from "../policy/forbidden.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Checkouts } from "../worktrees/checkouts.ts";
 import type { Pushes } from "../worktrees/push.ts";
@@ -232,9 +233,8 @@ export class Session {
 
 /** Throws AgentNotReady if the kind cannot run here. */
 export function driverOf(host: HostParts, kind: AgentKind): Driver {
-  if (!host.policy().agents.has(kind)) {
-    throw new AgentNotReady(`The host's policy file does not name ${kind} among its agents.`);
-  }
+  const forbidden = whyForbidden(host.policy(), kind);
+  if (forbidden !== undefined) throw new AgentNotReady(forbidden);
   const driver = host.drivers.get(kind);
   if (driver) return driver;
   throw new AgentNotReady(`This daemon has no driver for ${kind}. Update it.`);
