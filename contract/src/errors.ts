@@ -125,7 +125,8 @@ export const refusals = {
   project_config_present: {
     status: 409,
     retry: "changed",
-    meaning: "The directory contains agent configuration that would run without a request.",
+    meaning:
+      "The directory contains configuration of an agent or of git that would run a program without a request.",
   },
   session_ended: {
     status: 409,

@@ -21,6 +21,7 @@ import { createDirectories } from "./directories/directories.ts";
 import { createHalfDone } from "./directories/half-done.ts";
 import type { Driver } from "./drivers/driver.ts";
 import { createFacts, type FactReader } from "./facts.ts";
+import { createAgentGit } from "./git/agent-git.ts";
 import { createGit } from "./git/git.ts";
 import { isWhole, programOf, readCurrent } from "./installs/current.ts";
 import { createInstalls, type InstallsOptions } from "./installs/installs.ts";
@@ -199,6 +200,7 @@ export function startHost(options: HostOptions): Host {
       directory: state.checkoutsDirectory,
     }),
     pushes: createPushes({ git, codeHosting }),
+    agentGit: createAgentGit(git),
     policy: policy.read,
     directories,
     publishLive: (sessionId, text) => link.publish(liveSubject(instanceId, sessionId), text),

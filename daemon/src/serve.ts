@@ -12,6 +12,7 @@ import { createCodexDriver } from "./drivers/codex/driver.ts";
 import type { Driver } from "./drivers/driver.ts";
 import { createOpencodeDriver } from "./drivers/opencode/driver.ts";
 import { makeStartId } from "./drivers/start-id.ts";
+import { agentGitEnvironment } from "./git/agent-git.ts";
 import { createGit } from "./git/git.ts";
 import {
   connectAhead,
@@ -33,16 +34,19 @@ import { noteServed, readUpdates, type UpdateFailure } from "./updates/record.ts
 /** The kinds of agents that this daemon runs, each with the login and settings of the daemon's user. */
 const openDrivers = ({ stateDirectory, findAgent, log }: DriverGiven): Driver[] => {
   const newStartId = () => makeStartId(stateDirectory);
+  const environment = agentGitEnvironment;
   return [
     createOpencodeDriver({
       program: () => findAgent("opencode"),
       stateFile: join(stateDirectory, "opencode-server.json"),
+      environment,
       log,
     }),
-    createClaudeDriver({ program: () => findAgent("claude_code"), newStartId, log }),
+    createClaudeDriver({ program: () => findAgent("claude_code"), environment, newStartId, log }),
     createCodexDriver({
       program: () => findAgent("codex"),
       home: join(homedir(), ".codex"),
+      environment,
       newStartId,
       log,
     }),

@@ -30,6 +30,7 @@ import {
 } from "@hawser/daemon/drivers/scripted/driver.ts";
 import type { Step } from "@hawser/daemon/drivers/scripted/script.ts";
 import { createFacts } from "@hawser/daemon/facts.ts";
+import { createAgentGit } from "@hawser/daemon/git/agent-git.ts";
 import { createGit } from "@hawser/daemon/git/git.ts";
 import { openJournal, type Journal, type JournalOptions } from "@hawser/daemon/journal/journal.ts";
 import { silentLog } from "@hawser/daemon/log.ts";
@@ -198,6 +199,7 @@ function openHost({ directory, stateDirectory, agent }: Parts, options: OpenOpti
       directory: join(stateDirectory, "checkouts"),
     }),
     pushes: createPushes({ git, codeHosting }),
+    agentGit: createAgentGit(git),
     policy: read,
     directories,
     publishLive: (_sessionId, text) => published.push(text),

@@ -13,6 +13,7 @@ import {
 } from "@hawser/host-protocol";
 import { createCodeHosting } from "../code-hosting/code-hosting.ts";
 import { createDirectories } from "../directories/directories.ts";
+import { createAgentGit } from "../git/agent-git.ts";
 import { createGit } from "../git/git.ts";
 import { createFacts } from "../facts.ts";
 import { openJournal } from "../journal/journal.ts";
@@ -68,6 +69,7 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
         directory: join(directory, "checkouts"),
       }),
       pushes: createPushes({ git, codeHosting }),
+      agentGit: createAgentGit(git),
       attachments: { bring: () => Promise.resolve([]), tidy() {} },
       worktrees: createWorktrees({
         git,

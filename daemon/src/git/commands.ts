@@ -25,6 +25,8 @@ export const gitCommands = {
   "ls-files": [],
   branch: [],
   config: ["--null", "--no-includes", "--get-all"],
+  // Reads one file, outside of every repository.
+  "config --list": ["--null", "--no-includes"],
   // Objects and names for what must outlive a worktree.
   mktree: [],
   "hash-object": ["-w", "--stdin"],

@@ -163,7 +163,7 @@ function argumentsOf(command: GitCommand, call: GitCall): string[] {
 }
 
 /** Passed as environment instead of `-c`, which ends a name at its first `=` and shows in process lists. */
-function settingsEnvironment(settings: readonly (readonly [string, string])[]) {
+export function settingsEnvironment(settings: readonly (readonly [string, string])[]) {
   const environment: Record<string, string> = { GIT_CONFIG_COUNT: String(settings.length) };
   settings.forEach(([name, value], index) => {
     environment[`GIT_CONFIG_KEY_${index}`] = name;

@@ -221,6 +221,7 @@ const calls: [GitCommand, (origin: string, tree: string) => Partial<GitCall>][] 
   ["ls-files", () => ({ options: ["-t"] })],
   ["branch", () => ({ options: ["--list"] })],
   ["config", () => ({ operands: ["remote.origin.url"] })],
+  ["config --list", () => ({ options: ["--file=.git/config"] })],
   ["cat-file", () => ({ input: "HEAD\n" })],
   ["hash-object", () => ({ options: ["-tblob"], input: "kept" })],
   ["mktree", () => ({ input: "" })],

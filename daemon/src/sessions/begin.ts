@@ -67,7 +67,7 @@ export async function begin(
   const plan = await makePlan();
   const { kind, title, policy, usersDirectory } = plan;
   const driver = driverOf(session.host, kind);
-  if (usersDirectory !== undefined) await refuseProjectConfig(driver, usersDirectory);
+  if (usersDirectory !== undefined) await refuseProjectConfig(session.host, driver, usersDirectory);
   const state = await driver.readState(signal);
   const [problem] = state.problems;
   if (problem) throw new AgentNotReady(problem.message);

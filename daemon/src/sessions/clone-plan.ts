@@ -35,7 +35,7 @@ export function planClone(
       const baseCommit = await worktrees.headOf(directory, signal);
       checkStarting(session);
       session.change({ origin, baseCommit });
-      await refuseProjectConfig(driver, directory);
+      await refuseProjectConfig(session.host, driver, directory);
       return [...leftOut, ...((await driver.findIgnoredConfig?.(directory)) ?? [])];
     },
     onBegun: (session, started) => session.note({ sessionUpdate: "session_placed", ...started }),

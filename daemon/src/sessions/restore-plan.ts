@@ -71,7 +71,7 @@ function planRestore(host: HostParts, { parkedId, policy, author }: WantedRestor
     }),
     async make(session, driver, signal) {
       await parked.restore(parkedId);
-      await refuseProjectConfig(driver, place.directory);
+      await refuseProjectConfig(session.host, driver, place.directory);
       const objection = objectToGit(place);
       if (objection !== undefined) throw new GitError("unsafe_repository", objection);
       await setAuthor(session, place.directory, author, signal);

@@ -5,6 +5,7 @@ import type { AgentKind, SessionUpdate } from "@hawser/contract";
 import type { Attachments } from "../attachments/attachments.ts";
 import { CommandRefusal } from "../command-refusal.ts";
 import { AgentNotReady, type AgentSession, type Driver } from "../drivers/driver.ts";
+import type { AgentGit } from "../git/agent-git.ts";
 import type { DrivenSession, KeptPrompt } from "../journal/driven-sessions.ts";
 import type { Journal } from "../journal/journal.ts";
 import { describe, type Fields, type Log } from "../log.ts";
@@ -29,6 +30,7 @@ export interface HostParts {
   checkouts: Checkouts;
   pushes: Pushes;
   policy: () => Policy;
+  agentGit: AgentGit;
   lane: LiveLane;
   /** The control plane's time in milliseconds. */
   now: () => number;

@@ -5,6 +5,7 @@ import type { OpenText } from "@hawser/host-protocol";
 import type { Attachments } from "../attachments/attachments.ts";
 import type { Directories } from "../directories/directories.ts";
 import type { Driver } from "../drivers/driver.ts";
+import type { AgentGit } from "../git/agent-git.ts";
 import type { Journal } from "../journal/journal.ts";
 import { describe, type Log } from "../log.ts";
 import { within } from "../pause.ts";
@@ -46,6 +47,7 @@ export interface SessionsOptions {
   checkouts: Checkouts;
   pushes: Pushes;
   policy: () => Policy;
+  agentGit: AgentGit;
   directories: Directories;
   publishLive: PublishLive;
   /** The time by the control plane's clock, in milliseconds. */

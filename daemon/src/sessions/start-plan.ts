@@ -123,7 +123,7 @@ async function makeWorktree(
   const { baseCommit, adminDirectory, leftOut } = made;
   session.change({ worktree: { ...planned(plan), baseCommit, adminDirectory } });
   await setAuthor(session, plan.directory, author, signal);
-  await refuseProjectConfig(driver, plan.directory);
+  await refuseProjectConfig(session.host, driver, plan.directory);
   return leftOut;
 }
 

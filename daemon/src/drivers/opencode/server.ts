@@ -149,8 +149,16 @@ async function spawnServer(
 /** Read by each shell that opencode starts, so that no command of an agent can print the password. */
 const shellStartup = "unset OPENCODE_SERVER_PASSWORD OPENCODE_CONFIG_CONTENT BASH_ENV\n";
 
-/** Overrides the configuration of the host's user. */
-const configuration = { autoupdate: false, share: "disabled", permission: serverRules };
+/**
+ * Overrides the configuration of the host's user. Snapshots are the session layer's: opencode's own would run
+ * git inside submodules and nested repositories, with their configuration.
+ */
+const configuration = {
+  autoupdate: false,
+  share: "disabled",
+  snapshot: false,
+  permission: serverRules,
+};
 
 function serverOf(
   { pid, port, password, startId }: ServerRecord,
