@@ -1,5 +1,7 @@
 // `npm run faults -- rotation`: replaces each key of the service as the guide says, while hosts are
 // connected and callers send them commands. No command may be lost, and no host shown offline.
+import { randomBytes } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
 import { runControlPlane } from "@hawser/testkit/control-plane-command.ts";
 import { startLightHosts, type LightHosts } from "@hawser/testkit/light-hosts.ts";
 import { until } from "@hawser/testkit/until.ts";
@@ -42,6 +44,20 @@ export const rotations = {
     await refused(/have not pinned the new key/, "rotate", "command-key", "finish");
     await bringBack();
     await run("rotate", "command-key", "finish");
+  },
+  /** The key that encrypts the service's secrets. */
+  async master({ world, run, refused, bringBack }: Bed) {
+    const former = readFileSync(world.masterKeyFile, "utf8").trim();
+    const next = randomBytes(32).toString("hex");
+    await refused(/There is one master key/, "rotate", "master-key");
+    writeFileSync(world.masterKeyFile, `${former}\n${next}\n`);
+    await run("rotate", "master-key");
+    writeFileSync(world.masterKeyFile, `${next}\n`);
+    // A node that starts now has the new key alone; the running ones go on.
+    await world.addNode();
+    await run("rotate", "command-key", "begin");
+    await bringBack();
+    await run("rotate", "command-key", "switch");
   },
 } satisfies Record<string, (bed: Bed) => Promise<void>>;
 export type RotatedKey = keyof typeof rotations;

@@ -28,6 +28,7 @@ import { receiveUpCalls } from "./instances/receive-up-calls.ts";
 import { createUpCalls } from "./instances/up-calls.ts";
 import type { Log } from "./log.ts";
 import type { Database } from "./postgres/database.ts";
+import type { MasterKeys } from "./secrets/master-key.ts";
 import { randomSecret } from "./secrets/secrets.ts";
 import type { SystemSql } from "./postgres/statement.ts";
 import { createFollows, type Follows } from "./session-log/follow.ts";
@@ -69,7 +70,7 @@ interface HostLinkParts {
   config: Config;
   database: Database;
   blobs: Blobs;
-  masterKey: Buffer;
+  masterKeys: MasterKeys;
   nodeId: string;
   log: Log;
 }
@@ -78,11 +79,11 @@ export async function createHostLink({
   config,
   database,
   blobs,
-  masterKey,
+  masterKeys,
   nodeId,
   log,
 }: HostLinkParts): Promise<HostLink> {
-  const keyring = await openKeyring(database.system, masterKey);
+  const keyring = await openKeyring(database.system, masterKeys);
   const keys = keyring.current();
   const edgeId = randomUUID();
   const fabric = await connectFabric({ keys, urls: config.natsUrls, name: `node.${nodeId}`, log });
@@ -116,7 +117,7 @@ export async function createHostLink({
     get commandKey() {
       return keyring.current().commandKey.publicKey;
     },
-    nonces: createNonces(await randomSecret(database.system, masterKey, "host-nonces")),
+    nonces: createNonces(await randomSecret(database.system, masterKeys, "host-nonces")),
     revoked: () => pushSoon(),
   };
   const upCalls = createUpCalls({

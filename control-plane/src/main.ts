@@ -24,8 +24,8 @@ import { initFabric, type FabricPlace } from "./fabric/init-fabric.ts";
 import { startNode } from "./node.ts";
 import { openDatabase } from "./postgres/database.ts";
 import { migrate } from "./postgres/migrate.ts";
-import { rotateCommandKey } from "./rotate.ts";
-import { readMasterKey } from "./secrets/master-key.ts";
+import { rotateCommandKey, rotateMasterKey } from "./rotate.ts";
+import { readMasterKeys } from "./secrets/master-key.ts";
 
 const usage = `usage: hawser-control-plane <command>
 
@@ -38,6 +38,7 @@ const usage = `usage: hawser-control-plane <command>
   init-fabric --directory DIR [--listen HOST:PORT] [--websocket HOST:PORT] [--monitor HOST:PORT]
                                       make the keys that hosts and nats-servers are known by, once,
                                       and write a nats-server's configuration into DIR
+  rotate master-key                   encrypt every secret with the newer of two master keys
   rotate command-key begin|switch|finish [--leave-behind]
                                       replace the key that signs commands, in three steps
   edge-file --out FILE                write what a separate edge needs: a NATS user of its own and
@@ -63,7 +64,7 @@ async function main(): Promise<void> {
     },
   });
   const command = positionals[0];
-  if (values.help || positionals.length !== (command === "rotate" ? 3 : 1)) {
+  if (values.help || positionals.length !== wordsOf(positionals)) {
     process.stdout.write(usage);
     process.exitCode = values.help ? 0 : 2;
     return;
@@ -83,7 +84,7 @@ async function main(): Promise<void> {
     case "init-fabric":
       return runInitFabric(values);
     case "rotate":
-      return runRotate(positionals[1]!, positionals[2]!, values["leave-behind"]);
+      return runRotate(positionals[1]!, positionals[2], values["leave-behind"]);
     case "edge-file":
       return runEdgeFile(values.out);
     default:
@@ -92,6 +93,10 @@ async function main(): Promise<void> {
       );
   }
 }
+
+/** How many words a command has. */
+const wordsOf = ([command, key]: string[]) =>
+  command !== "rotate" ? 1 : key === "master-key" ? 2 : 3;
 
 async function untilSignal(running: { stop(): Promise<void> }): Promise<void> {
   const signal = await new Promise<string>((resolve) => {
@@ -119,9 +124,9 @@ async function runBootstrap(
 async function runInitFabric({ directory, ...addresses }: Partial<FabricPlace>): Promise<void> {
   if (!directory) throw new ConfigError("init-fabric needs --directory.");
   const config = readConfig(process.env);
-  const masterKey = await readMasterKey(config);
+  const masterKeys = await readMasterKeys(config);
   await using database = openOwnDatabase(config);
-  const { configFile, seedFile } = await initFabric(database.system, masterKey, {
+  const { configFile, seedFile } = await initFabric(database.system, masterKeys, {
     directory,
     listen: addresses.listen,
     websocket: addresses.websocket,
@@ -134,22 +139,30 @@ async function runInitFabric({ directory, ...addresses }: Partial<FabricPlace>):
   );
 }
 
-async function runRotate(key: string, step: string, leaveBehind: boolean): Promise<void> {
+async function runRotate(
+  key: string,
+  step: string | undefined,
+  leaveBehind: boolean,
+): Promise<void> {
+  const config = readConfig(process.env);
+  const masterKeys = await readMasterKeys(config);
+  await using database = openOwnDatabase(config);
+  if (key === "master-key") {
+    console.log(await rotateMasterKey(database, masterKeys));
+    return;
+  }
   if (key !== "command-key") throw new ConfigError(`There is no key "${key}" to rotate.`);
   if (step !== "begin" && step !== "switch" && step !== "finish") {
     throw new ConfigError("The step must be begin, switch or finish.");
   }
-  const config = readConfig(process.env);
-  const masterKey = await readMasterKey(config);
-  await using database = openOwnDatabase(config);
-  console.log(await rotateCommandKey({ database, masterKey, step, leaveBehind }));
+  console.log(await rotateCommandKey({ database, masterKeys, step, leaveBehind }));
 }
 
 async function runEdgeFile(out: string | undefined): Promise<void> {
   if (!out) throw new ConfigError("edge-file needs --out.");
   const config = readConfig(process.env);
   await using database = openOwnDatabase(config);
-  const keys = await readFabricKeys(database.system, await readMasterKey(config));
+  const keys = await readFabricKeys(database.system, await readMasterKeys(config));
   if (!keys) throw new ConfigError("There is no fabric yet. Run init-fabric first.");
   await writeEdgeFile(out, makeEdgeIdentity(keys));
   console.log(`edge  start it with: HAWSER_EDGE_FILE=${out} hawser-control-plane edge`);

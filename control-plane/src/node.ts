@@ -21,7 +21,7 @@ import { openDatabase } from "./postgres/database.ts";
 import { pendingMigrations } from "./postgres/migrate.ts";
 import { systemStatement } from "./postgres/statement.ts";
 import { calledFromBelow, codeApi, handlers, type Services } from "./product.ts";
-import { readMasterKey } from "./secrets/master-key.ts";
+import { readMasterKeys } from "./secrets/master-key.ts";
 import { randomSecret } from "./secrets/secrets.ts";
 import { ensureLogPartitions } from "./session-log/log-partitions.ts";
 import { agentPackageRoute } from "./transports/agent-packages.ts";
@@ -48,8 +48,8 @@ export async function startNode(config: Config): Promise<RunningNode> {
     ...config.database,
     onIdleError: (error) => log.warn({ err: error }, "an idle database connection was lost"),
   });
-  const masterKey = await readMasterKey(config);
-  const pepper = await randomSecret(database.system, masterKey, "idempotency");
+  const masterKeys = await readMasterKeys(config);
+  const pepper = await randomSecret(database.system, masterKeys, "idempotency");
   await ensureLogPartitions(database.system);
   const authenticator = createAuthenticator(database.system);
   const readCounts = createReadCounts(database.system);
@@ -59,7 +59,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
   const blobs = createBlobs(database);
   const link =
     config.natsUrls.length > 0
-      ? await createHostLink({ config, database, blobs, masterKey, nodeId: nodes.nodeId, log })
+      ? await createHostLink({ config, database, blobs, masterKeys, nodeId: nodes.nodeId, log })
       : undefined;
   const files = createFiles(database, blobs);
   const services: Services = {

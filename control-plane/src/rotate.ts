@@ -6,11 +6,13 @@ import { stepCommandKey, type RotationStep } from "./fabric/command-key-rotation
 import { changeFabricKeys, type FabricKeys } from "./fabric/fabric-keys.ts";
 import { selectHostsWithoutKey } from "./instances/host-key-store.ts";
 import type { Database } from "./postgres/database.ts";
+import type { MasterKeys } from "./secrets/master-key.ts";
+import { rewrapSecrets } from "./secrets/secrets.ts";
 import type { SystemSql } from "./postgres/statement.ts";
 
 export interface Rotation {
   database: Database;
-  masterKey: Buffer;
+  masterKeys: MasterKeys;
   step: RotationStep;
   /** Carries on although some hosts do not know the new key. They must be paired again. */
   leaveBehind: boolean;
@@ -18,8 +20,8 @@ export interface Rotation {
 
 /** Returns what the operator does next. Throws a ConfigError if the step cannot be taken now. */
 export async function rotateCommandKey(rotation: Rotation): Promise<string> {
-  const { database, masterKey, step, leaveBehind } = rotation;
-  await changeFabricKeys(database, masterKey, async (keys, tx) => {
+  const { database, masterKeys, step, leaveBehind } = rotation;
+  await changeFabricKeys(database, masterKeys, async (keys, tx) => {
     const changed = stepCommandKey(keys, step, new Date());
     if (!leaveBehind) await refuseLosingHosts(tx, step, newCommandKey(keys, step));
     return changed;
@@ -30,6 +32,18 @@ export async function rotateCommandKey(rotation: Rotation): Promise<string> {
       "Commands are now signed by the new key. The former key only brings back hosts that were away. Next step, once they are back: finish.",
     finish: "The former key is deleted. Hosts accept the new key alone.",
   }[step];
+}
+
+/** Encrypts every secret with the newer master key. Returns what the operator does next. */
+export async function rotateMasterKey(database: Database, masterKeys: MasterKeys): Promise<string> {
+  const [former, next] = masterKeys.all();
+  if (!former || !next) {
+    throw new ConfigError(
+      "There is one master key. Append the next one to it as a second line, on every node, and run this again.",
+    );
+  }
+  const count = await rewrapSecrets(database, masterKeys);
+  return `${count} secrets are encrypted with the master key ${next.id}. Remove the line of ${former.id}, the first one, on every node.`;
 }
 
 /** The key that hosts must have pinned before a step; undefined if they need none. */

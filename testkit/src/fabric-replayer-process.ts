@@ -8,6 +8,7 @@ import { createLog } from "@hawser/control-plane/log.ts";
 import { openDatabase } from "@hawser/control-plane/postgres/database.ts";
 import type { Replayed, ReplayOrder } from "./fabric-replayer.ts";
 import { serveOrders } from "./orders.ts";
+import { masterKeysOf } from "./master-keys.ts";
 
 interface Heard {
   subject: string;
@@ -82,7 +83,7 @@ async function dial(): Promise<Fabric> {
   const settings = { connections: 2, patienceMs: 10_000, onIdleError: () => {} };
   await using database = openDatabase({ url: databaseUrl, ...settings });
   const masterKey = Buffer.from(readFileSync(masterKeyFile, "utf8"), "hex");
-  const keys = await readFabricKeys(database.system, masterKey);
+  const keys = await readFabricKeys(database.system, masterKeysOf(masterKey));
   if (!keys) throw new Error("There is no fabric.");
   return await connectFabric({
     keys,

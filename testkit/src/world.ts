@@ -16,6 +16,7 @@ import { createCaller, type Caller } from "./caller.ts";
 import { startControlPlaneNode, type ControlPlaneNode } from "./control-plane-node.ts";
 import { createDatabase, type TestDatabase } from "./database.ts";
 import { startHost, type HostOptions, type TestHost } from "./host.ts";
+import { masterKeysOf } from "./master-keys.ts";
 import { startNats, type Nats } from "./nats.ts";
 import {
   createTestOrganization,
@@ -164,6 +165,6 @@ async function startFabric(
   servers: 1 | 3,
 ): Promise<Nats & { keys: FabricKeys }> {
   const { keys } = makeFabricKeys();
-  await keepFabricKeys(sql.system, masterKey, keys);
+  await keepFabricKeys(sql.system, masterKeysOf(masterKey), keys);
   return { ...(await startNats({ keys, servers, admitHosts: false })), keys };
 }

@@ -8,6 +8,7 @@ import { makeNkey, makeSigningKey, nkeyFromSeed } from "@hawser/host-protocol";
 import { z } from "zod";
 import { ConfigError } from "../config.ts";
 import type { Database, SystemTransaction } from "../postgres/database.ts";
+import type { MasterKeys } from "../secrets/master-key.ts";
 import type { SystemSql } from "../postgres/statement.ts";
 import { keepSecret, readSecret, replaceSecret } from "../secrets/secrets.ts";
 import { encodeClaims } from "./claims.ts";
@@ -117,29 +118,29 @@ const secretName = "fabric";
 /** The service's keys; undefined before `init-fabric`. */
 export async function readFabricKeys(
   system: SystemSql,
-  masterKey: Buffer,
+  masterKeys: MasterKeys,
 ): Promise<FabricKeys | undefined> {
-  const secret = await readSecret(system, masterKey, secretName);
+  const secret = await readSecret(system, masterKeys, secretName);
   return secret && FabricKeys.parse(JSON.parse(secret.toString()));
 }
 
 /** Stores new keys. Returns false, and stores nothing, if the service already has keys. */
 export function keepFabricKeys(
   system: SystemSql,
-  masterKey: Buffer,
+  masterKeys: MasterKeys,
   keys: FabricKeys,
 ): Promise<boolean> {
-  return keepSecret(system, masterKey, secretName, Buffer.from(JSON.stringify(keys)));
+  return keepSecret(system, masterKeys, secretName, Buffer.from(JSON.stringify(keys)));
 }
 
 /** Replaces the keys by what `change` returns. One change at a time, on all nodes. */
 export function changeFabricKeys(
   database: Pick<Database, "systemTransaction">,
-  masterKey: Buffer,
+  masterKeys: MasterKeys,
   change: (keys: FabricKeys, tx: SystemTransaction) => FabricKeys | Promise<FabricKeys>,
 ): Promise<void> {
   return database.systemTransaction(async (tx) => {
-    const isThere = await replaceSecret(tx, masterKey, secretName, async (secret) => {
+    const isThere = await replaceSecret(tx, masterKeys, secretName, async (secret) => {
       const changed = await change(FabricKeys.parse(JSON.parse(secret.toString())), tx);
       return Buffer.from(JSON.stringify(changed));
     });

@@ -11,6 +11,7 @@ import { freePort } from "@hawser/testkit/free-port.ts";
 import { startNatsServer } from "@hawser/testkit/nats.ts";
 import { openServiceDatabase } from "@hawser/testkit/service-database.ts";
 import { createLog } from "../log.ts";
+import { masterKeysOf } from "@hawser/testkit/master-keys.ts";
 import { connectFabric } from "./connection.ts";
 import { readFabricKeys } from "./fabric-keys.ts";
 import { initFabric } from "./init-fabric.ts";
@@ -56,7 +57,7 @@ test("init-fabric makes a fabric once, and a nats-server starts from what it wro
   assert.match(again.stderr, /has a fabric already/);
   assert.throws(() => statSync(join(folder, "again")));
 
-  const kept = await readFabricKeys(service.database.system, masterKey);
+  const kept = await readFabricKeys(service.database.system, masterKeysOf(masterKey));
   const storeDirectory = join(directory, "accounts");
   await using _server = await startNatsServer({
     configFile,
@@ -75,16 +76,16 @@ test("init-fabric leaves nothing behind when it cannot write", async (t) => {
   await using service = await openServiceDatabase();
   const folder = mkdtempSync(join(tmpdir(), "hawser-init-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const masterKey = randomBytes(32);
+  const masterKeys = masterKeysOf(randomBytes(32));
   const { system } = service.database;
   writeFileSync(join(folder, "nats-server.conf"), "the operator's own");
-  await assert.rejects(initFabric(system, masterKey, { directory: folder }), /is there already/);
+  await assert.rejects(initFabric(system, masterKeys, { directory: folder }), /is there already/);
   assert.throws(() => statSync(join(folder, "operator.seed")));
-  assert.equal(await readFabricKeys(system, masterKey), undefined);
+  assert.equal(await readFabricKeys(system, masterKeys), undefined);
   // If several run at once, one creates the fabric and the others leave no file.
   const many = Array.from({ length: 4 }, (_, i) => join(folder, `${i}`));
   const results = await Promise.allSettled(
-    many.map((directory) => initFabric(system, masterKey, { directory })),
+    many.map((directory) => initFabric(system, masterKeys, { directory })),
   );
   assert.equal(results.filter(({ status }) => status === "fulfilled").length, 1);
   for (const [i, { status }] of results.entries()) {

@@ -2,6 +2,7 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { ConfigError } from "../config.ts";
+import type { MasterKeys } from "../secrets/master-key.ts";
 import type { SystemSql } from "../postgres/statement.ts";
 import { keepFabricKeys, makeFabricKeys, readFabricKeys } from "./fabric-keys.ts";
 import { natsConfig } from "./nats-config.ts";
@@ -19,10 +20,10 @@ const alreadyThere =
 
 export async function initFabric(
   system: SystemSql,
-  masterKey: Buffer,
+  masterKeys: MasterKeys,
   place: FabricPlace,
 ): Promise<{ configFile: string; seedFile: string }> {
-  if (await readFabricKeys(system, masterKey)) throw new ConfigError(alreadyThere);
+  if (await readFabricKeys(system, masterKeys)) throw new ConfigError(alreadyThere);
   const directory = resolve(place.directory);
   const { keys, operatorSeed } = makeFabricKeys();
   const config = natsConfig(keys, {
@@ -40,7 +41,7 @@ export async function initFabric(
   try {
     await writeNew(configFile, config);
     try {
-      if (!(await keepFabricKeys(system, masterKey, keys))) throw new ConfigError(alreadyThere);
+      if (!(await keepFabricKeys(system, masterKeys, keys))) throw new ConfigError(alreadyThere);
     } catch (error) {
       await rm(configFile);
       throw error;

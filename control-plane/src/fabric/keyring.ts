@@ -2,6 +2,7 @@
 // database, and every node reads them again within seconds.
 import { isDeepStrictEqual } from "node:util";
 import { ConfigError } from "../config.ts";
+import type { MasterKeys } from "../secrets/master-key.ts";
 import type { SystemSql } from "../postgres/statement.ts";
 import { readFabricKeys, type FabricKeys } from "./fabric-keys.ts";
 
@@ -15,9 +16,9 @@ export interface Keyring {
 export const refreshKeysEveryMs = 2_000;
 
 /** Throws a ConfigError if the service has no fabric. */
-export async function openKeyring(system: SystemSql, masterKey: Buffer): Promise<Keyring> {
+export async function openKeyring(system: SystemSql, masterKeys: MasterKeys): Promise<Keyring> {
   const read = async () => {
-    const found = await readFabricKeys(system, masterKey);
+    const found = await readFabricKeys(system, masterKeys);
     if (found) return found;
     throw new ConfigError('There is no fabric yet. Run "hawser-control-plane init-fabric" first.');
   };

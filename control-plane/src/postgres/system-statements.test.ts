@@ -37,6 +37,7 @@ test("the statements of hawser_system are these and no others", async () => {
     "lock an encrypted secret that is replaced",
     "lock an instance while a host is paired with it",
     "lock instances",
+    "lock the encrypted secrets while the master key is replaced",
     "lock the instances of hosts that connect",
     "lock the instances of hosts that disconnected",
     "lock the push of revocations",
