@@ -1,11 +1,18 @@
 // `npm run release -- --out DIR --keys FILE`: builds a release of the daemon into DIR, with the list
-// of agents, which a control plane then serves (HAWSER_RELEASES). `--make-keys FILE` makes the keys, once.
+// of agents, which a control plane then serves (HAWSER_RELEASES). `--make-keys FILE` makes the keys, once;
+// `--next-keys FILE` replaces one of them.
 import { parseArgs } from "node:util";
 import { buildRelease } from "@hawser/deploy/build-release.ts";
 import { publishAgents } from "@hawser/deploy/publish-agents.ts";
-import { makeReleaseKeys, readReleaseKeys, writeReleaseKeys } from "@hawser/deploy/release-keys.ts";
+import {
+  makeReleaseKeys,
+  nextReleaseKeys,
+  readReleaseKeys,
+  writeReleaseKeys,
+} from "@hawser/deploy/release-keys.ts";
 
 const usage = `usage: npm run release -- --make-keys FILE
+       npm run release -- --next-keys FILE --keys FILE [--drop first|second]
        npm run release -- --out DIR --keys FILE [--days DAYS]
 `;
 
@@ -15,14 +22,22 @@ const { values } = parseArgs({
     keys: { type: "string" },
     days: { type: "string", default: "90" },
     "make-keys": { type: "string" },
+    "next-keys": { type: "string" },
+    drop: { type: "string", default: "first" },
   },
 });
 const days = Number(values.days);
+const isDrop = (text: string) => text === "first" || text === "second";
 
 if (values["make-keys"]) {
   writeReleaseKeys(values["make-keys"], makeReleaseKeys());
   console.log(
     `${values["make-keys"]} holds two pairs of keys. Whoever has a private one can run programs on every host: keep the file off the control plane, and the second private key offline.`,
+  );
+} else if (values["next-keys"] && values.keys && isDrop(values.drop)) {
+  writeReleaseKeys(values["next-keys"], nextReleaseKeys(readReleaseKeys(values.keys), values.drop));
+  console.log(
+    `${values["next-keys"]} holds the kept pair, which signs from now on, and a new one. Build the next release with it, and have every host update before you replace another key.`,
   );
 } else if (values.out && values.keys && days > 0) {
   const publication = {

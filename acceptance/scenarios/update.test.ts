@@ -22,7 +22,7 @@ import {
 } from "@hawser/testkit/installed-host.ts";
 import { stopProcess } from "@hawser/testkit/stop-process.ts";
 import { watchPresence } from "@hawser/testkit/presence-watch.ts";
-import { renamed, type Releases } from "@hawser/testkit/release.ts";
+import { nextReleaseKeys, renamed, type Releases } from "@hawser/testkit/release.ts";
 import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import { tell } from "../figures.ts";
 import { pin } from "../pin.ts";
@@ -389,3 +389,28 @@ scenario(
 );
 
 const six = pin.permissions;
+
+// The last scenario of this file: the ones before publish with the first keys.
+scenario(
+  "A14: hosts follow the publisher to new release keys, and then refuse the former key",
+  [],
+  async (context) => {
+    const { world, caller } = context;
+    const releases = world.releases!;
+    releases.publishProgram("0.50.0", renamed("0.50.0"));
+    await using host = await install(context);
+    const { instanceId } = host;
+    let { keys } = releases;
+    for (const version of ["0.51.0", "0.52.0"]) {
+      keys = nextReleaseKeys(keys, "first");
+      await releases.publish({ keys, version });
+      await caller.update_agent({ instanceId });
+      await untilVersion(context, host, version);
+    }
+    // Both first keys have been replaced.
+    await releases.publish({ keys: releases.keys, version: "0.53.0" });
+    const refused = await caller.try("update_agent", { instanceId });
+    assert.match(refused.text, /not signed by a key that is trusted/);
+    assert.equal((await caller.refresh_instance({ instanceId })).daemonVersion, "0.52.0");
+  },
+);

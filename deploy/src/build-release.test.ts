@@ -6,7 +6,12 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { DaemonManifest, readManifest } from "@hawser/host-protocol";
 import { buildRelease } from "./build-release.ts";
-import { makeReleaseKeys, readReleaseKeys, writeReleaseKeys } from "./release-keys.ts";
+import {
+  makeReleaseKeys,
+  nextReleaseKeys,
+  readReleaseKeys,
+  writeReleaseKeys,
+} from "./release-keys.ts";
 
 test("a release is one signed manifest, and the daemon in it runs, knows its version and trusts its publisher", async (t) => {
   const out = mkdtempSync(join(tmpdir(), "hawser-release-"));
@@ -46,4 +51,16 @@ test("keys are made once: a file that exists is not written over", (t) => {
   assert.deepEqual(readReleaseKeys(file), keys);
   assert.equal(statSync(file).mode & 0o777, 0o600);
   assert.throws(() => writeReleaseKeys(file, makeReleaseKeys()), /EEXIST/);
+});
+
+test("A14: either release key can be replaced, and the key that signs next is trusted before and after", () => {
+  const former = makeReleaseKeys();
+  const [first, second] = former.keys;
+  const planned = nextReleaseKeys(former, "first");
+  assert.deepEqual(planned.keys[0], second);
+  assert.ok(![first, second].some(({ publicKey }) => publicKey === planned.keys[1].publicKey));
+  assert.deepEqual(nextReleaseKeys(former, "second").keys[0], first);
+  const offline = { keys: [first, { publicKey: second.publicKey }] } satisfies typeof former;
+  assert.throws(() => nextReleaseKeys(offline, "first"), /Add it from where it is kept/);
+  assert.deepEqual(nextReleaseKeys(offline, "second").keys[0], first);
 });

@@ -17,6 +17,24 @@ export function makeReleaseKeys(): ReleaseKeys {
   return { keys: [makeSigningKey(), makeSigningKey()] };
 }
 
+/**
+ * Drops one pair, and adds a new one that later releases can be signed with. The kept pair signs: daemons
+ * that are installed trust it already, and so do those of the next release. Throws if its private half
+ * is missing.
+ */
+export function nextReleaseKeys(
+  { keys: [first, second] }: ReleaseKeys,
+  drop: "first" | "second",
+): ReleaseKeys {
+  const { publicKey, privateKey } = drop === "first" ? second : first;
+  if (privateKey === undefined) {
+    throw new Error(
+      "The private half of the second key is not in the file. Add it from where it is kept: the next release is signed with it.",
+    );
+  }
+  return { keys: [{ publicKey, privateKey }, makeSigningKey()] };
+}
+
 /** Throws if the file exists: without the old keys, installed daemons could never be updated again. */
 export function writeReleaseKeys(file: string, keys: ReleaseKeys): void {
   writeFileSync(file, `${JSON.stringify(keys, undefined, 2)}\n`, { mode: 0o600, flag: "wx" });

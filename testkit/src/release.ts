@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildRelease, type ReleaseOptions } from "@hawser/deploy/build-release.ts";
 import { publishAgents, shippedAgents, type AgentsOptions } from "@hawser/deploy/publish-agents.ts";
-import { makeReleaseKeys, type ReleaseKeys } from "@hawser/deploy/release-keys.ts";
+import { makeReleaseKeys, nextReleaseKeys, type ReleaseKeys } from "@hawser/deploy/release-keys.ts";
 import { signManifest } from "@hawser/host-protocol";
 
 type Published = Awaited<ReturnType<typeof buildRelease>>;
@@ -74,4 +74,4 @@ export async function openReleases(options: Partial<ReleaseOptions> = {}): Promi
   };
 }
 
-export { shippedAgents, type AgentsOptions };
+export { nextReleaseKeys, shippedAgents, type AgentsOptions };
