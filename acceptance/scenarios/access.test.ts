@@ -442,12 +442,17 @@ scenario("Settings change field by field", [], async ({ caller }) => {
     allowedCommands: ["git status"],
     outsideWorktree: "refuse" as const,
   };
-  await caller.update_settings({ defaultAgentPolicy, logRetentionDays: 30 });
+  await caller.update_settings({ defaultAgentPolicy, logRetentionDays: 30, highestMode: "auto" });
   assert.deepEqual(await caller.get_settings({}), {
     ...changed,
     defaultAgentPolicy,
     logRetentionDays: 30,
+    highestMode: "auto",
   });
+  assertInvalid(await caller.try("update_settings", { defaultMode: "unattended" }), "defaultMode");
+  await caller.update_settings({ defaultMode: "unattended", highestMode: "unattended" });
+  assertInvalid(await caller.try("update_settings", { highestMode: "ask" }), "highestMode");
+  await caller.update_settings({ defaultMode: "ask" });
   await renameAndBack(caller, before.name);
 });
 
@@ -464,6 +469,7 @@ scenario("A setting out of range is refused and changes nothing", [], async ({ c
     [{ timeZone: "+02:00" }, "timeZone"],
     [{ logRetentionDays: 0 }, "logRetentionDays"],
     [{ auditRetentionDays: 3651 }, "auditRetentionDays"],
+    [{ defaultMode: "yolo" }, "defaultMode"],
     [{ name: "" }, "name"],
     [{ name: null }, "name"],
     [{ defaultAgentPolicy: { allowedCommands: [] } }, "defaultAgentPolicy.outsideWorktree"],

@@ -70,6 +70,7 @@ const recipes: Record<string, Recipe> = {
   "push_session.sessionId": (sessionId) => ({ sessionId }),
   "abort_session.sessionId": (sessionId) => ({ sessionId }),
   "rename_session.sessionId": (sessionId) => ({ sessionId, title: "taken over" }),
+  "set_session_mode.sessionId": (sessionId) => ({ sessionId, mode: "auto" }),
   "list_pending_requests.sessionId": (sessionId) => ({ sessionId }),
   "list_pending_requests.instanceId": (instanceId) => ({ instanceId }),
   "search_requests.sessionId": (sessionId) => ({ sessionId }),

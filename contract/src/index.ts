@@ -114,6 +114,6 @@ export {
   SessionSummary,
   Usage,
 } from "./records/session.ts";
-export { SessionMode } from "./records/session-mode.ts";
+export { narrower, SessionMode } from "./records/session-mode.ts";
 export { TurnOutcome, readUpdate } from "./session-log/updates.ts";
 export type { SessionUpdate, ToolContent, UpdateOf } from "./session-log/updates.ts";

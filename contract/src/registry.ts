@@ -32,6 +32,7 @@ export const extensionNames = [
   "refresh_instance",
   "search_instances",
   "search_sessions",
+  "set_session_mode",
   "list_session_events",
   "wait_for_session",
   ...(Object.keys(sessionFileActions) as (keyof typeof sessionFileActions)[]),

@@ -112,6 +112,7 @@ const otherFields: Record<string, object> = {
   send_prompt: { text: "go" },
   abort_session: {},
   rename_session: { title: "t" },
+  set_session_mode: { mode: "ask" },
   push_session: {},
   get_session_diff: {},
   get_session_file_diff: { path: "a" },

@@ -3,6 +3,7 @@ import {
   AgentKind,
   AgentKindRecord,
   AgentPolicy,
+  type AskedQuestion,
   Capability,
   LiveSession,
   ModelChoice,
@@ -10,7 +11,7 @@ import {
   PermissionAnswer,
   RequestId,
   SessionId,
-  type AskedQuestion,
+  SessionMode,
 } from "@hawser/contract";
 import { z } from "zod";
 import type { CommandKind } from "./command-kind.ts";
@@ -82,6 +83,8 @@ export const sessionCommands = {
       options: Options.optional(),
       /** Which actions of the agent need a request. */
       policy: AgentPolicy,
+      /** Default: ask. */
+      mode: SessionMode.optional(),
       /** Author of commits in the session's own worktree; default: the host's user. */
       author: Author.nullable().optional(),
     }),
@@ -111,6 +114,7 @@ export const sessionCommands = {
       options: Options.optional(),
       agent: z.string().optional(),
       attachments: z.array(SentAttachment).optional(),
+      highestMode: SessionMode.optional(),
     }),
     ...takenTurn,
   },
@@ -122,6 +126,7 @@ export const sessionCommands = {
       command: z.string(),
       arguments: z.string(),
       agent: z.string().optional(),
+      highestMode: SessionMode.optional(),
     }),
     ...takenTurn,
   },
@@ -173,6 +178,14 @@ export const sessionCommands = {
       status: z.enum(["answered", "already_resolved", "undeliverable"]),
     }),
     deadlineMs: 5_000,
+  },
+  /** Holds for the agent's next call. */
+  set_session_mode: {
+    effect: "changes",
+    payload: z.strictObject({ sessionId: SessionId, mode: SessionMode }),
+    result: z.strictObject({}),
+    deadlineMs: 5_000,
+    refusals: ["session_ended"],
   },
   rename_session: {
     effect: "changes",

@@ -7,6 +7,7 @@ import {
   ModelChoice,
   ParkedSession,
   SessionId,
+  SessionMode,
 } from "@hawser/contract";
 import { z } from "zod";
 import type { CommandKind } from "./command-kind.ts";
@@ -59,6 +60,7 @@ export const sessionFileCommands = {
       sessionId: SessionId,
       parkedId: SessionId,
       policy: AgentPolicy,
+      mode: SessionMode.optional(),
       author: Author.nullable(),
     }),
     result: z.strictObject({

@@ -16,6 +16,7 @@ import {
   SettingsRecord,
 } from "../records/access.ts";
 import { UserReference } from "../records/actor.ts";
+import { SessionMode } from "../records/session-mode.ts";
 import { text } from "../text.ts";
 
 const Name = text({ min: 1, max: 120 });
@@ -242,6 +243,11 @@ export const accessActions = {
       logRetentionDays: Days.meta({ description: "Counted from a session's end." }).optional(),
       auditRetentionDays: Days.optional(),
       defaultAgentPolicy: NewPolicy.optional(),
+      defaultMode: SessionMode.meta({ description: "Mode that sessions begin in." }).optional(),
+      highestMode: SessionMode.meta({
+        description:
+          "The widest mode that sessions may have; sessions in a wider one change with their next prompt.",
+      }).optional(),
     }),
     result: SettingsRecord,
     refusals: [],

@@ -14,6 +14,7 @@ import {
   SessionStatus,
   SessionSummary,
 } from "../records/session.ts";
+import { SessionMode } from "../records/session-mode.ts";
 import { AbsolutePath, text } from "../text.ts";
 import { Clone, Options } from "./session-parts.ts";
 
@@ -174,6 +175,19 @@ export const sessionActions = {
     input: z.strictObject({ sessionId: SessionId, title: text({ min: 1, max: 200 }) }),
     result: SessionRecord,
     refusals: ["not_found"],
+  }),
+
+  set_session_mode: action({
+    summary: "Change what a session's agent may do without asking.",
+    details:
+      "Holds for the agent's next call, also while a turn runs. A request that is open stays open.",
+    permission: "sessions:edit",
+    effect: "changes",
+    reach: "host",
+    input: z.strictObject({ sessionId: SessionId, mode: SessionMode }),
+    result: SessionRecord,
+    refusals: ["not_found", "session_ended", ...hostRefusals],
+    closedToAgents: true,
   }),
 
   push_session: action({

@@ -4,6 +4,7 @@ import { ApiKeyId, AuditId, OrganizationId, SessionId, UserId } from "../ids.ts"
 import { Instant } from "../moments.ts";
 import { PermissionName, RoleName } from "../permissions.ts";
 import { Caller, UserReference } from "./actor.ts";
+import { SessionMode } from "./session-mode.ts";
 
 export const OrganizationRecord = z
   .strictObject({ organizationId: OrganizationId, name: z.string() })
@@ -60,6 +61,8 @@ export const SettingsRecord = z
     logRetentionDays: z.int().min(1),
     auditRetentionDays: z.int().min(1),
     defaultAgentPolicy: AgentPolicy,
+    defaultMode: SessionMode,
+    highestMode: SessionMode,
   })
   .meta({ id: "Settings", description: "The organization's settings." });
 export type SettingsRecord = z.infer<typeof SettingsRecord>;

@@ -46,6 +46,7 @@ export const RequestRecord = z
     status: z.enum(["pending", "answered", "undeliverable", "withdrawn", "expired"]),
     permission: AskedPermission.nullable().meta({ description: "Set for a permission." }),
     questions: z.array(AskedQuestion).nullable().meta({ description: "Set for a question." }),
+    rule: z.string().nullable().meta({ description: "Why a person is asked, if known." }),
     answer: PermissionAnswer.nullable().meta({
       description: "The stored decision; `reject` also for a dismissed question.",
     }),

@@ -7,3 +7,9 @@ export const SessionMode = z.enum(["ask", "auto", "unattended"]).meta({
     "ask: a person decides what no rule allows. auto: commands in an agent's own sandbox run without asking. unattended: nobody is asked; what would need a person is refused.",
 });
 export type SessionMode = z.infer<typeof SessionMode>;
+
+/** The narrower of two modes. */
+export function narrower(one: SessionMode, other: SessionMode): SessionMode {
+  const { options } = SessionMode;
+  return options.indexOf(one) < options.indexOf(other) ? one : other;
+}

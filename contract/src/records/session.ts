@@ -6,6 +6,7 @@ import { Instant } from "../moments.ts";
 import { text } from "../text.ts";
 import { Starter } from "./actor.ts";
 import { AgentKind, Capability, ModelChoice } from "./agent-kind.ts";
+import { SessionMode } from "./session-mode.ts";
 
 export const SessionStatus = z.enum(["active", "detached", "error", "ended", "cleanup_failed"]);
 export type SessionStatus = z.infer<typeof SessionStatus>;
@@ -54,6 +55,7 @@ const listed = {
 
 const recorded = {
   ...listed,
+  mode: SessionMode,
   model: ModelChoice.nullable(),
   usage: Usage.nullable(),
   capabilities: z.array(Capability),

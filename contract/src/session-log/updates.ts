@@ -129,6 +129,8 @@ const updates = {
     reason: z.string().nullable(),
     agent: z.string().nullable(),
   }),
+  /** `reason`: why the mode changed, if no caller set it. */
+  mode_changed: z.strictObject({ mode: SessionMode, reason: z.string().nullable() }),
   /** The agent replaced the earlier conversation by a summary. The log keeps all of it. */
   session_compacted: z.looseObject({}),
   session_status: z.strictObject({ status: SessionStatus, reason: z.string().nullable() }),

@@ -3,6 +3,7 @@
 import {
   Refusal,
   formatId,
+  narrower,
   roles,
   type accessActions,
   type MemberRecord,
@@ -111,8 +112,17 @@ export const accessHandlers: HandlersFor<typeof accessActions, KeyServices> = {
       input.logRetentionDays,
       input.auditRetentionDays,
       input.defaultAgentPolicy,
+      input.defaultMode,
+      input.highestMode,
     );
-    return settingsRecord(row!);
+    const settings = settingsRecord(row!);
+    const { defaultMode, highestMode } = settings;
+    if (narrower(defaultMode, highestMode) === defaultMode) return settings;
+    const field = input.defaultMode === undefined ? "highestMode" : "defaultMode";
+    const message = `would make the default mode ${defaultMode} wider than the highest mode ${highestMode}`;
+    throw new Refusal("invalid_input", `The field ${field} ${message}. Change both.`, {
+      fields: [{ field, message }],
+    });
   },
 
   list_audit_entries: ({ sql }, input) => listAuditEntries(sql, input),
@@ -154,5 +164,7 @@ function settingsRecord(row: store.SettingsRow): SettingsRecord {
     logRetentionDays: row.log_retention_days,
     auditRetentionDays: row.audit_retention_days,
     defaultAgentPolicy: row.default_agent_policy,
+    defaultMode: row.default_mode,
+    highestMode: row.highest_mode,
   };
 }

@@ -1,6 +1,6 @@
 // The SQL of organizations, members and API keys. Statements that run as hawser_system are system
 // statements.
-import type { AgentPolicy, Caller, Permission, Role } from "@hawser/contract";
+import type { AgentPolicy, Caller, Permission, Role, SessionMode } from "@hawser/contract";
 import { statement, systemStatement } from "../postgres/statement.ts";
 
 export const newId = systemStatement<{ id: string }>(
@@ -212,9 +212,12 @@ export interface SettingsRow {
   log_retention_days: number;
   audit_retention_days: number;
   default_agent_policy: AgentPolicy;
+  default_mode: SessionMode;
+  highest_mode: SessionMode;
 }
 
-const settingsColumns = `name, time_zone, log_retention_days, audit_retention_days, default_agent_policy`;
+const settingsColumns = `name, time_zone, log_retention_days, audit_retention_days, default_agent_policy,
+  default_mode, highest_mode`;
 
 export const selectSettings = statement<SettingsRow>(
   `SELECT ${settingsColumns} FROM organizations WHERE organization_id = $1`,
@@ -227,7 +230,9 @@ export const updateSettings = statement<SettingsRow>(
           time_zone = coalesce($3, time_zone),
           log_retention_days = coalesce($4, log_retention_days),
           audit_retention_days = coalesce($5, audit_retention_days),
-          default_agent_policy = coalesce($6, default_agent_policy)
+          default_agent_policy = coalesce($6, default_agent_policy),
+          default_mode = coalesce($7, default_mode),
+          highest_mode = coalesce($8, highest_mode)
     WHERE organization_id = $1
    RETURNING ${settingsColumns}`,
 );

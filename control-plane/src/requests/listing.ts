@@ -70,6 +70,7 @@ export function requestRecord(row: store.RequestRow): RequestRecord {
     status: row.status,
     permission: isPermission ? (row.shown as AskedPermission) : null,
     questions: isPermission ? null : (row.shown as AskedQuestion[]),
+    rule: row.rule,
     // The answer of a pending request is being delivered, or did not arrive.
     answer: isPending ? null : row.answer,
     answers: isPending ? null : row.answers,

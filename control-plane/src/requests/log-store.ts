@@ -10,13 +10,13 @@ import { isOverSql } from "../sessions/lifecycle.ts";
 export const raiseRequests = systemStatement(
   "record the requests that agents raise",
   `INSERT INTO requests AS known
-     (organization_id, request_id, session_id, instance_id, type, shown, shown_hash, raised_at)
+     (organization_id, request_id, session_id, instance_id, type, shown, shown_hash, rule, raised_at)
    SELECT reported.* FROM jsonb_to_recordset($1::jsonb) AS reported (
             organization_id uuid, request_id uuid, session_id uuid, instance_id uuid, type text,
-            shown jsonb, shown_hash text, raised_at timestamptz)
+            shown jsonb, shown_hash text, rule text, raised_at timestamptz)
    ON CONFLICT (organization_id, request_id) DO UPDATE
       SET status = 'pending', type = excluded.type, shown = excluded.shown,
-          shown_hash = excluded.shown_hash, resolved_at = NULL
+          shown_hash = excluded.shown_hash, rule = excluded.rule, resolved_at = NULL
     WHERE known.session_id = excluded.session_id`,
 );
 

@@ -18,6 +18,7 @@ export interface RequestRow {
   type: RequestRecord["type"];
   shown: AskedPermission | AskedQuestion[];
   shown_hash: string;
+  rule: string | null;
   status: RequestRecord["status"];
   answer: PermissionAnswer | null;
   answers: string[][] | null;
@@ -28,7 +29,7 @@ export interface RequestRow {
   reachable: boolean;
 }
 
-const columns = `r.request_id, r.listed_id, r.session_id, r.instance_id, r.type, r.shown, r.shown_hash,
+const columns = `r.request_id, r.listed_id, r.session_id, r.instance_id, r.type, r.shown, r.shown_hash, r.rule,
             r.status, r.answer, r.answers, r.answered_by, r.raised_at, r.resolved_at,
             s.status AS session_status, i.status = 'online' AS reachable`;
 const joined = `FROM requests r

@@ -46,11 +46,12 @@ export const setStates = systemStatement(
           title = CASE WHEN s.title_given THEN s.title ELSE coalesce(reported.title, s.title) END,
           directory = coalesce(reported.directory, s.directory),
           worktree_branch = coalesce(reported.worktree_branch, s.worktree_branch),
-          capabilities = coalesce(reported.capabilities, s.capabilities)
+          capabilities = coalesce(reported.capabilities, s.capabilities),
+          mode = coalesce(reported.mode, s.mode)
      FROM jsonb_to_recordset($1::jsonb) AS reported (
             organization_id uuid, session_id uuid, activity text, begun boolean, turn_moved boolean,
             turn_id text, turn_outcome text, queued text[], unqueued text[], model jsonb, usage jsonb, cost_usd double precision,
             cost_is_estimate boolean, title text, directory text, worktree_branch text,
-            capabilities text[])
+            capabilities text[], mode text)
     WHERE s.organization_id = reported.organization_id AND s.session_id = reported.session_id`,
 );

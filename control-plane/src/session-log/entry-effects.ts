@@ -21,6 +21,7 @@ const effectNames = [
   "usage_update",
   "session_info_update",
   "session_placed",
+  "mode_changed",
 ] as const;
 const effective: ReadonlySet<string> = new Set(effectNames);
 
@@ -99,6 +100,7 @@ interface State {
   directory: string | null;
   worktree_branch: string | null;
   capabilities: string[] | null;
+  mode: string | null;
 }
 
 /** Combines one session's entries, in their order. */
@@ -121,6 +123,7 @@ function fold({ status: before, effects }: CausingEntries) {
     directory: null,
     worktree_branch: null,
     capabilities: null,
+    mode: null,
   };
   const move = (next: SessionStatus | undefined, reason: string | null) => {
     if (!next) return;
@@ -168,6 +171,9 @@ function fold({ status: before, effects }: CausingEntries) {
         state.worktree_branch = effect.worktreeBranch;
         state.capabilities = effect.capabilities;
         state.model = effect.model ?? state.model;
+        break;
+      case "mode_changed":
+        state.mode = effect.mode;
         break;
       default:
     }
@@ -237,6 +243,7 @@ function createRequestFold() {
             type: effect.type,
             shown: effect.type === "permission" ? effect.permission : effect.questions,
             shown_hash: effect.shownHash,
+            rule: effect.rule ?? null,
             raised_at: at,
           });
         }

@@ -1,6 +1,12 @@
 // The SQL of sessions' files: the changes that hosts last reported, and what is needed to restore a
 // session.
-import type { AgentKind, AgentPolicy, FileChange, InstanceStatus } from "@hawser/contract";
+import type {
+  AgentKind,
+  AgentPolicy,
+  FileChange,
+  InstanceStatus,
+  SessionMode,
+} from "@hawser/contract";
 import { statement } from "../postgres/statement.ts";
 
 /** No row if the session was deleted in the meantime. */
@@ -25,12 +31,13 @@ export interface FormerRow {
   directory: string | null;
   instance_status: InstanceStatus;
   policy: AgentPolicy;
+  mode: SessionMode;
 }
 
 /** Includes deleted sessions, because the host may still have their files. */
 export const selectFormer = statement<FormerRow>(
   `SELECT s.instance_id, s.title, s.agent_kind, s.directory, i.status AS instance_status,
-          o.default_agent_policy AS policy
+          o.default_agent_policy AS policy, o.default_mode AS mode
      FROM sessions s
      JOIN instances i ON i.organization_id = s.organization_id AND i.instance_id = s.instance_id
      JOIN organizations o ON o.organization_id = s.organization_id

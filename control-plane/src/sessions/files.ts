@@ -92,7 +92,7 @@ const restoreSession: HostHandler<(typeof sessionFileActions)["restore_session"]
       if (former.instance_status !== "online") {
         throw hostOffline();
       }
-      const { title, agent_kind, directory, policy } = former;
+      const { title, agent_kind, directory, policy, mode } = former;
       const made = await sql.first(
         store.insertSession,
         sql.organizationId,
@@ -101,12 +101,13 @@ const restoreSession: HostHandler<(typeof sessionFileActions)["restore_session"]
         agent_kind,
         directory,
         await callerReference(sql, caller),
+        mode,
       );
       const sessionId = formatId("session", made!.session_id);
       notifyAfterCommit(context, { sessions: [sessionId] });
       const author = await authorFor(sql, caller);
       const host = { instanceId: formatId("instance", former.instance_id), isOnline: true };
-      return { ...host, payload: { sessionId, parkedId, policy, author } };
+      return { ...host, payload: { sessionId, parkedId, policy, mode, author } };
     },
     ask: (context, _input, { payload, ...host }) =>
       askHost(context, host, "restore_session", payload),

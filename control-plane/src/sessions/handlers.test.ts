@@ -54,6 +54,7 @@ test("a session is on record before its host is asked, and then what the host ma
     modelId: "gpt",
     options: { effort: "high" },
     policy: { allowedCommands: [], outsideWorktree: "ask" },
+    mode: "ask",
     author: { name: "ada@acme.example", email: "ada@acme.example" },
   });
 });
@@ -212,6 +213,21 @@ test("a rename counts at once, and the host is told if it is there", async () =>
   assert.deepEqual(bed.asked[0]?.payload, { sessionId, title: "Renamed" });
   await bed.report(sessionId, { sessionUpdate: "session_info_update", title: "Agent's" });
   assert.equal((await node.result("get_session_summary", { sessionId }))["title"], "Renamed");
+});
+
+test("a mode is set on the host first, and none is wider than the organization allows", async () => {
+  const sessionId = await bed.addSession();
+  bed.host.set_session_mode = () => ({});
+  const record = await node.result("set_session_mode", { sessionId, mode: "auto" });
+  assert.equal(record["mode"], "auto");
+  assert.deepEqual(bed.asked[0]?.payload, { sessionId, mode: "auto" });
+  await bed.report(sessionId, { sessionUpdate: "mode_changed", mode: "ask", reason: "narrowed" });
+  assert.equal((await node.result("get_session_summary", { sessionId }))["mode"], "ask");
+  await bed.sql("UPDATE organizations SET highest_mode = 'ask'");
+  const refusal = await refusalOf("set_session_mode", { sessionId, mode: "auto" });
+  assert.equal(refusal.code, "forbidden");
+  assert.match(refusal.message, /widest mode is ask/);
+  await bed.sql("UPDATE organizations SET highest_mode = 'unattended'");
 });
 
 test("stopping what is over asks nobody", async () => {

@@ -1,12 +1,12 @@
 // What the actions on sessions do. turns.ts has the actions on their turns.
-import { Refusal, type sessionActions } from "@hawser/contract";
+import { narrower, parseId, Refusal, type sessionActions } from "@hawser/contract";
 import { lastId, page, readIdCursor } from "../cursor.ts";
-import type { HandlersFor } from "../dispatch/handler.ts";
-import { readFromHost } from "../hosts/ask-host.ts";
+import { onHost, type HandlersFor } from "../dispatch/handler.ts";
+import { askHost, readFromHost } from "../hosts/ask-host.ts";
 import type { NotYet } from "../not-yet.ts";
 import { deleteSession, endSession } from "./ending.ts";
 import { getSessionDiff, revertSession } from "./files.ts";
-import { findSession, hostOf, type SessionServices } from "./find-session.ts";
+import { findSession, hostOf, refuseOver, type SessionServices } from "./find-session.ts";
 import { isOver } from "./lifecycle.ts";
 import { readSessions, sessionListEntry } from "./listing.ts";
 import { pushSession } from "./push.ts";
@@ -42,6 +42,24 @@ export const sessionHandlers: HandlersFor<typeof sessionActions, SessionServices
   get_session_diff: getSessionDiff,
   revert_session: revertSession,
   push_session: pushSession,
+
+  set_session_mode: onHost({
+    async prepare({ sql }, { sessionId, mode }) {
+      const row = await findSession(sql, sessionId);
+      refuseOver(row);
+      if (narrower(mode, row.highest_mode) !== mode) {
+        const message = `The organization's widest mode is ${row.highest_mode}. An owner can change it with update_settings.`;
+        throw new Refusal("forbidden", message);
+      }
+      return hostOf(row);
+    },
+    ask: (context, wanted, host) => askHost(context, host, "set_session_mode", wanted),
+    conclude(context, { sessionId, mode }) {
+      const { sql } = context;
+      sql.later(store.setMode, sql.organizationId, parseId("session", sessionId)!, mode);
+      return readRecordAndNotify(context, sessionId);
+    },
+  }),
 
   async rename_session(context, { sessionId, title }) {
     const { sql } = context;

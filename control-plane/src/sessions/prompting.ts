@@ -1,6 +1,12 @@
 // Giving a session work that becomes a turn: prompts with their files, slash commands, summaries. The
 // host answers when it has accepted the work; the log reports the results.
-import { Refusal, parseId, type Capability, type sessionTurnActions } from "@hawser/contract";
+import {
+  Refusal,
+  parseId,
+  type Capability,
+  type SessionMode,
+  type sessionTurnActions,
+} from "@hawser/contract";
 import type { SentAttachment } from "@hawser/host-protocol";
 import { onHost, type ChangeContext, type HostHandler } from "../dispatch/handler.ts";
 import { notifyAfterCommit } from "../events/viewers.ts";
@@ -14,6 +20,7 @@ import * as store from "./store.ts";
 type Actions = typeof sessionTurnActions;
 
 interface Intent extends HostTarget {
+  highestMode: SessionMode;
   /** The seq of the newest log entry when the call began. */
   appliedSeq: number;
 }
@@ -32,18 +39,20 @@ export const sendPrompt: HostHandler<Actions["send_prompt"], SessionServices> = 
     const found = await useFiles(sql, [...new Set(fileIds)]);
     const files: UploadedFiles = {};
     for (const [fileId, { sha256, size }] of found) files[fileId] = { sha256, size };
-    return { ...hostOf(row), appliedSeq: row.applied_seq, files };
+    const { applied_seq: appliedSeq, highest_mode: highestMode } = row;
+    return { ...hostOf(row), appliedSeq, highestMode, files };
   },
   async ask(
     context,
     { sessionId, text, model, options, agent, attachments = [] },
-    { files, ...host },
+    { files, highestMode, ...host },
   ) {
     const sent: SentAttachment[] = [];
     for (const each of attachments) sent.push(await toSentAttachment(context, each, files));
     return askHost(context, host, "send_prompt", {
       sessionId,
       text,
+      highestMode,
       ...(model && { model: { providerId: model.providerID, modelId: model.modelID } }),
       ...(options && { options }),
       ...(agent !== undefined && { agent }),
@@ -63,6 +72,7 @@ export const runCommand: HostHandler<Actions["run_command"], SessionServices> = 
       sessionId,
       command,
       arguments: text,
+      highestMode: host.highestMode,
       ...(agent !== undefined && { agent }),
     }),
   conclude(context, { sessionId }, { appliedSeq }, { turnId, messageId, queued, model }) {
@@ -108,7 +118,8 @@ async function prepareWith(
       `Sessions of ${row.agent_kind} do not have the capability ${capability}. list_agent_kinds lists the kinds that do.`,
     );
   }
-  return { ...hostOf(row), appliedSeq: row.applied_seq };
+  const { applied_seq: appliedSeq, highest_mode: highestMode } = row;
+  return { ...hostOf(row), appliedSeq, highestMode };
 }
 
 function recordTurn(

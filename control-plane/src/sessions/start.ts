@@ -43,6 +43,7 @@ export const startSession: HostHandler<Start, SessionServices> = onHost({
       wanted.kind,
       directory ?? null,
       await callerReference(sql, caller),
+      host.mode,
     );
     const sessionId = formatId("session", made!.session_id);
     notifyAfterCommit(context, { sessions: [sessionId] });
@@ -51,6 +52,7 @@ export const startSession: HostHandler<Start, SessionServices> = onHost({
       sessionId,
       title,
       policy: host.policy,
+      mode: host.mode,
       author: await authorFor(sql, caller),
       ...wanted,
       ...(options && { options }),

@@ -9,6 +9,7 @@ import type {
   InstanceStatus,
   ModelChoice,
   SessionActivity,
+  SessionMode,
   SessionStatus,
   Starter,
   TurnOutcome,
@@ -69,6 +70,9 @@ export const deleteSessionsOfInstance = statement(
 );
 
 export interface SessionRow extends SessionListRow {
+  mode: SessionMode;
+  /** The widest mode that the organization allows. */
+  highest_mode: SessionMode;
   model: ModelChoice | null;
   usage: Usage | null;
   capabilities: Capability[];
@@ -79,10 +83,11 @@ export interface SessionRow extends SessionListRow {
   applied_seq: number;
 }
 
-const oneSession = `SELECT ${listColumns}, s.model, s.usage, s.capabilities, s.activity, s.turn_id,
-            s.turn_outcome, s.queued_turns, s.applied_seq
+const oneSession = `SELECT ${listColumns}, s.mode, o.highest_mode, s.model, s.usage, s.capabilities, s.activity,
+            s.turn_id, s.turn_outcome, s.queued_turns, s.applied_seq
        FROM sessions s
        JOIN instances i ON i.organization_id = s.organization_id AND i.instance_id = s.instance_id
+       JOIN organizations o ON o.organization_id = s.organization_id
       WHERE s.organization_id = $1 AND s.session_id = $2 AND s.deleted_at IS NULL`;
 
 export const selectSession = statement<SessionRow>(oneSession);
@@ -100,19 +105,21 @@ export interface StartHostRow {
   agents: InstanceRecord["agents"];
   fallback_chain: FallbackEntry[];
   policy: AgentPolicy;
+  mode: SessionMode;
 }
 
 /** The host that a new session is started on, with the organization's policy. */
 export const selectStartHost = statement<StartHostRow>(
-  `SELECT i.status, i.agents, i.fallback_chain, o.default_agent_policy AS policy
+  `SELECT i.status, i.agents, i.fallback_chain, o.default_agent_policy AS policy,
+          o.default_mode AS mode
      FROM instances i JOIN organizations o ON o.organization_id = i.organization_id
     WHERE i.organization_id = $1 AND i.instance_id = $2 AND i.deleted_at IS NULL`,
 );
 
 export const insertSession = statement<{ session_id: string }>(
   `INSERT INTO sessions (organization_id, instance_id, title, title_given, agent_kind, directory,
-                         started_by, activity)
-   VALUES ($1, $2, $3::text, $3::text IS NOT NULL, $4, $5, $6, 'starting')
+                         started_by, mode, activity)
+   VALUES ($1, $2, $3::text, $3::text IS NOT NULL, $4, $5, $6, $7, 'starting')
    RETURNING session_id`,
 );
 
@@ -155,6 +162,11 @@ export const renameSession = statement<{ session_id: string }>(
   `UPDATE sessions SET title = $3, title_given = true
     WHERE organization_id = $1 AND session_id = $2 AND deleted_at IS NULL
    RETURNING session_id`,
+);
+
+export const setMode = statement(
+  `UPDATE sessions SET mode = $3
+    WHERE organization_id = $1 AND session_id = $2 AND deleted_at IS NULL`,
 );
 
 /**

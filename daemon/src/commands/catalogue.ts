@@ -126,8 +126,8 @@ export const catalogue: Catalogue = {
   },
   run_command: {
     repeatable: true,
-    run: ({ sessionId, command, arguments: text, agent }, { sessions, signal }) =>
-      sessions.prompt({ sessionId, text, agent, task: { type: "command", name: command } }, signal),
+    run: ({ command, arguments: text, ...wanted }, { sessions, signal }) =>
+      sessions.prompt({ ...wanted, text, task: { type: "command", name: command } }, signal),
   },
   summarize_session: {
     repeatable: true,
@@ -168,6 +168,13 @@ export const catalogue: Catalogue = {
     repeatable: true,
     async run({ sessionId, title }, { sessions, signal }) {
       await sessions.rename(sessionId, title, signal);
+      return {};
+    },
+  },
+  set_session_mode: {
+    repeatable: true,
+    run({ sessionId, mode }, { sessions }) {
+      sessions.setMode(sessionId, mode);
       return {};
     },
   },

@@ -2,7 +2,7 @@
 // position in the agent's events, the queue of prompts and the requests that wait for an answer. They are
 // in the journal's file, so that an event's effect here and its log entry are one commit.
 import type { DatabaseSync } from "node:sqlite";
-import type { AgentKind, AgentPolicy, ModelChoice, Usage } from "@hawser/contract";
+import type { AgentKind, AgentPolicy, ModelChoice, SessionMode, Usage } from "@hawser/contract";
 import type { Asked, PromptAttachment, RequestAnswer, Task } from "../drivers/driver.ts";
 import { transact } from "./database.ts";
 
@@ -55,6 +55,8 @@ export interface DrivenSession {
   model: ModelChoice | null;
   options: Record<string, string>;
   policy: AgentPolicy;
+  /** undefined in a record of an earlier daemon: ask. */
+  mode?: SessionMode;
   state: DrivenState;
   /** The driver finds the agent's session by it; null until there is one. */
   handle: string | null;

@@ -18,13 +18,15 @@ test("each setting is obeyed", () => {
   const policy = parsePolicy(
     "root = /srv//code/ # the team's\nroot=/srv/code\nagents = codex\ninstalls = no\nshell = no\n" +
       "exposures = no\nown-logins = no\ntarballs = https://files.example/agents/\n" +
-      "parked-gib = 3\n",
+      "parked-gib = 3\nhighest-mode = auto\nunattended-commands = yes\n",
   );
   assert.deepEqual(policy, {
     roots: ["/srv/code"],
     agents: new Set(["codex"]),
     installs: false,
     shell: false,
+    highestMode: "auto",
+    unattendedCommands: true,
     exposures: false,
     ownLogins: false,
     tarballs: "https://files.example/agents",
@@ -42,6 +44,7 @@ for (const [text, why] of [
   ["agents = aider", 'line 1: "aider" is no agent; there are opencode, claude_code, codex.'],
   ["__proto__ = yes", 'line 1: there is no setting "__proto__".'],
   ["parked-gib = much", 'line 1: "much" is no number of GiB.'],
+  ["highest-mode = all", 'line 1: "all" is no mode; there are ask, auto, unattended.'],
   ["tarballs = ftp://x", 'line 1: "ftp://x" is no address.'],
 ] as const) {
   test(`${JSON.stringify(text)} is not understood`, () => {

@@ -5,7 +5,7 @@
 // owner meant to restrict something, and a guess could allow it.
 import { readFileSync, statSync } from "node:fs";
 import { isAbsolute, normalize } from "node:path";
-import { AgentKind, type HostWarning } from "@hawser/contract";
+import { AgentKind, SessionMode, type HostWarning } from "@hawser/contract";
 
 export interface Policy {
   /** Directories in which the service may work, as written. */
@@ -14,6 +14,10 @@ export interface Policy {
   /** Whether the service may install agents and update the daemon. */
   installs: boolean;
   shell: boolean;
+  /** The widest mode that sessions may have. */
+  highestMode: SessionMode;
+  /** Whether unattended sessions may run any command, because this user is kept for agents. */
+  unattendedCommands: boolean;
   exposures: boolean;
   /** Whether this user's agent logins on the host may be used. */
   ownLogins: boolean;
@@ -30,6 +34,8 @@ export const allowAll: Policy = {
   agents: new Set(AgentKind.options),
   installs: true,
   shell: true,
+  highestMode: "unattended",
+  unattendedCommands: false,
   exposures: true,
   ownLogins: true,
   tarballs: null,
@@ -42,6 +48,8 @@ const allowNothing: Policy = {
   agents: new Set(),
   installs: false,
   shell: false,
+  highestMode: "ask",
+  unattendedCommands: false,
   exposures: false,
   ownLogins: false,
   tarballs: null,
@@ -66,6 +74,13 @@ installs = yes
 
 # Whether callers may run shell commands in a session's directory: yes or no.
 shell = yes
+
+# The widest mode of sessions: ask, auto or unattended. The service can only choose a narrower one.
+highest-mode = unattended
+
+# Whether unattended sessions may run any command as this user, unasked: yes or no. Say yes only if this user
+# is kept for agents, because such a command can read and change everything that the user can.
+unattended-commands = no
 
 # Whether callers may open direct access to agents on this host: yes or no.
 exposures = yes
@@ -122,6 +137,7 @@ function broken(path: string, why: string): Policy {
 const switches = {
   installs: "installs",
   shell: "shell",
+  "unattended-commands": "unattendedCommands",
   exposures: "exposures",
   "own-logins": "ownLogins",
 } as const;
@@ -153,6 +169,10 @@ export function parsePolicy(text: string): Policy {
         return known ?? fail(`"${kind}" is no agent; there are ${AgentKind.options.join(", ")}.`);
       });
       changes["agents"] = new Set(kinds);
+    } else if (name === "highest-mode") {
+      const modes = SessionMode.options.join(", ");
+      changes["highestMode"] =
+        SessionMode.safeParse(value).data ?? fail(`"${value}" is no mode; there are ${modes}.`);
     } else if (name === "tarballs") {
       if (!/^https?:\/\/\S+$/.test(value)) fail(`"${value}" is no address.`);
       changes["tarballs"] = value.replace(/\/+$/, "");

@@ -1,7 +1,13 @@
 // The one way to begin a session. A plan says what the session is and how its directory is made; starts,
 // clone starts and restores are plans. Nothing is reported before everything is there, and what was not
 // finished is undone, also after a crash.
-import type { AgentKind, AgentPolicy, Capability, ModelChoice } from "@hawser/contract";
+import type {
+  AgentKind,
+  AgentPolicy,
+  Capability,
+  ModelChoice,
+  SessionMode,
+} from "@hawser/contract";
 import { CommandRefusal } from "../command-refusal.ts";
 import { AgentNotReady, type AgentState, type Driver } from "../drivers/driver.ts";
 import { beginning, type DrivenSession } from "../journal/driven-sessions.ts";
@@ -11,6 +17,7 @@ import { CannotRestore } from "../worktrees/parked.ts";
 import { release, startAgent } from "./attach.ts";
 import { settingsOf } from "./calls.ts";
 import { capabilitiesIn, parkingOf } from "./files.ts";
+import { narrowMode } from "./modes.ts";
 import { refuseProjectConfig } from "./project-config.ts";
 import { driverOf, type Session } from "./session.ts";
 
@@ -31,6 +38,7 @@ export interface Plan {
   kind: AgentKind;
   title: string | null;
   policy: AgentPolicy;
+  mode: SessionMode;
   /** The user's own directory, if the session works there: it is checked before the agent reads it. */
   usersDirectory?: string;
   /** Throws refusals for what the agent does not offer. */
@@ -65,7 +73,7 @@ export async function begin(
   }
   session.requireRoom();
   const plan = await makePlan();
-  const { kind, title, policy, usersDirectory } = plan;
+  const { kind, title, policy, mode, usersDirectory } = plan;
   const driver = driverOf(session.host, kind);
   if (usersDirectory !== undefined) await refuseProjectConfig(session.host, driver, usersDirectory);
   const state = await driver.readState(signal);
@@ -83,6 +91,7 @@ export async function begin(
     isTitledByCaller,
     ...choice,
     policy,
+    mode,
     ...beginning,
   };
   session.add(record);
@@ -113,6 +122,7 @@ function activate(
   session.change({ state: "active", handle });
   session.host.journal.log.introduce(session.id);
   session.note({ sessionUpdate: "session_status", status: "active", reason: null });
+  narrowMode(session, undefined);
   if (ignored.length > 0) session.note({ sessionUpdate: "config_ignored", paths: ignored });
   session.afterwards(() => {
     if (session.serving.by === "attached") session.serving.listener.begin();

@@ -1,6 +1,7 @@
 // Decides about the calls of a session's agent by the session's mode, the organization's policy and the
 // host's policy file, all read anew for each call. The log shows every decision with the rule behind it:
 // what was allowed or denied in an entry of its own, what a person is asked in the request.
+import { narrower } from "@hawser/contract";
 import type { SessionSettings } from "../drivers/driver.ts";
 import type { DrivenSession } from "../journal/driven-sessions.ts";
 import type { Call, Decision } from "../policy/call.ts";
@@ -20,12 +21,13 @@ function decideCall(session: Session, call: Call): Decision {
   if (!record || session.host.closed.aborted) {
     return { answer: "deny", rule: "the session has ended" };
   }
+  const { highestMode, unattendedCommands } = session.host.policy();
   const rules: Rules = {
     ...record.policy,
-    mode: "ask",
+    mode: narrower(record.mode ?? "ask", highestMode),
     directory: record.directory,
     hasSandbox: session.driver.hasSandbox,
-    unattendedCommands: false,
+    unattendedCommands,
     ...protectedPaths(session.host.stateDirectory),
   };
   const { answer, rule } = decide(rules, call);

@@ -29,6 +29,7 @@ const grid: Record<Trigger, Verdict[]> = {
   shell: [over, ok, ok, busy, busy, busy, busy, over, over],
   revert: [over, ok, busy, busy, busy, busy, ok, over, over],
   push: ["push_failed", ok, ok, ok, ok, ok, ok, over, over],
+  mode: [over, ok, ok, ok, ok, ok, ok, over, over],
   read: [ok, ok, ok, ok, ok, ok, ok, gone, gone],
   abort: [none, ok, ok, ok, ok, ok, ok, none, none],
   answer: [ok, ok, ok, ok, ok, ok, ok, none, none],

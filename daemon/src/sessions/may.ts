@@ -32,8 +32,11 @@ export const triggers = [
   "shell",
   "revert",
   "push",
+  /** Changing what the agent may do without asking. */
+  "mode",
   /** Reading or renaming the session. */
   "read",
+
   "abort",
   "answer",
   "end",
@@ -62,6 +65,7 @@ const table: Record<Trigger, Partial<Record<State, Verdict>>> = {
   shell: { ...closed, ...busy, reverting: "turn_running" },
   revert: { ...closed, ...busy, shell: "turn_running" },
   push: { starting: "push_failed", ...over },
+  mode: closed,
   read: { ending: "not_found", ended: "not_found" },
   abort: { starting: "ignored", ending: "ignored", ended: "ignored" },
   answer: { ending: "ignored", ended: "ignored" },

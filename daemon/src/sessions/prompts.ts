@@ -1,6 +1,6 @@
 // Accepting prompts into a session's queue: texts, slash commands and summaries. One prompt is one turn;
 // turns.ts delivers them in their order.
-import type { ModelChoice } from "@hawser/contract";
+import type { ModelChoice, SessionMode } from "@hawser/contract";
 import type { SentAttachment } from "@hawser/host-protocol";
 import { CommandRefusal } from "../command-refusal.ts";
 import type { Task } from "../drivers/driver.ts";
@@ -8,6 +8,7 @@ import { checkAcceptsAttachments, checkCommand, checkPromptChoices } from "../dr
 import type { KeptPrompt } from "../journal/driven-sessions.ts";
 import { attach } from "./attach.ts";
 import { makeMessageId, makeTurnId } from "./ids.ts";
+import { narrowMode } from "./modes.ts";
 import { checkProjectConfig } from "./project-config.ts";
 import { asRefusal } from "./refusals.ts";
 import type { Session } from "./session.ts";
@@ -22,6 +23,8 @@ export interface WantedPrompt {
   agent?: string | undefined;
   task?: Task;
   attachments?: readonly SentAttachment[] | undefined;
+  /** The widest mode that the organization allows now. */
+  highestMode?: SessionMode | undefined;
 }
 
 export interface AcceptedPrompt {
@@ -60,6 +63,7 @@ export async function acceptPrompt(
   const attachments = await session.host.attachments.bring(wanted.attachments ?? [], signal);
   return () => {
     const record = check();
+    narrowMode(session, wanted.highestMode);
     const model = wanted.model ?? record.model;
     const options = { ...record.options, ...wanted.options };
     // Model and options also apply to later prompts, the agent's mode does not.

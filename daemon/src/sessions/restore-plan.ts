@@ -1,6 +1,6 @@
 // Making a session of a parked worktree or clone: files, branches and everything git knew are where they
 // were, and the agent begins a new conversation there. If something goes wrong, the tree is parked again.
-import type { AgentKind, AgentPolicy } from "@hawser/contract";
+import type { AgentKind, AgentPolicy, SessionMode } from "@hawser/contract";
 import { CommandRefusal } from "../command-refusal.ts";
 import { NotOffered, type Driver } from "../drivers/driver.ts";
 import { chooseModel } from "../drivers/offer.ts";
@@ -20,6 +20,7 @@ export interface WantedRestore {
   /** The session whose tree was parked. */
   parkedId: string;
   policy: AgentPolicy;
+  mode?: SessionMode | undefined;
   author: Author | null;
 }
 
@@ -45,7 +46,10 @@ export async function restoreSession(
   }
 }
 
-function planRestore(host: HostParts, { parkedId, policy, author }: WantedRestore): Plan {
+function planRestore(
+  host: HostParts,
+  { parkedId, policy, mode = "ask", author }: WantedRestore,
+): Plan {
   const { parked } = host.worktrees;
   const found = parked.find(parkedId);
   const about = found?.session;
@@ -58,6 +62,7 @@ function planRestore(host: HostParts, { parkedId, policy, author }: WantedRestor
     kind,
     title,
     policy,
+    mode,
     choose: async (driver, _, signal) => ({
       model: await chooseFormerModel(driver, about, signal),
       options,

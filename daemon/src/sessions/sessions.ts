@@ -1,6 +1,6 @@
 // The sessions of this host, above the drivers: the entry for commands, and what a daemon does when it
 // starts and stops. What it needs after a restart is in the journal.
-import type { AgentKind, LiveSession } from "@hawser/contract";
+import type { AgentKind, LiveSession, SessionMode } from "@hawser/contract";
 import type { OpenText } from "@hawser/host-protocol";
 import type { Attachments } from "../attachments/attachments.ts";
 import type { Directories } from "../directories/directories.ts";
@@ -21,6 +21,7 @@ import { stopClone } from "./clone-plan.ts";
 import { diffFile, diffSession, type PatchPage, type WantedPage } from "./diffs.ts";
 import { endSession } from "./endings.ts";
 import { createLiveLane, type PublishLive } from "./live-lane.ts";
+import { setMode } from "./modes.ts";
 import { acceptPrompt, acceptSummary, type AcceptedPrompt, type WantedPrompt } from "./prompts.ts";
 import { pushSession, type WantedPush } from "./pushing.ts";
 import { createReaper } from "./reaper.ts";
@@ -66,6 +67,7 @@ export interface Sessions {
   push(wanted: WantedPush, signal: AbortSignal): Promise<Pushed>;
   answer(wanted: Answering, signal: AbortSignal): Promise<Answered | (() => Answered)>;
   rename(sessionId: string, title: string, signal: AbortSignal): Promise<void>;
+  setMode(sessionId: string, mode: SessionMode): void;
   watch(sessionId: string): OpenText[];
   describe(sessionId: string): LiveSession;
   diff(sessionId: string, signal: AbortSignal): ReturnType<typeof diffSession>;
@@ -179,6 +181,7 @@ export function openSessions(options: SessionsOptions): Sessions {
       }
     },
 
+    setMode: (sessionId, mode) => setMode(find(sessionId), mode),
     watch: (sessionId) => (driven.get(sessionId) ? host.lane.watch(sessionId) : []),
 
     describe(sessionId) {

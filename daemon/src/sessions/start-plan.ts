@@ -1,6 +1,6 @@
 // Starting a session in a directory below the host's roots: in a worktree of its own if the directory is
 // a repository, else in the directory itself.
-import type { AgentKind, AgentPolicy } from "@hawser/contract";
+import type { AgentKind, AgentPolicy, SessionMode } from "@hawser/contract";
 import { CommandRefusal } from "../command-refusal.ts";
 import { findRoots, openBelowRoots } from "../directories/below-roots.ts";
 import type { RepositorySource } from "../directories/bring-repository.ts";
@@ -29,6 +29,7 @@ export interface WantedSession {
   modelId?: string | undefined;
   options?: Record<string, string> | undefined;
   policy: AgentPolicy;
+  mode?: SessionMode | undefined;
   /** Author of the agent's commits in a tree of the session's own; the host's user if undefined. */
   author?: Author | null | undefined;
 }
@@ -52,10 +53,10 @@ async function planStart(
   directories: Directories,
   wanted: WantedSession,
 ): Promise<Plan> {
-  const { sessionId, kind, title, policy, author, clone } = wanted;
+  const { sessionId, kind, title, policy, mode = "ask", author, clone } = wanted;
   const choose = (driver: Driver, state: AgentState, signal: AbortSignal) =>
     chooseWanted(driver, state, wanted, signal);
-  const common = { kind, title, policy, choose };
+  const common = { kind, title, policy, mode, choose };
   if (clone) return { ...common, ...planClone(host.checkouts.plan(sessionId, clone), author) };
   const found = await findDirectory(host, directories, wanted);
   const { path, realPath, isGitRepository } = found;
