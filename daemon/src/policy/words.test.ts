@@ -13,6 +13,8 @@ const fields: Record<string, keyof typeof allowAll> = {
   agents: "agents",
   installs: "installs",
   shell: "shell",
+  "highest-mode": "highestMode",
+  "unattended-commands": "unattendedCommands",
   exposures: "exposures",
   "own-logins": "ownLogins",
   tarballs: "tarballs",
