@@ -35,18 +35,19 @@ scenario(
     listener.fabric.subscribe("org.>", {}, ({ subject }) => void received.push(subject));
     await listener.fabric.flush();
     openInbox(host);
-    const renew = upSubject(host.instanceId, "renew");
+    const beat = upSubject(host.instanceId, "heartbeat");
+    const body = '{"bootId":"b"}';
     const foreign = [
       `host.${victim.instanceId}.cmd`,
       "org.someone.changed",
       `${inboxPrefix(victim.instanceId)}.a`,
       `${inboxPrefix(host.instanceId)}x.a`,
     ];
-    for (const subject of foreign) host.say(publish(renew, subject));
-    host.say(publish(renew, `${inboxPrefix(host.instanceId)}.own`));
+    for (const subject of foreign) host.say(publish(beat, subject, body));
+    host.say(publish(beat, `${inboxPrefix(host.instanceId)}.own`, body));
     const own = () => Promise.resolve(answers(host, "own"));
     const [answer] = await until("its answer", 5_000, own, ({ length }) => length > 0);
-    assert.equal(typeof answer!["token"], "string");
+    assert.equal(typeof answer!["nextSeconds"], "number");
     await listener.fabric.flush();
     const delivered = victim.lines.filter((line) => line.startsWith("MSG "));
     assert.deepEqual([delivered, received], [[], []]);
@@ -68,5 +69,30 @@ scenario(
     await until("it is online", 5_000, status, (now) => now === "online");
     host[Symbol.dispose]();
     await until("it is offline", 5_000, status, (now) => now === "offline");
+  },
+);
+
+scenario(
+  "A6: a host that sends too much is told to wait, and is served again after that",
+  [],
+  async ({ world, stranger }) => {
+    using host = await startDeafHost(stranger, world.baseUrl);
+    openInbox(host);
+    const inbox = inboxPrefix(host.instanceId);
+    const beat = publish(upSubject(host.instanceId, "heartbeat"), `${inbox}.a`, '{"bootId":"b"}');
+    host.say(beat.repeat(2_000));
+    const refused = () =>
+      Promise.resolve(answers(host, "a").filter(({ refused: code }) => code === "rate_limited"));
+    const [refusal] = await until("a refusal", 5_000, refused, ({ length }) => length > 0);
+    assert.ok(Number(refusal!["retryAfterMs"]) > 0);
+    const again = async () => {
+      host.say(beat.replace(`${inbox}.a`, `${inbox}.b`));
+      await new Promise((resolve) => setTimeout(resolve, Number(refusal!["retryAfterMs"])));
+      return answers(host, "b");
+    };
+    const served = ({ nextSeconds }: Record<string, unknown>) => nextSeconds !== undefined;
+    await until("it is served", 5_000, again, (all) => all.some(served));
+    const processed = answers(host, "a").filter(served).length;
+    assert.ok(processed < 1_000, `${processed} of 2,000 at once were processed`);
   },
 );

@@ -52,6 +52,7 @@ export {
   Hello,
   HelloReply,
   LogEntry,
+  Refused,
   RenewReply,
   Report,
   ReportReply,

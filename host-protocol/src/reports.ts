@@ -48,6 +48,16 @@ export type Hello = z.infer<typeof Hello>;
 /** `forget`: the control plane does not know this host, or has removed it. */
 const Forget = z.strictObject({ forget: z.literal(true) });
 
+/**
+ * Answers any message that was not processed: send it again after `retryAfterMs`. `rate_limited`: the host sends too
+ * much. `quota_exceeded`, for reports only: its organization has used up the log bytes of the day.
+ */
+export const Refused = z.strictObject({
+  refused: z.enum(["rate_limited", "quota_exceeded"]),
+  retryAfterMs: z.int().min(0),
+});
+export type Refused = z.infer<typeof Refused>;
+
 export const HelloReply = z.union([
   z.strictObject({
     heartbeatSeconds: z.number(),

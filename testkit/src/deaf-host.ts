@@ -46,7 +46,7 @@ export async function startDeafHost(
   const key = makeNkey("user");
   const { pairingToken } = await caller.create_instance({ name: "deaf host" });
   const { instanceId, token } = await pairRaw(baseUrl, pairingToken, key);
-  const link = await dial(baseUrl, key, token, connectionName);
+  const link = await dialRaw(baseUrl, key, token, connectionName);
   if (listens) link.say(`SUB ${commandSubject(instanceId)} ${commandQueue} 1\r\n`);
   await link.flush();
   return {
@@ -58,7 +58,7 @@ export async function startDeafHost(
     lines: link.lines,
     async dialAgain() {
       try {
-        const again = await dial(baseUrl, key, token);
+        const again = await dialRaw(baseUrl, key, token);
         await again.flush();
         again.close();
         return "linked";
@@ -92,7 +92,8 @@ export function tryPair(baseUrl: string, pairingToken: string, key: Nkey = makeN
   });
 }
 
-async function dial(baseUrl: string, key: Nkey, token: string, name = "deaf host") {
+/** Connects with a paired host's key and token. Throws if the edge or the fabric refuses it. */
+export async function dialRaw(baseUrl: string, key: Nkey, token: string, name = "deaf host") {
   const url = new URL(fabricPath, baseUrl.replace(/^http/, "ws"));
   const lines: string[] = [];
   const ended = Promise.withResolvers<number>();
@@ -148,5 +149,13 @@ async function dial(baseUrl: string, key: Nkey, token: string, name = "deaf host
   await until(() => lines.length > 0);
   say(connectLine(lines[0]!, key, token, name));
   await flush();
-  return { lines, say, flush, closed: ended.promise, close: () => socket.close() };
+  return {
+    lines,
+    say,
+    flush,
+    closed: ended.promise,
+    close: () => socket.close(),
+    /** Bytes that the network has not accepted yet. */
+    unsentBytes: () => socket.bufferedAmount,
+  };
 }

@@ -30,6 +30,7 @@ import {
   type HelloReply,
   type HostCommand,
   type LogEntry,
+  type Refused,
   type ReportReply,
   type RenewRequest,
   type UpCall,
@@ -74,7 +75,7 @@ export async function startSmallControlPlane() {
     /** Replaces answers; calls that are not named here are answered normally. */
     answers: {} as {
       hello?: (hello: Hello) => HelloReply | "silence" | undefined;
-      report?: (report: Report) => ReportReply | "silence" | undefined;
+      report?: (report: Report) => ReportReply | Refused | "silence" | undefined;
       heartbeat?: () => object;
       renew?: () => object;
       upgrade?: () => number | undefined;

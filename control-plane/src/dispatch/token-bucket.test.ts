@@ -36,6 +36,15 @@ test("the wait it names is exactly long enough", () => {
   assert.equal(buckets.take("a").retryAfterMs, undefined);
 });
 
+test("an expensive call waits for all of its tokens, and a cheap one need not", () => {
+  const { buckets, pass } = bucketsWithClock({ perSecond: 10, burst: 10 });
+  assert.equal(buckets.take("a", 8).remaining, 2);
+  assert.equal(buckets.take("a", 8).retryAfterMs, 600);
+  assert.equal(buckets.take("a").remaining, 1);
+  pass(700);
+  assert.equal(buckets.take("a", 8).remaining, 0);
+});
+
 test("one key's calls cost another nothing", () => {
   const { buckets } = bucketsWithClock({ perSecond: 1, burst: 2 });
   takeAll(() => buckets.take("a"));

@@ -1,5 +1,5 @@
 // A token bucket per key, in this node's memory. A key has `burst` tokens, regains `perSecond`, and
-// pays one per call. Both numbers are divided among the live nodes, so no row is written per call.
+// pays one per call, or more for an expensive one. Both numbers are divided among the live nodes, so no row is written per call.
 
 export interface RateLimit {
   perSecond: number;
@@ -9,13 +9,13 @@ export interface RateLimit {
 /** This node's share of the limit, and the key's remaining tokens. */
 export interface RateState extends RateLimit {
   remaining: number;
-  /** Set if no token was left: the time until there is one. */
+  /** Set if too few tokens were left: the time until there are enough. */
   retryAfterMs?: number;
 }
 
 export interface TokenBuckets {
-  /** Uses one token if there is one. */
-  take(key: string): RateState;
+  /** Uses `cost` tokens, 1 by default, if there are as many. */
+  take(key: string, cost?: number): RateState;
   /** How many nodes share the limit. */
   share(nodes: number): void;
 }
@@ -38,7 +38,7 @@ export function createTokenBuckets(
   }
 
   return {
-    take(key) {
+    take(key, cost = 1) {
       const at = now();
       if (at > sweepAt) sweep(at);
       let bucket = buckets.get(key);
@@ -46,10 +46,10 @@ export function createTokenBuckets(
       bucket.tokens = Math.min(burst, bucket.tokens + (at - bucket.at) * perMs);
       bucket.at = at;
       const share = { perSecond: perMs * 1000, burst };
-      if (bucket.tokens < 1) {
-        return { ...share, remaining: 0, retryAfterMs: Math.ceil((1 - bucket.tokens) / perMs) };
+      if (bucket.tokens < cost) {
+        return { ...share, remaining: 0, retryAfterMs: Math.ceil((cost - bucket.tokens) / perMs) };
       }
-      bucket.tokens -= 1;
+      bucket.tokens -= cost;
       return { ...share, remaining: bucket.tokens };
     },
     share(nodes) {

@@ -320,6 +320,26 @@ test("headers beyond what HTTP takes are refused", async () => {
   assert.equal(reached, 0);
 });
 
+test("A6: the fifth link of a host is refused with the time to wait, and its place is free again", async () => {
+  const hosts = [];
+  for (let number = 1; number <= 4; number++) {
+    const host = await dial(edge);
+    await host.until(/"nonce"/);
+    hosts.push(host);
+  }
+  const reply = await upgrade(edge, headersFor(edge));
+  assert.equal(reply.status, 429);
+  const { error } = JSON.parse(reply.body) as { error: { code: string; retryAfterMs: number } };
+  assert.equal(error.code, "rate_limited");
+  assert.ok(error.retryAfterMs > 0 && error.retryAfterMs <= 10_000);
+  assert.ok(Number(reply.headers["retry-after"]) > 0);
+  hosts[0]!.socket.close();
+  await until(() => edge.connections() === 3);
+  assert.equal((await upgrade(edge, headersFor(edge))).status, 101);
+  for (const { socket } of hosts) socket.close();
+  await until(() => edge.connections() === 0);
+});
+
 test("a server that is down is passed over; when none is left the host is told to try again", async () => {
   const dead = `127.0.0.1:${await freePort()}`;
   const some = await start([dead, ...nats.websockets]);

@@ -7,7 +7,8 @@ import type { Duplex } from "node:stream";
 import { Refusal } from "@hawser/contract";
 import type { HostTokens } from "../fabric/host-token.ts";
 import type { Log } from "../log.ts";
-import { admit, reject, rejectionText, type Rejection } from "./admission.ts";
+import { admit, reject, rejectionText, type Admitted, type Rejection } from "./admission.ts";
+import { createHostLinks, type HostLinkPlace } from "./host-links.ts";
 import { createDialer } from "./nats-dial.ts";
 import { splice } from "./splice.ts";
 
@@ -39,6 +40,7 @@ const rejectionMs = 1_000;
 export function createEdge(parts: EdgeParts): Edge {
   const { tokens, edgeId, log, now = Date.now } = parts;
   const dial = createDialer(parts.websockets);
+  const hostLinks = createHostLinks();
   /** The functions that end the open links. */
   const links = new Set<() => void>();
   const arriving = new Set<Socket>();
@@ -70,27 +72,50 @@ export function createEdge(parts: EdgeParts): Edge {
     if (closed) return send(socket, unavailable("This edge is stopping. Connect again."));
     const admission = admit(request, early, tokens, now());
     if ("refusal" in admission) return send(socket, admission);
-    const { publicKey, instanceId, handshake } = admission;
+    const place = hostLinks.open(admission.publicKey);
+    if ("retryAfterMs" in place) return send(socket, tooManyLinks(place.retryAfterMs));
+    let isLinked = false;
+    try {
+      isLinked = await link(socket, admission, place);
+    } finally {
+      if (!isLinked) place.close();
+    }
+  }
+
+  /** Returns false if there is no link: the fabric cannot be reached, or the host has left. */
+  async function link(
+    socket: Socket,
+    { publicKey, instanceId, handshake }: Admitted,
+    place: HostLinkPlace,
+  ): Promise<boolean> {
     arriving.add(socket);
     const upstream = await dial(handshake);
     arriving.delete(socket);
     if (!upstream) {
       log.warn({ edgeId, instanceId }, "no NATS server took a host");
-      return send(socket, unavailable("The fabric cannot be reached right now. Connect again."));
+      send(socket, unavailable("The fabric cannot be reached right now. Connect again."));
+      return false;
     }
     // The host may have left while NATS was dialled, or close() may have ended its link.
-    if (socket.destroyed) return void upstream.socket.destroy();
+    if (socket.destroyed) {
+      upstream.socket.destroy();
+      return false;
+    }
     socket.setNoDelay(true).setKeepAlive(true, keepAliveMs);
     announce(publicKey, instanceId);
     socket.write(dated(upstream.head));
     socket.write(upstream.rest);
-    const end = splice(socket, upstream.socket, () => {
+    const ended = () => {
       links.delete(end);
+      place.close();
       log.debug({ edgeId, instanceId }, "link closed");
       settle();
-    });
+    };
+    const end = splice(socket, upstream.socket, ended, (bytes) => place.received(bytes));
     links.add(end);
+    place.linked(end);
     log.debug({ edgeId, instanceId }, "link opened");
+    return true;
   }
 
   /** A host keeps its link even if the notice fails. */
@@ -118,6 +143,13 @@ export function createEdge(parts: EdgeParts): Edge {
 
   function unavailable(message: string): Rejection {
     return reject(new Refusal("unavailable", message), { "Retry-After": "1" });
+  }
+
+  function tooManyLinks(retryAfterMs: number): Rejection {
+    const seconds = Math.ceil(retryAfterMs / 1000);
+    const message = `This host has too many links, or opens them too often. Connect again in ${seconds} s.`;
+    const refusal = new Refusal("rate_limited", message, { retryAfterMs });
+    return reject(refusal, { "Retry-After": String(seconds) });
   }
 
   function settle(): void {

@@ -1,12 +1,20 @@
 // Connects two sockets: the bytes of each are written to the other, with backpressure, and both end
-// together.
+// together. The first can be held back to a speed.
 import type { Socket } from "node:net";
 
 /** How long one side may take to send its last bytes after the other has closed. */
 const lingerMs = 5_000;
 
-/** Calls `ended` once both are closed. Returns a function that ends both. */
-export function splice(one: Socket, other: Socket, ended: () => void): () => void {
+/**
+ * Calls `ended` once both are closed. Returns a function that ends both. `received` is called with the
+ * bytes that came from `one`, and returns for how long to read nothing more from it, in ms.
+ */
+export function splice(
+  one: Socket,
+  other: Socket,
+  ended: () => void,
+  received: (bytes: number) => number,
+): () => void {
   let open = 2;
   let linger: NodeJS.Timeout | undefined;
 
@@ -35,6 +43,16 @@ export function splice(one: Socket, other: Socket, ended: () => void): () => voi
   };
   join(one, other);
   join(other, one);
+  one.on("data", (chunk: Buffer) => {
+    const waitMs = received(chunk.length);
+    if (waitMs === 0) return;
+    // pipe has written the chunk, and stops reading when it is taken away.
+    one.unpipe(other);
+    setTimeout(() => {
+      if (other.destroyed) one.resume();
+      else one.pipe(other);
+    }, waitMs);
+  });
   return () => {
     one.end();
     other.end();

@@ -12,7 +12,7 @@ import { pause, within } from "../pause.ts";
 import { backOff } from "./back-off.ts";
 import { close, dial, type Connection, type Dialling } from "./dial.ts";
 import { Forgotten } from "./forgotten.ts";
-import { createUpCalls, type Ask } from "./up-call.ts";
+import { createUpCalls, waitBefore, type Ask } from "./up-call.ts";
 
 export type Welcome = Exclude<HelloReply, { forget: true } | { refused: string }>;
 
@@ -98,6 +98,7 @@ async function sayHello(
   signal: AbortSignal,
 ): Promise<{ hello: Hello; welcome: Welcome }> {
   for (let failures = 1; ; failures++) {
+    let waitMs = backOff(failures, { firstMs: 500, longestMs: 15_000 });
     try {
       const hello = attaching.hello();
       const reply = await ask("hello", hello, HelloReply);
@@ -109,9 +110,9 @@ async function sayHello(
       const isAnswer = error instanceof Forgotten || error instanceof DuplicateHost;
       if (isAnswer || signal.aborted || connection.isClosed()) throw error;
       attaching.log.warn("nobody answers hello", { error: describe(error) });
+      waitMs = waitBefore(error, waitMs);
     }
-    const waited = pause(backOff(failures, { firstMs: 500, longestMs: 15_000 }), signal);
-    await Promise.race([waited, connection.closed]);
+    await Promise.race([pause(waitMs, signal), connection.closed]);
   }
 }
 

@@ -303,6 +303,25 @@ test("reports stay below their limit, and a failed or lost one is said again", a
   await until("the last answer has come", () => host.journal.log.size().unappliedBytes === 0);
 });
 
+test("A6: a refused report is sent again after the time that the refusal says, and not before", async (t) => {
+  const { control, start } = await open(t);
+  let refusedAt = 0;
+  let repeatedAt = 0;
+  control.answers.report = () => {
+    if (refusedAt === 0) {
+      refusedAt = performance.now();
+      return { refused: "rate_limited", retryAfterMs: 1_200 };
+    }
+    repeatedAt ||= performance.now();
+    return undefined;
+  };
+  const host = start();
+  host.appendEntry("ses_a", text("."));
+  await applied(control, "ses_a", 1);
+  assert.ok(repeatedAt - refusedAt >= 1_150, `after ${repeatedAt - refusedAt} ms`);
+  await until("the entry is applied", () => host.journal.log.size().unappliedBytes === 0);
+});
+
 test("one session whose entries are never taken does not hold up the others", async (t) => {
   const { control, start } = await open(t);
   control.answers.report = ({ sessions }) =>

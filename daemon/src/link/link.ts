@@ -26,7 +26,7 @@ import { Forgotten } from "./forgotten.ts";
 import type { ServerClock } from "./server-clock.ts";
 import { defaultTiming, type LinkTiming } from "./timing.ts";
 import { readTokenLife } from "./token.ts";
-import type { Ask } from "./up-call.ts";
+import { waitBefore, type Ask } from "./up-call.ts";
 
 export interface LinkOptions {
   serverUrl: string;
@@ -287,7 +287,8 @@ export function startLink(options: LinkOptions): Link {
         if (error instanceof Forgotten) throw error;
         if (signal.aborted) return;
         log.warn("the token could not be renewed", { error: describe(error) });
-        await pause(backOff(++failures, { firstMs: 500, longestMs: 60_000 }), signal);
+        const waitMs = backOff(++failures, { firstMs: 500, longestMs: 60_000 });
+        await pause(waitBefore(error, waitMs), signal);
       }
     }
   }

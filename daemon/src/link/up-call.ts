@@ -1,5 +1,5 @@
 // Sends the control plane a request over a connection: one request, one answer, parsed by its schema.
-import { upSubject, type UpCall } from "@hawser/host-protocol";
+import { Refused, upSubject, type UpCall } from "@hawser/host-protocol";
 import type { Connection } from "./dial.ts";
 import { Forgotten } from "./forgotten.ts";
 
@@ -14,7 +14,31 @@ export type Ask = <Value extends object>(
   timeoutMs?: number,
 ) => Promise<Exclude<Value, { forget: true }>>;
 
-/** Throws if there is no answer in time, and Forgotten if the answer says that this host is unknown. */
+/** The control plane did not process the message, and says when to send it again. */
+class ToldToWait extends Error {
+  readonly code: Refused["refused"];
+  readonly retryAfterMs: number;
+
+  constructor({ refused, retryAfterMs }: Refused) {
+    super(
+      refused === "quota_exceeded"
+        ? "The organization has used up its log bytes for today."
+        : "The control plane said that this host sends too much.",
+    );
+    this.code = refused;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** How long to wait before the message is sent again: as long as the answer said, if it said more. */
+export function waitBefore(error: unknown, backOffMs: number): number {
+  return error instanceof ToldToWait ? Math.max(error.retryAfterMs, backOffMs) : backOffMs;
+}
+
+/**
+ * Throws if there is no answer in time, Forgotten if the answer says that this host is unknown, and
+ * ToldToWait if the message was refused for now.
+ */
 export function createUpCalls(
   connection: Connection,
   instanceId: string,
@@ -31,7 +55,10 @@ export function createUpCalls(
       JSON.stringify(body),
       { timeout: timeoutMs },
     );
-    const value = reply.parse(JSON.parse(Buffer.from(data).toString()));
+    const answer: unknown = JSON.parse(Buffer.from(data).toString());
+    const refused = Refused.safeParse(answer);
+    if (refused.success) throw new ToldToWait(refused.data);
+    const value = reply.parse(answer);
     if ("forget" in value) throw new Forgotten();
     return value as Exclude<Value, { forget: true }>;
   };

@@ -4,7 +4,7 @@
 import { ReportReply, largestReport, type Report } from "@hawser/host-protocol";
 import { backOff } from "../link/back-off.ts";
 import { Forgotten } from "../link/forgotten.ts";
-import type { Ask } from "../link/up-call.ts";
+import { waitBefore, type Ask } from "../link/up-call.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { SessionEnd } from "../journal/session-log.ts";
 import { describe, type Log } from "../log.ts";
@@ -74,6 +74,7 @@ export function startReports(options: ReportOptions): Reports {
     let failures = 0;
     while (isOnline() && !stopped.signal.aborted) {
       isAwake = false;
+      let waitMs = backOff(failures + 1, retry);
       try {
         const newcomers = journal.log.newcomers();
         if (newcomers.length > 0) await introduce(newcomers);
@@ -87,10 +88,11 @@ export function startReports(options: ReportOptions): Reports {
       } catch (error) {
         if (stopped.signal.aborted) return;
         if (error instanceof Forgotten) return onForget();
-        log.warn("a report was not answered", { error: describe(error) });
+        log.warn("a report was not accepted", { error: describe(error) });
+        waitMs = waitBefore(error, waitMs);
       }
-      const signal = AbortSignal.any([stopped.signal, nudge.signal]);
-      await pause(backOff(++failures, retry), signal);
+      failures += 1;
+      await pause(waitMs, AbortSignal.any([stopped.signal, nudge.signal]));
     }
   }
 
