@@ -2,8 +2,10 @@
 import assert from "node:assert/strict";
 import { crc32 } from "node:zlib";
 import { agentKeyPermissions, registry, type Action, type ActionName } from "@hawser/contract";
-import { request } from "@hawser/testkit/caller.ts";
+import { request, type Caller } from "@hawser/testkit/caller.ts";
 import { insertSessions } from "@hawser/testkit/session-rows.ts";
+import { mcpDoor, restDoor } from "../doors.ts";
+import { connectMcp } from "../mcp-client.ts";
 import { assertRefused } from "../refusal.ts";
 import { scenario, until, useWorld } from "../scenario.ts";
 
@@ -232,6 +234,45 @@ scenario(
     const agent = world.callerFor(key);
     assert.deepEqual((await agent.whoami({})).permissions, ["instances:view"]);
     assertRefused(await agent.try("update_settings", {}), 403, "forbidden");
+  },
+);
+
+scenario(
+  "A11: Over REST and MCP, an agent's key reaches its own session and its files, and no other",
+  [],
+  async ({ world, caller }) => {
+    const [organization] = world.organizations;
+    const { instanceId } = (await caller.create_instance({ name: "shared host" })).instance;
+    const [own, other] = await insertSessions(world, organization, { instanceId, count: 2 });
+    const key = await world.makeKey(organization, agentKeyPermissions, { sessionId: own! });
+    const agent = world.callerFor(key);
+    await using client = await connectMcp(world.baseUrl, key);
+    for (const door of [restDoor(agent), mcpDoor(client)]) {
+      assert.equal((await door.call.get_session_summary({ sessionId: own! })).sessionId, own);
+      const { sessions } = await door.call.list_sessions({});
+      assert.deepEqual(
+        sessions.map(({ sessionId }) => sessionId),
+        [own],
+      );
+      for (const [action, rest] of [
+        ["get_session_summary", {}],
+        ["list_session_events", {}],
+        ["send_prompt", { text: "do it" }],
+        ["abort_session", {}],
+        ["rename_session", { title: "taken over" }],
+      ] as const) {
+        const { code } = await door.refusal(action, { sessionId: other, ...rest });
+        assert.equal(code, "not_found", action);
+      }
+    }
+    assert.equal((await caller.get_session_summary({ sessionId: other! })).title, "a session 2");
+
+    const upload = { method: "POST", body: "text", headers: { "content-type": "text/plain" } };
+    const fileOf = async (uploader: Caller) =>
+      ((await uploader.request("/api/files", upload)).body as { fileId: string }).fileId;
+    const statusOf = async (fileId: string) => (await agent.request(`/api/files/${fileId}`)).status;
+    assert.equal(await statusOf(await fileOf(agent)), 200);
+    assert.equal(await statusOf(await fileOf(caller)), 404);
   },
 );
 

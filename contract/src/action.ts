@@ -36,7 +36,7 @@ export interface Action<
   refusals: readonly RefusalCode[];
   /** The result contains a secret that is shown once and never stored in readable form. */
   resultHoldsSecret?: true;
-  /** Agent keys are refused, whatever their permissions. */
+  /** Agent keys are refused, whatever their permissions. Otherwise they reach their own sessions only. */
   closedToAgents?: true;
 }
 

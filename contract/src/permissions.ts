@@ -41,8 +41,8 @@ export type Role = keyof typeof roles;
 export const RoleName = z.enum(Object.keys(roles) as Role[]);
 
 /**
- * The most that an agent key may have: reading, and starting and prompting sessions. Answering,
- * exposing and shell are refused action by action (`closedToAgents`).
+ * The most that an agent key may have: reading, and starting and prompting sessions, of its own session
+ * and those it started. Answering, exposing and shell are refused action by action (`closedToAgents`).
  */
 export const agentKeyPermissions: readonly Permission[] = [
   "instances:view",

@@ -76,9 +76,9 @@ function counting(database: Database): Database {
     });
   return {
     ...database,
-    tenant: (organizationId) => counted(database.tenant(organizationId)),
-    tenantTransaction: (organizationId, work) =>
-      database.tenantTransaction(organizationId, (tx) => work(counted(tx))),
+    tenant: (whose) => counted(database.tenant(whose)),
+    tenantTransaction: (whose, work) =>
+      database.tenantTransaction(whose, (tx) => work(counted(tx))),
   };
 }
 

@@ -14,6 +14,7 @@ export const exposureActions = {
     input: z.strictObject({ instanceId: InstanceId }),
     result: z.strictObject({ exposures: z.array(ExposureRecord) }),
     refusals: ["not_found"],
+    closedToAgents: true,
   }),
 
   create_exposure: action({

@@ -26,6 +26,7 @@ export const identityActions = {
     }),
     result: z.strictObject({ identities: z.array(IdentityRecord) }),
     refusals: ["not_found"],
+    closedToAgents: true,
   }),
 
   start_agent_login: action({
@@ -56,6 +57,7 @@ export const identityActions = {
     input: z.strictObject({ loginId: LoginId }),
     result: LoginRecord,
     refusals: ["not_found", "user_key_required"],
+    closedToAgents: true,
   }),
 
   submit_agent_login: action({

@@ -39,6 +39,7 @@ export const scheduleActions = {
     input: z.strictObject({}),
     result: z.strictObject({ schedules: z.array(ScheduleRecord) }),
     refusals: [],
+    closedToAgents: true,
   }),
 
   create_scheduled_prompt: action({

@@ -40,6 +40,7 @@ export const sessionFileActions = {
     input: z.strictObject({ instanceId: InstanceId }),
     result: z.strictObject({ parkedSessions: z.array(ParkedSession), truncated: z.boolean() }),
     refusals: ["not_found", ...hostRefusals],
+    closedToAgents: true,
   }),
 
   restore_session: action({

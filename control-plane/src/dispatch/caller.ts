@@ -9,7 +9,7 @@ export interface Caller {
   scope: "user" | "organization" | "agent";
   /** The user the key belongs to; null for an organization's key. */
   userId: string | null;
-  /** The session whose agent holds the key. */
+  /** The session whose agent holds the key; the key reaches only it, its descendants and their host. */
   sessionId: string | null;
   permissions: ReadonlySet<Permission>;
 }

@@ -48,7 +48,7 @@ export async function changeRecords(
   handler: AnyRecordHandler,
 ): Promise<Outcome> {
   const { caller, idempotent } = change;
-  return database.tenantTransaction(caller.organizationId, async (sql) => {
+  return database.tenantTransaction(caller, async (sql) => {
     const claimed = idempotent ? await idempotent.claim(sql) : newClaim();
     if ("outcome" in claimed) return claimed.outcome;
     if ("elsewhere" in claimed) throw inProgress();
@@ -83,7 +83,7 @@ export async function changeOnHost(
   /** Runs the first transaction, or returns the outcome that another call with the same key has reached. */
   async function prepare(): Promise<{ claim: Claim; intent: unknown } | { outcome: Outcome }> {
     for (;;) {
-      const reached = await database.tenantTransaction(caller.organizationId, async (sql) => {
+      const reached = await database.tenantTransaction(caller, async (sql) => {
         const claimed = idempotent ? await idempotent.claim(sql) : newClaim();
         if (!("mine" in claimed)) return claimed;
         const claim = claimed.mine;
@@ -136,7 +136,7 @@ export async function changeOnHost(
 
   async function recordUnknown(): Promise<void> {
     if (!handler.unknown) return;
-    await database.tenantTransaction(caller.organizationId, async (sql) =>
+    await database.tenantTransaction(caller, async (sql) =>
       handler.unknown!(contextOf(change, sql, claim, services), input, intent),
     );
   }
@@ -146,7 +146,7 @@ export async function changeOnHost(
     asked: { answer: unknown } | { refusal: Refusal },
   ): Promise<Outcome | undefined> {
     try {
-      return await database.tenantTransaction(caller.organizationId, async (sql) => {
+      return await database.tenantTransaction(caller, async (sql) => {
         const context = contextOf(change, sql, claim, services);
         const outcome = await settle(change.action, async () => {
           if ("refusal" in asked) {
@@ -167,7 +167,7 @@ export async function changeOnHost(
 
   async function waitForOutcome(): Promise<Outcome> {
     for (;;) {
-      const reached = await idempotent!.outcome(database.tenant(caller.organizationId));
+      const reached = await idempotent!.outcome(database.tenant(caller));
       if (reached) return reached;
       await waitBriefly();
     }

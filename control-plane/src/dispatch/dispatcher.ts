@@ -222,7 +222,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     }
     if (action.effect === "reads") {
       parts.readCounts.count(caller, call.action);
-      const sql = database.tenant(caller.organizationId);
+      const sql = database.tenant(caller);
       const context = { ...services, caller, callId: call.callId, sql };
       const read = handler as AnyRecordHandler;
       return { result: await asPromised(action, () => read(context, input as never)) };
@@ -252,9 +252,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     if (!refusal) return;
     if (action.effect !== "reads") {
       const attempt = { caller, name: call.action, auditInput: {}, callId: call.callId };
-      await database
-        .tenant(caller.organizationId)
-        .rows(insertEntry, ...auditValues(attempt, refusal.code));
+      await database.tenant(caller).rows(insertEntry, ...auditValues(attempt, refusal.code));
     }
     throw refusal;
   }

@@ -2,6 +2,7 @@
 // removed when nobody has used them for seven days. Their content is never unpacked or inspected.
 import { Refusal, formatId, notFound, parseId } from "@hawser/contract";
 import type { Blob, Blobs, Unnamed } from "../blobs/blobs.ts";
+import type { Caller } from "../dispatch/caller.ts";
 import type { Database, TenantTransaction } from "../postgres/database.ts";
 import type { TenantSql } from "../postgres/statement.ts";
 import * as store from "./store.ts";
@@ -11,6 +12,8 @@ export const largestFile = 16 * 1024 * 1024;
 
 export interface NewFile {
   organizationId: string;
+  /** The session of the agent that uploads the file; other agents cannot read it. */
+  sessionId?: string | null;
   mime: string;
   filename: string | null;
   /** The announced size; undefined if unknown. */
@@ -28,7 +31,10 @@ export interface StoredFile {
 
 export interface Files {
   add(file: NewFile): Promise<StoredFile>;
-  read(organizationId: string, fileId: string): Promise<Blob & { filename: string | null }>;
+  read(
+    caller: Pick<Caller, "organizationId" | "sessionId">,
+    fileId: string,
+  ): Promise<Blob & { filename: string | null }>;
 }
 
 const uniqueViolation = "23505";
@@ -42,9 +48,10 @@ export function createFiles(database: Database, blobs: Blobs): Files {
       const coming = await blobs.storeUnnamed({ organizationId, most, body, tooLarge });
       return settle(database, coming, file);
     },
-    async read(organizationId, fileId) {
+    async read(caller, fileId) {
+      const { organizationId } = caller;
       const id = parseId("file", fileId);
-      const sql = database.tenant(organizationId);
+      const sql = database.tenant(caller);
       const file = id && (await sql.first(store.selectFiles, organizationId, [id]));
       if (!file) throw notFound("file");
       return { ...(await blobs.read(organizationId, file.sha256)), filename: file.filename };
@@ -56,12 +63,12 @@ export function createFiles(database: Database, blobs: Blobs): Files {
 async function settle(
   database: Database,
   { blobId, sha256, size, abandon }: Unnamed,
-  { organizationId, mime, filename, alongside }: NewFile,
+  { organizationId, sessionId = null, mime, filename, alongside }: NewFile,
 ): Promise<StoredFile> {
   const hash = Buffer.from(sha256, "hex");
   for (let tries = 1; ; tries++) {
     try {
-      return await database.tenantTransaction(organizationId, async (tx) => {
+      return await database.tenantTransaction({ organizationId, sessionId }, async (tx) => {
         const known = await tx.first(store.keepKnownBlob, organizationId, hash);
         if (known) await abandon(tx);
         const own = known ?? (await tx.first(store.nameBlob, organizationId, blobId, hash, size));

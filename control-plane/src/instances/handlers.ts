@@ -49,7 +49,8 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
       query(store.selectByName, sql.organizationId, "", firstId, mostListed, ""),
       query(store.countInstances, sql.organizationId),
     );
-    const total = organization?.instance_count ?? 0;
+    const isAgent = sql.agentSessionId !== null;
+    const total = isAgent ? rows.length : (organization?.instance_count ?? 0);
     return { instances: rows.map(instanceRecord), total, truncated: total > rows.length };
   },
 

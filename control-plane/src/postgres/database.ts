@@ -19,15 +19,18 @@ import {
 
 export interface Database extends AsyncDisposable {
   /** Statements of one organization: each call is its own transaction, in one round trip. */
-  tenant(organizationId: string): TenantSql;
+  tenant(whose: Tenant): TenantSql;
   /** Runs `work` in one transaction of one organization: committed when it returns, rolled back when it throws. */
-  tenantTransaction<T>(
-    organizationId: string,
-    work: (tx: TenantTransaction) => Promise<T>,
-  ): Promise<T>;
+  tenantTransaction<T>(whose: Tenant, work: (tx: TenantTransaction) => Promise<T>): Promise<T>;
   system: SystemSql;
   systemTransaction<T>(work: (tx: SystemTransaction) => Promise<T>): Promise<T>;
 }
+
+/**
+ * Whose rows are visible: an organization's, or those that one of its callers reaches. Pass the caller
+ * wherever there is one: an agent's key reaches only its own sessions (decision 0033).
+ */
+export type Tenant = string | { organizationId: string; sessionId: string | null };
 
 /**
  * A transaction saves round trips: a statement that is sent with `later` travels with the next one, or
@@ -62,25 +65,30 @@ const commit = statement("COMMIT");
 const rollback = statement("ROLLBACK");
 const setSavepoint = statement("SAVEPOINT work");
 const rollbackToSavepoint = statement("ROLLBACK TO SAVEPOINT work");
-const setOrganization = statement(`SELECT set_config('hawser.organization_id', $1, true)`);
+const setTenant = statement(
+  `SELECT set_config('hawser.organization_id', $1, true), set_config('hawser.agent_session_id', $2, true)`,
+);
 
 export function openDatabase(settings: DatabaseSettings): Database {
   const app = openPool(settings, "hawser_app", settings.connections);
   const system = openPool(settings, "hawser_system", 4);
   const { patienceMs } = settings;
   return {
-    tenant(organizationId) {
-      const tenantSet = query(setOrganization, organizationId);
+    tenant(whose) {
+      const of = tenantOf(whose);
+      const tenantSet = query(setTenant, of.organizationId, of.agentSessionId ?? "");
       return {
-        organizationId,
+        ...of,
         ...sqlFrom(async (queries) =>
           (await runOnce(app, [tenantSet, ...queries], patienceMs)).slice(1),
         ),
       };
     },
-    tenantTransaction(organizationId, work) {
-      const opening = [query(begin), query(setOrganization, organizationId)];
-      return inTransaction(app, opening, patienceMs, (tx) => work({ organizationId, ...tx }));
+    tenantTransaction(whose, work) {
+      const of = tenantOf(whose);
+      const tenantSet = query(setTenant, of.organizationId, of.agentSessionId ?? "");
+      const opening = [query(begin), tenantSet];
+      return inTransaction(app, opening, patienceMs, (tx) => work({ ...of, ...tx }));
     },
     system: sqlFrom((queries) => runOnce(system, queries, patienceMs)),
     systemTransaction: (work) => inTransaction(system, [query(begin)], patienceMs, work),
@@ -88,6 +96,12 @@ export function openDatabase(settings: DatabaseSettings): Database {
       await Promise.all([app.end(), system.end()]);
     },
   };
+}
+
+function tenantOf(whose: Tenant): Pick<TenantSql, "organizationId" | "agentSessionId"> {
+  return typeof whose === "string"
+    ? { organizationId: whose, agentSessionId: null }
+    : { organizationId: whose.organizationId, agentSessionId: whose.sessionId };
 }
 
 function openPool(settings: DatabaseSettings, role: string, max: number): pg.Pool {

@@ -67,6 +67,8 @@ export interface Sql {
 /** SQL that sees one organization's rows and no others. */
 export interface TenantSql extends Sql {
   readonly organizationId: string;
+  /** The session of an agent's key, which limits what is visible; null for every other caller. */
+  readonly agentSessionId: string | null;
 }
 
 /** Creates the three forms from a function that runs a list of queries. */

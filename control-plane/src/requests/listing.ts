@@ -36,7 +36,7 @@ export async function readRequests(
   if (instance === null) throw notFound("instance");
   const page = [sql.organizationId, before, count];
   const [rows, sessions, instances] = await sql.together(
-    listingQuery(store.selectNewest[scope], page, session, instance),
+    listingQuery(sql, store.selectNewest[scope], page, session, instance),
     ...(session ? [query(sessionExists, sql.organizationId, session)] : []),
     ...(instance ? [query(instanceExists, sql.organizationId, instance)] : []),
   );
@@ -47,11 +47,14 @@ export async function readRequests(
 }
 
 function listingQuery(
+  { agentSessionId }: TenantSql,
   listing: (typeof store.selectNewest)["all"],
   page: unknown[],
   session: string | undefined,
   instance: string | undefined,
 ): Query<store.RequestRow> {
+  if (agentSessionId !== null)
+    return query(listing.ofAgent, ...page, agentSessionId, session, instance);
   if (session && instance) return query(listing.ofSessionOnInstance, ...page, session, instance);
   if (session) return query(listing.ofSession, ...page, session);
   if (instance) return query(listing.ofInstance, ...page, instance);

@@ -51,11 +51,26 @@ function newestFirst(scope: Scope, filters: string[]) {
   );
 }
 
+/**
+ * The requests that an agent's key reaches: row-level security hides all others. $4 is the agent's own
+ * session, which is older than they are. A null filter matches all.
+ */
+const ofAgent = (scope: Scope) =>
+  statement<RequestRow>(
+    `SELECT ${columns} ${joined}
+      WHERE r.organization_id = $1 AND r.listed_id < $2 AND r.listed_id >= $4 AND s.deleted_at IS NULL
+        ${scopes[scope] ? `AND r.status ${scopes[scope]}` : ""}
+        AND ($5::uuid IS NULL OR r.session_id = $5) AND ($6::uuid IS NULL OR r.instance_id = $6)
+      ORDER BY r.listed_id DESC
+      LIMIT $3`,
+  );
+
 const listings = (scope: Scope) => ({
   every: newestFirst(scope, []),
   ofSession: newestFirst(scope, ["session_id"]),
   ofInstance: newestFirst(scope, ["instance_id"]),
   ofSessionOnInstance: newestFirst(scope, ["session_id", "instance_id"]),
+  ofAgent: ofAgent(scope),
 });
 
 export const selectNewest = {

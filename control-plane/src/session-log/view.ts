@@ -42,10 +42,11 @@ export function createSessionViews({ database, follows, live }: ViewParts): Sess
   }
 
   return {
-    async open({ organizationId }, shownId, after) {
+    async open(caller, shownId, after) {
+      const { organizationId } = caller;
       const sessionId = parseId("session", shownId);
       if (!sessionId) return undefined;
-      const sql = database.tenant(organizationId);
+      const sql = database.tenant(caller);
       const find = () => sql.first(selectSession, organizationId, sessionId);
       const row = await find();
       if (!row) return undefined;

@@ -28,7 +28,7 @@ export async function readSessions(
 ): Promise<store.SessionListRow[]> {
   const instance = instanceId === undefined ? undefined : parseId("instance", instanceId);
   if (instance === null) throw notFound("instance");
-  const listing = listingQuery([sql.organizationId, before, count], instance, status);
+  const listing = listingQuery(sql, [sql.organizationId, before, count], instance, status);
   if (instance === undefined) return (await sql.together(listing))[0];
   const [known, rows] = await sql.together(
     query(instanceExists, sql.organizationId, instance),
@@ -39,10 +39,13 @@ export async function readSessions(
 }
 
 function listingQuery(
+  { agentSessionId }: TenantSql,
   page: [string, string, number],
   instance: string | undefined,
   status: SessionStatus | undefined,
 ): Query<store.SessionListRow> {
+  if (agentSessionId !== null)
+    return query(store.selectNewestOfAgent, ...page, agentSessionId, instance, status);
   if (instance && status)
     return query(store.selectNewestOfInstanceInStatus, ...page, instance, status);
   if (instance) return query(store.selectNewestOfInstance, ...page, instance);

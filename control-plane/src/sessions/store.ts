@@ -63,6 +63,20 @@ export const selectNewestOfInstance = newestFirst(["instance_id"]);
 export const selectNewestInStatus = newestFirst(["status"]);
 export const selectNewestOfInstanceInStatus = newestFirst(["instance_id", "status"]);
 
+/**
+ * The sessions that an agent's key reaches: row-level security hides all others. $4 is the agent's own
+ * session, which is the oldest of them, so that older ones are not read. A null filter matches all.
+ */
+export const selectNewestOfAgent = statement<SessionListRow>(
+  `SELECT ${listColumns}
+     FROM sessions s
+     JOIN instances i ON i.organization_id = s.organization_id AND i.instance_id = s.instance_id
+    WHERE s.organization_id = $1 AND s.session_id < $2 AND s.session_id >= $4 AND s.deleted_at IS NULL
+      AND ($5::uuid IS NULL OR s.instance_id = $5) AND ($6::text IS NULL OR s.status = $6)
+    ORDER BY s.session_id DESC
+    LIMIT $3`,
+);
+
 /** Hides the sessions of an instance, together with the instance itself. */
 export const deleteSessionsOfInstance = statement(
   `UPDATE sessions SET deleted_at = hawser_now()

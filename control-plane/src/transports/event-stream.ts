@@ -14,7 +14,13 @@ export interface Feed {
   follow(caller: Caller, viewer: (event: { type: string }) => void): () => void;
 }
 
-const followEvents: Route = { name: "follow_events", permission: null, effect: "reads" };
+/** Closed to agents: events are about every session of the organization. */
+const followEvents: Route = {
+  name: "follow_events",
+  permission: null,
+  effect: "reads",
+  closedToAgents: true,
+};
 /** How many events may wait for one viewer. */
 const mostWaiting = 256;
 const keepAliveMs = 15_000;

@@ -36,7 +36,7 @@ export function fileRoutes({
 
   async function add(c: Context) {
     const { caller, writeEntry } = await admit(c, uploadFile);
-    const { organizationId } = caller;
+    const { organizationId, sessionId } = caller;
     const http = c.env as HttpBindings;
     const size = announcedSize(c);
     const mime = mimeOf(c);
@@ -46,7 +46,15 @@ export function fileRoutes({
       const body = () => bodyOf(http, size ?? largestFile);
       const alongside: NewFile["alongside"] = (tx, { fileId, size }) =>
         writeEntry(tx, { mime, filename, size }, { fileId });
-      const stored = await files.add({ organizationId, mime, filename, size, body, alongside });
+      const stored = await files.add({
+        organizationId,
+        sessionId,
+        mime,
+        filename,
+        size,
+        body,
+        alongside,
+      });
       return c.json({ fileId: stored.fileId, size: stored.size, mime }, 201);
     } finally {
       leave();
@@ -59,10 +67,10 @@ export function fileRoutes({
 
   app.get(`${filesPath}/:fileId`, (c) =>
     answerHost(c, log, async () => {
-      const { organizationId } = (await admit(c, downloadFile)).caller;
-      const file = await files.read(organizationId, c.req.param("fileId"));
+      const { caller } = await admit(c, downloadFile);
+      const file = await files.read(caller, c.req.param("fileId"));
       const name = file.filename === null ? "" : `; filename*=UTF-8''${encoded(file.filename)}`;
-      const leave = gate.enter(organizationId);
+      const leave = gate.enter(caller.organizationId);
       return c.body(streamOf(file, leave, log), 200, {
         "Content-Length": String(file.size),
         "Content-Type": "application/octet-stream",
