@@ -24,6 +24,7 @@ const extensions: Record<string, Permission | null> = {
   list_parked_sessions: "sessions:view",
   restore_session: "sessions:edit",
   search_requests: "sessions:view",
+  set_session_mode: "sessions:edit",
   whoami: null,
   list_api_keys: "access:view",
   create_api_key: "access:edit",
@@ -74,7 +75,7 @@ function keysIn({ world }: Context) {
 
 scenario("Every action of the registry is in the table of permissions", [], async (context) => {
   assert.deepEqual([...needed.keys()].sort(), [...actionNames].sort());
-  assert.equal(needed.size, 70);
+  assert.equal(needed.size, 71);
   assert.equal((await keysIn(context)).length, 69);
   assert.equal((await context.caller.try("whoami")).status, 200);
 });
