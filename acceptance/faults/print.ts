@@ -48,7 +48,7 @@ export function printApprovals(result: ApprovalsResult): void {
 export function printRotation(result: RotationResult): void {
   const parts = [
     `rotation of the ${result.key} key with ${result.hosts} hosts`,
-    `${result.commands} commands, ${result.repeated} of them repeated, ${result.lost.length} lost`,
+    `${result.commands} commands, ${result.repeated} of them repeated, ${result.refused} refused for the moment, ${result.lost.length} lost`,
     `shown offline ${result.offline.length}, moving ${result.moving}`,
     `${result.returned} hosts returned`,
   ];

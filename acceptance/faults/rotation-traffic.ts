@@ -8,6 +8,8 @@ export interface Traffic {
   commands: number;
   /** Those that were repeated, under the same idempotency key, before they were answered. */
   repeated: number;
+  /** Those that were refused because their host was connecting again, and then sent as a new command. */
+  refused: number;
   /** Those that were never answered with their result, with the last answer. */
   lost: string[];
   /** Hosts that were shown offline. */
@@ -25,7 +27,14 @@ export async function withTraffic(
   instanceIds: readonly string[],
   work: () => Promise<void>,
 ): Promise<Traffic> {
-  const traffic: Traffic = { commands: 0, repeated: 0, lost: [], offline: [], moving: 0 };
+  const traffic: Traffic = {
+    commands: 0,
+    repeated: 0,
+    refused: 0,
+    lost: [],
+    offline: [],
+    moving: 0,
+  };
   await using watch = watchPresence(callers[0]!);
   await watch.until("online", [...instanceIds], ({ status }) => status === "online", {
     patienceMs: 120_000,
@@ -34,7 +43,8 @@ export async function withTraffic(
   const done = new AbortController();
   let turn = 0;
 
-  async function send(instanceId: string, caller: Caller, idempotencyKey: string): Promise<void> {
+  async function send(instanceId: string, caller: Caller, command: string): Promise<void> {
+    let idempotencyKey = command;
     const deadline = performance.now() + patienceMs;
     let last = "";
     for (let tries = 0; performance.now() < deadline; tries++) {
@@ -43,6 +53,11 @@ export async function withTraffic(
         .try("refresh_instance", { instanceId }, { "idempotency-key": idempotencyKey })
         .catch((error: unknown) => ({ status: 0, text: String(error) }));
       if (reply.status === 200) return;
+      // A refusal is final for its idempotency key: nothing has happened on the host.
+      if (reply.text.includes('"host_offline"')) {
+        traffic.refused += 1;
+        idempotencyKey = `${command}-${tries}`;
+      }
       last = `${instanceId} ${reply.status} ${reply.text.slice(0, 300)}`;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }

@@ -59,6 +59,21 @@ export const rotations = {
     await bringBack();
     await run("rotate", "command-key", "switch");
   },
+  /** The keys of NATS: operator, system account, and the signers of nodes and hosts. */
+  async nats({ world, run, refused, bringBack }: Bed) {
+    const { directory, servers } = world.nats!;
+    const rotate = (step: string) => ["rotate", "nats-keys", step, "--directory", directory];
+    const restart = async () => {
+      for (const server of servers) await server.restart();
+    };
+    await run(...rotate("begin"));
+    await refused(/does not trust the next operator/, ...rotate("switch"));
+    await restart();
+    await run(...rotate("switch"));
+    await run(...rotate("finish"));
+    await restart();
+    await bringBack();
+  },
 } satisfies Record<string, (bed: Bed) => Promise<void>>;
 export type RotatedKey = keyof typeof rotations;
 
@@ -106,6 +121,7 @@ export async function runRotation(options: RotationOptions): Promise<RotationRes
       async () => {
         const { status, stderr } = await runControlPlane(world, args);
         if (status === 0) violations.push(violation("a step is refused that loses hosts", args));
+        note(`${args.join(" ")}: ${stderr}`.trim());
         return status === 0 || text.test(stderr);
       },
       patienceMs,

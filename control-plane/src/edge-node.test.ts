@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,6 +20,7 @@ import {
 import { freePort } from "@hawser/testkit/free-port.ts";
 import { connectRawHost } from "@hawser/testkit/raw-host.ts";
 import { stopProcess } from "@hawser/testkit/stop-process.ts";
+import { until } from "@hawser/testkit/until.ts";
 import { startWorld } from "@hawser/testkit/world.ts";
 import type { EdgeIdentity } from "./fabric/edge-identity.ts";
 
@@ -30,8 +31,13 @@ test("A14: a separate edge admits hosts with public keys and a NATS user that ca
   const folder = mkdtempSync(join(tmpdir(), "hawser-edge-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const edgeFile = join(folder, "edge.json");
+  const settings = {
+    HAWSER_DATABASE_URL: world.database.url,
+    HAWSER_MASTER_KEY_FILE: world.masterKeyFile,
+    HAWSER_NATS_URLS: world.nats!.urls.join(","),
+  };
   await promisify(execFile)(process.execPath, [main, "edge-file", "--out", edgeFile], {
-    env: { HAWSER_DATABASE_URL: world.database.url, HAWSER_MASTER_KEY_FILE: world.masterKeyFile },
+    env: settings,
     timeout: 30_000,
   });
   assert.equal(statSync(edgeFile).mode & 0o777, 0o600);
@@ -80,6 +86,39 @@ test("A14: a separate edge admits hosts with public keys and a NATS user that ca
     token: user.token,
     key: nkeyFromSeed(user.seed),
   });
+  // A rotation has begun: a new edge file takes effect without a restart, and links stay possible.
+  await promisify(execFile)(
+    process.execPath,
+    [main, "rotate", "nats-keys", "begin", "--directory", folder],
+    { env: settings, timeout: 30_000 },
+  );
+  await promisify(execFile)(process.execPath, [main, "edge-file", "--out", `${edgeFile}.next`], {
+    env: settings,
+    timeout: 30_000,
+  });
+  renameSync(`${edgeFile}.next`, edgeFile);
+  const renewed = JSON.parse(readFileSync(edgeFile, "utf8")) as EdgeIdentity;
+  assert.equal(renewed.hostPublicKeys.length, 2);
+  await until(
+    "NATS accepts the next keys",
+    () =>
+      connectRawHost({
+        address: urls[0]!,
+        tcp: true,
+        token: renewed.user.token,
+        key: nkeyFromSeed(renewed.user.seed),
+      }).then(
+        (raw) => (raw[Symbol.dispose](), true),
+        () => false,
+      ),
+    20_000,
+  );
+  let log = "";
+  edge.stdout.on("data", (chunk: Buffer) => (log += chunk.toString()));
+  edge.kill("SIGHUP");
+  await until("the edge file is read again", () => log.includes("edge file read again"));
+  assert.equal(await dial(port, token, host), 101);
+
   assert.deepEqual(await wire.say("PUB edge.admitted 2\r\n{}\r\n"), []);
   for (const refused of [
     "PUB host.ins_a.cmd 2\r\n{}\r\n",

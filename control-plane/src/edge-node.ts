@@ -7,23 +7,39 @@ import { connectEdge, readEdgeFile } from "./fabric/edge-identity.ts";
 import { createHostTokenReader } from "./fabric/host-token.ts";
 import { createLog } from "./log.ts";
 
-export async function startEdgeNode(config: EdgeConfig): Promise<{ stop(): Promise<void> }> {
+export interface EdgeNode {
+  /** Reads the edge file again, and uses what it says from now on. Links stay. */
+  reload(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startEdgeNode(config: EdgeConfig): Promise<EdgeNode> {
   const log = createLog(config.logLevel);
   if (config.natsUrls.length === 0 || config.natsWebsockets.length === 0) {
     throw new ConfigError("An edge needs HAWSER_NATS_URLS and HAWSER_NATS_WEBSOCKETS.");
   }
-  const { user, ...trust } = await readEdgeFile(config.edgeFile);
+  let identity = await readEdgeFile(config.edgeFile);
   const edgeId = randomUUID();
+  const user = () => identity.user;
   const connection = await connectEdge({ user, urls: config.natsUrls, edgeId, log });
   const edge = await startEdgeRole({
     listen: config.listen,
-    tokens: createHostTokenReader(trust),
+    tokens: createHostTokenReader(() => identity),
     websockets: config.natsWebsockets,
     edgeId,
     log,
     admitted: connection.announce,
   });
   return {
+    async reload() {
+      try {
+        identity = await readEdgeFile(config.edgeFile);
+        await connection.reconnect();
+        log.info({ edgeId }, "edge file read again");
+      } catch (error) {
+        log.error({ edgeId, err: error }, "the edge file was not read again");
+      }
+    },
     async stop() {
       await edge.stop();
       await connection.close();

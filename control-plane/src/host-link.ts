@@ -13,6 +13,7 @@ import { createViewers, type Viewers } from "./events/viewers.ts";
 import { FabricDown, connectFabric } from "./fabric/connection.ts";
 import { connectEdge, makeEdgeIdentity } from "./fabric/edge-identity.ts";
 import { commandKeysToPin } from "./fabric/command-key-rotation.ts";
+import { signers } from "./fabric/fabric-keys.ts";
 import { createHostAsker } from "./fabric/host-asker.ts";
 import { createHostTokens } from "./fabric/host-token.ts";
 import { openKeyring, refreshKeysEveryMs } from "./fabric/keyring.ts";
@@ -21,7 +22,7 @@ import { createRevocations } from "./fabric/revocation.ts";
 import type { InstanceServices } from "./instances/handlers.ts";
 import { createNonces, pairHost, renewHost, renewToken } from "./instances/host-identity.ts";
 import { selectHostKey } from "./instances/host-key-store.ts";
-import { createPinnedKeys } from "./instances/pinned-keys.ts";
+import { createKnownKeys } from "./instances/known-keys.ts";
 import { createPresence } from "./instances/presence.ts";
 import { takeLease } from "./instances/presence-store.ts";
 import { receiveUpCalls } from "./instances/receive-up-calls.ts";
@@ -84,13 +85,17 @@ export async function createHostLink({
   log,
 }: HostLinkParts): Promise<HostLink> {
   const keyring = await openKeyring(database.system, masterKeys);
-  const keys = keyring.current();
+  const { keys } = keyring;
   const edgeId = randomUUID();
   const fabric = await connectFabric({ keys, urls: config.natsUrls, name: `node.${nodeId}`, log });
   // The edge has its own connection, whose end shows everyone that the edge and its hosts' links are
   // gone.
-  const { user } = makeEdgeIdentity(keys);
-  const edgeConnection = await connectEdge({ user, urls: config.natsUrls, edgeId, log });
+  const edgeConnection = await connectEdge({
+    user: () => makeEdgeIdentity(keys).user,
+    urls: config.natsUrls,
+    edgeId,
+    log,
+  });
   const tokens = createHostTokens(keys, config.hostTokenSeconds);
   const revocations = createRevocations({ database, fabric, keys });
   const feed = createOrganizationFeed(fabric);
@@ -104,10 +109,11 @@ export async function createHostLink({
   const follows = createFollows(database.system, fabric);
   const intake = createIntake({ database, log, onApplied: notifyOfApplied(viewers) });
   const hosts = createHostAsker(fabric, keyring);
-  const pinnedKeys = createPinnedKeys({
+  const knownKeys = createKnownKeys({
     database,
     hosts,
-    keys: () => commandKeysToPin(keyring.current()),
+    commandKeys: () => commandKeysToPin(keys),
+    tokenSigner: () => signers(keys, "hostSigningSeed")[0]!,
     log,
   });
   const owed = createOwedEndings({ database, hosts, viewers, log });
@@ -115,7 +121,7 @@ export async function createHostLink({
     database,
     tokens,
     get commandKey() {
-      return keyring.current().commandKey.publicKey;
+      return keys.commandKey.publicKey;
     },
     nonces: createNonces(await randomSecret(database.system, masterKeys, "host-nonces")),
     revoked: () => pushSoon(),
@@ -147,6 +153,20 @@ export async function createHostLink({
     if (!fabric.isConnected()) return;
     void work().catch((error: unknown) => log.warn({ err: error }, `${what} failed`));
   };
+  let areKeysPushed = true;
+  let nodeSigner = keys.nodeSigningSeed;
+  async function refreshKeys(): Promise<void> {
+    if (await keyring.refresh()) areKeysPushed = false;
+    if (areKeysPushed) return;
+    // The accounts accept the users of both keys of a rotation before a node becomes a user of the next.
+    await pushRevocations();
+    if (nodeSigner !== keys.nodeSigningSeed) {
+      await fabric.reconnect();
+      await edgeConnection.reconnect();
+      nodeSigner = keys.nodeSigningSeed;
+    }
+    areKeysPushed = true;
+  }
   const pushSoon = guarded("push of revocations", pushRevocations);
   const warnIfFailed = (comparing: Promise<void>) =>
     void comparing.catch((error: unknown) =>
@@ -164,8 +184,8 @@ export async function createHostLink({
     setInterval(pushSoon, pushRevocationsEveryMs),
     setInterval(
       guarded("refresh of keys", async () => {
-        await keyring.refresh();
-        await asLeader(() => pinnedKeys.sweep());
+        await refreshKeys();
+        await asLeader(() => knownKeys.sweep());
       }),
       refreshKeysEveryMs,
     ),

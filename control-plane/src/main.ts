@@ -24,13 +24,15 @@ import { initFabric, type FabricPlace } from "./fabric/init-fabric.ts";
 import { startNode } from "./node.ts";
 import { openDatabase } from "./postgres/database.ts";
 import { migrate } from "./postgres/migrate.ts";
+import { rotateNatsKeys } from "./rotate-nats-keys.ts";
 import { rotateCommandKey, rotateMasterKey } from "./rotate.ts";
 import { readMasterKeys } from "./secrets/master-key.ts";
 
 const usage = `usage: hawser-control-plane <command>
 
   serve                               run a node until SIGTERM
-  edge                                run only the edge for hosts, at HAWSER_LISTEN, until SIGTERM
+  edge                                run only the edge for hosts, at HAWSER_LISTEN, until SIGTERM;
+                                      SIGHUP: read the edge file again
   migrate                             bring the database to this version
   bootstrap --organization NAME --email ADDRESS
                                       make the first organization, its owner and an API key,
@@ -41,6 +43,9 @@ const usage = `usage: hawser-control-plane <command>
   rotate master-key                   encrypt every secret with the newer of two master keys
   rotate command-key begin|switch|finish [--leave-behind]
                                       replace the key that signs commands, in three steps
+  rotate nats-keys begin|switch|finish --directory DIR
+                                      replace the keys of NATS, in three steps, and write what
+                                      nats-servers trust into DIR
   edge-file --out FILE                write what a separate edge needs: a NATS user of its own and
                                       public keys
 
@@ -73,7 +78,7 @@ async function main(): Promise<void> {
     case "serve":
       return untilSignal(await startNode(readConfig(process.env)));
     case "edge":
-      return untilSignal(await startEdgeNode(readEdgeConfig(process.env)));
+      return runEdge();
     case "migrate": {
       const ran = await migrate(readConfig(process.env).databaseUrl);
       console.log(ran.length > 0 ? `applied ${ran.join(", ")}` : "the database is up to date");
@@ -84,7 +89,7 @@ async function main(): Promise<void> {
     case "init-fabric":
       return runInitFabric(values);
     case "rotate":
-      return runRotate(positionals[1]!, positionals[2], values["leave-behind"]);
+      return runRotate(positionals.slice(1), values);
     case "edge-file":
       return runEdgeFile(values.out);
     default:
@@ -106,6 +111,12 @@ async function untilSignal(running: { stop(): Promise<void> }): Promise<void> {
   // A second signal stops the process immediately.
   process.once(signal, () => process.exit(1));
   await running.stop();
+}
+
+async function runEdge(): Promise<void> {
+  const edge = await startEdgeNode(readEdgeConfig(process.env));
+  process.on("SIGHUP", () => void edge.reload());
+  await untilSignal(edge);
 }
 
 async function runBootstrap(
@@ -140,9 +151,8 @@ async function runInitFabric({ directory, ...addresses }: Partial<FabricPlace>):
 }
 
 async function runRotate(
-  key: string,
-  step: string | undefined,
-  leaveBehind: boolean,
+  [key, step]: string[],
+  options: { "leave-behind": boolean; directory?: string | undefined },
 ): Promise<void> {
   const config = readConfig(process.env);
   const masterKeys = await readMasterKeys(config);
@@ -151,11 +161,22 @@ async function runRotate(
     console.log(await rotateMasterKey(database, masterKeys));
     return;
   }
-  if (key !== "command-key") throw new ConfigError(`There is no key "${key}" to rotate.`);
+  if (key !== "command-key" && key !== "nats-keys") {
+    throw new ConfigError(`There is no key "${key}" to rotate.`);
+  }
   if (step !== "begin" && step !== "switch" && step !== "finish") {
     throw new ConfigError("The step must be begin, switch or finish.");
   }
-  console.log(await rotateCommandKey({ database, masterKeys, step, leaveBehind }));
+  const leaveBehind = options["leave-behind"];
+  if (key === "command-key") {
+    console.log(await rotateCommandKey({ database, masterKeys, step, leaveBehind }));
+    return;
+  }
+  const { directory } = options;
+  if (!directory) throw new ConfigError("rotate nats-keys needs --directory.");
+  const { natsUrls: urls } = config;
+  if (urls.length === 0) throw new ConfigError("rotate nats-keys needs HAWSER_NATS_URLS.");
+  console.log(await rotateNatsKeys({ database, masterKeys, step, leaveBehind, directory, urls }));
 }
 
 async function runEdgeFile(out: string | undefined): Promise<void> {

@@ -2,8 +2,9 @@
 // stores; the nodes do the rest. A step that would lose hosts is refused and names them.
 import { formatId } from "@hawser/contract";
 import { ConfigError } from "./config.ts";
-import { stepCommandKey, type RotationStep } from "./fabric/command-key-rotation.ts";
+import { stepCommandKey } from "./fabric/command-key-rotation.ts";
 import { changeFabricKeys, type FabricKeys } from "./fabric/fabric-keys.ts";
+import type { RotationStep } from "./fabric/rotation-step.ts";
 import { selectHostsWithoutKey } from "./instances/host-key-store.ts";
 import type { Database } from "./postgres/database.ts";
 import type { MasterKeys } from "./secrets/master-key.ts";

@@ -225,6 +225,7 @@ export function startHost(options: HostOptions): Host {
     refreshFacts: facts.refresh,
     updates,
     forgetCredentials: () => state.forgetCredentials(),
+    renewToken: () => link.renewNow(),
     pinCommandKeys([commandKey, secondCommandKey]) {
       save({ commandKey: commandKey!, secondCommandKey });
       log.info("pinned the command keys", { commandKey, secondCommandKey });

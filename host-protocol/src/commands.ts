@@ -87,6 +87,13 @@ export const hostCommands = {
     result: z.strictObject({}),
     deadlineMs: 10_000,
   },
+  /** Gets a new host token, and connects with it. Answered when the renewal has begun. */
+  renew_token: {
+    effect: "changes",
+    payload: z.strictObject({}),
+    result: z.strictObject({}),
+    deadlineMs: 10_000,
+  },
   /** Deletes the credentials and stops: the instance no longer exists. */
   forget_host: {
     effect: "changes",

@@ -9,7 +9,11 @@ import {
   accountWithRevocations,
   type FabricKeys,
 } from "@hawser/control-plane/fabric/fabric-keys.ts";
-import { natsConfig } from "@hawser/control-plane/fabric/nats-config.ts";
+import {
+  natsConfig,
+  natsKeysConfig,
+  natsKeysFile,
+} from "@hawser/control-plane/fabric/nats-config.ts";
 import { freePort } from "./free-port.ts";
 import { removeDirectory } from "./remove-directory.ts";
 import { stopProcess } from "./stop-process.ts";
@@ -30,6 +34,8 @@ export interface NatsServer extends AsyncDisposable {
 }
 
 export interface Nats extends AsyncDisposable {
+  /** The directory of the servers' configurations. */
+  directory: string;
   servers: NatsServer[];
   /** The addresses for HAWSER_NATS_URLS and HAWSER_NATS_WEBSOCKETS. */
   urls: string[];
@@ -59,6 +65,7 @@ export async function startNats({
   if (!given) startup.defer(() => removeDirectory(directory));
   const clusterPorts: number[] = [];
   for (let i = 0; i < count; i++) clusterPorts.push(await freePort());
+  writeFileSync(join(directory, natsKeysFile), natsKeysConfig(keys), { mode: 0o600 });
   const starting: Promise<NatsServer>[] = [];
   for (let i = 0; i < count; i++) {
     const name = `n${i + 1}`;
@@ -99,6 +106,7 @@ export async function startNats({
   for (const each of started) if (each.status === "rejected") throw each.reason;
   const owned = startup.move();
   return {
+    directory,
     servers,
     urls: servers.map(({ url }) => url),
     websockets: servers.map(({ websocket }) => websocket),

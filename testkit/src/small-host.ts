@@ -224,6 +224,7 @@ function openHost({ directory, stateDirectory, agent }: Parts, options: OpenOpti
     updates: undefined,
     forgetCredentials() {},
     pinCommandKeys() {},
+    renewToken() {},
   });
 
   async function ask(

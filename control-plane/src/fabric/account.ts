@@ -53,6 +53,8 @@ export interface AccountConnection extends FabricAccount {
     options: { most: number; timeoutMs: number },
   ) => Promise<Uint8Array[]>;
   isUp: () => boolean;
+  /** Connects again as the user of now. Requests wait until the connection is back. */
+  reconnect: () => Promise<void>;
   close: () => Promise<void>;
 }
 
@@ -60,8 +62,8 @@ interface AccountOptions {
   urls: string[];
   name: string;
   log: Log;
-  key: Nkey;
-  token: string;
+  /** Called for each connection, because a rotation of keys changes the token. */
+  user: () => { key: Nkey; token: string };
   /** Called after the connection was lost or restored. */
   onChange: () => void;
 }
@@ -72,10 +74,26 @@ export async function dialAccount(options: AccountOptions): Promise<AccountConne
   const connection = await dial(options);
   const { log } = options;
   let isUp = true;
+  let isBack = () => {};
+  let reconnecting: Promise<void> | undefined;
   void follow(connection, log, (now) => {
     isUp = now;
+    if (isUp) isBack();
     options.onChange();
   });
+
+  async function reconnect(): Promise<void> {
+    const back = Promise.withResolvers<void>();
+    const timer = setTimeout(back.resolve, longestLeaveMs);
+    isBack = back.resolve;
+    reconnecting = back.promise.finally(() => {
+      clearTimeout(timer);
+      reconnecting = undefined;
+    });
+    const waiting = reconnecting;
+    await connection.reconnect();
+    await waiting;
+  }
 
   function refuseWhenDown(): void {
     // The client would buffer the message, drop it at the reconnect, and let the request time out.
@@ -85,7 +103,9 @@ export async function dialAccount(options: AccountOptions): Promise<AccountConne
 
   return {
     isUp: () => isUp && !connection.isClosed(),
+    reconnect,
     async request(subject, data, { timeoutMs }) {
+      await reconnecting;
       refuseWhenDown();
       try {
         return (await connection.request(subject, data, { timeout: timeoutMs })).data;
@@ -144,16 +164,16 @@ function sayWhileOpen(say: () => unknown): void {
   }
 }
 
-async function dial({ urls, name, key, token }: AccountOptions): Promise<NatsConnection> {
+async function dial({ urls, name, user }: AccountOptions): Promise<NatsConnection> {
   const where = urls.join(", ");
   const connection = await connect({
     servers: urls,
     name,
-    authenticator: (nonce) => ({
-      jwt: token,
-      nkey: key.publicKey,
-      sig: key.sign(nonce ?? "").toString("base64url"),
-    }),
+    authenticator(nonce) {
+      const { key, token } = user();
+      const sig = key.sign(nonce ?? "").toString("base64url");
+      return { jwt: token, nkey: key.publicKey, sig };
+    },
     timeout: 2_000,
     maxReconnectAttempts: -1,
     reconnectTimeWait: 200,

@@ -5,11 +5,8 @@
 //   switch   the next key signs; the former key only brings back hosts that were away
 //   finish   the former key is deleted, and hosts accept the new key alone
 import { makeSigningKey } from "@hawser/host-protocol";
-import { ConfigError } from "../config.ts";
 import type { FabricKeys } from "./fabric-keys.ts";
-import { refreshKeysEveryMs } from "./keyring.ts";
-
-export type RotationStep = "begin" | "switch" | "finish";
+import { notBegun, refuseTooSoon, underWay, type RotationStep } from "./rotation-step.ts";
 
 /** The public keys that hosts are to pin: the one that signs, and the second one of a rotation. */
 export function commandKeysToPin({ commandKey, secondCommandKey }: FabricKeys): string[] {
@@ -38,19 +35,4 @@ export function stepCommandKey(keys: FabricKeys, step: RotationStep, now: Date):
   refuseTooSoon(second.since, now);
   const { secondCommandKey: _deleted, ...finished } = keys;
   return finished;
-}
-
-const underWay = (next: RotationStep) =>
-  new ConfigError(`A rotation of this key is under way. Its next step is "${next}".`);
-
-const notBegun = () => new ConfigError('No rotation of this key is under way. Start with "begin".');
-
-/** Nodes may use the former key until they have read the keys again, for example to pair a host. */
-function refuseTooSoon(since: string, now: Date): void {
-  const passedMs = now.getTime() - Date.parse(since);
-  const neededMs = 5 * refreshKeysEveryMs;
-  if (passedMs >= neededMs) return;
-  throw new ConfigError(
-    `The last step was ${Math.round(passedMs / 1000)} s ago, and nodes may not know it yet. Wait ${neededMs / 1000} s.`,
-  );
 }

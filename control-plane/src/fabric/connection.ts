@@ -24,11 +24,14 @@ export interface Fabric extends FabricAccount {
   /** Called when both connections are back. Messages that were published in the meantime were missed. */
   onReconnect: (callback: () => void) => void;
   onDisconnect: (callback: () => void) => void;
+  /** Connects again with users that the keys of now have signed. */
+  reconnect: () => Promise<void>;
   /** Processes the messages that have arrived, then closes. */
   close: () => Promise<void>;
 }
 
 export interface FabricOptions {
+  /** Read at each connection: a rotation changes them. */
   keys: FabricKeys;
   /** host:port each. */
   urls: string[];
@@ -56,27 +59,33 @@ export async function connectFabric({ keys, urls, name, log }: FabricOptions): P
     }
   };
   const node = makeNkey("user");
-  const dial = (connectionName: string, issuerSeed: string, grant: object) =>
+  const dial = (
+    connectionName: string,
+    issuer: "systemAccountSeed" | "nodeSigningSeed",
+    account: "systemAccountPublicKey" | "accountPublicKey",
+  ) =>
     dialAccount({
       urls,
       name: connectionName,
       log,
       onChange,
-      key: node,
-      token: encodeClaims(nkeyFromSeed(issuerSeed), {
-        subject: node.publicKey,
-        name,
-        issuedAt: Math.floor(Date.now() / 1000),
-        grant: { type: "user", subs: -1, data: -1, payload: -1, ...grant },
+      user: () => ({
+        key: node,
+        token: encodeClaims(nkeyFromSeed(keys[issuer]), {
+          subject: node.publicKey,
+          name,
+          issuedAt: Math.floor(Date.now() / 1000),
+          grant: { type: "user", issuer_account: keys[account], subs: -1, data: -1, payload: -1 },
+        }),
       }),
     });
-  const system = await dial(`${name} system`, keys.systemAccountSeed, {});
-  const hosts = await dial(name, keys.nodeSigningSeed, {
-    issuer_account: keys.accountPublicKey,
-  }).catch(async (error: unknown) => {
-    await system.close();
-    throw error;
-  });
+  const system = await dial(`${name} system`, "systemAccountSeed", "systemAccountPublicKey");
+  const hosts = await dial(name, "nodeSigningSeed", "accountPublicKey").catch(
+    async (error: unknown) => {
+      await system.close();
+      throw error;
+    },
+  );
   connections.push(system, hosts);
   const { request, publish, subscribe, flush } = hosts;
   return {
@@ -102,6 +111,10 @@ export async function connectFabric({ keys, urls, name, log }: FabricOptions): P
     isConnected,
     onReconnect: (callback) => void callbacks.reconnect.push(callback),
     onDisconnect: (callback) => void callbacks.disconnect.push(callback),
+    async reconnect() {
+      await system.reconnect();
+      await hosts.reconnect();
+    },
     async close() {
       callbacks.reconnect.length = callbacks.disconnect.length = 0;
       await Promise.all([hosts.close(), system.close()]);

@@ -1,7 +1,7 @@
 // What an edge knows of the fabric: the public keys that host tokens are checked with, and a NATS user of
 // its own, which can publish that a host was admitted and nothing else. A separate edge reads both from a
 // file, so it needs neither the database nor the master key, and cannot sign anything.
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import {
   edgeAdmittedSubject,
   edgeConnectionName,
@@ -15,6 +15,7 @@ import { dialAccount } from "./account.ts";
 import { encodeClaims, nameInVerifiedToken } from "./claims.ts";
 import type { FabricKeys } from "./fabric-keys.ts";
 import { hostTokenTrust } from "./host-token.ts";
+import { writeNew } from "./init-fabric.ts";
 
 const EdgeIdentity = z.strictObject({
   /** The account of the hosts, and the public keys that may have signed their tokens. */
@@ -30,7 +31,9 @@ const edgeUserName = "edge";
 
 export function makeEdgeIdentity(keys: FabricKeys): EdgeIdentity {
   const user = makeNkey("user");
-  const token = encodeClaims(nkeyFromSeed(keys.nodeSigningSeed), {
+  // The file must outlive a rotation that has begun.
+  const { nodeSigningSeed } = keys.secondNatsKeys?.stage === "next" ? keys.secondNatsKeys : keys;
+  const token = encodeClaims(nkeyFromSeed(nodeSigningSeed), {
     subject: user.publicKey,
     name: edgeUserName,
     issuedAt: Math.floor(Date.now() / 1000),
@@ -51,10 +54,7 @@ export function makeEdgeIdentity(keys: FabricKeys): EdgeIdentity {
 /** Throws a ConfigError if the file exists. */
 export async function writeEdgeFile(file: string, identity: EdgeIdentity): Promise<void> {
   const text = `${JSON.stringify(identity, undefined, 2)}\n`;
-  await writeFile(file, text, { mode: 0o600, flag: "wx" }).catch((cause: NodeJS.ErrnoException) => {
-    const why = cause.code === "EEXIST" ? "it is there already" : cause.message;
-    throw new ConfigError(`${file} cannot be written: ${why}.`, { cause });
-  });
+  await writeNew(file, text);
 }
 
 export async function readEdgeFile(file: string): Promise<EdgeIdentity> {
@@ -71,12 +71,14 @@ export async function readEdgeFile(file: string): Promise<EdgeIdentity> {
 export interface EdgeConnection {
   /** Reports a host that is about to connect. The report may be lost. */
   announce: (publicKey: string) => void;
+  /** Connects again, as the user that `user` returns now. */
+  reconnect: () => Promise<void>;
   close: () => Promise<void>;
 }
 
 /** Connects an edge to NATS. The end of this connection shows the nodes that the edge has died. */
 export async function connectEdge(options: {
-  user: EdgeIdentity["user"];
+  user: () => EdgeIdentity["user"];
   urls: string[];
   edgeId: string;
   log: Log;
@@ -86,13 +88,16 @@ export async function connectEdge(options: {
     urls,
     name: edgeConnectionName(edgeId),
     log,
-    key: nkeyFromSeed(user.seed),
-    token: user.token,
+    user() {
+      const { seed, token } = user();
+      return { key: nkeyFromSeed(seed), token };
+    },
     onChange: () => {},
   });
   return {
     announce: (publicKey) =>
       connection.publish(edgeAdmittedSubject, JSON.stringify({ publicKey, edgeId })),
+    reconnect: connection.reconnect,
     close: connection.close,
   };
 }

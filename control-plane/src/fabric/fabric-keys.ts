@@ -4,7 +4,7 @@
 // nats-servers start with contains only the first; the second is pushed with the list of revoked hosts
 // (revocation.ts). So a server that lost its disk accepts nodes and no host until a node has pushed the
 // revocations; it never accepts a revoked host.
-import { makeNkey, makeSigningKey, nkeyFromSeed } from "@hawser/host-protocol";
+import { makeNkey, makeSigningKey, nkeyFromSeed, type Nkey } from "@hawser/host-protocol";
 import { z } from "zod";
 import { ConfigError } from "../config.ts";
 import type { Database, SystemTransaction } from "../postgres/database.ts";
@@ -15,65 +15,89 @@ import { encodeClaims } from "./claims.ts";
 
 const SigningKey = z.strictObject({ publicKey: z.string(), privateKey: z.string() });
 
-const FabricKeys = z.strictObject({
+/** The keys of NATS that a rotation replaces together (nats-key-rotation.ts). */
+const NatsKeys = z.strictObject({
   operatorJwt: z.string(),
   /** Signs accounts; the operator's own key only authorizes this key. */
   operatorSigningSeed: z.string(),
-  systemAccountPublicKey: z.string(),
+  /** Signs the system users of nodes. */
   systemAccountSeed: z.string(),
+  nodeSigningSeed: z.string(),
+  hostSigningSeed: z.string(),
+});
+export type NatsKeys = z.infer<typeof NatsKeys>;
+
+const RotationStage = z.strictObject({
+  stage: z.enum(["next", "former"]),
+  since: z.iso.datetime(),
+});
+
+const FabricKeys = z.strictObject({
+  ...NatsKeys.shape,
+  systemAccountPublicKey: z.string(),
   systemAccountJwt: z.string(),
   accountPublicKey: z.string(),
   /** The account that nats-servers start with: accepts nodes, and no hosts yet. */
   accountJwt: z.string(),
-  nodeSigningSeed: z.string(),
-  hostSigningSeed: z.string(),
+  /** The other keys that NATS accepts while they are replaced. */
+  secondNatsKeys: z.strictObject({ ...NatsKeys.shape, ...RotationStage.shape }).optional(),
   /** Signs commands. Daemons pin the public half. */
   commandKey: SigningKey,
   /** The other key that hosts accept while `commandKey` is replaced (command-key-rotation.ts). */
-  secondCommandKey: SigningKey.extend({
-    stage: z.enum(["next", "former"]),
-    since: z.iso.datetime(),
-  }).optional(),
+  secondCommandKey: z.strictObject({ ...SigningKey.shape, ...RotationStage.shape }).optional(),
 });
 export type FabricKeys = z.infer<typeof FabricKeys>;
 
 /** `operatorSeed` is not part of the stored keys: it is shown once, to be kept offline. */
 export function makeFabricKeys(): { keys: FabricKeys; operatorSeed: string } {
-  const issuedAt = Math.floor(Date.now() / 1000);
-  const operator = makeNkey("operator");
-  const operatorSigning = makeNkey("operator");
-  const systemAccount = makeNkey("account");
-  const account = makeNkey("account");
-  const nodeSigning = makeNkey("account");
-  const hostSigning = makeNkey("account");
-  const made = {
-    operatorJwt: encodeClaims(operator, {
-      subject: operator.publicKey,
-      name: "hawser",
-      issuedAt,
-      grant: {
-        type: "operator",
-        signing_keys: [operatorSigning.publicKey],
-        system_account: systemAccount.publicKey,
-      },
-    }),
-    operatorSigningSeed: operatorSigning.seed,
-    systemAccountPublicKey: systemAccount.publicKey,
-    systemAccountSeed: systemAccount.seed,
-    systemAccountJwt: encodeClaims(operatorSigning, {
-      subject: systemAccount.publicKey,
-      name: "system",
-      issuedAt,
-      grant: { type: "account", limits: unlimited },
-    }),
-    accountPublicKey: account.publicKey,
-    nodeSigningSeed: nodeSigning.seed,
-    hostSigningSeed: hostSigning.seed,
+  // The private halves of the accounts' own keys are dropped: only signing keys sign users.
+  const systemAccountPublicKey = makeNkey("account").publicKey;
+  const accountPublicKey = makeNkey("account").publicKey;
+  const { natsKeys, operatorSeed } = makeNatsKeys(systemAccountPublicKey);
+  const keys = {
+    ...natsKeys,
+    systemAccountPublicKey,
+    accountPublicKey,
     commandKey: makeSigningKey(),
   };
-  // Servers keep the newest account they have seen; this one is older than every pushed one.
-  const accountJwt = encodeAccount(made, [nodeSigning.publicKey], {}, 1);
-  return { keys: { ...made, accountJwt }, operatorSeed: operator.seed };
+  return { keys: withStartAccounts(keys), operatorSeed };
+}
+
+export function makeNatsKeys(systemAccountPublicKey: string) {
+  const operator = makeNkey("operator");
+  const operatorSigning = makeNkey("operator");
+  const operatorJwt = encodeClaims(operator, {
+    subject: operator.publicKey,
+    name: "hawser",
+    issuedAt: Math.floor(Date.now() / 1000),
+    grant: {
+      type: "operator",
+      signing_keys: [operatorSigning.publicKey],
+      system_account: systemAccountPublicKey,
+      // An account's own key signs no user, so a rotation ends every key that does.
+      strict_signing_key_usage: true,
+    },
+  });
+  const natsKeys: NatsKeys = {
+    operatorJwt,
+    operatorSigningSeed: operatorSigning.seed,
+    systemAccountSeed: makeNkey("account").seed,
+    nodeSigningSeed: makeNkey("account").seed,
+    hostSigningSeed: makeNkey("account").seed,
+  };
+  return { natsKeys, operatorSeed: operator.seed };
+}
+
+/** Writes the accounts that nats-servers start with, for these keys. */
+export function withStartAccounts(
+  keys: Omit<FabricKeys, "systemAccountJwt" | "accountJwt">,
+): FabricKeys {
+  // Servers keep the newest account they have seen; these are older than every pushed one.
+  return {
+    ...keys,
+    systemAccountJwt: systemAccount(keys, 1),
+    accountJwt: encodeAccount(keys, signers(keys, "nodeSigningSeed"), {}, 1),
+  };
 }
 
 /** The account that is pushed: accepts hosts, except those in the list. */
@@ -82,15 +106,51 @@ export function accountWithRevocations(
   revocations: Record<string, number>,
   issuedAt: number,
 ): string {
-  const signers = [keys.nodeSigningSeed, keys.hostSigningSeed].map(
-    (seed) => nkeyFromSeed(seed).publicKey,
-  );
-  return encodeAccount(keys, signers, revocations, issuedAt);
+  const all = [...signers(keys, "nodeSigningSeed"), ...signers(keys, "hostSigningSeed")];
+  return encodeAccount(keys, all, revocations, issuedAt);
+}
+
+type AccountKeys = Omit<FabricKeys, "systemAccountJwt" | "accountJwt">;
+
+/** The system account, which accepts nodes. */
+export function systemAccount(keys: AccountKeys, issuedAt: number): string {
+  return encodeClaims(nkeyFromSeed(keys.operatorSigningSeed), {
+    subject: keys.systemAccountPublicKey,
+    name: "system",
+    issuedAt,
+    grant: {
+      type: "account",
+      limits: unlimited,
+      signing_keys: signers(keys, "systemAccountSeed"),
+    },
+  });
+}
+
+/** The public halves of a key: of the one in use, and of the second one of a rotation. */
+export function signers(
+  keys: Pick<FabricKeys, "secondNatsKeys"> & Partial<NatsKeys>,
+  name: keyof NatsKeys,
+): string[] {
+  return [keys[name], keys.secondNatsKeys?.[name]]
+    .filter((seed) => seed !== undefined)
+    .map((seed) => nkeyOf(seed).publicKey);
+}
+
+const nkeys = new Map<string, Nkey>();
+
+/** The key of a stored seed. Parsed once: a process uses a few, for every token. */
+export function nkeyOf(seed: string): Nkey {
+  let nkey = nkeys.get(seed);
+  if (!nkey) {
+    if (nkeys.size > 100) nkeys.clear();
+    nkeys.set(seed, (nkey = nkeyFromSeed(seed)));
+  }
+  return nkey;
 }
 
 function encodeAccount(
-  keys: Pick<FabricKeys, "accountPublicKey" | "operatorSigningSeed">,
-  signers: string[],
+  keys: AccountKeys,
+  signingKeys: string[],
   revocations: Record<string, number>,
   issuedAt: number,
 ): string {
@@ -98,7 +158,7 @@ function encodeAccount(
     subject: keys.accountPublicKey,
     name: "hosts",
     issuedAt,
-    grant: { type: "account", limits: unlimited, signing_keys: signers, revocations },
+    grant: { type: "account", limits: unlimited, signing_keys: signingKeys, revocations },
   });
 }
 

@@ -49,17 +49,14 @@ const longestTryMs = 3_000;
 /** How long a host may take from its connection to its first subscription; it says hello in between. */
 const comingInMs = 1_000;
 
-export function createHostAsker(
-  fabric: Pick<Fabric, "request">,
-  keyring: Pick<Keyring, "current" | "refresh">,
-): HostAsker {
+export function createHostAsker(fabric: Pick<Fabric, "request">, keyring: Keyring): HostAsker {
   /**
    * Has a host pin the present keys that does not know the one that signs, because it was away during
    * a rotation, or because this node has not read the keys since. Such a command was not carried out.
    */
   async function introduceKeys(instanceId: string, actor: Asking["actor"]): Promise<void> {
     await keyring.refresh();
-    const keys = keyring.current();
+    const { keys } = keyring;
     if (!keys.secondCommandKey) return;
     const kind = hostCommands.pin_command_keys;
     const now = Date.now();
@@ -85,7 +82,7 @@ export function createHostAsker(
       const deadline = now + kind.deadlineMs;
       const sign = () =>
         JSON.stringify(
-          signCommand(keyring.current().commandKey.privateKey, {
+          signCommand(keyring.keys.commandKey.privateKey, {
             instanceId,
             commandId,
             issuedAt: new Date(now).toISOString(),

@@ -1,8 +1,8 @@
 // The token that a host sends to the edge and to NATS: its identity, its permissions and its expiry. It
 // is created and read without the database.
-import { hostPermissions, isPublicNkey, nkeyFromSeed } from "@hawser/host-protocol";
+import { hostPermissions, isPublicNkey } from "@hawser/host-protocol";
 import { encodeClaims, readUserToken } from "./claims.ts";
-import type { FabricKeys } from "./fabric-keys.ts";
+import { nkeyOf, signers, type FabricKeys } from "./fabric-keys.ts";
 
 export interface HostTokens {
   /** `instanceId` is the id that callers see (ins_…), `publicKey` the host's own key (U…). */
@@ -10,7 +10,7 @@ export interface HostTokens {
     instanceId: string,
     publicKey: string,
     now?: number,
-  ): { token: string; /** ISO text. */ expiresAt: string };
+  ): { token: string; /** ISO text. */ expiresAt: string; /** The public key. */ signer: string };
   /** The host of the token; undefined if the token is not ours, not a host's, or expired at `now` (in ms). */
   read(token: string, now: number): { publicKey: string; instanceId: string } | undefined;
 }
@@ -27,18 +27,17 @@ export interface HostTokenTrust {
 }
 
 export function hostTokenTrust(keys: HostKeys) {
-  const hostPublicKeys = [nkeyFromSeed(keys.hostSigningSeed).publicKey];
-  return { accountPublicKey: keys.accountPublicKey, hostPublicKeys };
+  const { accountPublicKey } = keys;
+  return { accountPublicKey, hostPublicKeys: signers(keys, "hostSigningSeed") };
 }
 
-type HostKeys = Pick<FabricKeys, "hostSigningSeed" | "accountPublicKey">;
+type HostKeys = Pick<FabricKeys, "hostSigningSeed" | "accountPublicKey" | "secondNatsKeys">;
 
-export function createHostTokenReader({
-  accountPublicKey,
-  hostPublicKeys,
-}: HostTokenTrust): Pick<HostTokens, "read"> {
+/** `trust` is read for each token: a rotation changes it. */
+export function createHostTokenReader(trust: () => HostTokenTrust): Pick<HostTokens, "read"> {
   return {
     read(token, now) {
+      const { accountPublicKey, hostPublicKeys } = trust();
       for (const publicKey of hostPublicKeys) {
         const claims = readUserToken(token, { kind: "account", publicKey });
         if (!claims) continue;
@@ -51,10 +50,10 @@ export function createHostTokenReader({
   };
 }
 
+/** `keys` are read for each token: a rotation changes them. */
 export function createHostTokens(keys: HostKeys, lifetimeSeconds: number): HostTokens {
-  const signer = nkeyFromSeed(keys.hostSigningSeed);
   return {
-    ...createHostTokenReader(hostTokenTrust(keys)),
+    ...createHostTokenReader(() => hostTokenTrust(keys)),
     mint(instanceId, publicKey, now = Date.now()) {
       // The id becomes part of the allowed subjects, where a dot or a star would widen them.
       if (!/^[A-Za-z0-9_-]+$/.test(instanceId)) throw new Error("This is not an instance's id.");
@@ -64,6 +63,7 @@ export function createHostTokens(keys: HostKeys, lifetimeSeconds: number): HostT
       const issuedAt = Math.floor(now / 1000);
       const expiresAt = issuedAt + lifetimeSeconds;
       const { publish, subscribe } = hostPermissions(instanceId);
+      const signer = nkeyOf(keys.hostSigningSeed);
       const token = encodeClaims(signer, {
         subject: publicKey,
         name: instanceId,
@@ -81,7 +81,8 @@ export function createHostTokens(keys: HostKeys, lifetimeSeconds: number): HostT
           payload: -1,
         },
       });
-      return { token, expiresAt: new Date(expiresAt * 1000).toISOString() };
+      const until = new Date(expiresAt * 1000).toISOString();
+      return { token, expiresAt: until, signer: signer.publicKey };
     },
   };
 }

@@ -5,7 +5,7 @@ import { ConfigError } from "../config.ts";
 import type { MasterKeys } from "../secrets/master-key.ts";
 import type { SystemSql } from "../postgres/statement.ts";
 import { keepFabricKeys, makeFabricKeys, readFabricKeys } from "./fabric-keys.ts";
-import { natsConfig } from "./nats-config.ts";
+import { natsConfig, natsKeysConfig, natsKeysFile } from "./nats-config.ts";
 
 export interface FabricPlace {
   directory: string;
@@ -34,6 +34,7 @@ export async function initFabric(
     storeDirectory: join(directory, "accounts"),
   });
   const configFile = join(directory, "nats-server.conf");
+  const keysFile = join(directory, natsKeysFile);
   const seedFile = join(directory, "operator.seed");
   await mkdir(directory, { recursive: true, mode: 0o700 });
   // Write the files first: keys without files could never be used, and could not be created again.
@@ -41,9 +42,10 @@ export async function initFabric(
   try {
     await writeNew(configFile, config);
     try {
+      await writeNew(keysFile, natsKeysConfig(keys));
       if (!(await keepFabricKeys(system, masterKeys, keys))) throw new ConfigError(alreadyThere);
     } catch (error) {
-      await rm(configFile);
+      await Promise.all([configFile, keysFile].map((file) => rm(file, { force: true })));
       throw error;
     }
   } catch (error) {
@@ -58,7 +60,8 @@ function hostAndPort(option: string, text: string): string {
   throw new ConfigError(`--${option} must be host:port, such as 127.0.0.1:4222.`);
 }
 
-async function writeNew(file: string, text: string): Promise<void> {
+/** Throws a ConfigError if the file exists. */
+export async function writeNew(file: string, text: string): Promise<void> {
   await writeFile(file, text, { mode: 0o600, flag: "wx" }).catch((cause: NodeJS.ErrnoException) => {
     const why = cause.code === "EEXIST" ? "it is there already" : cause.message;
     throw new ConfigError(`${file} cannot be written: ${why}.`, { cause });

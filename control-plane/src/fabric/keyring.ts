@@ -7,9 +7,10 @@ import type { SystemSql } from "../postgres/statement.ts";
 import { readFabricKeys, type FabricKeys } from "./fabric-keys.ts";
 
 export interface Keyring {
-  current(): FabricKeys;
-  /** Reads the keys from the database. */
-  refresh(): Promise<void>;
+  /** Always the same object. `refresh` changes it, so read from it at each use. */
+  keys: FabricKeys;
+  /** Reads the keys from the database. Returns whether they have changed. */
+  refresh(): Promise<boolean>;
 }
 
 /** How often nodes call `refresh`. */
@@ -22,12 +23,17 @@ export async function openKeyring(system: SystemSql, masterKeys: MasterKeys): Pr
     if (found) return found;
     throw new ConfigError('There is no fabric yet. Run "hawser-control-plane init-fabric" first.');
   };
-  let keys = await read();
+  const keys = await read();
   return {
-    current: () => keys,
+    keys,
     async refresh() {
       const found = await read();
-      if (!isDeepStrictEqual(found, keys)) keys = found;
+      if (isDeepStrictEqual(found, keys)) return false;
+      // The parts of a rotation that is finished are missing in what was found.
+      delete keys.secondCommandKey;
+      delete keys.secondNatsKeys;
+      Object.assign(keys, found);
+      return true;
     },
   };
 }

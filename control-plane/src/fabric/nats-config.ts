@@ -22,6 +22,23 @@ export interface NatsServerSettings {
   };
 }
 
+/** Lies beside the configuration of every server, and is the same for all. */
+export const natsKeysFile = "nats-keys.conf";
+
+/** The content of that file. During a rotation the server trusts two operators. */
+export function natsKeysConfig(keys: FabricKeys): string {
+  const operators = [keys.operatorJwt, keys.secondNatsKeys?.operatorJwt ?? []].flat();
+  return `# The keys that a nats-server of Hawser's fabric trusts. All of them are public.
+operator: [${operators.join(", ")}]
+system_account: ${keys.systemAccountPublicKey}
+resolver_preload {
+  ${keys.systemAccountPublicKey}: ${keys.systemAccountJwt}
+  # Lets nodes in and no host: that comes from a node, together with the revocations.
+  ${keys.accountPublicKey}: ${keys.accountJwt}
+}
+`;
+}
+
 export function natsConfig(keys: FabricKeys, server: NatsServerSettings): string {
   return `# A nats-server of Hawser's fabric. Every address below must be reachable by the control plane
 # only: hosts come in through its edge.
@@ -35,16 +52,11 @@ websocket {
   handshake_timeout: "10s"
 }
 
-operator: ${keys.operatorJwt}
-system_account: ${keys.systemAccountPublicKey}
+# Which keys the server trusts. Rotations replace this file.
+include ${JSON.stringify(natsKeysFile)}
 # Servers compare what they keep every second, so that one that was away learns quickly which
 # hosts were revoked meanwhile.
 resolver { type: full, dir: ${JSON.stringify(server.storeDirectory)}, interval: "1s", limit: 100 }
-resolver_preload {
-  ${keys.systemAccountPublicKey}: ${keys.systemAccountJwt}
-  # Lets nodes in and no host: that comes from a node, together with the revocations.
-  ${keys.accountPublicKey}: ${keys.accountJwt}
-}
 
 # A host that froze is out in under 30 s: a ping is skipped after recent traffic, so it can take four
 # intervals.

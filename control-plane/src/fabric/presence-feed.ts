@@ -22,6 +22,8 @@ export interface ConnectionEvents {
   disconnected(connection: FabricConnection, reason: string): Promise<void>;
   /** An edge has died, and with it the links of its hosts. */
   edgeLost(edgeId: string): Promise<void>;
+  /** An edge has its connection again: it was not the edge that was lost. */
+  edgeBack(edgeId: string): Promise<void>;
   /** An edge has accepted a host that will connect next. */
   admitted(publicKey: string, edgeId: string): Promise<void>;
   /** Makes the record equal to what all living servers list. `list` asks the servers. */
@@ -84,7 +86,9 @@ export function feedPresence(
     });
   }
 
-  handleEvents("CONNECT", (connection) => presence.connected(connection));
+  handleEvents("CONNECT", (connection, { edgeId }) =>
+    edgeId ? presence.edgeBack(edgeId) : presence.connected(connection),
+  );
   handleEvents("DISCONNECT", (connection, { reason, edgeId }) =>
     edgeId ? presence.edgeLost(edgeId) : presence.disconnected(connection, reason),
   );

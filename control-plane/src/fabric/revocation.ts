@@ -3,7 +3,7 @@
 import type { Database } from "../postgres/database.ts";
 import { systemStatement } from "../postgres/statement.ts";
 import type { Fabric } from "./connection.ts";
-import { accountWithRevocations, type FabricKeys } from "./fabric-keys.ts";
+import { accountWithRevocations, systemAccount, type FabricKeys } from "./fabric-keys.ts";
 
 export interface Revocations {
   /**
@@ -47,20 +47,30 @@ export function createRevocations({
 }: {
   database: Database;
   fabric: Pick<Fabric, "system">;
+  /** Read at each push: a rotation changes them. */
   keys: FabricKeys;
 }): Revocations {
   let running: Promise<void> = Promise.resolve();
   let waiting: Promise<void> | undefined;
+
+  let pushedSystem: string | undefined;
+
+  async function update(account: string): Promise<void> {
+    const options = { timeoutMs: patienceMs };
+    const answers = await fabric.system.requestMany("$SYS.REQ.CLAIMS.UPDATE", account, options);
+    for (const answer of answers) refuseUnlessTaken(answer);
+  }
 
   async function pushOnce(): Promise<void> {
     await database.systemTransaction(async (tx) => {
       const turn = await tx.first(takeTurn);
       const revoked = await tx.first(selectRevoked);
       const account = accountWithRevocations(keys, revoked!.revocations, turn!.issued_at);
-      const answers = await fabric.system.requestMany("$SYS.REQ.CLAIMS.UPDATE", account, {
-        timeoutMs: patienceMs,
-      });
-      for (const answer of answers) refuseUnlessTaken(answer);
+      await update(account);
+      // Changes only in a rotation of keys.
+      if (keys.systemAccountJwt === pushedSystem) return;
+      await update(systemAccount(keys, turn!.issued_at));
+      pushedSystem = keys.systemAccountJwt;
     });
   }
 

@@ -95,8 +95,8 @@ async function takeOver(
   const former = await tx.first(keys.lockInstanceForPairing, ...instance);
   if (!former || !(await tx.first(redeemPairingToken, hash))) throw wrongToken();
   const instanceId = formatId("instance", found.instance_id);
-  const { token, expiresAt } = tokens.mint(instanceId, publicKey);
-  const key = [...instance, publicKey, machineId, expiresAt, commandKey];
+  const { token, expiresAt, signer } = tokens.mint(instanceId, publicKey);
+  const key = [...instance, publicKey, machineId, expiresAt, commandKey, signer];
   if (!(await tx.first(keys.insertHostKey, ...key))) {
     throw new Refusal(
       "already_exists",
@@ -137,10 +137,11 @@ export async function renewToken(
 ): Promise<RenewReply> {
   const host = await database.system.first(keys.selectHostKey, publicKey);
   if (!host) return { forget: true };
-  const { token, expiresAt } = tokens.mint(formatId("instance", host.instance_id), publicKey);
+  const instanceId = formatId("instance", host.instance_id);
+  const { token, expiresAt, signer } = tokens.mint(instanceId, publicKey);
   // If the key was revoked in the meantime, it gets no token: a token that is not recorded could
   // outlive the revocation.
-  const noted = await database.system.first(keys.extendHostKey, publicKey, expiresAt);
+  const noted = await database.system.first(keys.extendHostKey, publicKey, expiresAt, signer);
   return noted ? { token } : { forget: true };
 }
 

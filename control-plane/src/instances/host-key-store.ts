@@ -49,10 +49,12 @@ export const lockInstanceForPairing = systemStatement<{
 export const insertHostKey = systemStatement<{ public_key: string }>(
   "store the key of a paired host",
   `INSERT INTO host_keys AS known
-     (organization_id, instance_id, public_key, machine_id, token_expires_at, command_keys)
-   VALUES ($1, $2, $3, $4, $5, ARRAY[$6])
+     (organization_id, instance_id, public_key, machine_id, token_expires_at, command_keys,
+      token_signer)
+   VALUES ($1, $2, $3, $4, $5, ARRAY[$6], $7)
    ON CONFLICT (public_key) DO UPDATE
       SET machine_id = excluded.machine_id, command_keys = excluded.command_keys,
+          token_signer = excluded.token_signer,
           token_expires_at = greatest(known.token_expires_at, excluded.token_expires_at)
     WHERE known.organization_id = excluded.organization_id
       AND known.instance_id = excluded.instance_id AND known.revoked_at IS NULL
@@ -94,7 +96,7 @@ export const selectHostKey = systemStatement<{ organization_id: string; instance
 
 export const extendHostKey = systemStatement<{ public_key: string }>(
   "record the expiry of a host's newest token",
-  `UPDATE host_keys SET token_expires_at = greatest(token_expires_at, $2)
+  `UPDATE host_keys SET token_expires_at = greatest(token_expires_at, $2), token_signer = $3
     WHERE public_key = $1 AND revoked_at IS NULL
    RETURNING public_key`,
 );
@@ -112,6 +114,12 @@ export const selectUnpinned = systemStatement<{ public_key: string; instance_id:
   "find connected hosts that have not pinned the command keys",
   `SELECT k.public_key, k.instance_id FROM ${pairedHosts} AND i.status = 'online'
       AND NOT (k.command_keys @> $1::text[] AND k.command_keys <@ $1::text[])`,
+);
+
+export const selectFormerTokens = systemStatement<{ public_key: string; instance_id: string }>(
+  "find connected hosts whose token was signed by another key",
+  `SELECT k.public_key, k.instance_id FROM ${pairedHosts} AND i.status = 'online'
+      AND k.token_signer IS DISTINCT FROM $1`,
 );
 
 export const notePinned = systemStatement(

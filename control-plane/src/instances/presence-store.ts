@@ -137,6 +137,11 @@ export const loseEdge = systemStatement(
   `INSERT INTO lost_edges (edge_id) VALUES ($1) ON CONFLICT (edge_id) DO UPDATE SET lost_at = hawser_now()`,
 );
 
+export const findEdge = systemStatement(
+  "record that an edge is back",
+  `DELETE FROM lost_edges WHERE edge_id = $1`,
+);
+
 /** Every connection that the database knows. */
 export const selectConnections = systemStatement<
   PresenceChange & { server_id: string; client_id: number }

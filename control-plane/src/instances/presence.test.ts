@@ -128,6 +128,15 @@ test("a host whose edge died is moving, comes back without ever looking offline,
   assert.equal(await shown(), "offline link_lost");
 });
 
+test("A14: an edge that only connects again, for example with new keys, is not taken for dead", async () => {
+  await presence.connected(connection(10));
+  await presence.admitted(host.key, "e2");
+  await presence.edgeLost("e2");
+  await presence.edgeBack("e2");
+  await presence.disconnected(connection(10), "Read Error");
+  assert.equal(await shown(), "offline link_lost");
+});
+
 test("a comparison heals a connect and a disconnect that nobody heard", async () => {
   await compare([connection(9)]);
   assert.equal(await shown(), "online");

@@ -109,6 +109,11 @@ export function createPresence({ database, log, changed, holdMs = 300 }: Presenc
       await lose({ serverId, clientId, reason, serverLost: false });
     },
     edgeLost: async (edgeId) => void (await system.rows(store.loseEdge, edgeId)),
+    async edgeBack(edgeId) {
+      // The event that the former connection ended may be processed by another node, a little later.
+      await new Promise((resolve) => setTimeout(resolve, 2 * holdMs));
+      await system.rows(store.findEdge, edgeId);
+    },
     admitted: (publicKey, edgeId) => arrive({ publicKey, edgeId }),
     async compare(list) {
       // Read before the servers are asked: a connection that is recorded after that is not lost.

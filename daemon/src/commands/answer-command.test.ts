@@ -87,6 +87,7 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
     refreshFacts: createFacts([], operations, silentLog).refresh,
     updates: undefined,
     forgetCredentials: () => void forgotten.count++,
+    renewToken() {},
     pinCommandKeys: (keys: readonly string[]) => void (pinned = keys),
   };
   return { path, clock, journal, forgotten, options, answer: createCommands(options) };

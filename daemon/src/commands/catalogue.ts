@@ -30,6 +30,13 @@ export const catalogue: Catalogue = {
       return {};
     },
   },
+  renew_token: {
+    repeatable: true,
+    run(_payload, { renewToken }) {
+      renewToken();
+      return {};
+    },
+  },
   forget_host: {
     repeatable: true,
     endsHost: true,

@@ -38,6 +38,8 @@ export interface CommandContext {
   forgetCredentials: () => void;
   /** Replaces the keys whose commands are accepted. They are on disk when it returns. */
   pinCommandKeys: (keys: readonly string[]) => void;
+  /** Begins to renew the host token. */
+  renewToken: () => void;
   /** Aborted at the command's deadline. */
   signal: AbortSignal;
 }

@@ -67,6 +67,8 @@ export interface Link {
   publish: (subject: string, body: object) => void;
   /** Reports changed facts or operations within a second, instead of with the next heartbeat. */
   factsChanged: () => void;
+  /** Renews the token now instead of in time. */
+  renewNow: () => void;
   /** Ends the link as if the control plane had said to forget the host. */
   forget: () => void;
   /**
@@ -96,6 +98,7 @@ export function startLink(options: LinkOptions): Link {
   const retiring = new Map<AttachedConnection, Promise<void>>();
   let token = options.token;
   let life = readTokenLife(token);
+  let renewSoon = new AbortController();
   let current: AttachedConnection | undefined;
   /** The facts as the control plane knows them. */
   let reportedFacts = "";
@@ -272,11 +275,12 @@ export function startLink(options: LinkOptions): Link {
   async function renewInTime(signal: AbortSignal): Promise<void> {
     let failures = 0;
     while (!signal.aborted) {
+      renewSoon = new AbortController();
       const hasOldToken = current?.connection.token !== token;
       const dueMs = hasOldToken ? 0 : life.renewAt - clock.now();
       if (dueMs > 0) {
         // In short steps, because a timer stops while the machine sleeps.
-        await pause(Math.min(dueMs, 60_000), signal);
+        await pause(Math.min(dueMs, 60_000), AbortSignal.any([signal, renewSoon.signal]));
         continue;
       }
       try {
@@ -337,6 +341,10 @@ export function startLink(options: LinkOptions): Link {
       }
     },
     factsChanged: () => news(),
+    renewNow() {
+      life = { ...life, renewAt: 0 };
+      renewSoon.abort();
+    },
     forget,
     async handOver() {
       isStopping = true;
