@@ -3,7 +3,8 @@
 // `--next-keys FILE` replaces one of them.
 import { parseArgs } from "node:util";
 import { buildRelease } from "@hawser/deploy/build-release.ts";
-import { publishAgents } from "@hawser/deploy/publish-agents.ts";
+import { refuseUntested } from "@hawser/deploy/escape-tests.ts";
+import { publishAgents, shippedAgents } from "@hawser/deploy/publish-agents.ts";
 import {
   makeReleaseKeys,
   nextReleaseKeys,
@@ -45,6 +46,7 @@ if (values["make-keys"]) {
     keys: readReleaseKeys(values.keys),
     expiresAt: new Date(Date.now() + days * 86_400_000),
   };
+  refuseUntested(shippedAgents);
   const { version, expiresAt, platforms } = await buildRelease(publication);
   const { serial, agents } = publishAgents(publication);
   console.log(
