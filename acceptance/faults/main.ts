@@ -5,7 +5,7 @@ import { parseArgs } from "node:util";
 import { AgentKind } from "@hawser/contract";
 import { linkFaults } from "./link.ts";
 import { printApprovals, printLink, printRotation, printSessions } from "./print.ts";
-import { rotations, runRotation, type RotatedKey } from "./rotations.ts";
+import { rotations, runRotations, type RotatedKey } from "./rotations.ts";
 import { runFault } from "./run.ts";
 import { runApprovals } from "./sessions/run-approvals.ts";
 import { runSessions } from "./sessions/run-sessions.ts";
@@ -80,10 +80,9 @@ const runs: Record<string, () => Promise<void>> = {
     report(result, printApprovals);
   },
   async rotation() {
-    for (const key of chosenKeys()) {
-      const hosts = Number(values.hosts ?? 200);
-      report(await runRotation({ key, hosts, ...noted(key) }), printRotation);
-    }
+    const hosts = Number(values.hosts ?? 200);
+    const results = await runRotations({ keys: chosenKeys(), hosts, ...noted("rotation") });
+    for (const result of results) report(result, printRotation);
   },
 };
 

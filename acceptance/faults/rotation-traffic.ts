@@ -18,13 +18,19 @@ export interface Traffic {
   moving: number;
 }
 
+export interface TrafficOptions {
+  /** Distinguishes the commands of this run from others in the same world. */
+  name: string;
+  callers: readonly Caller[];
+  instanceIds: readonly string[];
+}
+
 const callersAtOnce = 6;
 const patienceMs = 30_000;
 
 /** Sends commands to these hosts in turn until `work` is done and every host was asked at least once. */
 export async function withTraffic(
-  callers: readonly Caller[],
-  instanceIds: readonly string[],
+  { name, callers, instanceIds }: TrafficOptions,
   work: () => Promise<void>,
 ): Promise<Traffic> {
   const traffic: Traffic = {
@@ -69,7 +75,7 @@ export async function withTraffic(
       const at = turn++;
       traffic.commands += 1;
       const caller = callers[at % callers.length]!;
-      await send(instanceIds[at % instanceIds.length]!, caller, `rotation-${at}`);
+      await send(instanceIds[at % instanceIds.length]!, caller, `rotation-${name}-${at}`);
     }
   }
 

@@ -10,7 +10,7 @@ import { withTraffic, type Traffic } from "./rotation-traffic.ts";
 import { violation, type Violation } from "./violation.ts";
 
 export interface RotationOptions {
-  key: RotatedKey;
+  keys: readonly RotatedKey[];
   hosts: number;
   onNote?: (line: string) => void;
 }
@@ -26,9 +26,7 @@ export interface RotationResult extends Traffic {
 
 interface Bed {
   world: World;
-  light: LightHosts;
-  /** Hosts that are away; `bringBack` starts them again. */
-  away: string[];
+  /** Starts the hosts again that are away. */
   bringBack: () => Promise<void>;
   /** Runs a command of the control plane until it succeeds. */
   run: (...args: string[]) => Promise<void>;
@@ -45,20 +43,6 @@ export const rotations = {
     await bringBack();
     await run("rotate", "command-key", "finish");
   },
-  /** The key that encrypts the service's secrets. */
-  async master({ world, run, refused, bringBack }: Bed) {
-    const former = readFileSync(world.masterKeyFile, "utf8").trim();
-    const next = randomBytes(32).toString("hex");
-    await refused(/There is one master key/, "rotate", "master-key");
-    writeFileSync(world.masterKeyFile, `${former}\n${next}\n`);
-    await run("rotate", "master-key");
-    writeFileSync(world.masterKeyFile, `${next}\n`);
-    // A node that starts now has the new key alone; the running ones go on.
-    await world.addNode();
-    await run("rotate", "command-key", "begin");
-    await bringBack();
-    await run("rotate", "command-key", "switch");
-  },
   /** The keys of NATS: operator, system account, and the signers of nodes and hosts. */
   async nats({ world, run, refused, bringBack }: Bed) {
     const { directory, servers } = world.nats!;
@@ -74,76 +58,91 @@ export const rotations = {
     await restart();
     await bringBack();
   },
+  /** The key that encrypts the service's secrets. */
+  async master({ world, run, refused, bringBack }: Bed) {
+    const former = readFileSync(world.masterKeyFile, "utf8").trim();
+    const next = randomBytes(32).toString("hex");
+    await refused(/There is one master key/, "rotate", "master-key");
+    writeFileSync(world.masterKeyFile, `${former}\n${next}\n`);
+    await run("rotate", "master-key");
+    writeFileSync(world.masterKeyFile, `${next}\n`);
+    // A node that starts now has the new key alone; the running ones go on.
+    await world.addNode();
+    await run("rotate", "command-key", "begin");
+    await bringBack();
+    await run("rotate", "command-key", "switch");
+  },
 } satisfies Record<string, (bed: Bed) => Promise<void>>;
 export type RotatedKey = keyof typeof rotations;
 
 const patienceMs = 90_000;
 
-export async function runRotation(options: RotationOptions): Promise<RotationResult> {
-  const { key, hosts: count } = options;
+/** Rotates the keys one after the other, in one world. */
+export async function runRotations(options: RotationOptions): Promise<RotationResult[]> {
   const note = options.onNote ?? (() => {});
   await using world = await startWorld({
     nodes: 2,
     nats: 1,
     environment: { HAWSER_RATE_PER_SECOND: "2000", HAWSER_RATE_BURST: "2000" },
   });
+  await using light = await startLightHosts(world.caller, world.baseUrl, options.hosts);
+  const results: RotationResult[] = [];
+  for (const key of options.keys) results.push(await runRotation(world, light, key, note));
+  return results;
+}
+
+async function runRotation(
+  world: World,
+  light: LightHosts,
+  key: RotatedKey,
+  note: (line: string) => void,
+): Promise<RotationResult> {
   const { caller } = world;
-  const callers = world.nodes.map((_node, at) =>
-    world.callerFor(world.organizations[0].keys.owner, at),
-  );
-  await using light = await startLightHosts(caller, world.baseUrl, count);
+  const owner = world.organizations[0].keys.owner;
+  const callers = world.nodes.map((_node, at) => world.callerFor(owner, at));
   const areOnline = async () => (await light.states()).every((state) => state === "online");
   await until("every host is online", areOnline, patienceMs);
+  const count = light.instanceIds.length;
   const away = light.instanceIds.slice(0, Math.max(1, Math.floor(count / 20)));
   const staying = light.instanceIds.slice(away.length);
   await light.stop(away);
-  note(`${staying.length} hosts are connected, ${away.length} are away`);
+  note(`${key}: ${staying.length} hosts are connected, ${away.length} are away`);
 
   const began = performance.now();
   let returned = 0;
   const violations: Violation[] = [];
-  const run = async (...args: string[]) => {
-    let end = { status: -1, stdout: "", stderr: "" };
-    // Some steps are refused until all hosts and nodes know the keys.
-    await until(
-      args.join(" "),
-      async () => {
-        end = await runControlPlane(world, args);
-        note(`${args.join(" ")}: ${end.stdout}${end.stderr}`.trim());
-        return end.status === 0;
-      },
-      patienceMs,
-    );
+  const command = async (args: string[]) => {
+    const end = await runControlPlane(world, args);
+    note(`${args.join(" ")}: ${end.stdout}${end.stderr}`.trim());
+    return end;
   };
-  const refused = async (text: RegExp, ...args: string[]) => {
-    await until(
+  // Some steps are refused until all hosts and nodes know the keys.
+  const run = (...args: string[]) =>
+    until(args.join(" "), async () => (await command(args)).status === 0, patienceMs);
+  const refused = (text: RegExp, ...args: string[]) =>
+    until(
       `a refusal of ${args.join(" ")}`,
       async () => {
-        const { status, stderr } = await runControlPlane(world, args);
+        const { status, stderr } = await command(args);
         if (status === 0) violations.push(violation("a step is refused that loses hosts", args));
-        note(`${args.join(" ")}: ${stderr}`.trim());
         return status === 0 || text.test(stderr);
       },
       patienceMs,
     );
-  };
   const bringBack = async () => {
     await light.startAgain(away);
     for (const instanceId of away) {
       await until(
         "a host that was away works again",
-        async () => {
-          const reply = await caller.try("refresh_instance", { instanceId });
-          return reply.status === 200;
-        },
+        async () => (await caller.try("refresh_instance", { instanceId })).status === 200,
         patienceMs,
       );
       returned += 1;
     }
     note(`${returned} hosts are back`);
   };
-  const traffic = await withTraffic(callers, staying, () =>
-    rotations[key]({ world, light, away, bringBack, run, refused }),
+  const traffic = await withTraffic({ name: key, callers, instanceIds: staying }, () =>
+    rotations[key]({ world, bringBack, run, refused }),
   );
   for (const line of traffic.lost) violations.push(violation("no command is lost", line));
   for (const id of traffic.offline) violations.push(violation("no host is shown offline", id));
