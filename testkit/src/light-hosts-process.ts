@@ -21,11 +21,13 @@ const orders = {
         const state = openState(join(directory, token.slice(-12)));
         const { instanceId } = await pairHost(state, serverUrl, token);
         states.set(instanceId, state);
-        hosts.set(instanceId, startHost({ state }));
         started.push(instanceId);
       }
     };
     await Promise.all(Array.from({ length: 16 }, worker));
+    // Not before all are paired: hosts that start keep this process busy for so long that a pairing
+    // would not be answered in time.
+    for (const id of started) hosts.set(id, startHost({ state: states.get(id)! }));
     return started;
   },
   append({ instanceId, sessionId, texts }: LightOrder["append"]) {
