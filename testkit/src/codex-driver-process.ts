@@ -3,6 +3,7 @@
 import { createCodexDriver } from "@hawser/daemon/drivers/codex/driver.ts";
 import type { AgentEvent, SessionSettings } from "@hawser/daemon/drivers/driver.ts";
 import { silentLog } from "@hawser/daemon/log.ts";
+import { placeIn } from "./conformance/bench.ts";
 
 export interface CodexErrand {
   program: string;
@@ -24,7 +25,8 @@ const driver = createCodexDriver({
   log: silentLog,
 });
 const session = await driver.start(
-  place,
+  // A function cannot be sent to this process.
+  { ...placeIn(place.directory), ...place },
   (event) => {
     say({ event });
     if (event.type === "request") void session.answer(event.key, { permission: "once" }, never);

@@ -14,6 +14,8 @@ export type Call = {
       cwd: string | undefined;
       /** Whether the command would run outside the agent's sandbox. */
       leavesSandbox?: boolean;
+      /** Files that came with the prompt: the command may name them wherever they are. */
+      attachments?: readonly string[];
     }
   /** Changes files. Empty if the files are unknown. */
   | { type: "edit"; paths: readonly string[]; leavesSandbox?: boolean }

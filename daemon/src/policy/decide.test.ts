@@ -162,6 +162,11 @@ test("an attachment of the prompt may be read wherever it is", () => {
   const path = join(state, "attachments", "a.png");
   assert.equal(answerTo({ type: "read", paths: [path], attachments: [path] }), "allow");
   assert.equal(answerTo({ type: "read", paths: [path, outside], attachments: [path] }), "deny");
+  const show: Wanted = { type: "execute", command: `cat ${path}`, cwd: directory };
+  assert.equal(answerTo(show), "deny");
+  assert.equal(answerTo({ ...show, attachments: [path] }), "ask");
+  const write: Wanted = { ...show, command: `echo > ${path}`, attachments: [path] };
+  assert.equal(answerTo(write), "deny");
 });
 
 test("a denial names its rule and lets the agent go on", () => {

@@ -96,7 +96,7 @@ function outside(rules: Rules): Decision {
 function decideCommand(rules: Rules, call: Extract<Call, { type: "execute" }>): Decision {
   const { command, cwd, leavesSandbox } = call;
   const { segments, opaque } = readShellText(command);
-  const floor = denyCommand(rules, segments, cwd);
+  const floor = denyCommand(rules, segments, cwd, call.attachments);
   if (floor) return floor;
   const isInside = cwd !== undefined && locatePath(rules.directory, cwd) === "inside";
   if (!isInside && rules.outsideWorktree === "refuse") return outside(rules);
@@ -155,12 +155,13 @@ function denyCommand(
   rules: Rules,
   segments: readonly Segment[],
   cwd = rules.directory,
+  attachments: readonly string[] = [],
 ): Decision | undefined {
   const named = segments
     .flatMap(({ words }) => words)
     .filter((word) => word !== null)
     .flatMap((word) => /[^=]*$/.exec(word)![0])
-    .filter((word) => word.includes("/"));
+    .filter((word) => word.includes("/") && !attachments.includes(word));
   const written = segments
     .flatMap(({ redirects }) => redirects)
     .filter(({ access }) => access === "write")

@@ -1,12 +1,13 @@
 // The process `codex app-server` of one codex home: its start, its handshake and its end. The process ends
 // when its input is closed, so it does not survive a daemon that is killed.
 import { spawn } from "node:child_process";
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { childEnvironment, type Environment } from "../../environment.ts";
 import { within } from "../../pause.ts";
 import { listAgentProcesses } from "../agent-processes.ts";
 import { AgentNotReady } from "../driver.ts";
 import { createConnection, type Connection, type Listener } from "./connection.ts";
+import { gateCommand, openGate, type Gatekeeper } from "./gate.ts";
 import type { Answers, Calls } from "./protocol.ts";
 import { processSettings } from "./settings.ts";
 
@@ -35,6 +36,7 @@ export interface AppServerOptions {
   environment: Environment;
 }
 
+const bash = "/bin/bash";
 const handshakeMs = 15_000;
 const stopMs = 5_000;
 const maxErrorOutput = 4_000;
@@ -43,11 +45,23 @@ const maxErrorOutput = 4_000;
 export async function startAppServer(
   { program, home, startId, environment }: AppServerOptions,
   listener: Listener,
+  keeper: Gatekeeper,
 ): Promise<AppServer> {
+  if (!existsSync(bash)) {
+    throw new AgentNotReady(`Codex needs ${bash} for its commands and its hook. Install bash.`);
+  }
   mkdirSync(home, { recursive: true, mode: 0o700 });
+  const gate = await openGate(keeper);
   const child = spawn(program, ["app-server", ...processSettings(startId)], {
     cwd: home,
-    env: childEnvironment({ ...environment, CODEX_HOME: home, HAWSER_AGENT: startId }),
+    env: childEnvironment({
+      ...environment,
+      CODEX_HOME: home,
+      HAWSER_AGENT: startId,
+      HAWSER_GATE: gate.variable,
+      // Commands are read as bash reads them.
+      SHELL: bash,
+    }),
     // Its own process group, so that its child processes can be ended with it.
     detached: true,
     stdio: ["pipe", "pipe", "pipe"],
@@ -62,6 +76,7 @@ export async function startAppServer(
   const end = (reason: string) => {
     if (endReason !== undefined) return;
     endReason = reason;
+    gate.close();
     killGroup(child.pid);
     killLeftovers(startId);
     connection.end(reason);
@@ -104,6 +119,7 @@ export async function startAppServer(
       handshakeMs,
     );
     connection.notify("initialized");
+    await checkGate(server, home);
     return server;
   } catch (error) {
     await server.stop();
@@ -111,6 +127,16 @@ export async function startAppServer(
       cause: error,
     });
   }
+}
+
+/** Codex skips a hook that it does not trust, and says nothing about it. */
+async function checkGate(server: AppServer, home: string): Promise<void> {
+  const { data } = await server.call("hooks/list", { cwds: [home] }, handshakeMs);
+  const gate = data.flatMap(({ hooks }) => hooks).find((hook) => hook.command === gateCommand);
+  if (gate?.enabled && gate.trustStatus === "trusted") return;
+  throw new Error(
+    `Codex would not ask the daemon about its calls (the hook is ${gate?.trustStatus ?? "missing"}), so it is not used. Install the version that this host's daemon is made for.`,
+  );
 }
 
 function killGroup(pid: number | undefined): void {

@@ -1,8 +1,10 @@
-// Translates a request of codex: the policy's decision, the question to a person, and the answer in codex's
-// format. Codex's own `always` is never used, because it would outlive the session.
-import type { Asked, RequestAnswer, SessionSettings } from "../driver.ts";
-import { ruleCovers } from "../command-rules.ts";
-import { locatePath, prefixFor } from "../../policy/path-location.ts";
+// Translates a request of codex: the call that is decided about, the question to a person, and the answer in
+// codex's format. The gate has decided about the call before (calls.ts); a request asks for more than that,
+// usually for leaving the sandbox. Codex's own `always` is never used, because it would outlive the session.
+import type { Call } from "../../policy/call.ts";
+import { prefixFor } from "../../policy/path-location.ts";
+import type { Asked, RequestAnswer } from "../driver.ts";
+import { pathsOf, showChange } from "./hook-calls.ts";
 import type {
   CommandApproval,
   FileApproval,
@@ -11,34 +13,31 @@ import type {
   Requests,
   UserInput,
 } from "./protocol.ts";
-import { commandOf, partsOf } from "./shell-words.ts";
+import { commandOf } from "./shell-words.ts";
 
 /** A request that codex waits for. */
 export interface CodexRequest {
   asked: Asked;
   itemId: string;
-  /** Answer of the policy; undefined if a person must answer. */
-  decided: RequestAnswer | undefined;
+  call: Call;
   /** Our answer in codex's format. */
   reply: (answer: RequestAnswer) => object;
 }
-
-type Context = Pick<SessionSettings, "directory" | "policy">;
 
 /** undefined for an unknown kind of request. */
 export function readRequest(
   method: string,
   params: Record<string, unknown>,
   change: FileChangeItem | undefined,
-  context: Context,
+  directory: string,
 ): CodexRequest | undefined {
   switch (method as keyof Requests) {
     case "item/commandExecution/requestApproval":
-      return commandRequest(params as unknown as CommandApproval, context);
+      return commandRequest(params as unknown as CommandApproval, directory);
     case "item/fileChange/requestApproval":
-      return fileRequest(params as unknown as FileApproval, change, context);
+      return fileRequest(params as unknown as FileApproval, change);
     case "item/permissions/requestApproval":
-      return permissionsRequest(params as unknown as PermissionsApproval, context);
+      return permissionsRequest(params as unknown as PermissionsApproval, directory);
     case "item/tool/requestUserInput":
       return questionRequest(params as unknown as UserInput);
     default:
@@ -54,90 +53,66 @@ const decision = (answer: RequestAnswer) => ({
   decision: isAllowedBy(answer) ? "accept" : "decline",
 });
 
-function commandRequest(approval: CommandApproval, { directory, policy }: Context): CodexRequest {
+function commandRequest(approval: CommandApproval, directory: string): CodexRequest {
   const { itemId, kind, networkApprovalContext: network, reason } = approval;
   const command = commandOf(approval.command ?? "");
-  // The command may run in any directory that the model names.
-  const { cwd } = approval;
-  const place = cwd ? locatePath(directory, cwd) : "outside";
+  const cwd = approval.cwd ?? undefined;
   const shown = `${cwd ? prefixFor(directory, cwd) : "in an unknown directory: "}${command}`;
-  const refused =
-    policy.outsideWorktree === "refuse" ? { permission: "reject" as const } : undefined;
-  const asked = (title: string, detail: string | null, rule?: string): Asked => ({
-    permission: { title, detail, alwaysRules: rule === undefined ? [] : [rule] },
+  const request = (call: Call, title: string, detail: string | null, rule?: string) => ({
+    asked: { permission: { title, detail, alwaysRules: rule === undefined ? [] : [rule] } },
+    itemId,
+    call,
+    reply: decision,
   });
   if (network) {
     const detail = `${network.protocol} ${network.host}`;
-    const title = "Connect to a host on the network";
-    return { asked: asked(title, detail), itemId, decided: undefined, reply: decision };
+    const call: Call = { type: "fetch", callId: itemId, target: detail };
+    return request(call, "Connect to a host on the network", detail);
   }
   if (kind === "writeStdin") {
-    const title = "Write to a command that is running";
-    return { asked: asked(title, command || null), itemId, decided: undefined, reply: decision };
+    const call: Call = { type: "other", callId: itemId, tool: "write_stdin" };
+    return request(call, "Write to a command that is running", command || null);
   }
-  if (reason || approval.additionalPermissions) {
-    const title = `Run a command outside the sandbox${reason ? `: ${reason}` : ""}`;
-    const rule = `outside the sandbox: ${shown}`;
-    return { asked: asked(title, shown, rule), itemId, decided: refused, reply: decision };
-  }
-  // Codex repeats an allowed command without the sandbox if that stops it (decision 0026).
-  const isOutside = place === "outside";
-  const title = `Run a command${isOutside ? " outside the session's directory" : ""}, without the sandbox if that stops it`;
-  const isAllowed = place === "inside" && covers(policy.allowedCommands, command);
-  const allowed = isAllowed ? { permission: "once" as const } : undefined;
-  return {
-    asked: asked(title, shown, shown),
-    itemId,
-    decided: isOutside ? refused : allowed,
-    reply: decision,
-  };
-}
-
-/** Whether the policy lists the whole command, or rules cover each of its parts. */
-function covers(allowed: readonly string[], command: string): boolean {
-  if (allowed.includes(command)) return true;
-  const parts = partsOf(command);
-  const isAllowed = (part: string) => allowed.some((rule) => ruleCovers(rule, part));
-  return parts !== undefined && parts.every(isAllowed);
+  // Without a reason, codex may ask about the command itself (such as `rm -f`) and would then keep it in the
+  // sandbox. The request does not show the difference, so it counts as leaving the sandbox.
+  const title = reason
+    ? `Run a command outside the sandbox: ${reason}`
+    : "Run a command that codex asks about, possibly outside the sandbox";
+  const call: Call = { type: "execute", callId: itemId, command, cwd, leavesSandbox: true };
+  return request(call, title, shown, `outside the sandbox: ${shown}`);
 }
 
 function fileRequest(
   { itemId, reason, grantRoot }: FileApproval,
   change: FileChangeItem | undefined,
-  { directory, policy }: Context,
 ): CodexRequest {
   const changes = change?.changes ?? [];
-  const paths = changes.flatMap(({ path, kind }) =>
-    kind.move_path ? [path, kind.move_path] : [path],
-  );
-  // An allowed change is made without the sandbox, so every path is checked.
-  const isInside = paths.every((path) => locatePath(directory, path) === "inside");
-  const isPlain = paths.length > 0 && isInside && !grantRoot;
-  const refused =
-    policy.outsideWorktree === "refuse" ? { permission: "reject" as const } : undefined;
-  const shown = changes.map(({ path, kind, diff }) => `${kind.type} ${path}\n${diff}`).join("\n");
+  const paths = [...pathsOf(changes), ...(grantRoot ? [grantRoot] : [])];
+  const shown = changes.map(showChange).join("\n");
   return {
     asked: {
       permission: {
-        title: `Change files outside the session's directory${reason ? `: ${reason}` : ""}`,
+        title: `Change files without the sandbox${reason ? `: ${reason}` : ""}`,
         detail: shown || null,
         // The rule covers exactly this change, not other changes of the same files.
-        alwaysRules: shown ? [shown] : [],
+        alwaysRules: shown ? [`without the sandbox: ${shown}`] : [],
       },
     },
     itemId,
-    decided: isPlain ? { permission: "once" } : refused,
+    call: { type: "edit", callId: itemId, paths, leavesSandbox: true },
     reply: decision,
   };
 }
 
-function permissionsRequest(approval: PermissionsApproval, { policy }: Context): CodexRequest {
+function permissionsRequest(approval: PermissionsApproval, directory: string): CodexRequest {
   const { itemId, permissions, reason } = approval;
   const title = `Grant more permissions for this turn${reason ? `: ${reason}` : ""}`;
+  const detail = JSON.stringify(permissions);
+  const call = { type: "execute", callId: itemId, command: "", cwd: directory } as const;
   return {
-    asked: { permission: { title, detail: JSON.stringify(permissions), alwaysRules: [] } },
+    asked: { permission: { title, detail, alwaysRules: [] } },
     itemId,
-    decided: policy.outsideWorktree === "refuse" ? { permission: "reject" } : undefined,
+    call: { ...call, leavesSandbox: true },
     reply: (answer) => ({ permissions: isAllowedBy(answer) ? permissions : {}, scope: "turn" }),
   };
 }
@@ -156,7 +131,7 @@ function questionRequest({ itemId, questions }: UserInput): CodexRequest {
       })),
     },
     itemId,
-    decided: undefined,
+    call: { type: "question", callId: itemId },
     reply(answer) {
       if (!("answers" in answer)) return { answers: {} };
       const replies = questions.map(({ id }, index) => [

@@ -18,6 +18,7 @@ import { createThread } from "./thread.ts";
 export function createCodexDriver(settings: CodexSettings): Driver {
   const { home, silenceMs = 600_000 } = settings;
   const shared = createSharedServer(settings);
+  const onGateFailure = (why: string) => shared.failGate(why);
 
   const abilities: Abilities = {
     diff: true,
@@ -90,9 +91,10 @@ export function createCodexDriver(settings: CodexSettings): Driver {
         // Codex stores a thread only once it has a name or a turn.
         const name = session.title ?? session.sessionId;
         await server.call("thread/name/set", { threadId, name }, callMs).catch(fail);
-        const thread = createThread(server, { ...session, threadId, cursor: null, silenceMs });
+        const options = { ...session, threadId, cursor: null, silenceMs, onGateFailure };
+        const thread = createThread(server, options);
         threads.set(threadId, thread);
-        thread.reportTo(sink);
+        thread.reportTo(sink, session.decide);
         return openCodexSession(shared, live, threadId, thread, session);
       }),
 
@@ -101,13 +103,18 @@ export function createCodexDriver(settings: CodexSettings): Driver {
         const { handle: threadId, directory, turnId } = session;
         const known = live.threads.get(threadId);
         if (known) {
-          known.reportTo(sink);
+          known.reportTo(sink, session.decide);
           return openCodexSession(shared, live, threadId, known, session);
         }
         const { initialTurnsPage } = await loadThread(live, threadId, directory);
-        const thread = createThread(live.server, { ...session, threadId, silenceMs });
+        const thread = createThread(live.server, {
+          ...session,
+          threadId,
+          silenceMs,
+          onGateFailure,
+        });
         live.threads.set(threadId, thread);
-        thread.reportTo(sink);
+        thread.reportTo(sink, session.decide);
         thread.catchUp(initialTurnsPage?.data[0], turnId !== null);
         return openCodexSession(shared, live, threadId, thread, session);
       }),

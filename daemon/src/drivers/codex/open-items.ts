@@ -27,6 +27,8 @@ export interface OpenItems {
   appendOutput(itemId: string, delta: string): void;
   /** Ends a call whose request will not be answered. */
   stop(itemId: string): void;
+  /** Ends a call that does not run, for this reason. */
+  refuse(itemId: string, reason: string): void;
   /** Ends the call of a question. */
   answer(itemId: string, answers: string[][] | null): void;
   /** Ends the open items of one thread, or of all. Commands continue unless the turn was stopped. */
@@ -134,9 +136,11 @@ export function createItems(
       if (item) item.output = (item.output + delta).slice(-maxOutput);
     },
 
-    stop(itemId) {
+    stop: (itemId) => items.refuse(itemId, stopped),
+
+    refuse(itemId, reason) {
       const parent = open.get(itemId)?.parent ?? null;
-      const result = { status: "failed" as const, content: contentOf(stopped) };
+      const result = { status: "failed" as const, content: contentOf(reason) };
       if (items.isCall(itemId)) endCall(itemId, parent, result);
     },
 

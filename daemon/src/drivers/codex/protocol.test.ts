@@ -114,6 +114,7 @@ test("every call exists, with the parameters that the driver sends", () => {
     "thread/revert": ["threadId", "beforeTurnId"],
     "thread/compact/start": ["threadId"],
     "skills/list": ["cwds", "forceReload"],
+    "hooks/list": ["cwds"],
     "turn/start": [
       "threadId",
       "clientUserMessageId",
@@ -169,6 +170,10 @@ test("every answer has the fields that the driver reads", () => {
       "v2/SkillsListResponse.json",
       ["name", "path", "scope", "enabled"].map((name) => `data.[].skills.[].${name}`),
     ],
+    "hooks/list": [
+      "v2/HooksListResponse.json",
+      ["command", "enabled", "trustStatus"].map((name) => `data.[].hooks.[].${name}`),
+    ],
     "turn/start": ["v2/TurnStartResponse.json", ["turn.id"]],
   };
   for (const [file, fields] of Object.values(answers)) {
@@ -211,6 +216,8 @@ test("every notification exists, with the fields that the driver reads", () => {
     "thread/name/updated": ["threadName"],
     "thread/closed": ["threadId"],
     "serverRequest/resolved": ["threadId", "requestId"],
+    "hook/started": ["threadId", "run.id", "run.sourcePath"],
+    "hook/completed": ["threadId", "run.eventName", "run.status"],
     error: ["threadId", "willRetry", "error.message", "error.codexErrorInfo"],
   };
   assertFields("ServerNotification.json", notifications);
@@ -244,6 +251,7 @@ test("every request exists, with the fields that the driver reads", () => {
       "questions.[].isOther",
       "questions.[].options.[].label",
     ],
+    "mcpServer/elicitation/request": ["threadId", "serverName", "message", "_meta"],
   };
   assertFields("ServerRequest.json", requests);
 });

@@ -31,6 +31,7 @@ export interface Calls {
   "thread/revert": { threadId: string; beforeTurnId: string };
   "thread/compact/start": { threadId: string };
   "skills/list": { cwds: string[]; forceReload: boolean };
+  "hooks/list": { cwds: string[] };
   "turn/start": {
     threadId: string;
     /** Codex stores the id with the prompt and returns it as `clientId`. */
@@ -69,6 +70,7 @@ export interface Answers {
   /** Contains no turn: the turn's id follows in `turn/started`. */
   "thread/compact/start": Record<string, never>;
   "skills/list": { data: { skills: Skill[] }[] };
+  "hooks/list": { data: { hooks: Hook[] }[] };
   "turn/start": { turn: { id: string } };
   "turn/interrupt": unknown;
 }
@@ -89,11 +91,18 @@ export interface Skill {
   enabled: boolean;
 }
 
+export interface Hook {
+  command: string | null;
+  enabled: boolean;
+  /** Codex runs a hook only if this is `trusted` or `managed`. */
+  trustStatus: string;
+}
+
 export interface ThreadSettings {
   cwd: string;
   model?: string;
   sandbox: "workspace-write";
-  approvalPolicy: "untrusted";
+  approvalPolicy: "on-request";
   approvalsReviewer: "user";
   developerInstructions?: string;
   config: Record<string, unknown>;
@@ -217,7 +226,18 @@ export interface Notifications {
   "thread/name/updated": { threadName?: string | null };
   "thread/closed": unknown;
   "serverRequest/resolved": { requestId: number | string };
+  "hook/started": { run: HookRun };
+  "hook/completed": { run: HookRun };
   error: { error: TurnError; willRetry: boolean };
+}
+
+/** One run of a hook. */
+export interface HookRun {
+  /** Ends with `:` and the id of the call, after the source path. */
+  id: string;
+  eventName: string;
+  sourcePath: string;
+  status: string;
 }
 
 /** Codex's requests to us. */
@@ -226,6 +246,14 @@ export interface Requests {
   "item/fileChange/requestApproval": FileApproval;
   "item/permissions/requestApproval": PermissionsApproval;
   "item/tool/requestUserInput": UserInput;
+  "mcpServer/elicitation/request": ToolApproval;
+}
+
+/** A request of an MCP server, or, with this kind, codex's own request before it calls a tool. */
+export interface ToolApproval {
+  serverName: string;
+  message: string;
+  _meta?: { codex_approval_kind?: string } | null;
 }
 
 export interface CommandApproval {

@@ -91,7 +91,7 @@ test("a change of files in the directory needs no permission and is reported as 
   ]);
   const request = await recording.untilType("request");
   assert.ok("permission" in request.asked);
-  assert.equal(request.asked.permission.detail, `add ${outside}\nhello\n`);
+  assert.equal(request.asked.permission.detail, `add ${outside}\n+hello\n`);
   await recording.session.answer(request.key, { permission: "reject" }, never);
   await recording.untilType("turn_ended");
   assert.deepEqual(
@@ -177,7 +177,7 @@ test("the project's notes reach the model, once, also after a restart", async ()
   assert.match(last, /One\./);
 });
 
-test("a command does not see the daemon's environment", async () => {
+test("A16: a command sees neither the daemon's environment nor the secret of the gate", async () => {
   process.env["HAWSER_TEST_SECRET"] = "do-not-tell";
   try {
     await bench.driver().restart(never);
@@ -187,7 +187,7 @@ test("a command does not see the daemon's environment", async () => {
     const [startId] = bench.driver().liveStarts();
     const shown = JSON.stringify(end?.content);
     assert.match(shown, new RegExp(`HAWSER_AGENT=${startId}`));
-    assert.doesNotMatch(shown, /do-not-tell|CODEX_HOME=/);
+    assert.doesNotMatch(shown, /do-not-tell|CODEX_HOME=|HAWSER_GATE/);
   } finally {
     delete process.env["HAWSER_TEST_SECRET"];
   }

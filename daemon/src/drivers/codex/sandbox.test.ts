@@ -1,4 +1,4 @@
-// What the permission to run a command means with codex (decision 0026).
+// What the permission to run a command means with codex (decision 0036).
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -29,18 +29,52 @@ async function askTo(command: string, more: object = {}, place: Partial<SessionS
 
 test("a command that the policy does not list needs permission even inside the sandbox", async () => {
   const { title, answer } = await askTo("touch inside.txt");
-  assert.match(title, /without the sandbox/);
+  assert.equal(title, "Run a command, in the sandbox");
   await answer("reject");
   assert.ok(!existsSync(join(bench.directory, "inside.txt")));
 });
 
-test("a request to run outside the sandbox from the start says so, with its reason", async () => {
-  const outside = join(bench.folder, "escalated.txt");
-  const more = { sandbox_permissions: "require_escalated", justification: "I must." };
-  const { title, answer } = await askTo(`touch ${outside}`, more);
-  assert.equal(title, "Run a command outside the sandbox: I must.");
-  await answer("reject");
-  assert.ok(!existsSync(outside));
+test("an allowed command stays in the sandbox; leaving it is a request of its own, with its reason", async () => {
+  // Not below the directories for temporary files, which commands may write to.
+  const outside = join(bench.home, "outside.txt");
+  const recording = await startSession(bench);
+  const run = (more: object) => ({
+    tool: "exec_command",
+    input: { cmd: `touch ${outside}`, ...more },
+  });
+  const escalated = { sandbox_permissions: "require_escalated" };
+  await recording.prompt([
+    { calls: [run({})] },
+    { calls: [run({ ...escalated, justification: "I must." })] },
+    { calls: [run(escalated)] },
+    { text: "Done." },
+  ]);
+  const nextAsked = async (count: number) => {
+    const isNext = () => recording.of("request").length === count;
+    await recording.until(`request ${count}`, isNext);
+    const { key, asked, rule } = recording.of("request").at(-1)!;
+    assert.ok("permission" in asked);
+    const answer = (permission: "once" | "reject") =>
+      recording.session.answer(key, { permission }, never);
+    return { title: asked.permission.title, rule, answer };
+  };
+  const first = await nextAsked(1);
+  assert.equal(first.title, "Run a command, in the sandbox");
+  await first.answer("once");
+  const second = await nextAsked(2);
+  assert.ok(!existsSync(outside), "the sandbox stopped the allowed command");
+  await second.answer("once");
+  const leaving = await nextAsked(3);
+  assert.equal(leaving.title, "Run a command outside the sandbox: I must.");
+  assert.equal(leaving.rule, "leaving the sandbox needs permission");
+  await leaving.answer("reject");
+  await (await nextAsked(4)).answer("once");
+  const unexplained = await nextAsked(5);
+  assert.match(unexplained.title, /possibly outside the sandbox/);
+  assert.ok(!existsSync(outside), "a rejected command does not run");
+  await unexplained.answer("once");
+  await recording.untilType("turn_ended");
+  assert.ok(existsSync(outside));
 });
 
 /** A repository with an untracked file. */

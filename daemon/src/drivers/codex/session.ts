@@ -3,7 +3,7 @@ import { abortable } from "../abortable.ts";
 import { SessionGone, type AgentSession, type Prompt, type SessionSettings } from "../driver.ts";
 import { compact, skillInput } from "./commands.ts";
 import { CallRefused } from "./connection.ts";
-import { chooseSettings, type CodexOffer } from "./offer.ts";
+import { chooseSettings, type Choice } from "./offer.ts";
 import type { Input, TurnSettings } from "./protocol.ts";
 import { sandboxPolicy, threadSettings } from "./settings.ts";
 import { callMs, fail, notReady, type LiveServer, type SharedServer } from "./shared-server.ts";
@@ -36,10 +36,9 @@ export function openCodexSession(
     return [...(await inputOf({ ...prompt, text })), await skillInput(server, directory, name)];
   };
 
-  /** Returns the call that starts the turn of a prompt. Throws NotOffered. */
-  const callFor = async (prompt: Prompt, offer: CodexOffer) => {
+  /** Returns the call that starts the turn of a prompt. */
+  const callFor = async (prompt: Prompt, { model, effort, mode }: Choice) => {
     const { messageId, task, text } = prompt;
-    const { model, effort, mode } = chooseSettings(offer, prompt);
     if (task.type === "command" && task.name === compact) {
       if (text !== "") throw new Error(`Codex's command ${compact} accepts no arguments.`);
       return () => server.call("thread/compact/start", { threadId }, callMs);
@@ -70,10 +69,13 @@ export function openCodexSession(
   };
 
   const begin = async (prompt: Prompt, { offer }: LiveServer, signal: AbortSignal) => {
-    const call = await callFor(prompt, offer);
+    const choice = chooseSettings(offer, prompt);
+    const call = await callFor(prompt, choice);
     await ensureLoaded();
     signal.throwIfAborted();
-    await thread.begin(prompt.messageId, call);
+    const attachments = prompt.attachments.map(({ path }) => path);
+    const isPlanning = choice.mode === "plan";
+    await thread.begin({ messageId: prompt.messageId, isPlanning, attachments }, call);
   };
 
   return {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, sep } from "node:path";
 import { realOf } from "../../real-path.ts";
 import { readProjectNotes } from "../project-notes.ts";
+import { gateSettings } from "./gate.ts";
 import type { SandboxPolicy, ThreadSettings } from "./protocol.ts";
 import { findRepository, type Repository } from "../../git/find-repository.ts";
 
@@ -19,6 +20,12 @@ export function processSettings(startId: string): string[] {
     "features.unbounded_connection_retries": "false",
     // An experiment without visible effect that costs 5 ms per prompt.
     "features.skill_search": "false",
+    // The model searches and draws at its provider, where nobody sees what it asks for.
+    web_search: '"disabled"',
+    "features.image_generation": "false",
+    // Without a terminal the input of a command is closed, so the model cannot type into a running shell.
+    // Codex calls no hook for that.
+    "features.unified_exec_tty": "false",
     // These features call a service in the background.
     "features.apps": "false",
     "features.plugins": "false",
@@ -26,6 +33,7 @@ export function processSettings(startId: string): string[] {
     // Commands get the environment of a login shell, and the start id by which they are found again.
     "shell_environment_policy.inherit": '"core"',
     "shell_environment_policy.set": `{HAWSER_AGENT="${startId}"}`,
+    ...gateSettings(),
   };
   return Object.entries(settings).flatMap(([key, value]) => ["-c", `${key}=${value}`]);
 }
@@ -37,8 +45,8 @@ export function threadSettings(directory: string): ThreadSettings {
   return {
     cwd: directory,
     sandbox: "workspace-write",
-    // Codex asks about everything; the policy decides what a person is asked (decision 0026).
-    approvalPolicy: "untrusted",
+    // The gate decides about every call; codex asks before a call leaves the sandbox (decision 0036).
+    approvalPolicy: "on-request",
     approvalsReviewer: "user",
     ...(notes !== undefined && { developerInstructions: notes }),
     config: { projects: untrusted(directory, repository) },

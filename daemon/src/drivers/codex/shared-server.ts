@@ -42,6 +42,8 @@ export interface SharedServer {
   endWhenIdle(): void;
   /** Ends the process. Its sessions report `lost` with the reason. */
   stop(reason: string): Promise<void>;
+  /** Ends the process, because a call may run that nobody decided about. */
+  failGate(why: string): void;
   /** Ends the process without reporting anything. */
   close(): Promise<void>;
   liveStarts(): string[];
@@ -78,6 +80,10 @@ export function createSharedServer(settings: CodexSettings): SharedServer {
           if (thread) thread.onRequest(id, method, params);
           else server.refuse(id, "This client does not have the thread.");
         },
+      },
+      async (input, gone) => {
+        const thread = threads.get(input.session_id);
+        return thread ? thread.onCall(input, gone) : "The daemon does not have this session.";
       },
     );
     try {
@@ -136,6 +142,12 @@ export function createSharedServer(settings: CodexSettings): SharedServer {
     },
     endWhenIdle,
     stop,
+    failGate(why) {
+      log.warn("codex_gate_failed", { why });
+      void stop(
+        `Codex was stopped, because a call may have run without a decision: ${why}. Prompt again; if it happens again, update Codex on this host.`,
+      );
+    },
     async close() {
       clearTimeout(idle);
       for (const thread of live?.threads.values() ?? []) thread.stopReporting();

@@ -1,5 +1,5 @@
-// Reads shell commands. Codex runs and shows a command as `/bin/bash -lc '…'`; people and rules see only
-// the script between the quotes.
+// Codex runs and shows a command as `/bin/bash -lc '…'`; people and rules see only the
+// script between the quotes.
 
 /** The script that a shell runs; the unchanged command if it does not start a shell. */
 export function commandOf(shown: string): string {
@@ -8,6 +8,10 @@ export function commandOf(shown: string): string {
   if (words?.length !== 3 || !/(^|\/)(ba|z|da|k|)sh$/.test(shell!)) return shown;
   return /^-l?c$/.test(flag!) ? script! : shown;
 }
+
+/** A script as codex shows it. */
+export const quoteCommand = (script: string): string =>
+  `/bin/bash -lc '${script.replaceAll("'", String.raw`'\''`)}'`;
 
 /** The words of a quoted command; undefined if the quotes do not match. */
 function splitWords(text: string): string[] | undefined {
@@ -36,20 +40,4 @@ function splitWords(text: string): string[] | undefined {
     }
   }
   return word === undefined ? words : [...words, word];
-}
-
-/**
- * The single commands of a chain. undefined if the script uses syntax that only a shell can evaluate:
- * variables, substitutions, redirections or background commands.
- */
-export function partsOf(script: string): string[] | undefined {
-  const plain = String.raw`'[^']*'|"[^"$\x60\\]*"|[^\s'"$\x60\\;&|<>(){}#!]+|[ \t]+`;
-  const pieces = script.match(new RegExp(`${plain}|&&|\\|\\||[;|]`, "g")) ?? [];
-  if (pieces.join("") !== script) return undefined;
-  const parts = [""];
-  for (const piece of pieces) {
-    if (/^(&&|\|\||;|\|)$/.test(piece)) parts.push("");
-    else parts.push(parts.pop() + piece);
-  }
-  return parts.map((part) => part.trim());
 }

@@ -17,7 +17,7 @@ import {
   Recording,
   startSession,
 } from "@hawser/testkit/conformance/recording.ts";
-import type { AgentSession } from "../driver.ts";
+import type { AgentEvent, AgentSession } from "../driver.ts";
 
 let bench: CodexBench;
 before(async () => {
@@ -116,6 +116,12 @@ test("an agent that is killed leaves no command running, inside or outside the s
     await recording.prompt([{ calls: [{ tool: "exec_command", input }] }, { text: "Never." }]);
     const { key } = await recording.untilType("request");
     await recording.session.answer(key, { permission: "once" }, never);
+    if (sandbox_permissions === "require_escalated") {
+      // Leaving the sandbox is a request of its own.
+      const isNext = (event: AgentEvent) => event.type === "request" && event.key !== key && event;
+      const leaving = await recording.until("the second request", isNext);
+      await recording.session.answer(leaving.key, { permission: "once" }, never);
+    }
     await until("it sleeps", () => processesWith("sleep\x007315").length > 0);
     await bench.killAgent();
     await recording.untilType("lost", 5_000);

@@ -1,12 +1,19 @@
 // One thread of codex: translates the app-server's notifications into the session's events, and starts,
 // stops and reverts turns. The running turn is in running-turn.ts, open requests in open-requests.ts.
-import type { AgentPolicy } from "@hawser/contract";
 import { within } from "../../pause.ts";
-import { AgentNotReady, type AgentEvent, type RequestAnswer, type Sink } from "../driver.ts";
+import {
+  AgentNotReady,
+  type AgentEvent,
+  type RequestAnswer,
+  type SessionSettings,
+  type Sink,
+} from "../driver.ts";
 import type { AppServer } from "./app-server.ts";
+import { createCalls } from "./calls.ts";
 import { catchUp } from "./catch-up.ts";
 import { CallLate, type RequestId } from "./connection.ts";
 import { maxCondensed, readCursor, unused } from "./cursor.ts";
+import type { HookInput } from "./gate.ts";
 import { createItems } from "./open-items.ts";
 import { createRequests } from "./open-requests.ts";
 import {
@@ -14,6 +21,7 @@ import {
   type Item,
   type Notifications,
   type TokenCount,
+  type ToolApproval,
   type Turn,
 } from "./protocol.ts";
 import { createRunningTurn } from "./running-turn.ts";
@@ -23,10 +31,12 @@ import { countOf, usedBetween, usedIn } from "./tokens.ts";
 export interface ThreadOptions {
   threadId: string;
   directory: string;
-  policy: AgentPolicy;
+  decide: SessionSettings["decide"];
   cursor: string | null;
   /** After this time without any event, a turn has failed. */
   silenceMs: number;
+  /** A call may run that was not decided about. */
+  onGateFailure: (why: string) => void;
 }
 
 export interface Thread {
@@ -36,14 +46,16 @@ export interface Thread {
   /** Whether a thread id belongs to this thread or to one of its sub-agents. */
   owns(threadId: string): boolean;
   /** Reports the events that were not reported yet, then all further events. */
-  reportTo(sink: Sink): void;
+  reportTo(sink: Sink, decide: SessionSettings["decide"]): void;
   stopReporting(): void;
   onNotification(method: string, params: Record<string, unknown>): void;
   onRequest(id: RequestId, method: string, params: Record<string, unknown>): void;
   /** Reports what an earlier process did after the cursor, and the end of its turn. */
   catchUp(last: Turn | undefined, hadTurn: boolean): void;
+  /** Decides about a tool call before it runs. Returns undefined if it may run. */
+  onCall(input: HookInput, gone: AbortSignal): Promise<string | undefined>;
   /** Starts a turn for a message of ours, by a call of codex. */
-  begin(messageId: string, call: () => Promise<BegunBy>): Promise<void>;
+  begin(message: Message, call: () => Promise<BegunBy>): Promise<void>;
   /** The turn that condensed the history for a message; undefined if there is none. */
   condensedBy(messageId: string): string | undefined;
   abort(): Promise<void>;
@@ -53,6 +65,14 @@ export interface Thread {
   lose(reason: string): void;
 }
 
+/** What a turn is started for. */
+interface Message {
+  messageId: string;
+  isPlanning: boolean;
+  /** Paths of the files that came with it. */
+  attachments: readonly string[];
+}
+
 /** Codex's answer to a call that starts a turn. For some calls the turn's id follows later. */
 interface BegunBy {
   turn?: { id: string };
@@ -60,8 +80,13 @@ interface BegunBy {
 
 const beginMs = 20_000;
 
+/** Items that exist only after the hook has let their call run. */
+const gated = new Set<Item["type"]>(["commandExecution", "fileChange", "mcpToolCall"]);
+
 export function createThread(server: AppServer, options: ThreadOptions): Thread {
-  const { threadId, directory, policy, silenceMs } = options;
+  const { threadId, directory, silenceMs, onGateFailure } = options;
+  let { decide } = options;
+  let place: Omit<Message, "messageId"> = { isPlanning: false, attachments: [] };
   const cursor = readCursor(options.cursor);
   let sink: Sink | undefined;
   let unreported: AgentEvent[] = [];
@@ -91,7 +116,13 @@ export function createThread(server: AppServer, options: ThreadOptions): Thread 
 
   const items = createItems(directory, cursor, report);
   const subAgents = createSubAgents();
-  const requests = createRequests({ server, directory, policy, items, report });
+  const requests = createRequests({
+    server,
+    directory,
+    decide: (call) => decide(call),
+    items,
+    report,
+  });
   const turn = createRunningTurn({
     server,
     threadId,
@@ -139,7 +170,20 @@ export function createThread(server: AppServer, options: ThreadOptions): Thread 
 
   const parentOf = (from: string) => subAgents.get(from)?.call ?? null;
 
+  const calls = createCalls({
+    directory,
+    decide: (call) => decide(call),
+    items,
+    requests,
+    parentOf,
+    place: () => place,
+    isOpen: () => !isLost && turn.isRunning() && !turn.isStopped(),
+  });
+
   const onItem = (step: "started" | "completed", item: Item, from: string) => {
+    if (step === "started" && gated.has(item.type) && !calls.allowed(item.id)) {
+      onGateFailure(`the hook did not see the call ${item.id}`);
+    }
     subAgents.addFrom(item);
     items[step](item, from, parentOf(from));
     if (step === "completed" && !items.hasCommand()) turn.onCommandsEnded();
@@ -192,6 +236,13 @@ export function createThread(server: AppServer, options: ThreadOptions): Thread 
     "thread/closed": (_, from) => {
       if (from === threadId) isLoaded = false;
     },
+    "hook/started": ({ run }) => calls.onHookStarted(run),
+    "hook/completed": ({ run }) => {
+      if (run.eventName !== "preToolUse" || turn.isStopped()) return;
+      if (!/^(completed|blocked|stopped)$/.test(run.status)) {
+        onGateFailure(`the hook ended as ${run.status}`);
+      }
+    },
     "serverRequest/resolved": ({ requestId }) => requests.onResolved(requestId, turn.isStopped()),
     error: ({ error, willRetry }, from) => {
       if (!willRetry) return;
@@ -205,8 +256,9 @@ export function createThread(server: AppServer, options: ThreadOptions): Thread 
     isLoaded: () => isLoaded,
     isWorking: () => turn.isRunning() || unreported.length > 0,
     owns: (id) => id === threadId || subAgents.get(id) !== undefined,
-    reportTo(next) {
+    reportTo(next, nextDecide) {
       sink = next;
+      decide = nextDecide;
       flush();
     },
     stopReporting() {
@@ -231,15 +283,28 @@ export function createThread(server: AppServer, options: ThreadOptions): Thread 
 
     onRequest(id, method, params) {
       turn.onActivity();
-      requests.onRequest(id, method, params, parentOf(String(params["threadId"])));
+      const approval = params as unknown as ToolApproval;
+      if (approval._meta?.codex_approval_kind === "mcp_tool_call") {
+        const action = calls.takeTool(approval) ? "accept" : "decline";
+        server.answer(id, { action, content: action === "accept" ? {} : null, _meta: null });
+        return;
+      }
+      const allowed = calls.allowed(String(params["itemId"]));
+      requests.onRequest(id, method, params, parentOf(String(params["threadId"])), allowed);
+    },
+
+    onCall(input, gone) {
+      turn.onActivity();
+      return calls.decide(input, gone);
     },
 
     catchUp: (last, hadTurn) => catchUp(last, hadTurn, { threadId, cursor, items, report }),
 
-    async begin(messageId, call) {
+    async begin({ messageId, ...about }, call) {
       if (isLost) throw new AgentNotReady("The session was lost. Resume it.");
       // Reports nothing before the caller knows that the prompt was accepted.
       isHeld = true;
+      place = about;
       const begun = beginTurnBy(messageId, call);
       delivering = begun.catch(() => {});
       try {
