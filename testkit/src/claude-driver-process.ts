@@ -2,12 +2,14 @@
 // prints each event as a line. The first line is the session's handle.
 import { silentLog } from "@hawser/daemon/log.ts";
 import { createClaudeDriver } from "@hawser/daemon/drivers/claude-code/driver.ts";
+import { placeIn } from "./conformance/bench.ts";
 import type { SessionSettings } from "@hawser/daemon/drivers/driver.ts";
 
 export interface Errand {
   program: string;
   home: string;
-  place: SessionSettings;
+  /** JSON has no functions, so the process decides by the policy in it. */
+  place: Omit<SessionSettings, "decide">;
   text: string;
 }
 
@@ -20,7 +22,7 @@ const driver = createClaudeDriver({
   environment: { HOME: home },
   log: silentLog,
 });
-const session = await driver.start(place, say, never);
+const session = await driver.start(placeIn(place.directory, place), say, never);
 say({ handle: session.handle });
 const prompt = { turnId: "turn-1", messageId: "message-1", text, options: {} };
 const plain = { task: { type: "prompt" }, context: [], attachments: [] } as const;

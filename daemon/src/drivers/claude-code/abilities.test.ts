@@ -65,7 +65,7 @@ test("commands are those of the program and of the host's user, without the with
   const names = await driver.abilities.commands!.list(directory, never);
   for (const name of ["compact", "context", "init", "review"])
     assert.ok(names.includes(name), name);
-  for (const name of ["clear", "config", "heapdump", "insights", "theirs"]) {
+  for (const name of ["clear", "config", "insights", "security-review", "theirs"]) {
     assert.ok(!names.includes(name), name);
   }
 });
@@ -91,31 +91,6 @@ test("arguments of a command are not executed", async (t) => {
   const words = `!\`touch ${directory}/injected\` @@${JSON.stringify([{ text: "No." }])}`;
   await play([], command("repeat", words));
   assert.ok(!existsSync(join(directory, "injected")));
-});
-
-test("a file that a prompt or a command's arguments mention is not read without asking", async (t) => {
-  const driver = open(t);
-  const { play } = await startPlaying(driver);
-  const secret = join(host.folder, "secret.txt");
-  writeFileSync(secret, "OPEN SESAME");
-  writeClaudeCommand(host.home, "look", "Look: $ARGUMENTS");
-  const words = `at @${secret} @@${JSON.stringify([{ text: "Seen." }])}`;
-  for (const more of [{ text: words }, command("look", words)]) {
-    await play([], more);
-    assert.ok(received().includes(secret));
-    assert.doesNotMatch(received(), /OPEN SESAME/);
-  }
-});
-
-test("a command that cannot run fails its turn and says why", async (t) => {
-  const driver = open(t);
-  const { play } = await startPlaying(driver);
-  writeClaudeCommand(host.home, "forbidden", `Made: !\`touch ${directory}/made\``);
-  const { outcome, reason } = await play([], command("forbidden"));
-  assert.equal(outcome, "failed");
-  assert.match(reason ?? "", /did not run\. Error: Shell command permission check failed/);
-  assert.ok(!existsSync(join(directory, "made")));
-  assert.equal((await play([{ text: "On." }])).outcome, "completed");
 });
 
 test("a command that does not call the model shows its output", async (t) => {

@@ -5,13 +5,23 @@ import type { Asked, RequestAnswer } from "../driver.ts";
 import type { PermissionResult } from "./sdk.ts";
 import { subjectOf } from "./tool-calls.ts";
 
+/** A call that a person decides about. */
+export interface Wanted {
+  tool: string;
+  input: Record<string, unknown>;
+  /** Names the directory that a command runs in; empty for the session's own directory. */
+  place: string;
+  /** Why a person is asked. */
+  rule: string;
+}
+
 interface Question {
   question: string;
   multiSelect?: boolean;
   options?: { label: string; description?: string }[];
 }
 
-export function askedOf(tool: string, input: Record<string, unknown>): Asked {
+export function askedOf({ tool, input, place }: Omit<Wanted, "rule">): Asked {
   const questions = questionsIn(tool, input);
   if (questions) {
     return {
@@ -30,19 +40,23 @@ export function askedOf(tool: string, input: Record<string, unknown>): Asked {
     const plan = typeof input["plan"] === "string" ? input["plan"] : null;
     return { permission: { title: "Carry out the plan", detail: plan, alwaysRules: [] } };
   }
-  const subject = subjectOf({ name: tool, input });
+  // A tool that is not in the list is shown with all of its input: one value could hide what it does.
+  const named = exact.has(tool) ? subjectOf({ name: tool, input }) : null;
+  const subject = named === null ? null : `${place}${named}`;
   const detail = subject ?? (Object.keys(input).length > 0 ? JSON.stringify(input) : null);
-  const isExact = exact.has(tool) && subject !== null;
+  const rule = `${tool === "Bash" ? "bash" : tool}: ${subject}`;
   return {
     permission: {
       title: titles[tool] ?? `Use ${tool}`,
       detail,
-      alwaysRules: isExact ? [tool === "Bash" ? `bash: ${subject}` : `${tool}: ${subject}`] : [],
+      alwaysRules: subject === null ? [] : [rule],
     },
   };
 }
 
 const titles: Record<string, string> = {
+  Agent: "Start a sub-agent",
+  Skill: "Use a skill",
   Bash: "Run a command",
   WebFetch: "Fetch a web page",
   WebSearch: "Search the web",

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { childEnvironment, type Environment } from "../../environment.ts";
 import { stampOf } from "../../find-program.ts";
 import { describe, type Log } from "../../log.ts";
+import { denialText, type Decision } from "../../policy/call.ts";
 import {
   capabilitiesOf,
   type Abilities,
@@ -14,6 +15,7 @@ import {
   type SessionSettings,
   type Sink,
 } from "../driver.ts";
+import { answerOf } from "./decisions.ts";
 import { chooseSettings, offerOf, type ClaudeOffer } from "./offer.ts";
 import { startProcess } from "./process.ts";
 import { findIgnoredConfig } from "./project-config.ts";
@@ -36,6 +38,7 @@ export interface ClaudeSettings {
 const minuteMs = 60_000;
 /** An offer is read again after this time: a login can change without a change of files. */
 const offerAgeMs = 10 * minuteMs;
+const noSession: Decision = { answer: "deny", rule: "this process has no session" };
 
 export function createClaudeDriver(settings: ClaudeSettings): Driver {
   const { log, environment = {}, newStartId = randomUUID } = settings;
@@ -84,8 +87,8 @@ export function createClaudeDriver(settings: ClaudeSettings): Driver {
           session: undefined,
           notes: undefined,
           onMessage() {},
-          ask: () => new Promise(() => {}),
-          decide: () => "deny",
+          onHook: () => Promise.resolve(answerOf(noSession)),
+          onAsk: () => Promise.resolve({ behavior: "deny", message: denialText(noSession) }),
           onEnd() {},
         },
         signal,

@@ -20,6 +20,10 @@ const internalAgents = new Set(["statusline-setup"]);
  * write outside the directory without asking, or show the user's other sessions.
  */
 const withheldCommands = new Set(["clear", "config", "heapdump", "insights", "team-onboarding"]);
+/** Claude Code's own slash commands that run git as soon as they are used, without the hook. */
+const gitCommands = new Set(["commit", "commit-push-pr", "security-review"]);
+/** Slash commands with this prefix are requests to a server of the Model Context Protocol. */
+const serverPrefix = "mcp__";
 
 export function offerOf({ models, agents, commands, account }: Initialized): ClaudeOffer {
   const listed = models.map(({ value, supportedEffortLevels = [] }) => ({
@@ -37,10 +41,13 @@ export function offerOf({ models, agents, commands, account }: Initialized): Cla
     defaultMode: "default",
     options: optionsOf([...new Set(listed.flatMap(({ variants }) => variants))]),
     variantOption: "effort",
-    commands: commands.map(({ name }) => name).filter((name) => !withheldCommands.has(name)),
+    commands: commands.map(({ name }) => name).filter(isOffered),
     isLoggedIn: hasLogin(account),
   };
 }
+
+const isOffered = (command: string) =>
+  !withheldCommands.has(command) && !gitCommands.has(command) && !command.startsWith(serverPrefix);
 
 function optionsOf(efforts: string[]): AgentKindRecord["options"] {
   const effort = { id: "effort", name: "Effort", values: efforts, default: null };

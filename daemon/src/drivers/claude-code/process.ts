@@ -9,8 +9,8 @@ import type { Message, UserMessage } from "./messages.ts";
 import {
   loadSdk,
   type AskPermission,
-  type Decision,
   type HookInput,
+  type HookOutput,
   type Initialized,
   type Query,
 } from "./sdk.ts";
@@ -25,8 +25,9 @@ export interface ProcessSettings {
   /** The repository's notes for agents. */
   notes: string | undefined;
   onMessage: (message: Message) => void;
-  ask: AskPermission;
-  decide: (input: HookInput) => Decision;
+  /** Decides about a tool call before it runs. Must not reject. */
+  onHook: (hook: HookInput) => Promise<HookOutput>;
+  onAsk: AskPermission;
   /** Called after the last message if the process ended by itself. */
   onEnd(why: string): void;
 }
@@ -65,6 +66,8 @@ const switches: Environment = {
   CLAUDE_CODE_DISABLE_AUTO_MEMORY: "1",
   CLAUDE_CODE_ENABLE_TASKS: "0",
   CLAUDE_CODE_MAX_RETRIES: "4",
+  // The policy reads commands as bash does.
+  SHELL: "/bin/bash",
 };
 
 /** Tools that would work outside the session's directory, or after its process has ended. */
@@ -108,11 +111,12 @@ export async function startProcess(
       ...(session && "create" in session ? { sessionId: session.create } : {}),
       ...(session && "resume" in session ? { resume: session.resume } : {}),
       permissionMode: "default",
-      canUseTool: settings.ask,
-      hooks: { PreToolUse: [{ hooks: [(hook) => Promise.resolve(decisionOf(settings, hook))] }] },
+      canUseTool: settings.onAsk,
+      hooks: { PreToolUse: [{ hooks: [settings.onHook] }] },
       // Excludes the repository's settings: their hooks, servers and addresses would apply without asking.
       settingSources: ["user"],
-      settings: { cleanupPeriodDays: transcriptDays },
+      // Commands in the text of a skill or slash command would run without the hook.
+      settings: { cleanupPeriodDays: transcriptDays, disableSkillShellExecution: true },
       disallowedTools: withheldTools,
       systemPrompt: {
         type: "preset",
@@ -179,22 +183,6 @@ async function follow(query: Query, onMessage: (message: Message) => void): Prom
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
-}
-
-function decisionOf({ decide }: ProcessSettings, hook: HookInput) {
-  const permissionDecision = decide(hook);
-  if (permissionDecision === undefined) return {};
-  const permissionDecisionReason =
-    permissionDecision === "deny"
-      ? "The host's policy refuses changes outside the session's directory."
-      : "The host's policy decides.";
-  return {
-    hookSpecificOutput: {
-      hookEventName: "PreToolUse" as const,
-      permissionDecision,
-      permissionDecisionReason,
-    },
-  };
 }
 
 function createInput() {

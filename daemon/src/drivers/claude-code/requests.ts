@@ -1,11 +1,12 @@
 // The open requests of one Claude Code session.
 import { randomUUID } from "node:crypto";
 import type { AgentEvent, RequestAnswer } from "../driver.ts";
-import { askedOf, resultOf } from "./asked.ts";
+import { askedOf, resultOf, type Wanted } from "./asked.ts";
 import type { AskPermission, PermissionResult } from "./sdk.ts";
 
 export interface Requests {
-  ask: AskPermission;
+  /** Reports a request and waits for its answer. */
+  ask(wanted: Wanted, about: Parameters<AskPermission>[2]): Promise<PermissionResult>;
   /** Answers an open request. Returns false if it is no longer open. */
   answer(key: string, answer: RequestAnswer): boolean;
   isEmpty(): boolean;
@@ -13,30 +14,26 @@ export interface Requests {
   drop(): void;
 }
 
-interface Request {
-  tool: string;
-  input: Record<string, unknown>;
+interface Request extends Wanted {
   resolve(result: PermissionResult): void;
 }
 
 interface Context {
   report: (event: AgentEvent) => void;
-  /** Resolves when a tool call was reported: its request must be reported after it. */
-  whenReported: (toolCallId: string) => Promise<unknown>;
   /** Whether the turn is being stopped. */
   isStopped: () => boolean;
 }
 
-export function createRequests({ report, whenReported, isStopped }: Context): Requests {
+export function createRequests({ report, isStopped }: Context): Requests {
   const open = new Map<string, Request>();
   return {
-    async ask(tool, input, { toolUseID, signal }) {
-      await whenReported(toolUseID);
+    ask(wanted, { toolUseID, signal }) {
       return new Promise((resolve) => {
         if (signal.aborted || isStopped()) return;
         const key = randomUUID();
-        open.set(key, { tool, input, resolve });
-        report({ type: "request", key, asked: askedOf(tool, input), toolCallId: toolUseID });
+        open.set(key, { ...wanted, resolve });
+        const { rule } = wanted;
+        report({ type: "request", key, asked: askedOf(wanted), toolCallId: toolUseID, rule });
         signal.addEventListener("abort", () => {
           if (!open.delete(key)) return;
           const reason = "The agent withdrew the request.";

@@ -46,17 +46,20 @@ export type AskPermission = (
   about: { signal: AbortSignal; toolUseID: string; decisionReason?: string },
 ) => Promise<PermissionResult>;
 
-/** Decision on a tool call before Claude Code's own rules; undefined leaves it to them. */
-export type Decision = "allow" | "deny" | "ask" | undefined;
-
+/** A tool call that is about to run. */
 export interface HookInput {
   tool_name: string;
   tool_input: Record<string, unknown>;
+  tool_use_id: string;
+  /** Directory that a command would run in: it follows a `cd` of an earlier command. */
+  cwd?: string;
   permission_mode?: string;
+  transcript_path?: string;
 }
 
-interface HookOutput {
-  hookSpecificOutput?: {
+/** Without a decision, Claude Code's own rules would let some calls run. */
+export interface HookOutput {
+  hookSpecificOutput: {
     hookEventName: "PreToolUse";
     permissionDecision: "allow" | "deny" | "ask";
     permissionDecisionReason: string;
@@ -75,7 +78,7 @@ export interface QueryOptions {
   canUseTool: AskPermission;
   hooks: { PreToolUse: { hooks: ((input: HookInput) => Promise<HookOutput>)[] }[] };
   settingSources: "user"[];
-  settings: { cleanupPeriodDays: number };
+  settings: { cleanupPeriodDays: number; disableSkillShellExecution: true };
   disallowedTools: string[];
   systemPrompt: { type: "preset"; preset: "claude_code"; append?: string };
   includePartialMessages: boolean;

@@ -1,6 +1,7 @@
 // One session of Claude Code. A process serves the session while it is in use. An idle process is ended;
 // the next prompt starts another, which resumes the session from its transcript.
-import type { Environment } from "../../environment.ts";
+import { homedir } from "node:os";
+import { childEnvironment, type Environment } from "../../environment.ts";
 import { within } from "../../pause.ts";
 import {
   AgentNotReady,
@@ -15,12 +16,12 @@ import {
 import { explainSilence } from "../model-failure.ts";
 import { readProjectNotes } from "../project-notes.ts";
 import { watchSilence } from "../silence.ts";
+import { createDecisions } from "./decisions.ts";
 import { createEventReporter } from "./events.ts";
 import { reasonToStop } from "./failures.ts";
 import { endProcesses } from "./leftovers.ts";
 import type { Message, RateLimit, Result } from "./messages.ts";
 import { apply, chooseSettings, offerOf, type Choice, type ClaudeOffer } from "./offer.ts";
-import { decide } from "./policy.ts";
 import { startProcess, type ClaudeProcess } from "./process.ts";
 import { createRequests } from "./requests.ts";
 import { isBeginning, createTurn, outcomeOf, problemIn, type Turn } from "./turn.ts";
@@ -78,6 +79,7 @@ const gone = () => new AgentNotReady("The session was lost. Resume it.");
 
 export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession {
   const { settings, handle, config } = options;
+  const { HOME: home = homedir() } = childEnvironment(options.environment);
   let isAttached = true;
   let running: Running | undefined;
   let starting: Promise<Running> | undefined;
@@ -95,10 +97,17 @@ export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession 
   const events = createEventReporter(settings.directory, (event) => {
     report(event.cursor === undefined ? event : { ...event, cursor: cursorOf(event.cursor) });
   });
-  const requests = createRequests({
-    report,
-    whenReported: (toolCallId) => events.whenReported(toolCallId),
-    isStopped: () => turn?.stopped !== undefined,
+  const requests = createRequests({ report, isStopped: () => turn?.stopped !== undefined });
+  const decisions = createDecisions({
+    settings,
+    context: () => ({
+      config,
+      home,
+      skills: running?.offer.commands ?? [],
+      attachments: turn?.files ?? [],
+    }),
+    requests,
+    events,
   });
   /** Only the model must answer in time: tools and people may take as long as they need. */
   const silence = watchSilence(
@@ -143,8 +152,8 @@ export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession 
         session: findTranscript(config, handle) ? { resume: handle } : { create: handle },
         notes: readProjectNotes(settings.directory),
         onMessage,
-        ask: requests.ask,
-        decide: (input) => decide(settings.policy, settings.directory, input, turn?.files),
+        onHook: decisions.onHook,
+        onAsk: decisions.onAsk,
         onEnd: (why) => reportLost(`Claude Code's process ended. ${why}`),
       },
       signal,
@@ -204,6 +213,7 @@ export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession 
   }
 
   function onResult(result: Result): void {
+    decisions.forget();
     const usage = meter.read(result);
     if (usage) report(usage);
     if (isOwnTurn) {
@@ -262,6 +272,7 @@ export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession 
     open: async (signal) => (await ensureRunning(signal)).offer,
 
     async prompt(prompt, signal) {
+      if (prompt.task.type === "command") decisions.checkArguments(prompt.text);
       const message = await userMessageOf(prompt);
       const current = await ensureRunningFor(prompt, signal);
       clearTimeout(idleTimer);

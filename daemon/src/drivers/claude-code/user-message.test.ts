@@ -48,9 +48,11 @@ test("only a command is sent as a slash command", async () => {
 test("a file that the text mentions is not read automatically", async () => {
   const cases: [string, string][] = [
     ["@/etc/passwd", "`@/etc/passwd`"],
-    ['see @a.txt, @~/b and\n@"c d"', 'see `@a.txt,` `@~/b` and\n`@"c d"`'],
-    ["\u3002@/etc/passwd", "\u3002`@/etc/passwd`"],
-    ["ada@example.com at @ noon @@[1]", "ada@example.com at @ noon @@[1]"],
+    ['see @a.txt, @~/b and\n@"c d"', 'see `@a.txt,` `@~/b` and\n`@"c` d"'],
+    ['@"a @/etc/passwd b"', '`@"a` `@/etc/passwd` b"'],
+    ["@a\u3002@/etc/passwd", "`@a`\u3002`@/etc/passwd`"],
+    ["@\u3001a @@b", "`@`\u3001a `@@b`"],
+    ["ada@example.com at @ noon @@ -1 +2 @@ @@[1]", "ada@example.com at @ noon @@ -1 +2 @@ @@[1]"],
   ];
   for (const [text, expected] of cases) {
     assert.deepEqual(await contentOf({ text }), [{ type: "text", text: expected }]);

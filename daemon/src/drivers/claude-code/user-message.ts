@@ -41,14 +41,22 @@ const textBlock = (text: string): UserBlock => ({ type: "text", text });
 
 /** Adds a space before a text that Claude Code would run as a slash command. */
 function promptText({ task, text }: Prompt): string {
+  if (task.type === "command") return `/${task.name} ${text}`.trimEnd();
   const safe = quoteMentions(text);
-  if (task.type === "command") return `/${task.name} ${safe}`.trimEnd();
   return safe.startsWith("/") ? ` ${safe}` : safe;
 }
 
-/** Claude Code would read any file that is mentioned as `@path`, without asking, so mentions are quoted. */
+/**
+ * Claude Code would read any file that a prompt mentions as `@path` at once, without asking, so mentions are
+ * quoted. It sees them only at the start, and after a space or one of four punctuation marks. `@@[` stays:
+ * it could only mention a file whose name begins with `@[`. The arguments of a command are checked instead,
+ * because the command's own text may put an `@` before them.
+ */
 function quoteMentions(text: string): string {
-  return text.replace(/(^|[\s\u3002\u3001\uFF1F\uFF01])(@(?!@)(?:"[^"]+"|\S+))/g, "$1`$2`");
+  return text.replace(
+    /(?<=^|[\s\u3002\u3001\uFF1F\uFF01])@(?!@\[)(?=\S*\w)[^\s\u3002\u3001\uFF1F\uFF01]*/g,
+    "`$&`",
+  );
 }
 
 async function fileBlocks(attachments: readonly PromptAttachment[]): Promise<UserBlock[]> {

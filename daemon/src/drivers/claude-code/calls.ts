@@ -1,0 +1,129 @@
+// Translates each tool call of Claude Code into the shape that the session's policy decides about. A tool
+// that is not listed here becomes `other`, which needs a person.
+import { dirname, join, resolve } from "node:path";
+import type { Call } from "../../policy/call.ts";
+import { isBelow } from "../../policy/path-location.ts";
+import { realOf } from "../../real-path.ts";
+import type { HookInput } from "./sdk.ts";
+
+/** What the translation needs to know about the session. */
+export interface CallContext {
+  /** Claude Code's configuration directory. */
+  config: string;
+  home: string;
+  /** Skills and slash commands that have no effect but their text. */
+  skills: readonly string[];
+  /** Paths of the prompt's attachments. */
+  attachments: readonly string[];
+}
+
+/** Tools that write files, with the input that names the file. */
+const writingTools: Record<string, string> = {
+  Write: "file_path",
+  Edit: "file_path",
+  NotebookEdit: "notebook_path",
+};
+
+/** Tools without an effect outside the conversation. */
+const notes = new Set(["TodoWrite", "ReportFindings", "TaskOutput", "TaskStop", "ToolSearch"]);
+
+export function callOf(hook: HookInput, context: CallContext): Call {
+  const { tool_name: tool, tool_input: input, cwd } = hook;
+  const common = {
+    callId: hook.tool_use_id ?? null,
+    isPlanning: hook.permission_mode === "plan",
+  };
+  const unknown: Call = { ...common, type: "other", tool };
+  const text = (name: string) => {
+    const value = input[name];
+    return typeof value === "string" && value !== "" ? value : undefined;
+  };
+  const path = (name: string) => {
+    const value = text(name);
+    return value === undefined ? undefined : absolute(value, cwd, context.home);
+  };
+
+  const written = writingTools[tool];
+  if (written !== undefined) {
+    const file = path(written);
+    if (file === undefined) return unknown;
+    if (common.isPlanning && isPlan(file, context)) return { ...common, type: "note" };
+    return { ...common, type: "edit", paths: [file] };
+  }
+  if (notes.has(tool)) return { ...common, type: "note" };
+  const [, server, name] = /^mcp__(.+?)__(.+)$/s.exec(tool) ?? [];
+  if (server !== undefined && name !== undefined)
+    return { ...common, type: "mcp", server, tool: name };
+
+  switch (tool) {
+    case "Bash": {
+      const command = text("command");
+      if (command === undefined) return unknown;
+      const leavesSandbox = input["dangerouslyDisableSandbox"] === true;
+      return { ...common, type: "execute", command, cwd, leavesSandbox };
+    }
+    case "Read": {
+      const file = path("file_path");
+      if (file === undefined) return unknown;
+      if (isOwnOutput(file, hook) || (common.isPlanning && isPlan(file, context)))
+        return { ...common, type: "note" };
+      return { ...common, type: "read", paths: [file], attachments: context.attachments };
+    }
+    case "WebFetch":
+      return { ...common, type: "fetch", target: text("url") ?? "an unknown address" };
+    case "WebSearch":
+      return { ...common, type: "fetch", target: `a search for ${text("query") ?? "nothing"}` };
+    case "Agent":
+    case "Task":
+      // An isolated sub-agent would make a worktree, and work outside the session's directory.
+      if (input["isolation"] !== undefined) return unknown;
+      return { ...common, type: "agent", name: text("subagent_type") ?? "general-purpose" };
+    case "SendMessage":
+      return { ...common, type: "agent", name: text("to") ?? "unknown" };
+    case "AskUserQuestion":
+      return { ...common, type: "question" };
+    case "Skill": {
+      const [named, args] = [text("skill"), text("args")];
+      if (named === undefined || !context.skills.includes(named)) return unknown;
+      if (args === undefined) return { ...common, type: "note" };
+      return { ...common, type: "read", paths: filesIn(args, cwd, context.home) };
+    }
+    default:
+      return unknown;
+  }
+}
+
+/** Claude Code expands a path in the same way before it opens the file. */
+function absolute(path: string, cwd: string | undefined, home: string): string | undefined {
+  const trimmed = path.trim().normalize("NFC");
+  if (trimmed === "~" || trimmed.startsWith("~/")) return join(home, trimmed.slice(1));
+  return cwd === undefined ? undefined : resolve(cwd, trimmed);
+}
+
+/** A plan that Claude Code lets the agent write while it is planning. Nothing obeys such a file. */
+const isPlan = (file: string, { config }: CallContext) =>
+  file.endsWith(".md") && dirname(realOf(file)) === realOf(join(config, "plans"));
+
+/** An output of the session's own tools that was too long for the conversation. */
+const isOwnOutput = (file: string, { transcript_path: transcript }: HookInput) =>
+  transcript !== undefined &&
+  transcript.endsWith(".jsonl") &&
+  isBelow(join(transcript.slice(0, -".jsonl".length), "tool-results"), file);
+
+const mostWords = 200;
+
+/**
+ * The files that a skill's arguments can name. Claude Code reads a file that the skill's text mentions as
+ * `@path`, and the text can put any word of the arguments behind an `@`. Empty if there are too many.
+ */
+export function filesIn(args: string, cwd: string | undefined, home: string): string[] {
+  const words = args.split(/[\s"'`\u3002\u3001\uFF1F\uFF01]+/).filter((word) => word !== "");
+  if (cwd === undefined || words.length > mostWords) return [];
+  const named = words.flatMap((word) => {
+    const bare = word.replace(/^@+/, "");
+    const plain = bare.replace(/#.*$/s, "").replace(/[^\p{L}\p{N}_]+$/u, "");
+    return [word, word.replace("@", ""), bare, plain];
+  });
+  const files = [args, ...named].filter((name) => name !== "");
+  return [...new Set(files.map((name) => absolute(name, cwd, home) ?? name))];
+}
