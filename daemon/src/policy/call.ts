@@ -23,8 +23,14 @@ export type Call = {
   | { type: "read"; paths: readonly string[]; attachments?: readonly string[] }
   | { type: "fetch"; target: string }
   | { type: "mcp"; server: string; tool: string }
-  /** Starts a sub-agent, whose own calls are decided too. */
-  | { type: "agent"; name: string }
+  /** Starts a sub-agent, whose own calls are decided too. `reads`: files that are part of its prompt. */
+  | {
+      type: "agent";
+      name: string;
+      reads?: readonly string[];
+      /** The host's user lets this sub-agent do things without asking, so its calls would not be decided. */
+      hasOwnPermissions?: boolean;
+    }
   /** Has no effect outside the conversation, such as a list of things to do. */
   | { type: "note" }
   | { type: "question" }

@@ -38,6 +38,7 @@ const run = (command: string, cwd: string | undefined = directory): Wanted => ({
   command,
   cwd,
 });
+const agentWith = (more: object): Wanted => ({ type: "agent", name: "general", ...more });
 const outside = join(folder, "elsewhere.txt");
 
 test("each mode answers each call as the table says", () => {
@@ -76,6 +77,10 @@ test("each mode answers each call as the table says", () => {
     ["fetch", { type: "fetch", target: "https://a.example" }, {}, "ask", "ask", "deny"],
     ["mcp", { type: "mcp", server: "a", tool: "b" }, {}, "ask", "ask", "deny"],
     ["agent", { type: "agent", name: "general" }, {}, "ask", "ask", "deny"],
+    ["agent that reads inside", agentWith({ reads: ["a"] }), {}, "ask", "ask", "deny"],
+    ["agent that reads outside", agentWith({ reads: [outside] }), refuses, "deny", "deny", "deny"],
+    ["agent that reads a secret", agentWith({ reads: [state] }), {}, "deny", "deny", "deny"],
+    ["agent that asks nobody", agentWith({ hasOwnPermissions: true }), {}, "deny", "deny", "deny"],
     ["unknown tool", { type: "other", tool: "x" }, {}, "ask", "ask", "deny"],
     [
       "leaving the sandbox",

@@ -54,7 +54,7 @@ function decideUnlessPlanning(rules: Rules, call: Call): Decision {
         `the tool ${call.tool} of the server ${call.server} needs permission`,
       );
     case "agent":
-      return needsPerson(rules, "starting a sub-agent needs permission");
+      return decideAgent(rules, call);
     case "other":
       return needsPerson(rules, `the tool ${call.tool} needs permission`);
     default:
@@ -86,6 +86,16 @@ function decideEdit(rules: Rules, paths: readonly string[], leavesSandbox = fals
   if (places.includes("config")) return needsPerson(rules, "agents obey their configuration files");
   if (leavesSandbox) return needsPerson(rules, "leaving the sandbox needs permission");
   return allow("changing files inside the session's directory");
+}
+
+function decideAgent(rules: Rules, call: Extract<Call, { type: "agent" }>): Decision {
+  if (call.hasOwnPermissions)
+    return deny(`the host's settings of the agent give the sub-agent ${call.name} permissions`);
+  if (call.reads?.length) {
+    const reading = decideRead(rules, call.reads);
+    if (reading.answer !== "allow") return reading;
+  }
+  return needsPerson(rules, "starting a sub-agent needs permission");
 }
 
 function outside(rules: Rules): Decision {

@@ -97,6 +97,31 @@ export class Recording {
     return this.events.slice(from);
   }
 
+  /**
+   * Plays a turn to its end and returns its requests. Answers each permission, and dismisses each question.
+   */
+  async playAnswering(
+    steps: Step[],
+    answer: (request: Told<"request">) => "once" | "reject",
+    more: Partial<Prompt> = {},
+  ): Promise<Told<"request">[]> {
+    let seen = this.events.length;
+    const requests: Told<"request">[] = [];
+    await this.prompt(steps, more);
+    for (;;) {
+      const next = await this.until("request or end of the turn", (event) => {
+        const isNew = this.events.indexOf(event) >= seen;
+        return isNew && (event.type === "request" || event.type === "turn_ended") && event;
+      });
+      if (next.type === "turn_ended") return requests;
+      seen = this.events.indexOf(next) + 1;
+      requests.push(next);
+      const isQuestion = "questions" in next.asked;
+      const given = isQuestion ? { dismiss: true as const } : { permission: answer(next) };
+      await this.session.answer(next.key, given, never);
+    }
+  }
+
   of<Type extends AgentEvent["type"]>(type: Type): Told<Type>[] {
     return this.events.filter((event): event is Told<Type> => event.type === type);
   }

@@ -1,16 +1,19 @@
-// Translates a request of opencode into ours. The rule for `always` names exactly what was requested;
+// Translates a request of opencode into ours. It shows the whole call, also if opencode asks about a part of
+// it, because it is the only request about the call. The rule for `always` names exactly what was requested;
 // opencode's own rule would cover other commands too.
+import { resolve } from "node:path";
+import type { AskedPermission } from "@hawser/contract";
 import type { Asked } from "../driver.ts";
 import { prefixFor } from "../../policy/path-location.ts";
 import { realOf } from "../../real-path.ts";
+import { changedBy, mentionedFiles, type Place } from "./calls.ts";
 import type { AgentRequest, PermissionRequest, ToolPart } from "./frames.ts";
-import { changedBy } from "./permission-rules.ts";
 import { subjectOf } from "./tool-calls.ts";
 
 export function askedOf(
   request: AgentRequest,
   call: ToolPart | undefined,
-  directory: string,
+  place: Pick<Place, "directory" | "root">,
 ): Asked {
   if ("questions" in request) {
     return {
@@ -25,56 +28,59 @@ export function askedOf(
       })),
     };
   }
-  const detail = detailOf(request, call, directory);
-  const isExact = detail !== null && request.permission !== "doom_loop";
-  return {
-    permission: {
-      title: titleOf(request, call),
-      detail,
-      alwaysRules: isExact ? [`${request.permission}: ${detail}`] : [],
-    },
-  };
+  return { permission: permissionOf(request, call, place) };
 }
 
-function titleOf({ permission }: PermissionRequest, call: ToolPart | undefined): string {
-  const tool = call?.tool ?? "a tool";
-  switch (permission) {
-    case "bash":
-      return "Run a command";
-    case "webfetch":
-      return "Fetch a web page";
-    case "edit":
-      return "Change files outside the session's directory, or git's own";
-    case "external_directory":
-      return `Use ${tool} outside the session's directory`;
-    case "doom_loop":
-      return `Continue although ${tool} was called repeatedly with the same input`;
-    default:
-      return `Use ${permission}`;
-  }
-}
-
-function detailOf(
+function permissionOf(
   request: PermissionRequest,
   call: ToolPart | undefined,
-  directory: string,
-): string | null {
-  const { permission, metadata, patterns } = request;
-  const said = (name: string) => (typeof metadata[name] === "string" ? metadata[name] : undefined);
-  const where = call ? whereOf(call, directory) : "";
-  if (permission === "bash") {
-    const command = said("command");
-    return command === undefined ? null : `${where}${command}`;
+  { directory, root }: Pick<Place, "directory" | "root">,
+): AskedPermission {
+  const { permission, patterns } = request;
+  const listed = patterns.length > 0 ? patterns.join(", ") : null;
+  const asked = (title: string, name: string, detail: string | null, isExact = true) => ({
+    title,
+    detail,
+    alwaysRules: isExact && detail !== null ? [`${name}: ${detail}`] : [],
+  });
+  if (permission === "doom_loop") {
+    const tool = call?.tool ?? listed ?? "a tool";
+    const title = `Continue although ${tool} was called repeatedly with the same input`;
+    return asked(title, permission, listed, false);
   }
-  if (permission === "webfetch") return said("url") ?? null;
-  if (permission === "edit") {
-    const paths = changedBy(request).map((path) => realOf(path));
-    return paths.length > 0 ? paths.join(", ") : patterns.join(", ");
+  if (!call) return asked(`Use ${permission}`, permission, listed, false);
+  const { tool, state } = call;
+  const subject = subjectOf(call);
+  const located = subject === null ? null : `${whereOf(call, directory)}${subject}`;
+  const real = (paths: string[]) => paths.map((path) => realOf(path)).join(", ");
+  switch (tool) {
+    case "bash":
+      return asked("Run a command", tool, located);
+    case "webfetch":
+      return asked("Fetch a web page", tool, subject);
+    case "edit":
+    case "write":
+    case "multiedit":
+    case "apply_patch": {
+      const title =
+        "Change files outside the session's directory, git's own, or an agent's settings";
+      return asked(title, "edit", real(changedBy(request, call, directory)) || listed);
+    }
+    case "read": {
+      const path = subject === null ? listed : real([resolve(directory, subject)]);
+      return asked("Read a file outside the session's directory", tool, path);
+    }
+    case "glob":
+    case "grep":
+      return asked("Search outside the session's directory", tool, located);
+    case "task": {
+      const files = mentionedFiles(String(state.input["prompt"]), root);
+      const detail = files.length > 0 ? `${listed}, which reads ${real(files)}` : listed;
+      return asked("Start a sub-agent", tool, detail);
+    }
+    default:
+      return asked(`Use ${permission}`, permission, listed);
   }
-  if (permission === "external_directory" && call) {
-    return `${call.tool} ${where}${subjectOf(call) ?? patterns.join(", ")}`;
-  }
-  return patterns.length > 0 ? patterns.join(", ") : null;
 }
 
 /** Prefix that names the directory of a command or a search, if the call names one. */

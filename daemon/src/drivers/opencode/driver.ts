@@ -16,10 +16,10 @@ import {
 } from "../driver.ts";
 import { choose } from "../offer.ts";
 import { ApiError } from "./api.ts";
+import { asksAlways, sessionRules, type Rule } from "./configuration.ts";
 import { followEvents } from "./event-stream.ts";
 import type { LiveEvent } from "./frames.ts";
 import { defaultLimits, type WaitLimits } from "./model-watch.ts";
-import { rulesOf } from "./permission-rules.ts";
 import { findProjectConfig, sparsePatterns } from "./project-config.ts";
 import { adoptServer, recordedStart, startServer, type Server } from "./server.ts";
 import { openOpencodeSession, titleFor, type OpencodeSession } from "./session.ts";
@@ -145,7 +145,7 @@ export function createOpencodeDriver(settings: OpencodeSettings): Driver {
   }
 
   function attach(
-    { api, offers }: Server,
+    { api, offers, gate, servers }: Server,
     id: string,
     session: SessionSettings | ResumableSession,
     sink: Sink,
@@ -153,6 +153,8 @@ export function createOpencodeDriver(settings: OpencodeSettings): Driver {
     const attached = openOpencodeSession({
       api,
       offers,
+      gate,
+      servers,
       id,
       settings: session,
       sink,
@@ -212,7 +214,7 @@ export function createOpencodeDriver(settings: OpencodeSettings): Driver {
           signal,
           body: {
             title: titleFor(session.title),
-            permission: rulesOf(session.policy),
+            permission: sessionRules,
             metadata: { hawserSession: session.sessionId },
           },
         })) as { id: string };
@@ -222,8 +224,15 @@ export function createOpencodeDriver(settings: OpencodeSettings): Driver {
       asReady(async () => {
         const found = await connect(signal);
         const { directory, handle } = resumable;
+        const path = `/session/${handle}`;
         try {
-          await found.api.request("GET", `/session/${handle}`, { directory, signal });
+          const known = await found.api.request("GET", path, { directory, signal });
+          const { permission } = known as { permission?: Rule[] };
+          // A session of an older daemon has other rules. opencode adds these to them.
+          if (!asksAlways(permission ?? [])) {
+            const body = { permission: sessionRules };
+            await found.api.request("PATCH", path, { directory, signal, body });
+          }
         } catch (error) {
           if (!(error instanceof ApiError && error.status === 404)) throw error;
           throw new SessionGone("opencode no longer has this session.", { cause: error });

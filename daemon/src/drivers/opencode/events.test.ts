@@ -41,7 +41,7 @@ function play(tracker: Tracker, events: LiveEvent[]): void {
   for (const event of events) {
     if (event.type === "sync") assert.equal(tracker.apply(event.event, "stream"), "applied");
     else if (event.type === "delta") tracker.appendText(event.partID, event.delta);
-    else if (event.type === "asked") tracker.addRequest(event.request);
+    else if (event.type === "asked") tracker.addRequest(event.request, "");
     else if (event.type === "settled") tracker.settleRequest(event.requestID, event.reply);
   }
 }

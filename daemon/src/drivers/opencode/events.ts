@@ -27,7 +27,8 @@ export interface Tracker {
   appendText(partID: string, text: string): void;
   /** After a gap in the stream, the offset of further text is unknown until the part is complete. */
   forgetOffsets(): void;
-  addRequest(request: AgentRequest): void;
+  /** Reports a request to people; `rule` says why. */
+  addRequest(request: AgentRequest, rule: string): void;
   /** opencode no longer waits for the request. */
   settleRequest(requestID: string, reply: string | null): void;
   openRequests(): string[];
@@ -36,6 +37,8 @@ export interface Tracker {
   reopenRequest(requestID: string): void;
   /** The tool call that caused the request; undefined if the running turn has no such call. */
   callOf(request: AgentRequest): ToolPart | undefined;
+  /** Root of the repository that the request's call works in; `/` if its message is unknown. */
+  rootOf(request: AgentRequest): string;
   /** Whether a tool runs. Sub-agents do not count: their models must answer in time too. */
   isCalling(): boolean;
   /** The next turn begins with this message; with any user message if undefined. */
@@ -53,6 +56,8 @@ export interface Turn {
   hasBegun: boolean;
   /** The last message of the agent. */
   last: MessageData | undefined;
+  /** Mode or sub-agent that the prompt named; undefined until the turn has begun. */
+  agent: string | undefined;
 }
 
 interface OpenText {
@@ -87,20 +92,20 @@ export function createTracker(
   // Number 0 is the creation of the session.
   const read: Record<string, number> = { [root.id]: 0, ...cursor.from };
   const parents = new Map<string, string>();
-  const roles = new Map<string, MessageData["role"]>();
+  const messages = new Map<string, MessageData>();
   const texts = new Map<string, OpenText>();
   const calls = new Map<string, ToolPart>();
   const reportedStarts = new Set<string>();
   const reportedEnds = new Set<string>();
   const open = new Set(root.openRequests);
   /** Requests whose tool call is not reported yet, by call. */
-  const heldRequests = new Map<string, AgentRequest[]>();
+  const heldRequests = new Map<string, { request: AgentRequest; rule: string }[]>();
   /** Tool calls whose message still has incomplete text, by message. */
   const heldCalls = new Map<string, ToolPart[]>();
   /** Id of the user message that starts the next turn; undefined for any, null for none. */
   let expected: string | null | undefined = cursor.turn;
   let turn: Turn | undefined =
-    cursor.turn === null ? undefined : { hasBegun: false, last: undefined };
+    cursor.turn === null ? undefined : { hasBegun: false, last: undefined, agent: undefined };
   let { title } = root;
 
   const has = (sessionID: string) => Object.hasOwn(read, sessionID);
@@ -144,7 +149,7 @@ export function createTracker(
     for (const [callId, requests] of heldRequests) {
       if (!reportedStarts.has(callId)) continue;
       heldRequests.delete(callId);
-      for (const request of requests) report(requestEvent(request, callOf(request)));
+      for (const { request, rule } of requests) report(requestEvent(request, rule));
     }
   }
 
@@ -159,8 +164,8 @@ export function createTracker(
 
   function noteMessage({ id, seq, sessionID, data }: SyncEvent): void {
     const message = data["info"] as MessageData;
-    const isFirst = !roles.has(message.id);
-    roles.set(message.id, message.role);
+    const isFirst = !messages.has(message.id);
+    messages.set(message.id, message);
     if (sessionID !== root.id) return;
     if (message.role === "assistant") {
       if (turn?.hasBegun) turn.last = message;
@@ -170,7 +175,7 @@ export function createTracker(
     const isUnreported = seq > (cursor.told[sessionID] ?? -1);
     if (!isExpected || (expected === undefined && !isUnreported)) return;
     expected = null;
-    turn = { hasBegun: true, last: undefined };
+    turn = { hasBegun: true, last: undefined, agent: message.agent };
     cursor.turn = message.id;
     cursor.from = { ...read, [root.id]: seq - 1 };
     cursor.fromId = id;
@@ -190,7 +195,7 @@ export function createTracker(
     }
     if (name !== "message.part.updated") return [];
     const part = data["part"] as Part;
-    if (roles.get(part.messageID) === "user") return [];
+    if (messages.get(part.messageID)?.role === "user") return [];
     const parent = parents.get(sessionID) ?? null;
     switch (part.type) {
       case "text":
@@ -264,11 +269,15 @@ export function createTracker(
     return tool && calls.get(callKey(tool.messageID, tool.callID));
   }
 
-  function requestEvent(request: AgentRequest, call: ToolPart | undefined): AgentEvent {
+  const rootOf = ({ tool }: AgentRequest): string =>
+    (tool && messages.get(tool.messageID)?.path?.root) ?? "/";
+
+  function requestEvent(request: AgentRequest, rule: string): AgentEvent {
     open.add(request.id);
+    const call = callOf(request);
     const toolCallId = call?.id ?? null;
-    const asked = askedOf(request, call, root.directory);
-    return { type: "request", key: request.id, asked, toolCallId };
+    const asked = askedOf(request, call, { directory: root.directory, root: rootOf(request) });
+    return { type: "request", key: request.id, asked, toolCallId, rule };
   }
 
   return {
@@ -277,6 +286,7 @@ export function createTracker(
     readTo: () => Object.fromEntries(Object.entries(read).filter(([, seq]) => seq >= 0)),
     apply,
     callOf,
+    rootOf,
     isCalling: () =>
       [...calls.values()].some(({ tool, state }) => state.status === "running" && tool !== "task"),
     appendText(partID, text) {
@@ -288,18 +298,18 @@ export function createTracker(
     forgetOffsets() {
       for (const text of texts.values()) text.offset = undefined;
     },
-    addRequest(request) {
+    addRequest(request, rule) {
       if (open.has(request.id)) return;
       const call = callOf(request);
-      if (!call) return report(requestEvent(request, call));
-      heldRequests.set(call.id, [...(heldRequests.get(call.id) ?? []), request]);
+      if (!call) return report(requestEvent(request, rule));
+      heldRequests.set(call.id, [...(heldRequests.get(call.id) ?? []), { request, rule }]);
       releaseRequests();
     },
     settleRequest(requestID, reply) {
       for (const [id, requests] of heldRequests) {
         heldRequests.set(
           id,
-          requests.filter((request) => request.id !== requestID),
+          requests.filter(({ request }) => request.id !== requestID),
         );
       }
       if (!open.delete(requestID)) return;
@@ -311,7 +321,7 @@ export function createTracker(
     reopenRequest: (requestID) => void open.add(requestID),
     expectTurn(messageID) {
       expected = messageID;
-      turn = { hasBegun: false, last: undefined };
+      turn = { hasBegun: false, last: undefined, agent: undefined };
     },
     forgetTurn() {
       expected = null;

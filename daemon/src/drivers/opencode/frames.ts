@@ -22,6 +22,10 @@ export interface MessageData {
   id: string;
   role: "user" | "assistant";
   sessionID: string;
+  /** Mode or sub-agent that works. */
+  agent?: string;
+  /** On messages of the agent: the session's directory, and the root of its repository. */
+  path?: { cwd: string; root: string };
   finish?: string;
   error?: ErrorData;
   time: { created: number; completed?: number };

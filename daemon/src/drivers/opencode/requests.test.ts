@@ -1,15 +1,17 @@
 // Requests of the real opencode that the policy answers.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { openOpencodeBench, type OpencodeBench } from "@hawser/testkit/opencode-bench.ts";
-import { policy } from "@hawser/testkit/conformance/bench.ts";
+import { placeIn, policy } from "@hawser/testkit/conformance/bench.ts";
 import { never, startSession } from "@hawser/testkit/conformance/recording.ts";
 import type { AgentEvent } from "../driver.ts";
 import { createApi, type Api } from "./api.ts";
 import { createTracker } from "./events.ts";
-import type { PermissionRequest } from "./frames.ts";
+import type { PermissionRequest, ToolPart } from "./frames.ts";
 import { createRequests } from "./requests.ts";
+import { createShellGate } from "./shell-gate.ts";
 
 let bench: OpencodeBench;
 before(async () => {
@@ -22,7 +24,7 @@ async function askTo(command: string) {
   const place = { policy: { ...policy, allowedCommands: [] } };
   const recording = await startSession(bench, place);
   await recording.prompt([{ calls: [bench.command(command)] }, { text: "Done." }]);
-  const { key } = await recording.untilType("request");
+  const { key, toolCallId } = await recording.untilType("request");
   const { port, password } = JSON.parse(readFileSync(bench.stateFile, "utf8")) as {
     port: number;
     password: string;
@@ -31,7 +33,32 @@ async function askTo(command: string) {
   const { directory } = recording.place;
   const listed = await api.request("GET", "/permission", { directory });
   const request = (listed as PermissionRequest[]).find(({ id }) => id === key)!;
-  return { recording, api, directory, request };
+  return { recording, api, directory, request, toolCallId };
+}
+
+/** Receives the request as a second daemon would, whose policy allows the command. */
+function receive({ api, directory, request, toolCallId }: Awaited<ReturnType<typeof askTo>>) {
+  const reported: AgentEvent[] = [];
+  const about = { id: request.sessionID, directory, title: "", cursor: null, openRequests: [] };
+  const tracker = createTracker(about, (event) => reported.push(event));
+  const part: ToolPart = {
+    id: toolCallId!,
+    type: "tool",
+    tool: "bash",
+    sessionID: request.sessionID,
+    ...request.tool!,
+    state: { status: "running", input: { command: request.metadata["command"] } },
+  };
+  const wire = counting(api);
+  const requests = createRequests({
+    api: wire.api,
+    gate: createShellGate(join(dirname(bench.stateFile), "opencode-shell")),
+    settings: placeIn(directory),
+    tracker: { ...tracker, callOf: () => part },
+    servers: [],
+    catchUp: async () => {},
+  });
+  return { reported, wire, requests };
 }
 
 /** Wraps the API and collects the answers of its requests. */
@@ -51,15 +78,11 @@ function counting(api: Api): { api: Api; answers: () => Promise<PromiseSettledRe
 }
 
 test("a request in both the stream and the list is answered once and never reported", async () => {
-  const { recording, api, directory, request } = await askTo("echo twice");
-  const reported: AgentEvent[] = [];
-  const about = { id: request.sessionID, directory, title: "", cursor: null, openRequests: [] };
-  const tracker = createTracker(about, (event) => reported.push(event));
-  const wire = counting(api);
-  const requests = createRequests(wire.api, { directory, policy }, tracker);
-  requests.onRequest(request);
-  requests.onRequest(request);
-  assert.equal((await recording.untilType("turn_ended")).outcome, "completed");
+  const asked = await askTo("echo twice");
+  const { reported, wire, requests } = receive(asked);
+  requests.onRequest(asked.request);
+  requests.onRequest(asked.request);
+  assert.equal((await asked.recording.untilType("turn_ended")).outcome, "completed");
   const answers = await wire.answers();
   assert.deepEqual(
     answers.map(({ status }) => status),
@@ -69,14 +92,11 @@ test("a request in both the stream and the list is answered once and never repor
 });
 
 test("a request whose answer arrives too late is not reported", async () => {
-  const { recording, api, directory, request } = await askTo("echo late");
-  await recording.session.answer(request.id, { permission: "once" }, never);
-  await recording.untilType("turn_ended");
-  const reported: AgentEvent[] = [];
-  const about = { id: request.sessionID, directory, title: "", cursor: null, openRequests: [] };
-  const tracker = createTracker(about, (event) => reported.push(event));
-  const wire = counting(api);
-  createRequests(wire.api, { directory, policy }, tracker).onRequest(request);
+  const asked = await askTo("echo late");
+  await asked.recording.session.answer(asked.request.id, { permission: "once" }, never);
+  await asked.recording.untilType("turn_ended");
+  const { reported, wire, requests } = receive(asked);
+  requests.onRequest(asked.request);
   const answers = await wire.answers();
   assert.deepEqual(
     answers.map(({ status }) => status),

@@ -3,7 +3,7 @@
 // file that only the daemon's user can read; the server refuses requests without the password.
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { childEnvironment, type Environment } from "../../environment.ts";
@@ -13,8 +13,9 @@ import { startIdOf } from "../agent-processes.ts";
 import { AgentNotReady } from "../driver.ts";
 import { makeStartId } from "../start-id.ts";
 import { createApi, type Api } from "./api.ts";
+import { configurationWith } from "./configuration.ts";
 import { createOffers, type Offers } from "./offer.ts";
-import { serverRules } from "./permission-rules.ts";
+import { createShellGate, type ShellGate } from "./shell-gate.ts";
 
 /** What the next daemon needs to adopt the server. Stored as JSON. */
 interface ServerRecord {
@@ -22,12 +23,17 @@ interface ServerRecord {
   port: number;
   password: string;
   startId: string;
+  /** The configuration that the server was started with. */
+  configuration?: string;
 }
 
 export interface Server {
   startId: string;
   api: Api;
   offers: Offers;
+  gate: ShellGate;
+  /** Names of the MCP servers in opencode's configuration. */
+  servers: readonly string[];
   isAlive(): boolean;
   /** Ends the process, with SIGKILL if it does not end in time. */
   stop(): Promise<void>;
@@ -43,17 +49,21 @@ export interface ServerSettings {
 const readyLine = "server listening on";
 const readyMs = 30_000;
 
-/** The server of an earlier daemon; undefined if it does not run or does not answer. */
+/**
+ * The server of an earlier daemon. Undefined if it does not run, does not answer, or has the configuration of
+ * another version of the daemon, which may let calls pass that nobody decided about; it is stopped then.
+ */
 export async function adoptServer(settings: ServerSettings): Promise<Server | undefined> {
   const record = readRecord(settings);
   if (!record) return undefined;
   const server = serverOf(record, settings);
-  const deadline = Date.now() + readyMs;
+  const isCurrent = record.configuration === configurationOf(server.gate);
+  const deadline = isCurrent ? Date.now() + readyMs : 0;
   while (server.isAlive() && Date.now() < deadline) {
     if (isReady(settings)) {
       try {
-        await server.api.request("GET", "/global/health", { deadlineMs: 3_000 });
-        return server;
+        server.gate.install({ keepPasses: true });
+        return await readServers(server, 3_000);
       } catch {
         // The server may be busy: tries again until the deadline.
       }
@@ -85,7 +95,7 @@ export async function startServer(
     while (server.isAlive() && Date.now() < deadline) {
       if (isReady(settings)) {
         await checkNeedsPassword(server, record.port);
-        return server;
+        return readServers(server);
       }
       await pause(25, new AbortController().signal);
     }
@@ -107,8 +117,9 @@ async function spawnServer(
   const port = await freePort();
   const password = randomBytes(24).toString("base64url");
   onStart(startId);
-  const shellFile = join(dirname(settings.stateFile), "agent-shell.sh");
-  writeFileSync(shellFile, shellStartup, { mode: 0o600 });
+  const gate = gateOf(settings);
+  gate.install({ keepPasses: false });
+  const configuration = configurationOf(gate);
   const log = openSync(logOf(settings), "w", 0o600);
   try {
     const child = spawn(
@@ -121,9 +132,9 @@ async function spawnServer(
         env: childEnvironment({
           ...settings.environment,
           HAWSER_AGENT: startId,
-          BASH_ENV: shellFile,
+          SHELL: "/bin/bash",
           OPENCODE_SERVER_PASSWORD: password,
-          OPENCODE_CONFIG_CONTENT: JSON.stringify(configuration),
+          OPENCODE_CONFIG_CONTENT: configuration,
           OPENCODE_DISABLE_PROJECT_CONFIG: "1",
           OPENCODE_PURE: "1",
           OPENCODE_DISABLE_AUTOUPDATE: "1",
@@ -138,7 +149,7 @@ async function spawnServer(
       throw new AgentNotReady(`opencode does not start: ${(error as Error).message}`);
     });
     child.unref();
-    const record = { pid, port, password, startId };
+    const record = { pid, port, password, startId, configuration };
     replaceFile(settings.stateFile, record);
     return record;
   } finally {
@@ -146,19 +157,16 @@ async function spawnServer(
   }
 }
 
-/** Read by each shell that opencode starts, so that no command of an agent can print the password. */
-const shellStartup = "unset OPENCODE_SERVER_PASSWORD OPENCODE_CONFIG_CONTENT BASH_ENV\n";
+const gateOf = ({ stateFile }: ServerSettings) =>
+  createShellGate(join(dirname(stateFile), "opencode-shell"));
 
-/**
- * Overrides the configuration of the host's user. Snapshots are the session layer's: opencode's own would run
- * git inside submodules and nested repositories, with their configuration.
- */
-const configuration = {
-  autoupdate: false,
-  share: "disabled",
-  snapshot: false,
-  permission: serverRules,
-};
+const configurationOf = (gate: ShellGate) => JSON.stringify(configurationWith(gate.program));
+
+async function readServers(server: Server, deadlineMs?: number): Promise<Server> {
+  const deadline = deadlineMs === undefined ? {} : { deadlineMs };
+  const { mcp } = (await server.api.request("GET", "/config", deadline)) as { mcp?: object };
+  return { ...server, servers: Object.keys(mcp ?? {}) };
+}
 
 function serverOf(
   { pid, port, password, startId }: ServerRecord,
@@ -177,6 +185,8 @@ function serverOf(
     startId,
     api,
     offers: createOffers(api),
+    gate: gateOf(settings),
+    servers: [],
     isAlive,
     async stop() {
       signal("SIGTERM");

@@ -14,20 +14,16 @@ import { choose } from "../offer.ts";
 import { ApiError, type Api } from "./api.ts";
 import { readCursor } from "./cursor.ts";
 import { createTracker, type Turn } from "./events.ts";
-import type {
-  ErrorData,
-  LiveEvent,
-  PermissionRequest,
-  QuestionRequest,
-  SessionData,
-} from "./frames.ts";
+import type { ErrorData, LiveEvent, Part, SessionData, SyncEvent, ToolPart } from "./frames.ts";
 import { readHistory } from "./history.ts";
 import { messageIdFor } from "./message-id.ts";
 import type { Offers } from "./offer.ts";
 import { readProjectNotes } from "../project-notes.ts";
 import { watchModel, type WaitLimits } from "./model-watch.ts";
-import { createRequests } from "./requests.ts";
+import { createRequests, listRequests } from "./requests.ts";
 import { revertTo } from "./revert.ts";
+import type { ShellGate } from "./shell-gate.ts";
+import { checkMentions } from "./slash-commands.ts";
 import { bodyOf, exists, pathOf, sendTurn } from "./turn-request.ts";
 import { outcomeOf } from "./turn-outcome.ts";
 
@@ -46,6 +42,9 @@ export interface OpencodeSession extends AgentSession {
 interface OpencodeSessionOptions {
   api: Api;
   offers: Offers;
+  gate: ShellGate;
+  /** Names of opencode's MCP servers. */
+  servers: readonly string[];
   id: string;
   settings: SessionSettings | ResumableSession;
   sink: Sink;
@@ -61,6 +60,8 @@ export const titleFor = (title: string | null): string => title ?? "Hawser sessi
 /** opencode may need long to accept the first prompt in a directory. */
 const beginMs = 60_000;
 const confirmMs = 700;
+const unanswerable =
+  "opencode asked for permission while the daemon was not running, and cannot repeat the request. Prompt again.";
 
 export function openOpencodeSession(options: OpencodeSessionOptions): OpencodeSession {
   const { api, offers, id, settings, sink } = options;
@@ -73,6 +74,7 @@ export function openOpencodeSession(options: OpencodeSessionOptions): OpencodeSe
   let catching: Promise<void> | undefined;
   let confirming: NodeJS.Timeout | undefined;
   let idleChecks = 0;
+  let unknownChecks = 0;
   /** How the turn will end, if it is being stopped. */
   let stop: TurnEnd | undefined;
   let aborting: Promise<unknown> = Promise.resolve();
@@ -93,7 +95,8 @@ export function openOpencodeSession(options: OpencodeSessionOptions): OpencodeSe
       if (isAttached) sink(event);
     },
   );
-  const requests = createRequests(api, settings, tracker);
+  const { gate, servers } = options;
+  const requests = createRequests({ api, gate, settings, tracker, servers, catchUp });
   const model = watchModel(
     options.limits,
     () => tracker.openRequests().length > 0 || tracker.isCalling(),
@@ -128,7 +131,7 @@ export function openOpencodeSession(options: OpencodeSessionOptions): OpencodeSe
     model.onEvent(live);
     switch (live.type) {
       case "sync":
-        if (tracker.apply(live.event, "stream") === "gap") {
+        if (apply(live.event, "stream") === "gap") {
           tracker.forgetOffsets();
           catchUp().catch(() => confirmSoon());
         }
@@ -139,6 +142,7 @@ export function openOpencodeSession(options: OpencodeSessionOptions): OpencodeSe
       case "asked":
         return requests.onRequest(live.request);
       case "settled":
+        requests.onSettled(live.requestID);
         return tracker.settleRequest(live.requestID, live.reply);
       case "error":
         if (live.sessionID !== id || !tracker.turn()) return;
@@ -147,6 +151,13 @@ export function openOpencodeSession(options: OpencodeSessionOptions): OpencodeSe
       case "status":
         if (live.sessionID === id) onStatus(live.status);
     }
+  }
+
+  function apply(event: SyncEvent, from: "stream" | "history"): "applied" | "gap" {
+    const applied = tracker.apply(event, from);
+    const part = event.type.startsWith("message.part.updated.") && (event.data["part"] as Part);
+    if (applied === "applied" && part && part.type === "tool") requests.onCall(part as ToolPart);
+    return applied;
   }
 
   function onStatus(status: "busy" | "idle" | "retry"): void {
@@ -169,6 +180,7 @@ export function openOpencodeSession(options: OpencodeSessionOptions): OpencodeSe
     const end = outcomeOf(turn, error, stop);
     stop = undefined;
     error = undefined;
+    requests.onTurnEnd();
     tracker.endTurn(end);
   }
 
@@ -193,21 +205,28 @@ export function openOpencodeSession(options: OpencodeSessionOptions): OpencodeSe
       // Reads the status first: everything that happened before it is in the history.
       const status = (await api.request("GET", "/session/status", { directory })) as object;
       const history = await readHistory(api, tracker);
-      const [permissions, questions] = (await Promise.all([
-        api.request("GET", "/permission", { directory }),
-        api.request("GET", "/question", { directory }),
-      ])) as [PermissionRequest[], QuestionRequest[]];
+      const listed = await listRequests(api, directory);
       if (!isAttached) return;
-      for (const each of history) tracker.apply(each, "history");
+      for (const each of history) apply(each, "history");
       if (tracker.turn()?.hasBegun) onBegun();
       const isBusy = Object.hasOwn(status, id);
-      if (isBusy) requests.compare([...permissions, ...questions]);
+      if (isBusy && listed) requests.compare(listed);
+      if (isBusy && !listed) endIfUnanswerable();
+      else unknownChecks = 0;
+      if (isBusy && requests.areSomeUnknown()) confirmSoon();
       handleWaiting();
       const turn = tracker.turn();
       if (turn && !isBusy) endIfOver(turn);
     } finally {
       handleWaiting();
     }
+  }
+
+  /** Ends a turn that waits for a request which nobody can answer, because opencode cannot list it. */
+  function endIfUnanswerable(): void {
+    if (!requests.areSomeUnknown() || ++unknownChecks < 3) return;
+    stop ??= { outcome: "failed", reason: unanswerable };
+    void sendAbort().catch(() => {});
   }
 
   function handleWaiting(): void {
@@ -232,12 +251,14 @@ export function openOpencodeSession(options: OpencodeSessionOptions): OpencodeSe
 
   async function send(prompt: Prompt, signal: AbortSignal): Promise<void> {
     const chosen = choose(await offers.recent(signal), prompt);
+    if (prompt.task.type === "command") await checkMentions(api, settings, prompt.text, signal);
     const messageID = messageIdFor(prompt.messageId);
     const body = await bodyOf(prompt, {
       messageID,
       ...chosen,
       system: readProjectNotes(directory),
     });
+    gate.install({ keepPasses: true });
     await aborting;
     // Last point to give up: a request that is cut may still arrive, and would start a turn unnoticed.
     signal.throwIfAborted();
