@@ -2,7 +2,7 @@
 // and the same log as with opencode.
 import assert from "node:assert/strict";
 import { AgentKind } from "@hawser/contract";
-import { assertInvalid } from "../refusal.ts";
+import { assertInvalid, assertRefused } from "../refusal.ts";
 import { scenario, until, useWorld } from "../scenario.ts";
 import { stepsOf } from "../kind-steps.ts";
 import {
@@ -76,6 +76,45 @@ scenario(
     }
   },
 );
+
+for (const agentKind of AgentKind.options) {
+  scenario(
+    `A mode set while a turn of ${agentKind} runs holds for its next call`,
+    [],
+    async ({ world, caller }) => {
+      const { command } = stepsOf[agentKind];
+      const { sessionId, mode } = await startSession(caller, world.hosts[0]!, { agentKind });
+      assert.equal(mode, "ask");
+      const { turnId } = await caller.send_prompt({
+        sessionId,
+        text: scripted("go", command("touch one"), command("touch two"), { text: "Went on." }),
+      });
+      const { requestId, rule } = await untilAsked(caller, sessionId);
+      assert.match(rule!, /no rule allows the command/);
+      const changed = await caller.set_session_mode({ sessionId, mode: "unattended" });
+      assert.equal(changed.mode, "unattended");
+      await caller.answer_permission({ requestId, answer: "once" });
+      const events = await untilEnd(caller, sessionId, turnId);
+      assert.deepEqual([outcomeOf(events), saidIn(events)], ["completed", ["Went on."]]);
+      const calls = updatesOf(events, "tool_call_update").map(({ status }) => status);
+      // Codex runs the second one in its sandbox; the others have none.
+      assert.deepEqual(calls, ["completed", agentKind === "codex" ? "completed" : "failed"]);
+      const [decided] = updatesOf(events, "call_decided");
+      const answer = agentKind === "codex" ? "allow" : "deny";
+      assert.deepEqual([decided?.answer, decided?.mode], [answer, "unattended"]);
+      await caller.update_settings({ highestMode: "auto" });
+      assertRefused(
+        await caller.try("set_session_mode", { sessionId, mode: "unattended" }),
+        403,
+        "forbidden",
+      );
+      await runTurn(caller, sessionId, scripted("again", { text: "Narrower." }));
+      assert.equal((await caller.get_session_summary({ sessionId })).mode, "auto");
+      await caller.update_settings({ highestMode: "unattended" });
+      await caller.delete_session({ sessionId });
+    },
+  );
+}
 
 for (const agentKind of others) {
   const steps = stepsOf[agentKind];
