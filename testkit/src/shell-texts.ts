@@ -3,8 +3,9 @@
 import { placeIn, type Bench } from "./conformance/bench.ts";
 import { never, Recording } from "./conformance/recording.ts";
 
-/** Calls in one answer of the model. */
+/** Calls in one answer of the model, and answers in one turn. */
 const perStep = 20;
+const perTurn = 5;
 
 /**
  * Runs each text as a command of an agent whose rules allow no command. Every request is rejected. Returns
@@ -25,12 +26,15 @@ export async function findUnasked(bench: Bench, texts: readonly string[]): Promi
     },
     never,
   );
-  const calls = texts.map((text) => bench.asking(text));
-  const steps = [];
-  for (let at = 0; at < calls.length; at += perStep) {
-    steps.push({ calls: calls.slice(at, at + perStep) });
-  }
-  await recording.play([...steps, { text: "Done." }]);
+  const steps = inGroups(texts, perStep).map((group) => ({
+    calls: group.map((text) => bench.asking(text)),
+  }));
+  for (const group of inGroups(steps, perTurn)) await recording.play([...group, { text: "Done." }]);
   await recording.session.end(never);
   return texts.filter((text) => !asked.has(bench.shown(text).detail));
 }
+
+const inGroups = <Each>(all: readonly Each[], size: number): Each[][] =>
+  Array.from({ length: Math.ceil(all.length / size) }, (_, at) =>
+    all.slice(at * size, (at + 1) * size),
+  );
