@@ -59,7 +59,7 @@ export async function startAppServer(
       CODEX_HOME: home,
       HAWSER_AGENT: startId,
       HAWSER_GATE: gate.variable,
-      // Commands are read as bash reads them.
+      // Commands are read as bash reads them. Codex 0.166.0 does not follow this variable (decision 0036).
       SHELL: bash,
     }),
     // Its own process group, so that its child processes can be ended with it.
