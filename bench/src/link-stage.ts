@@ -27,6 +27,8 @@ export async function openLinkWorld(
         HAWSER_DATABASE_CONNECTIONS: String(connections),
         HAWSER_RATE_PER_SECOND: "1000000",
         HAWSER_RATE_BURST: "1000000",
+        HAWSER_STREAMS_PER_KEY: "1000000",
+        HAWSER_STREAMS_PER_ORGANIZATION: "1000000",
         ...environment,
       },
     }),

@@ -49,6 +49,12 @@ export const refusals = {
     retry: "later",
     meaning: "The key made too many calls; `retryAfterMs` says how long to wait.",
   },
+  concurrency_limited: {
+    status: 429,
+    retry: "later",
+    meaning:
+      "The key or its organization has too much open at once: streams, or bytes of unanswered calls. Close some streams, or wait for answers.",
+  },
   quota_exceeded: {
     status: 429,
     retry: "later",
@@ -179,6 +185,7 @@ export const commonRefusals = [
   "forbidden",
   "payload_too_large",
   "rate_limited",
+  "concurrency_limited",
   "idempotency_mismatch",
   "in_progress",
   "internal",

@@ -170,18 +170,20 @@ test("A11: streams show an agent's key its own sessions only", async () => {
   const { service, follows, notices, hosts } = bed;
   const live = createLiveWatch({ notices, hosts });
   const views = createSessionViews({ database: service.database, follows, live });
-  const streams = sessionStreamTransport(node.dispatcher, views);
+  // These requests have no connection that could be counted.
+  const unlimited = { during: () => () => undefined };
+  const streams = sessionStreamTransport(node.dispatcher, views, unlimited);
   const headers = { authorization: `Bearer ${key}` };
   const statusOf = async (sessionId: string) => {
-    const response = await streams.request(`/api/sessions/${sessionId}/events`, { headers });
+    const response = await streams.request(`/api/sessions/${sessionId}/events`, { headers }, {});
     await response.body?.cancel();
     return response.status;
   };
   for (const id of [own, child, grandchild]) assert.equal(await statusOf(id), 200);
   for (const id of [foreign, foreignElsewhere]) assert.equal(await statusOf(id), 404);
   const feed = { mayFollow: () => true, follow: () => () => {} };
-  const events = eventStreamTransport(node.dispatcher, feed);
-  assert.equal((await events.request("/api/events", { headers })).status, 403);
+  const events = eventStreamTransport(node.dispatcher, feed, unlimited);
+  assert.equal((await events.request("/api/events", { headers }, {})).status, 403);
 });
 
 test("A11: an agent's key uses the files that it uploaded, and no others", async () => {

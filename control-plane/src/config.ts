@@ -87,6 +87,18 @@ const settings = z.object({
     .min(1)
     .default(400)
     .describe("calls an API key may make at once"),
+  HAWSER_STREAMS_PER_KEY: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(200)
+    .describe("streams an API key may have open at once, at each node"),
+  HAWSER_STREAMS_PER_ORGANIZATION: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(1000)
+    .describe("streams an organization may have open at once, at each node"),
   HAWSER_DATABASE_CONNECTIONS: z.coerce
     .number()
     .int()
@@ -129,6 +141,10 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     hostTokenSeconds: env.HAWSER_HOST_TOKEN_SECONDS,
     logLevel: env.HAWSER_LOG_LEVEL,
     rateLimit: { perSecond: env.HAWSER_RATE_PER_SECOND, burst: env.HAWSER_RATE_BURST },
+    streams: {
+      ofKey: env.HAWSER_STREAMS_PER_KEY,
+      ofOrganization: env.HAWSER_STREAMS_PER_ORGANIZATION,
+    },
     database: {
       connections: env.HAWSER_DATABASE_CONNECTIONS,
       patienceMs: env.HAWSER_DATABASE_PATIENCE_MS,

@@ -45,13 +45,15 @@ before(async () => {
     log: createLog("silent"),
     observe: () => {},
   });
-  app = eventStreamTransport(dispatcher, {
+  const feed: Feed = {
     mayFollow: () => true,
     follow(_caller, viewer) {
       viewers.add(viewer);
       return () => viewers.delete(viewer);
     },
-  });
+  };
+  // These requests have no connection that could be counted.
+  app = eventStreamTransport(dispatcher, feed, { during: () => () => undefined });
 });
 after(() => service[Symbol.asyncDispose]());
 
@@ -60,9 +62,13 @@ async function follow(name: string) {
   const key = await makeKey(service.database, organization.organizationId, ["instances:view"], {
     name,
   });
-  const response = await app.request("/api/events", {
-    headers: { authorization: `Bearer ${key}` },
-  });
+  const response = await app.request(
+    "/api/events",
+    {
+      headers: { authorization: `Bearer ${key}` },
+    },
+    {},
+  );
   assert.equal(response.status, 200);
   authenticator.forget(parseId("organization", organization.organizationId)!);
   return response.body!.pipeThrough(new TextDecoderStream()).getReader();

@@ -27,6 +27,7 @@ import { ensureLogPartitions } from "./session-log/log-partitions.ts";
 import { agentPackageRoute } from "./transports/agent-packages.ts";
 import { eventStreamTransport, type Feed } from "./transports/event-stream.ts";
 import { fileRoutes } from "./transports/file-routes.ts";
+import { createStreamLimit } from "./transports/open-limit.ts";
 import { releaseRoutes } from "./transports/releases.ts";
 import { createHttpServer } from "./transports/serve.ts";
 import { sessionStreamTransport } from "./transports/session-stream.ts";
@@ -83,6 +84,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
     log,
     observe: (call) => metrics.observeCall(call),
   });
+  const streams = createStreamLimit(config.streams);
   let draining = false;
   let liveBefore = 1;
   const server = createHttpServer({
@@ -103,8 +105,8 @@ export async function startNode(config: Config): Promise<RunningNode> {
       ...(link
         ? [
             ...link.routes,
-            eventStreamTransport(dispatcher, visibleEvents(link.feed)),
-            sessionStreamTransport(dispatcher, link.views),
+            eventStreamTransport(dispatcher, visibleEvents(link.feed), streams),
+            sessionStreamTransport(dispatcher, link.views, streams),
           ]
         : []),
     ],

@@ -14,6 +14,8 @@ import { sessionStreamTransport } from "./transports/session-stream.ts";
 let bed: SessionBed;
 let node: ReturnType<SessionBed["addNode"]>;
 let app: Hono;
+/** These requests have no connection that could be counted. */
+const unlimited = { during: () => () => undefined };
 
 before(async () => {
   bed = await openSessionBed();
@@ -22,7 +24,7 @@ before(async () => {
   const live = createLiveWatch({ notices, hosts });
   const { database } = service;
   const views = createSessionViews({ database, follows, live });
-  app = sessionStreamTransport(node.dispatcher, views);
+  app = sessionStreamTransport(node.dispatcher, views, unlimited);
 });
 after(() => bed[Symbol.asyncDispose]());
 
@@ -44,7 +46,7 @@ const asking = (key = bed.organization.keys.member, headers = {}) => ({
 });
 
 async function follow(sessionId: string, query = "", headers = {}): Promise<Stream> {
-  const response = await app.request(path(sessionId, query), asking(undefined, headers));
+  const response = await app.request(path(sessionId, query), asking(undefined, headers), {});
   assert.equal(response.status, 200);
   assert.equal(response.headers.get("content-type"), "text/event-stream");
   return readStream(response.body!);
@@ -131,7 +133,7 @@ test("a change of the record is told without a number", async () => {
 
 test("a record that changes while much waits comes when there is room for it", async () => {
   const sessionId = await bed.addSession();
-  const response = await app.request(path(sessionId), asking());
+  const response = await app.request(path(sessionId), asking(), {});
   await new Promise((resolve) => setTimeout(resolve, 50));
   const text = "x".repeat(100_000);
   for (let n = 1; n <= 8; n++) await bed.report(sessionId, { ...plan(n), text });
@@ -166,8 +168,8 @@ test("text that is being written comes from its beginning, then as it is written
 
 test("whoever may not see it is told as everywhere", async () => {
   const sessionId = await bed.addSession();
-  const statusOf = async (...request: Parameters<Hono["request"]>) =>
-    (await app.request(...request)).status;
+  const statusOf = async (at: string, init?: RequestInit) =>
+    (await app.request(at, init, {})).status;
   assert.equal(await statusOf(path(sessionId)), 401);
   const { database } = bed.service;
   const weak = await makeKey(database, bed.organization.organizationId, ["instances:view"]);
@@ -187,7 +189,7 @@ test("a revoked key's stream ends within seconds, and so does that of a deleted 
     "sessions:view",
   ]);
   const sessionId = await bed.addSession();
-  const response = await app.request(path(sessionId), asking(key));
+  const response = await app.request(path(sessionId), asking(key), {});
   await using revoked = readStream(response.body!);
   await using deleted = await follow(sessionId);
   await bed.sql(`UPDATE api_keys SET revoked_at = now() WHERE name = 'test key'`);
@@ -211,7 +213,7 @@ test("a log of 10,000 entries streams within a second", async () => {
 test("a viewer that reads nothing is cut with a mark before much waits for it; another is not", async () => {
   const sessionId = await bed.addSession();
   await using quick = await follow(sessionId);
-  const response = await app.request(path(sessionId), asking());
+  const response = await app.request(path(sessionId), asking(), {});
   await new Promise((resolve) => setTimeout(resolve, 50));
   const text = "x".repeat(100_000);
   for (let n = 1; n <= 60; n++) await bed.report(sessionId, { ...plan(n), text });
@@ -229,7 +231,7 @@ test("a viewer that reads nothing is cut with a mark before much waits for it; a
 
 test("what waits for a viewer, and a page, are limited by their length, however small it lies on the disk", async () => {
   const sessionId = await bed.addSession();
-  const response = await app.request(path(sessionId), asking());
+  const response = await app.request(path(sessionId), asking(), {});
   await new Promise((resolve) => setTimeout(resolve, 50));
   const length = 100_000;
   await fill(sessionId, 200, length);

@@ -32,7 +32,7 @@ import { validate } from "./validate.ts";
 export interface Call {
   action: string;
   /** Read only after the key and the permission are proven. */
-  body: () => Promise<unknown>;
+  body: (caller: Caller) => Promise<unknown>;
   idempotencyKey?: string | undefined;
   callId: string;
   transport: string;
@@ -60,11 +60,10 @@ export interface Dispatcher {
     route: Route,
     callId: string,
   ): Promise<Admitted | { refusal: Refusal }>;
-  /**
-   * What is wrong with a key, for a route that must answer before it reads a message. Does not count as
-   * a call.
-   */
-  refusalOfKey(authorization: string | undefined, route?: Route): Promise<Refusal | undefined>;
+  /** The caller of a key, for a route that must know it before it reads a message. Counts as no call. */
+  identify(authorization: string | undefined): Promise<{ caller: Caller } | { refusal: Refusal }>;
+  /** What is wrong with the key of a route that was admitted before. Does not count as a call. */
+  refusalOfKey(authorization: string | undefined, route: Route): Promise<Refusal | undefined>;
 }
 
 /** A path that is not an action, with what the dispatcher checks and records as it does for actions. */
@@ -167,15 +166,22 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
         return { refusal: asRefusal(error, { callId, action: name }) };
       }
     },
+    identify,
     async refusalOfKey(authorization, route) {
-      try {
-        const caller = await authenticate(authorization);
-        return route && refusalOfRight(caller, route);
-      } catch (error) {
-        return asRefusal(error, {});
-      }
+      const identified = await identify(authorization);
+      return "refusal" in identified
+        ? identified.refusal
+        : refusalOfRight(identified.caller, route);
     },
   };
+
+  async function identify(authorization: string | undefined) {
+    try {
+      return { caller: await authenticate(authorization) };
+    } catch (error) {
+      return { refusal: asRefusal(error, {}) };
+    }
+  }
 
   async function authenticate(authorization: string | undefined): Promise<Caller> {
     const caller = await parts.authenticate(authorization);
@@ -207,7 +213,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
   async function carryOut(caller: Caller, call: Call, entry: Entry): Promise<Outcome> {
     const { action, handler } = entry;
     await authorize(caller, call, action, refusalOfRight(caller, action));
-    const input = validate(action, await call.body());
+    const input = validate(action, await call.body(caller));
     if (
       action.extraPermission?.when(input) &&
       !caller.permissions.has(action.extraPermission.permission)

@@ -1,10 +1,12 @@
 // GET /api/events: server-sent events of one organization. Lossy by design: if more events wait for a
 // viewer than the limit, the oldest are dropped, and the viewer reads `resync` before the newest.
 import { Refusal } from "@hawser/contract";
+import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
 import type { Caller } from "../dispatch/caller.ts";
 import type { Dispatcher, Route } from "../dispatch/dispatcher.ts";
 import { watchKey } from "./key-watch.ts";
+import type { OpenLimit } from "./open-limit.ts";
 import { callId, respond } from "./rest.ts";
 
 export interface Feed {
@@ -25,7 +27,7 @@ const followEvents: Route = {
 const mostWaiting = 256;
 const keepAliveMs = 15_000;
 
-export function eventStreamTransport(dispatcher: Dispatcher, feed: Feed): Hono {
+export function eventStreamTransport(dispatcher: Dispatcher, feed: Feed, streams: OpenLimit): Hono {
   const app = new Hono();
   app.get("/api/events", async (c) => {
     // GET routes also answer HEAD; nobody would read or end such a stream.
@@ -46,6 +48,8 @@ export function eventStreamTransport(dispatcher: Dispatcher, feed: Feed): Hono {
         ),
       });
     }
+    const refused = streams.during((c.env as HttpBindings).outgoing, caller)(1);
+    if (refused) return respond(c, { refusal: refused });
     const refusalOfKey = () => dispatcher.refusalOfKey(authorization, followEvents);
     return new Response(eventStream(caller, feed, refusalOfKey), {
       headers: {

@@ -136,6 +136,6 @@ async function read<Schema extends z.ZodObject>(
 ): Promise<z.output<Schema>> {
   return validate(
     { input } as unknown as Action,
-    await readJsonBody(c.env as HttpBindings, largestBody),
+    await readJsonBody(c.env as HttpBindings, { largest: largestBody }),
   ) as z.output<Schema>;
 }

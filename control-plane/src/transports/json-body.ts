@@ -3,14 +3,48 @@
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "@hawser/contract";
 import type { HttpBindings } from "@hono/node-server";
-import { bodyDeadlineMs, letSenderBegin, tooSlow } from "./transfers.ts";
+import { createOpenLimit, type Hold, type OpenLimit } from "./open-limit.ts";
+import { afterBody, bodyDeadlineMs, letSenderBegin, tooSlow } from "./transfers.ts";
 import { createValueCount } from "./value-count.ts";
 
-const largestBody = 8 * 1024 * 1024;
+const MiB = 1024 * 1024;
+const largestBody = 8 * MiB;
+/** What a call occupies besides its body. */
+const callBytes = 4 * 1024;
+/** Two of the largest bodies, and a thousand small ones. */
+const mostOfKey = 20 * MiB;
+const mostOfOrganization = 80 * MiB;
+
+/** Limits the bytes of unanswered calls. */
+export function createBodyLimit(): OpenLimit {
+  return createOpenLimit({
+    ofKey: mostOfKey,
+    ofOrganization: mostOfOrganization,
+    refuse(holder) {
+      const most = (holder === "key" ? mostOfKey : mostOfOrganization) / MiB;
+      return new Refusal(
+        "concurrency_limited",
+        `The unanswered calls of this ${holder} have more than ${most} MiB together. Wait until some are answered, then call again.`,
+        { retryAfterMs: 1000 },
+      );
+    },
+  });
+}
+
+interface BodyOptions {
+  largest?: number;
+  /** Counts the bytes that the call occupies. */
+  hold?: Hold;
+}
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-export async function readJsonBody(http: HttpBindings, largest = largestBody): Promise<unknown> {
+/** A refusal is thrown once the rest of the body has arrived, or after a while: see `afterBody`. */
+export function readJsonBody(http: HttpBindings, options: BodyOptions = {}): Promise<unknown> {
+  return afterBody(http, () => parseBody(http, options));
+}
+
+async function parseBody(http: HttpBindings, options: BodyOptions): Promise<unknown> {
   const { headers } = http.incoming;
   if (!/^application\/json\s*(;|$)/i.test(headers["content-type"] ?? "")) {
     throw new Refusal(
@@ -24,7 +58,7 @@ export async function readJsonBody(http: HttpBindings, largest = largestBody): P
       "The body must not be compressed: send it without Content-Encoding.",
     );
   }
-  const bytes = await readBytes(http, largest);
+  const bytes = await readBytes(http, options);
   try {
     return JSON.parse(utf8.decode(bytes)) as unknown;
   } catch {
@@ -35,9 +69,17 @@ export async function readJsonBody(http: HttpBindings, largest = largestBody): P
   }
 }
 
-async function readBytes(http: HttpBindings, largest: number): Promise<Buffer> {
+async function readBytes(
+  http: HttpBindings,
+  { largest = largestBody, hold = () => undefined }: BodyOptions,
+): Promise<Buffer> {
+  const occupy = (bytes: number) => {
+    const refusal = hold(bytes);
+    if (refusal) throw refusal;
+  };
   const announced = http.incoming.headers["content-length"];
   if (Number(announced ?? 0) > largest) throw tooLarge(largest);
+  occupy(callBytes + Number(announced ?? 0));
   letSenderBegin(http);
   const countValues = createValueCount();
   const pieces: Buffer[] = [];
@@ -46,6 +88,7 @@ async function readBytes(http: HttpBindings, largest: number): Promise<Buffer> {
   await receive(http.incoming, deadlineMs, (piece) => {
     size += piece.byteLength;
     if (size > largest) throw tooLarge(largest);
+    if (announced === undefined) occupy(piece.byteLength);
     countValues(piece);
     pieces.push(piece);
   });
@@ -80,6 +123,6 @@ async function receive(
 }
 
 function tooLarge(largest: number): Refusal {
-  const shown = largest < 1024 * 1024 ? `${largest / 1024} KiB` : `${largest / 1024 / 1024} MiB`;
+  const shown = largest < MiB ? `${largest / 1024} KiB` : `${largest / MiB} MiB`;
   return new Refusal("payload_too_large", `The body is larger than ${shown}. Send less.`);
 }

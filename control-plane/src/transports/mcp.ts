@@ -14,6 +14,7 @@ import { Hono } from "hono";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { publishedSchemas } from "../dispatch/published-schema.ts";
 import { readJsonBody } from "./json-body.ts";
+import type { OpenLimit } from "./open-limit.ts";
 import { callId, respond } from "./rest.ts";
 
 /** The field with the idempotency key of a tool call. */
@@ -28,6 +29,7 @@ export interface McpSettings {
 
 export function mcpTransport(
   dispatcher: Dispatcher,
+  bodies: OpenLimit,
   { name, version, baseUrl }: McpSettings,
 ): Hono {
   const app = new Hono();
@@ -46,12 +48,14 @@ export function mcpTransport(
       });
     }
     const authorization = c.req.header("authorization");
-    const refusal = await dispatcher.refusalOfKey(authorization);
-    if (refusal) return respond(c, { refusal });
+    const identified = await dispatcher.identify(authorization);
+    if ("refusal" in identified) return respond(c, identified);
     const handler = createMcpHandler(() => serverFor(authorization, callId(c)));
     if (c.req.method !== "POST") return handler.fetch(c.req.raw);
     try {
-      const parsedBody = await readJsonBody(c.env as HttpBindings);
+      const http = c.env as HttpBindings;
+      const hold = bodies.during(http.outgoing, identified.caller);
+      const parsedBody = await readJsonBody(http, { hold });
       return await handler.fetch(c.req.raw, { parsedBody });
     } catch (error) {
       if (error instanceof Refusal) return respond(c, { refusal: error });

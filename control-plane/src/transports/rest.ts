@@ -8,10 +8,11 @@ import type { Answer, Dispatcher } from "../dispatch/dispatcher.ts";
 import { publishedSchemas } from "../dispatch/published-schema.ts";
 import type { RateState } from "../dispatch/token-bucket.ts";
 import { readJsonBody } from "./json-body.ts";
+import type { OpenLimit } from "./open-limit.ts";
 
 const actionPrefix = "/api/rest/actions/";
 
-export function restTransport(dispatcher: Dispatcher): Hono {
+export function restTransport(dispatcher: Dispatcher, bodies: OpenLimit): Hono {
   const app = new Hono();
   const actionPath = `${actionPrefix}*`;
 
@@ -34,11 +35,12 @@ export function restTransport(dispatcher: Dispatcher): Hono {
 
   app.post(actionPath, async (c) => {
     const id = callId(c);
+    const http = c.env as HttpBindings;
     // The caller can quote the id, which finds the call in the logs and the audit trail.
     c.header("X-Request-Id", id);
     const answer = await dispatcher.dispatch(c.req.header("authorization"), {
       action: c.req.path.slice(actionPrefix.length),
-      body: () => readJsonBody(c.env as HttpBindings),
+      body: (caller) => readJsonBody(http, { hold: bodies.during(http.outgoing, caller) }),
       idempotencyKey: c.req.header("idempotency-key"),
       callId: id,
       transport: "rest",

@@ -5,6 +5,7 @@ import { Refusal, type Actions } from "@hawser/contract";
 import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import { createBodyLimit } from "./json-body.ts";
 import { mcpTransport } from "./mcp.ts";
 import { openApiDocument } from "./openapi.ts";
 import { respond, restTransport } from "./rest.ts";
@@ -52,8 +53,9 @@ export function createHttpServer({
     return reason === undefined ? c.text("ready\n") : c.text(`${reason}\n`, 503);
   });
   app.get("/api/openapi.json", (c) => c.json(description));
-  app.route("/", restTransport(dispatcher));
-  app.route("/", mcpTransport(dispatcher, { name, version, baseUrl }));
+  const bodies = createBodyLimit();
+  app.route("/", restTransport(dispatcher, bodies));
+  app.route("/", mcpTransport(dispatcher, bodies, { name, version, baseUrl }));
   for (const routes of more) app.route("/", routes);
   app.notFound((c) =>
     respond(c, {

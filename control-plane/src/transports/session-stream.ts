@@ -1,10 +1,12 @@
 // GET /api/sessions/{sessionId}/events: a session's log, record and live text as server-sent events. A
 // viewer that was cut off connects again with the last id it has received.
 import { Refusal, notFound } from "@hawser/contract";
+import type { HttpBindings } from "@hono/node-server";
 import { Hono, type Context } from "hono";
 import type { Dispatcher, Route } from "../dispatch/dispatcher.ts";
 import type { Caller } from "../dispatch/caller.ts";
 import { watchKey } from "./key-watch.ts";
+import type { OpenLimit } from "./open-limit.ts";
 import { callId, respond } from "./rest.ts";
 
 /** `text`: one line of JSON. Frames that a viewer can continue after have an id. */
@@ -32,7 +34,11 @@ const followSession: Route = {
 };
 const keepAliveMs = 15_000;
 
-export function sessionStreamTransport(dispatcher: Dispatcher, views: SessionViews): Hono {
+export function sessionStreamTransport(
+  dispatcher: Dispatcher,
+  views: SessionViews,
+  streams: OpenLimit,
+): Hono {
   const app = new Hono();
   const path = "/api/sessions/:sessionId/events";
   app.get(path, async (c) => {
@@ -43,6 +49,8 @@ export function sessionStreamTransport(dispatcher: Dispatcher, views: SessionVie
     if ("refusal" in admitted) return respond(c, admitted);
     const after = readCursor(c);
     if (after instanceof Refusal) return respond(c, { refusal: after });
+    const refused = streams.during((c.env as HttpBindings).outgoing, admitted.caller)(1);
+    if (refused) return respond(c, { refusal: refused });
     const view = await views.open(admitted.caller, c.req.param("sessionId"), after);
     if (!view) return respond(c, { refusal: notFound("session") });
     const refusalOfKey = () => dispatcher.refusalOfKey(authorization, followSession);
