@@ -10,7 +10,6 @@ import {
   Capability,
   type AgentKind,
   type AgentKindRecord,
-  type AgentPolicy,
   type AskedPermission,
   type AskedQuestion,
   type ModelChoice,
@@ -102,8 +101,6 @@ export interface SessionSettings {
   title: string | null;
   model: ModelChoice | null;
   options: Record<string, string>;
-  /** Decides which actions of the agent need permission. */
-  policy: AgentPolicy;
   /**
    * Decides about a call of the agent, before it has any effect. If the answer is `ask`, the driver reports
    * a request with the rule.

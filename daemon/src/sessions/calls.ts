@@ -11,9 +11,9 @@ import type { Session } from "./session.ts";
 
 /** What the agent needs to know about the session. */
 export function settingsOf(session: Session, record: DrivenSession): SessionSettings {
-  const { sessionId, directory, title, model, options, policy } = record;
+  const { sessionId, directory, title, model, options } = record;
   const decide = (call: Call) => decideCall(session, call);
-  return { sessionId, directory, title, model, options, policy, decide };
+  return { sessionId, directory, title, model, options, decide };
 }
 
 function decideCall(session: Session, call: Call): Decision {

@@ -60,13 +60,16 @@ export const policy: AgentPolicy = { allowedCommands: ["echo *"], outsideWorktre
 
 let made = 0;
 
-export function placeIn(directory: string, more: Partial<SessionSettings> = {}): SessionSettings {
+/** What a session of the suite is started with; calls are decided about by the policy. */
+export type Place = Partial<SessionSettings> & { policy?: AgentPolicy };
+
+export function placeIn(directory: string, more: Place = {}): SessionSettings {
   // Test files that run at the same time must not end each other's processes.
   const sessionId = `session-${process.pid}-${++made}`;
   const common = { sessionId, directory, title: "A session", model: null, options: {}, policy };
-  const settings = { ...common, ...more };
+  const { policy: decidedBy, ...settings } = { ...common, ...more };
   const rules: Rules = {
-    ...settings.policy,
+    ...decidedBy,
     directory: settings.directory,
     mode: "ask",
     hasSandbox: false,

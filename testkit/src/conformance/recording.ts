@@ -9,7 +9,7 @@ import type {
   SessionSettings,
 } from "@hawser/daemon/drivers/driver.ts";
 import type { Step } from "@hawser/daemon/drivers/scripted/script.ts";
-import { placeIn, promptOf, type Bench } from "./bench.ts";
+import { placeIn, promptOf, type Bench, type Place } from "./bench.ts";
 
 export type Told<Type extends AgentEvent["type"]> = Extract<AgentEvent, { type: Type }>;
 
@@ -159,10 +159,7 @@ export class Recording {
   }
 }
 
-export async function startSession(
-  bench: Bench,
-  more: Partial<SessionSettings> = {},
-): Promise<Recording> {
+export async function startSession(bench: Bench, more: Place = {}): Promise<Recording> {
   const recording = new Recording(bench, placeIn(bench.directory, more));
   recording.session = await bench.driver().start(recording.place, recording.sink, never);
   return recording;

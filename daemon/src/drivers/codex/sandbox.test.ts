@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { after, before, test } from "node:test";
 import { openCodexBench, type CodexBench } from "@hawser/testkit/codex-bench.ts";
-import type { SessionSettings } from "../driver.ts";
+import type { Place } from "@hawser/testkit/conformance/bench.ts";
 import { never, startSession } from "@hawser/testkit/conformance/recording.ts";
 
 let bench: CodexBench;
@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => bench[Symbol.asyncDispose]());
 
-async function askTo(command: string, more: object = {}, place: Partial<SessionSettings> = {}) {
+async function askTo(command: string, more: object = {}, place: Place = {}) {
   const recording = await startSession(bench, place);
   const call = { tool: "exec_command", input: { cmd: command, ...more } };
   await recording.prompt([{ calls: [call] }, { text: "Done." }]);
