@@ -34,6 +34,7 @@ import { randomSecret } from "./secrets/secrets.ts";
 import type { SystemSql } from "./postgres/statement.ts";
 import { createFollows, type Follows } from "./session-log/follow.ts";
 import { notifyOfApplied, createIntake } from "./session-log/intake.ts";
+import { createLogQuota } from "./session-log/log-quota.ts";
 import { createLiveWatch } from "./session-log/live-watch.ts";
 import { createOwedEndings } from "./instances/owed-endings.ts";
 import { createSessionViews } from "./session-log/view.ts";
@@ -58,6 +59,8 @@ export interface HostLink {
   nodeLost(): void;
   /** The reason why no host can be reached right now; undefined if hosts can be reached. */
   unready(): string | undefined;
+  /** Writes the counted log bytes. Call it every few seconds, and once more after `close`. */
+  flushCounts(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -73,6 +76,8 @@ interface HostLinkParts {
   blobs: Blobs;
   masterKeys: MasterKeys;
   nodeId: string;
+  /** Called for each report that is refused because of its organization's quota. */
+  countRefusal: () => void;
   log: Log;
 }
 
@@ -82,6 +87,7 @@ export async function createHostLink({
   blobs,
   masterKeys,
   nodeId,
+  countRefusal,
   log,
 }: HostLinkParts): Promise<HostLink> {
   const keyring = await openKeyring(database.system, masterKeys);
@@ -107,7 +113,19 @@ export async function createHostLink({
       viewers.notify(organizationId, { instances: [instanceId] }),
   });
   const follows = createFollows(database.system, fabric);
-  const intake = createIntake({ database, log, onApplied: notifyOfApplied(viewers) });
+  const logQuota = createLogQuota({
+    system: database.system,
+    changed: ({ organizationId, shownId }) =>
+      viewers.notify(organizationId, { instances: [shownId] }),
+    countRefusal,
+    log,
+  });
+  const intake = createIntake({
+    database,
+    log,
+    onApplied: notifyOfApplied(viewers),
+    countBytes: (organizationId, bytes) => logQuota.count(organizationId, bytes),
+  });
   const hosts = createHostAsker(fabric, keyring);
   const knownKeys = createKnownKeys({
     database,
@@ -129,6 +147,7 @@ export async function createHostLink({
   const upCalls = createUpCalls({
     database,
     intake,
+    logQuota,
     viewers,
     isBack: (instanceId) => guarded("owed endings", () => owed.hostIsBack(instanceId))(),
     renewToken: (publicKey) => renewToken(identity, publicKey),
@@ -240,6 +259,7 @@ export async function createHostLink({
     attach: (server) => edge.attach(server),
     nodeLost: guarded("presence comparison", () => presenceFeed.compare()),
     unready: () => (fabric.isConnected() ? undefined : "the fabric is not connected"),
+    flushCounts: () => logQuota.flush(),
     async close() {
       timers.forEach(clearInterval);
       await edge.close();

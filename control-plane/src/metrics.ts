@@ -4,6 +4,8 @@ import { Counter, Histogram, Registry, collectDefaultMetrics } from "prom-client
 
 export interface Metrics {
   observeCall(call: { action: string; transport: string; outcome: string; seconds: number }): void;
+  /** Counts a report that was refused because its organization has used up its log bytes of the day. */
+  countOverLogQuota(): void;
   /** Serves GET /metrics; the address must not be reachable from outside. */
   server: Server;
 }
@@ -24,7 +26,13 @@ export function createMetrics(): Metrics {
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30],
     registers: [registry],
   });
+  const overLogQuota = new Counter({
+    name: "hawser_reports_over_quota_total",
+    help: "Reports of hosts that were refused because of their organization's log quota.",
+    registers: [registry],
+  });
   return {
+    countOverLogQuota: () => overLogQuota.inc(),
     observeCall(call) {
       calls.inc({ action: call.action, transport: call.transport, outcome: call.outcome });
       seconds.observe({ action: call.action }, call.seconds);

@@ -60,7 +60,15 @@ export async function startNode(config: Config): Promise<RunningNode> {
   const blobs = createBlobs(database);
   const link =
     config.natsUrls.length > 0
-      ? await createHostLink({ config, database, blobs, masterKeys, nodeId: nodes.nodeId, log })
+      ? await createHostLink({
+          config,
+          database,
+          blobs,
+          masterKeys,
+          nodeId: nodes.nodeId,
+          countRefusal: () => metrics.countOverLogQuota(),
+          log,
+        })
       : undefined;
   const files = createFiles(database, blobs);
   const services: Services = {
@@ -131,6 +139,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
       buckets.share(live);
       await Promise.all([
         readCounts.flush(),
+        link?.flushCounts(),
         authenticator.noteUses(),
         database.system.rows(deleteExpired),
         database.system.rows(deleteCutUploads),

@@ -5,6 +5,7 @@ import {
   notFound,
   parseId,
   type instanceActions,
+  type HostWarning,
   type InstanceDetail,
   type InstanceRecord,
 } from "@hawser/contract";
@@ -193,13 +194,19 @@ function instanceDetail(
     ...instanceRecord(row),
     roots: row.roots,
     codeHostingCli: row.code_hosting_cli,
-    warnings: row.warnings,
+    warnings: row.log_quota_used_up ? [...row.warnings, logQuotaUsedUp] : row.warnings,
     operations: row.operations,
     activeSessions: active.map(sessionListEntry),
     fallbackChain: row.fallback_chain,
     fallbackThreshold: row.fallback_threshold,
   };
 }
+
+const logQuotaUsedUp: HostWarning = {
+  code: "log_quota_exceeded",
+  message:
+    "The organization has used up its log bytes of the day (UTC). The host keeps its log entries and sends them tomorrow. To receive them earlier, ask the operator for a larger quota.",
+};
 
 /** An unreachable host must not prevent the removal of its record. */
 function ignoreUnreachable(error: unknown): void {

@@ -32,10 +32,13 @@ const rate = { perSecond: 200, burst: 400 };
 const costs: Record<UpCall, number> = { report: 1, heartbeat: 1, bye: 1, hello: 20, renew: 100 };
 /** Refusals that are sent to one host. A daemon waits after the first; more would serve a flood. */
 const refusalRate = { perSecond: 5, burst: 10 };
+/** Log lines about messages of one host that failed: one a minute. */
+const warningRate = { perSecond: 1 / 60, burst: 1 };
 
 export function receiveUpCalls({ fabric, upCalls, log }: Receiving): void {
   const allowance = createTokenBuckets(rate);
   const refusals = createTokenBuckets(refusalRate);
+  const warnings = createTokenBuckets(warningRate);
   /** Hosts whose misuse has been logged, by kind of misuse. */
   const logged = new Set<string>();
   const logOnce = (instanceId: string, call: UpCall, what: string) => {
@@ -46,10 +49,10 @@ export function receiveUpCalls({ fabric, upCalls, log }: Receiving): void {
 
   async function answer(message: FabricMessage, instanceId: string, call: UpCall): Promise<void> {
     try {
-      const said: unknown = JSON.parse(Buffer.from(message.data).toString());
-      message.respond(JSON.stringify(await upCalls.answer(instanceId, call, said)));
+      message.respond(JSON.stringify(await upCalls.answer(instanceId, call, message.data)));
     } catch (error) {
       // A host that receives no answer sends its message again.
+      if (warnings.take(instanceId).retryAfterMs !== undefined) return;
       log.warn({ err: error, instanceId, call }, "a host's message was not accepted");
     }
   }

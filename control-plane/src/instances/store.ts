@@ -6,6 +6,7 @@ import type {
   RootListing,
 } from "@hawser/contract";
 import { statement, systemStatement } from "../postgres/statement.ts";
+import { logBytesLeftSql } from "../session-log/log-quota-store.ts";
 
 /** Locks the instance: of two tokens that are created at once, the later revokes the earlier. */
 export const lockInstance = statement<{ instance_id: string }>(
@@ -34,6 +35,7 @@ export interface InstanceDetailRow extends InstanceRow {
   operations: InstanceDetail["operations"];
   fallback_chain: InstanceDetail["fallbackChain"];
   fallback_threshold: number;
+  log_quota_used_up: boolean;
 }
 
 const columns = `instance_id, name, name_key, status, status_reason, host, daemon_version, agents,
@@ -44,7 +46,8 @@ export const insertInstance = statement<InstanceRow>(
 );
 
 export const selectInstance = statement<InstanceDetailRow>(
-  `SELECT ${columns}, roots, code_hosting_cli, warnings, operations, fallback_chain, fallback_threshold
+  `SELECT ${columns}, roots, code_hosting_cli, warnings, operations, fallback_chain, fallback_threshold,
+          ${logBytesLeftSql("$1")} <= 0 AS log_quota_used_up
      FROM instances
     WHERE organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL`,
 );

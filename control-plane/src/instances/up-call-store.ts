@@ -1,6 +1,7 @@
 // The SQL of the calls that hosts make by themselves. It runs as hawser_system: the fabric has proven
 // which host calls, and the host does not know its organization.
 import { systemStatement } from "../postgres/statement.ts";
+import { logBytesLeftSql } from "../session-log/log-quota-store.ts";
 
 export interface SpeakingHost {
   organization_id: string;
@@ -10,6 +11,8 @@ export interface SpeakingHost {
   /** The journal of its last hello. */
   journal_id: string | null;
   connections: number;
+  /** What is left of its organization's quota of log bytes today. */
+  log_bytes_left: number;
 }
 
 /** $1 instances. No row if the instance was deleted or no host is paired with it. */
@@ -17,7 +20,8 @@ export const selectHosts = systemStatement<SpeakingHost>(
   "find the hosts that call",
   `SELECT i.organization_id, i.instance_id, i.host_key, i.machine_id, i.journal_id,
           (SELECT count(*) FROM host_connections c
-            WHERE c.organization_id = i.organization_id AND c.instance_id = i.instance_id) AS connections
+            WHERE c.organization_id = i.organization_id AND c.instance_id = i.instance_id) AS connections,
+          ${logBytesLeftSql("i.organization_id")} AS log_bytes_left
      FROM host_keys k
      JOIN instances i ON i.organization_id = k.organization_id AND i.instance_id = k.instance_id
     WHERE k.instance_id = ANY ($1::uuid[]) AND k.revoked_at IS NULL AND i.host_key = k.public_key AND i.deleted_at IS NULL`,

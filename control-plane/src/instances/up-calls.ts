@@ -9,6 +9,7 @@ import {
   type HeartbeatReply,
   type HelloReply,
   type HostFacts,
+  type Refused,
   type RenewReply,
   type ReportReply,
   type UpCall,
@@ -18,17 +19,19 @@ import { lockInstances } from "../hosts/store.ts";
 import type { Database } from "../postgres/database.ts";
 import { inGroups } from "../postgres/in-groups.ts";
 import type { Intake } from "../session-log/intake.ts";
+import type { LogQuota } from "../session-log/log-quota.ts";
 import { answerHellos, failLost, type ReceivedHello } from "../session-log/hello.ts";
 import * as store from "./up-call-store.ts";
 
 export interface UpCalls {
-  /** The answer to one message of a host, as JSON. */
-  answer(instanceId: string, call: UpCall, message: unknown): Promise<object>;
+  /** Answers one message of a host. Throws if the message cannot be parsed. */
+  answer(instanceId: string, call: UpCall, message: Uint8Array): Promise<object>;
 }
 
 interface UpCallParts {
   database: Database;
   intake: Intake;
+  logQuota: Pick<LogQuota, "refusal">;
   /** A new token for a key that is still valid. */
   renewToken: (publicKey: string) => Promise<RenewReply>;
   viewers: Viewers;
@@ -43,7 +46,7 @@ const ownEventMs = 1_000;
 const forget = { forget: true } as const;
 
 export function createUpCalls(parts: UpCallParts): UpCalls {
-  const { database, intake, renewToken, viewers, isBack } = parts;
+  const { database, intake, logQuota, renewToken, viewers, isBack } = parts;
   const { system } = database;
 
   const find = inGroups(async (instanceIds: string[]) => {
@@ -137,11 +140,20 @@ export function createUpCalls(parts: UpCallParts): UpCalls {
     return connections > 1;
   }
 
+  function overQuota(host: store.SpeakingHost, shownId: string): Refused | undefined {
+    const { organization_id: organizationId, log_bytes_left: left } = host;
+    return logQuota.refusal({ organizationId, shownId }, left);
+  }
+
   return {
     async answer(instanceId, call, message) {
       const id = parseId("instance", instanceId);
       const host = id && (await find(id));
-      return host ? answers[call](host, instanceId, message) : forget;
+      if (!host) return forget;
+      const refused = call === "report" ? overQuota(host, instanceId) : undefined;
+      if (refused) return refused;
+      const parsed: unknown = JSON.parse(Buffer.from(message).toString());
+      return answers[call](host, instanceId, parsed);
     },
   };
 }

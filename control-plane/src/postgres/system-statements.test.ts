@@ -11,6 +11,7 @@ test("the statements of hawser_system are these and no others", async () => {
   assert.deepEqual([...systemStatements.keys()].sort(), [
     "add a node",
     "add counted reads to their hour",
+    "add stored log bytes to their organization's day",
     "check that the database answers",
     "check whether the service is set up",
     "create a member",

@@ -58,6 +58,8 @@ export interface SessionIntake {
   appliedSeq: number;
   journalId: string | null;
   added: Entry[];
+  /** Bytes of the added updates, as JSON. */
+  addedBytes: number;
 }
 
 /**
@@ -88,7 +90,7 @@ export async function applyReports(
   const sessions = new Map<string, SessionIntake>();
   for (const { position, applied_seq: appliedSeq, journal_id: journalId, status } of rows) {
     const { host, sessionId, journals } = asked[position - 1]!;
-    const session = { ...host, sessionId, status, appliedSeq, journalId, added: [] };
+    const session = { ...host, sessionId, status, appliedSeq, journalId, added: [], addedBytes: 0 };
     // Start with the journal that the log is written from: its remaining entries precede a reset.
     if (journalId !== null) addEntries(session, journalId, journals.get(journalId) ?? []);
     for (const [another, entries] of journals) addEntries(session, another, entries);
@@ -157,9 +159,10 @@ function addEntries(session: SessionIntake, journalId: string, entries: readonly
     const isOwn = session.journalId === null || session.journalId === journalId;
     if (!isOwn && !entry.isReset) return;
     // Daemons cut longer entries; viewers and pages rely on that limit.
-    if (Buffer.byteLength(entry.update) > largestEntry)
-      throw new Error(`An entry is larger than ${largestEntry} bytes.`);
+    const bytes = Buffer.byteLength(entry.update);
+    if (bytes > largestEntry) throw new Error(`An entry is larger than ${largestEntry} bytes.`);
     session.added.push(entry);
+    session.addedBytes += bytes;
     session.appliedSeq = entry.seq;
     session.journalId = journalId;
   }

@@ -33,6 +33,8 @@ export interface IntakeOptions {
     appliedSeq: number,
     changed: Changed,
   ) => void;
+  /** Called after the commit, before the hosts are answered. */
+  countBytes?: (organizationId: string, bytes: number) => void;
   log: Log;
   /** Maximum number of entries of a group; the last report may exceed it. */
   maxEntries?: number;
@@ -91,7 +93,7 @@ interface Timeouts {
 
 function createLane(options: IntakeOptions): Intake {
   const { database, onApplied, log, maxEntries = 500, maxWaitMs = 10 } = options;
-  const { enoughEntries = maxEntries / 4 } = options;
+  const { enoughEntries = maxEntries / 4, countBytes = () => {} } = options;
   let queue: Waiting[] = [];
   let queuedEntries = 0;
   let queuedSize = 0;
@@ -155,6 +157,9 @@ function createLane(options: IntakeOptions): Intake {
     } catch (error) {
       if (error instanceof StatementTimeout) timeouts.inARow += 1;
       return writeSeparately(reports, error, timeouts);
+    }
+    for (const { organizationId, addedBytes } of applied.sessions) {
+      if (addedBytes > 0) countBytes(organizationId, addedBytes);
     }
     for (const report of reports) {
       separate.delete(report.host.instanceId);
