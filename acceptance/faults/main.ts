@@ -81,8 +81,8 @@ const runs: Record<string, () => Promise<void>> = {
   },
   async rotation() {
     const hosts = Number(values.hosts ?? 200);
-    const results = await runRotations({ keys: chosenKeys(), hosts, ...noted("rotation") });
-    for (const result of results) report(result, printRotation);
+    const results = runRotations({ keys: chosenKeys(), hosts, ...noted("rotation") });
+    for await (const result of results) report(result, printRotation);
   },
 };
 

@@ -78,7 +78,7 @@ export type RotatedKey = keyof typeof rotations;
 const patienceMs = 90_000;
 
 /** Rotates the keys one after the other, in one world. */
-export async function runRotations(options: RotationOptions): Promise<RotationResult[]> {
+export async function* runRotations(options: RotationOptions): AsyncGenerator<RotationResult> {
   const note = options.onNote ?? (() => {});
   await using world = await startWorld({
     nodes: 2,
@@ -86,9 +86,7 @@ export async function runRotations(options: RotationOptions): Promise<RotationRe
     environment: { HAWSER_RATE_PER_SECOND: "2000", HAWSER_RATE_BURST: "2000" },
   });
   await using light = await startLightHosts(world.caller, world.baseUrl, options.hosts);
-  const results: RotationResult[] = [];
-  for (const key of options.keys) results.push(await runRotation(world, light, key, note));
-  return results;
+  for (const key of options.keys) yield await runRotation(world, light, key, note);
 }
 
 async function runRotation(

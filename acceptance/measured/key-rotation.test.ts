@@ -7,7 +7,7 @@ import { tell } from "../figures.ts";
 
 test("A14: each key of the service is rotated without losing a command or a host", async () => {
   const keys = Object.keys(rotations) as RotatedKey[];
-  for (const result of await runRotations({ keys, hosts: 10 })) {
+  for await (const result of runRotations({ keys, hosts: 10 })) {
     const { key, commands, lost, offline, seconds } = result;
     tell(
       `rotation of the ${key} key: ${commands} commands, ${lost.length} lost, ${offline.length} hosts shown offline, ${seconds} s`,
