@@ -232,22 +232,12 @@ scenario(
   async ({ world, caller }) => {
     const { sessionId } = await startSession(caller, world.hosts[0]!);
     const inner = scripted("look around", { text: "I looked." });
-    const events = await runTurn(
-      caller,
-      sessionId,
-      scripted(
-        "delegate",
-        {
-          calls: [
-            {
-              tool: "task",
-              input: { description: "look", prompt: inner, subagent_type: "general" },
-            },
-          ],
-        },
-        { text: "It looked." },
-      ),
-    );
+    const input = { description: "look", prompt: inner, subagent_type: "general" };
+    const text = scripted("delegate", { calls: [{ tool: "task", input }] }, { text: "It looked." });
+    const { turnId } = await caller.send_prompt({ sessionId, text });
+    const { requestId } = await untilAsked(caller, sessionId);
+    await caller.answer_permission({ requestId, answer: "once" });
+    const events = await untilEnd(caller, sessionId, turnId);
     assert.equal(outcomeOf(events), "completed");
     const messages = updatesOf(events, "agent_message_chunk");
     const byIts = messages.find(({ content }) => content.text === "I looked.")!;
