@@ -82,12 +82,14 @@ for (const agentKind of AgentKind.options) {
     `A mode set while a turn of ${agentKind} runs holds for its next call`,
     [],
     async ({ world, caller }) => {
-      const { command } = stepsOf[agentKind];
+      const steps = stepsOf[agentKind];
       const { sessionId, mode } = await startSession(caller, world.hosts[0]!, { agentKind });
       assert.equal(mode, "ask");
       const { turnId } = await caller.send_prompt({
         sessionId,
-        text: scripted("go", command("touch one"), command("touch two"), { text: "Went on." }),
+        text: scripted("go", steps.command("touch one"), steps.command("touch two"), {
+          text: "Went on.",
+        }),
       });
       const { requestId, rule } = await untilAsked(caller, sessionId);
       assert.match(rule!, /no rule allows the command/);
