@@ -1,6 +1,7 @@
 // What the permission to run a command means with codex (decision 0036).
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
 import { basename, join } from "node:path";
 import { after, before, test } from "node:test";
 import { openCodexBench, type CodexBench } from "@hawser/testkit/codex-bench.ts";
@@ -75,6 +76,23 @@ test("an allowed command stays in the sandbox; leaving it is a request of its ow
   await unexplained.answer("once");
   await recording.untilType("turn_ended");
   assert.ok(existsSync(outside));
+});
+
+test("a command in the sandbox reaches no network", async () => {
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections += 1;
+    socket.destroy();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const policy = { allowedCommands: ["curl *"], outsideWorktree: "ask" as const };
+  const recording = await startSession(bench, { policy });
+  const cmd = `curl --silent --max-time 5 http://127.0.0.1:${port}/`;
+  await recording.play([{ calls: [{ tool: "exec_command", input: { cmd } }] }, { text: "Done." }]);
+  assert.deepEqual(recording.of("request"), []);
+  assert.equal(connections, 0);
+  server.close();
 });
 
 /** A repository with an untracked file. */

@@ -62,7 +62,9 @@ export function sandboxPolicy(directory: string): SandboxPolicy {
   return {
     type: "workspaceWrite",
     writableRoots: gitRoots(repository),
-    networkAccess: true,
+    // In some modes commands run unasked because of the sandbox; with a network they could send away what
+    // they read.
+    networkAccess: false,
     ...temporary(repository?.common ?? directory),
   };
 }
