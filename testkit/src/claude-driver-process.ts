@@ -2,18 +2,18 @@
 // prints each event as a line. The first line is the session's handle.
 import { silentLog } from "@hawser/daemon/log.ts";
 import { createClaudeDriver } from "@hawser/daemon/drivers/claude-code/driver.ts";
-import { placeIn } from "./conformance/bench.ts";
-import type { SessionSettings } from "@hawser/daemon/drivers/driver.ts";
+import { placeIn, type Place } from "./conformance/bench.ts";
 
 export interface Errand {
   program: string;
   home: string;
+  directory: string;
   /** JSON has no functions, so the process decides by the policy in it. */
-  place: Omit<SessionSettings, "decide">;
+  place: Omit<Place, "decide">;
   text: string;
 }
 
-const { program, home, place, text } = JSON.parse(process.argv[2]!) as Errand;
+const { program, home, directory, place, text } = JSON.parse(process.argv[2]!) as Errand;
 const never = new AbortController().signal;
 const say = (value: unknown) => process.stdout.write(`${JSON.stringify(value)}\n`);
 
@@ -22,7 +22,7 @@ const driver = createClaudeDriver({
   environment: { HOME: home },
   log: silentLog,
 });
-const session = await driver.start(placeIn(place.directory, place), say, never);
+const session = await driver.start(placeIn(directory, place), say, never);
 say({ handle: session.handle });
 const prompt = { turnId: "turn-1", messageId: "message-1", text, options: {} };
 const plain = { task: { type: "prompt" }, context: [], attachments: [] } as const;

@@ -25,11 +25,12 @@ before(async () => {
 });
 after(() => host[Symbol.asyncDispose]());
 
+const allowing = { ...policy, allowedCommands: ["echo *", "sleep *", "env"] };
 const settingsOf = (sessionId: string): SessionSettings =>
   placeIn(directory, {
     sessionId: `${sessionId}-${process.pid}`,
     title: null,
-    policy: { ...policy, allowedCommands: ["echo *", "sleep *", "env"] },
+    policy: allowing,
   });
 const of = ({ sessionId }: SessionSettings) =>
   listAgentProcesses().filter((found) => found.sessionId === sessionId);
@@ -149,7 +150,9 @@ test("a change of a file is shown as a patch, and needs permission outside the d
 /** Starts a daemon process with one session and one prompt, and collects the events that it prints. */
 function startDaemon(place: SessionSettings, steps: Step[]) {
   const { program, home } = host;
-  const errand: Errand = { program, home, place, text: textOf(steps) };
+  const { directory: started, sessionId, title } = place;
+  const sent = { sessionId, title, policy: allowing };
+  const errand: Errand = { program, home, directory: started, place: sent, text: textOf(steps) };
   const file = fileURLToPath(import.meta.resolve("@hawser/testkit/claude-driver-process.ts"));
   const child: ChildProcess = spawn(process.execPath, [file, JSON.stringify(errand)], {
     stdio: ["ignore", "pipe", "inherit"],
