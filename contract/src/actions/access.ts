@@ -243,7 +243,9 @@ export const accessActions = {
       logRetentionDays: Days.meta({ description: "Counted from a session's end." }).optional(),
       auditRetentionDays: Days.optional(),
       defaultAgentPolicy: NewPolicy.optional(),
-      defaultMode: SessionMode.meta({ description: "Mode that sessions begin in." }).optional(),
+      defaultMode: SessionMode.meta({
+        description: "Mode that sessions begin in, unless highestMode is narrower.",
+      }).optional(),
       highestMode: SessionMode.meta({
         description:
           "The widest mode that sessions may have; sessions in a wider one change with their next prompt.",

@@ -3,7 +3,6 @@
 import {
   Refusal,
   formatId,
-  narrower,
   roles,
   type accessActions,
   type MemberRecord,
@@ -115,14 +114,7 @@ export const accessHandlers: HandlersFor<typeof accessActions, KeyServices> = {
       input.defaultMode,
       input.highestMode,
     );
-    const settings = settingsRecord(row!);
-    const { defaultMode, highestMode } = settings;
-    if (narrower(defaultMode, highestMode) === defaultMode) return settings;
-    const field = input.defaultMode === undefined ? "highestMode" : "defaultMode";
-    const message = `would make the default mode ${defaultMode} wider than the highest mode ${highestMode}`;
-    throw new Refusal("invalid_input", `The field ${field} ${message}. Change both.`, {
-      fields: [{ field, message }],
-    });
+    return settingsRecord(row!);
   },
 
   list_audit_entries: ({ sql }, input) => listAuditEntries(sql, input),

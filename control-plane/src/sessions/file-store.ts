@@ -31,13 +31,14 @@ export interface FormerRow {
   directory: string | null;
   instance_status: InstanceStatus;
   policy: AgentPolicy;
-  mode: SessionMode;
+  default_mode: SessionMode;
+  highest_mode: SessionMode;
 }
 
 /** Includes deleted sessions, because the host may still have their files. */
 export const selectFormer = statement<FormerRow>(
   `SELECT s.instance_id, s.title, s.agent_kind, s.directory, i.status AS instance_status,
-          o.default_agent_policy AS policy, o.default_mode AS mode
+          o.default_agent_policy AS policy, o.default_mode, o.highest_mode
      FROM sessions s
      JOIN instances i ON i.organization_id = s.organization_id AND i.instance_id = s.instance_id
      JOIN organizations o ON o.organization_id = s.organization_id

@@ -3,6 +3,7 @@
 import {
   Refusal,
   formatId,
+  narrower,
   notFound,
   parseId,
   type FileChange,
@@ -92,7 +93,8 @@ const restoreSession: HostHandler<(typeof sessionFileActions)["restore_session"]
       if (former.instance_status !== "online") {
         throw hostOffline();
       }
-      const { title, agent_kind, directory, policy, mode } = former;
+      const { title, agent_kind, directory, policy } = former;
+      const mode = narrower(former.default_mode, former.highest_mode);
       const made = await sql.first(
         store.insertSession,
         sql.organizationId,

@@ -2,6 +2,7 @@
 // has a record. If the host refuses the start, the row is deleted.
 import {
   formatId,
+  narrower,
   notFound,
   parseId,
   type AgentKind,
@@ -35,6 +36,7 @@ export const startSession: HostHandler<Start, SessionServices> = onHost({
     }
     const wanted = wantedAgent(input, host);
     const title = input.title || null;
+    const mode = narrower(host.default_mode, host.highest_mode);
     const made = await sql.first(
       store.insertSession,
       sql.organizationId,
@@ -43,7 +45,7 @@ export const startSession: HostHandler<Start, SessionServices> = onHost({
       wanted.kind,
       directory ?? null,
       await callerReference(sql, caller),
-      host.mode,
+      mode,
     );
     const sessionId = formatId("session", made!.session_id);
     notifyAfterCommit(context, { sessions: [sessionId] });
@@ -52,7 +54,7 @@ export const startSession: HostHandler<Start, SessionServices> = onHost({
       sessionId,
       title,
       policy: host.policy,
-      mode: host.mode,
+      mode,
       author: await authorFor(sql, caller),
       ...wanted,
       ...(options && { options }),

@@ -119,13 +119,14 @@ export interface StartHostRow {
   agents: InstanceRecord["agents"];
   fallback_chain: FallbackEntry[];
   policy: AgentPolicy;
-  mode: SessionMode;
+  default_mode: SessionMode;
+  highest_mode: SessionMode;
 }
 
 /** The host that a new session is started on, with the organization's policy. */
 export const selectStartHost = statement<StartHostRow>(
   `SELECT i.status, i.agents, i.fallback_chain, o.default_agent_policy AS policy,
-          o.default_mode AS mode
+          o.default_mode, o.highest_mode
      FROM instances i JOIN organizations o ON o.organization_id = i.organization_id
     WHERE i.organization_id = $1 AND i.instance_id = $2 AND i.deleted_at IS NULL`,
 );
