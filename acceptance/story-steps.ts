@@ -77,8 +77,18 @@ export async function pairHost(
   const agents = [kind];
   const set = { name: `a host with ${kind}`, environment, agents, modelUrl: model.url };
   const host = await startHost(door.call, baseUrl, place, set);
-  const { agentKinds } = await door.call.list_agent_kinds({ instanceId: host.instanceId });
-  const found = agentKinds.find((each) => each.kind === kind);
+  const { instanceId } = host;
+  const read = async () => {
+    const { agentKinds } = await door.call.list_agent_kinds({ instanceId });
+    return agentKinds.find((each) => each.kind === kind);
+  };
+  // A host is online a moment before it has reported its agents.
+  const found = await until(
+    `${kind} is installed`,
+    10_000,
+    read,
+    (each) => each?.installed === true,
+  );
   assert.deepEqual([found?.installed, found?.authenticated, found?.problems], [true, true, []]);
   return host;
 }

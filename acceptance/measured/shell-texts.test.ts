@@ -9,7 +9,8 @@ import { openBench } from "../shell-texts/kinds.ts";
 import { tell } from "../figures.ts";
 
 const seed = "11";
-const texts = 200;
+/** Each form once. */
+const texts = carrierCount;
 
 test("most of the texts run their command in a plain bash", () => {
   const live = countLiveTexts(seed, carrierCount);
