@@ -21,9 +21,12 @@ const mostLinks = 4;
 const silentMs = 10_000;
 /** A daemon that fails to connect tries again every 2 s on average. */
 const openingRate = { perSecond: 1, burst: 30 };
-/** Together for the links of a host. A log of 60 MB that waited for its link takes a minute. */
+/**
+ * Together for the links of a host. A log of 60 MB that waited for its link takes a minute; half a dozen of the
+ * largest replies to commands, of 300 kB each, do not wait.
+ */
 const bytesPerMs = 1024;
-const burstBytes = 256 * 1024;
+const burstBytes = 2 * 1024 * 1024;
 const sweepEveryMs = 60_000;
 
 interface Host {
