@@ -48,7 +48,7 @@ test("with it the host is asked, and its answer is the caller's", async () => {
   });
   assert.deepEqual(
     bed.asked.map(({ payload }) => payload),
-    [shell, { ...command, arguments: "" }, { sessionId }],
+    [shell, { ...command, arguments: "", highestMode: "unattended" }, { sessionId }],
   );
 });
 

@@ -142,7 +142,7 @@ test("doctor names each problem with its cure, and finds nothing wrong with a ho
   );
   chmodSync(join(state.directory, "credentials.json"), 0o600);
   const daemon = start(["run", "--quiet"]);
-  await until("it is online", async () => (await call("status")).code === 0);
+  await until("it is online", async () => (await call("status")).code === 0, 30_000);
   const well = await call("doctor");
   assert.equal(well.code, 0, well.output);
   assert.match(well.output, /Nothing is wrong\.\n$/);
