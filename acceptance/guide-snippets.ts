@@ -1,5 +1,5 @@
-// The shell snippets of the guides: every ```sh block of a document, in order. A block that no test
-// can run stands under a comment `<!-- not run: reason -->`.
+// The shell snippets of the guides: every ```sh block of a document, in order, also those indented below
+// the item of a list. A block that no test can run stands under a comment `<!-- not run: reason -->`.
 
 export interface Snippet {
   /** Line of the block's first line of shell. */
@@ -10,13 +10,13 @@ export interface Snippet {
 }
 
 export function snippetsOf(document: string): Snippet[] {
-  return [...document.matchAll(/(<!-- not run: (.+) -->\n\n)?^```sh\n([\s\S]*?)^```$/gm)].map(
-    (match) => ({
-      line: document.slice(0, match.index + match[0].indexOf("```sh")).split("\n").length + 1,
-      text: match[3]!,
-      notRun: match[2],
-    }),
-  );
+  return [
+    ...document.matchAll(/^( *)(?:<!-- not run: (.+) -->\n\n\1)?```sh\n([\s\S]*?)^\1```$/gm),
+  ].map((match) => ({
+    line: document.slice(0, match.index + match[0].indexOf("```sh")).split("\n").length + 1,
+    text: match[3]!,
+    notRun: match[2],
+  }));
 }
 
 /**

@@ -93,7 +93,8 @@ export async function until<T>(
   for (;;) {
     const answer = await ask();
     if (wanted(answer)) return answer;
-    assert.ok(performance.now() < deadline, `${what} within ${deadlineMs} ms`);
+    const last = () => JSON.stringify(answer)?.slice(0, 500);
+    if (performance.now() > deadline) assert.fail(`${what} within ${deadlineMs} ms: ${last()}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

@@ -79,8 +79,10 @@ export interface Event {
 }
 
 /** The whole stored log. Asserts that it has no gap and no repeated entry. */
-export async function logOf(caller: Calls, sessionId: string): Promise<Event[]> {
-  const events: Event[] = [];
+export const logOf = (caller: Calls, sessionId: string) => readLog(caller, sessionId, []);
+
+/** Adds to the entries that were read before those that are stored since, with the same assertion. */
+async function readLog(caller: Calls, sessionId: string, events: Event[]): Promise<Event[]> {
   for (;;) {
     const after = events.at(-1)?.seq ?? 0;
     const page = await caller.list_session_events({ sessionId, after, limit: 200 });
@@ -91,6 +93,26 @@ export async function logOf(caller: Calls, sessionId: string): Promise<Event[]> 
     events.map(({ seq }) => seq),
     events.map((_, place) => place + 1),
   );
+  return events;
+}
+
+/** Waits until the log fits, and returns it. Each time only the new entries are read. */
+async function untilLog(
+  caller: Calls,
+  sessionId: string,
+  what: string,
+  patienceMs: number,
+  fits: (events: readonly Event[]) => boolean,
+): Promise<Event[]> {
+  const events: Event[] = [];
+  const startedAt = performance.now();
+  while (!fits(await readLog(caller, sessionId, events))) {
+    const waitedMs = performance.now() - startedAt;
+    assert.ok(waitedMs < patienceMs, `${what} within ${patienceMs} ms`);
+    // Entries stay, so a long wait need not look often.
+    const pauseMs = Math.min(Math.max(waitedMs / 20, 50), 200);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
   return events;
 }
 
@@ -112,13 +134,11 @@ const turnMs = 40_000;
 
 /** Waits until a turn has ended, and returns its entries. */
 export async function untilEnd(caller: Calls, sessionId: string, turnId: string): Promise<Event[]> {
-  const deadline = performance.now() + turnMs;
-  for (;;) {
-    const events = (await logOf(caller, sessionId)).filter((event) => event.turnId === turnId);
-    if (updatesOf(events, "turn_finished").length > 0) return events;
-    assert.ok(performance.now() < deadline, `the turn ends within ${turnMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+  const isOfTurn = (event: Event) => event.turnId === turnId;
+  const hasEnded = (events: readonly Event[]) =>
+    updatesOf(events.filter(isOfTurn), "turn_finished").length > 0;
+  const events = await untilLog(caller, sessionId, "the turn ends", turnMs, hasEnded);
+  return events.filter(isOfTurn);
 }
 
 /** Sends a prompt and waits until its turn has ended. */
@@ -155,10 +175,6 @@ export const untilLogged = (
   wanted: (update: never) => boolean = () => true,
   patienceMs = turnMs,
 ) =>
-  until(
-    `an entry ${name}`,
-    patienceMs,
-    () => logOf(caller, sessionId),
-    (events) =>
-      events.some(({ update }) => update.sessionUpdate === name && wanted(update as never)),
+  untilLog(caller, sessionId, `an entry ${name}`, patienceMs, (events) =>
+    events.some(({ update }) => update.sessionUpdate === name && wanted(update as never)),
   );

@@ -53,7 +53,7 @@ check_machine() {
   esac
   getconf GNU_LIBC_VERSION > /dev/null 2>&1 || fail "Hawser needs glibc, and this system has another C library (musl, most likely). Install it on Debian, Ubuntu, Fedora or the like."
   if [ "$(id -u)" = 0 ] && [ -z "$as_root" ]; then
-    fail "Agents would run as root. Run this as the user whose projects they work on, or make one (useradd --create-home --shell /bin/bash hawser; su - hawser). If root is what you want, add: -s -- --as-root, after sh."
+    fail "Agents would run as root. Run this as the user whose projects they work on, or make one (useradd --create-home --shell /bin/bash hawser; su - hawser). To use root anyway, end the command with sh -s -- --as-root instead of sh."
   fi
   for tool in curl openssl gzip sha256sum; do
     package=$tool
@@ -138,6 +138,8 @@ EOF
 main() {
   read_options "$@"
   check_machine
+  [ -n "${HAWSER_TOKEN:-}" ] || [ -f "$home/credentials.json" ] ||
+    fail "This host is not paired, and the command has no token. Run the whole install command, as create_instance or regenerate_pairing_token returned it."
   own_umask=$(umask)
   umask 077
   mkdir -p "$home" || fail "$home cannot be created. Set another place with --home."

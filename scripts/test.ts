@@ -1,7 +1,7 @@
 // `npm test [pattern…]`: the unit and integration tests of every workspace, or those whose path
 // contains or matches a pattern. The whole-product tests are `npm run acceptance`.
 import { parseArgs } from "node:util";
-import { chooseTestFiles, runTests } from "./run-tests.ts";
+import { chooseTestFiles, longestFirst, runTests } from "./run-tests.ts";
 
 const { positionals } = parseArgs({ allowPositionals: true });
 const workspaces = [
@@ -23,10 +23,35 @@ const isMeasured = (file: string) => file === "control-plane/src/session-stream.
 // do not fill two cores.
 const hasAgents = (file: string) => /daemon\/src\/drivers\/|opencode|agent-programs/.test(file);
 const others = files.filter((file) => !isMeasured(file));
+/** The files that take more than half a minute. */
+const longest = [
+  "endings.test",
+  "failures.test",
+  "claude-code.test",
+  "abilities.test",
+  "opencode-sessions",
+  "sessions/crash",
+  "node.test",
+  "command-line/commands",
+  "clone-files",
+  "reverts.test",
+  "park-and-restore",
+  "daemon/src/main.test",
+  "link/link.test",
+  "revocation.test",
+  "hostile-repository",
+  "worktrees/push",
+];
 process.exitCode = await runTests(
   [
-    { files: others.filter(hasAgents), atOnce: 3 },
-    { files: others.filter((file) => !hasAgents(file)), atOnce: 6 },
+    { files: longestFirst(others.filter(hasAgents), longest), atOnce: 3 },
+    {
+      files: longestFirst(
+        others.filter((file) => !hasAgents(file)),
+        longest,
+      ),
+      atOnce: 6,
+    },
     { files: files.filter(isMeasured), atOnce: 1 },
   ],
   {},

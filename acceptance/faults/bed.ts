@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { ControlPlaneNode } from "@hawser/testkit/control-plane-node.ts";
 import { startCuttingProxy, type CuttingProxy } from "@hawser/testkit/cutting-proxy.ts";
 import { startJournalHost, type JournalHost } from "@hawser/testkit/journal-host.ts";
+import { startPostgresPair, type PostgresPair } from "@hawser/testkit/postgres-pair.ts";
 import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import { insertSessions } from "@hawser/testkit/session-rows.ts";
 import { startWorld, type World } from "@hawser/testkit/world.ts";
@@ -25,6 +26,8 @@ export interface Bed extends AsyncDisposable {
   nodes(): ControlPlaneNode[];
   /** The proxies between the second node and NATS, if requested. */
   fabricProxies: CuttingProxy[];
+  /** The primary and its standby, if requested. */
+  postgres: PostgresPair | undefined;
   /** Further parts that a fault starts. They are disposed of before the bed. */
   parts: AsyncDisposableStack;
 }
@@ -33,6 +36,8 @@ interface BedOptions {
   nats: 1 | 3;
   /** The second node reaches NATS through proxies. */
   proxiedNode: boolean;
+  /** PostgreSQL has a synchronous standby. */
+  standby?: boolean;
   hosts?: number;
   sessionsPerHost?: number;
 }
@@ -42,7 +47,15 @@ const environment = { HAWSER_RATE_PER_SECOND: "5000", HAWSER_RATE_BURST: "5000" 
 
 export async function makeBed(options: BedOptions): Promise<Bed> {
   await using startup = new AsyncDisposableStack();
-  const world = startup.use(await startWorld({ nodes: 1, nats: options.nats, environment }));
+  const postgres = options.standby ? startup.use(await startPostgresPair()) : undefined;
+  const world = startup.use(
+    await startWorld({
+      nodes: 1,
+      nats: options.nats,
+      environment,
+      ...(postgres && { cluster: postgres }),
+    }),
+  );
   const directory = mkdtempSync(join(tmpdir(), "hawser-faults-"));
   startup.defer(() => removeDirectory(directory));
   const fabricProxies: CuttingProxy[] = [];
@@ -85,6 +98,7 @@ export async function makeBed(options: BedOptions): Promise<Bed> {
     hosts,
     nodes,
     fabricProxies,
+    postgres,
     parts,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

@@ -24,6 +24,7 @@ export interface Fault {
   title: string;
   nats?: 3;
   proxiedNode?: true;
+  standby?: true;
   open(context: FaultContext): Promise<Injector>;
 }
 

@@ -2,6 +2,7 @@
 import type { Fault } from "./fault.ts";
 import { deliveredAgain, hostCut, nodeWithoutNats } from "./network-faults.ts";
 import { daemonKilled, natsKilled, nodeKilled, postgresFails } from "./process-faults.ts";
+import { switchOver } from "./switch-over.ts";
 
 export const linkFaults: readonly Fault[] = [
   nodeKilled,
@@ -11,4 +12,5 @@ export const linkFaults: readonly Fault[] = [
   hostCut,
   nodeWithoutNats,
   deliveredAgain,
+  switchOver,
 ];

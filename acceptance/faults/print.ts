@@ -39,7 +39,7 @@ export function printApprovals(result: ApprovalsResult): void {
   const parts = [
     `approvals: ${result.kills.length} kills`,
     `${result.requests} requests`,
-    `callers were told ${told.join(" / ")}`,
+    `callers received ${told.join(" / ")}`,
     `answer to accepted by the agent p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`,
   ];
   print(parts, result, `approvals --seed ${result.seed}`, result.kills);

@@ -6,11 +6,11 @@ import { watchPresence } from "@hawser/testkit/presence-watch.ts";
 export interface Traffic {
   /** Commands that callers have sent. */
   commands: number;
-  /** Those that were repeated, under the same idempotency key, before they were answered. */
+  /** Commands that were sent again under the same idempotency key, because no answer had come. */
   repeated: number;
-  /** Those that were refused because their host was connecting again, and then sent as a new command. */
+  /** Commands that were refused because their host was connecting again, and then sent as new commands. */
   refused: number;
-  /** Those that were never answered with their result, with the last answer. */
+  /** Commands whose result never came, each with the last answer. */
   lost: string[];
   /** Hosts that were shown offline. */
   offline: string[];

@@ -48,6 +48,7 @@ export async function runFault(fault: Fault, options: RunOptions): Promise<RunRe
   await using bed = await makeBed({
     nats: fault.nats ?? 1,
     proxiedNode: fault.proxiedNode ?? false,
+    standby: fault.standby ?? false,
   });
   await untilEach(bed, "online", longestHealMs);
   const broken: string[] = [];

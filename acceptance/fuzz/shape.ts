@@ -121,7 +121,7 @@ interface JsonSchema {
   format?: string;
 }
 
-/** Rules of our own actions that are told in words only, or that compare one field with another. */
+/** Rules of our own actions that are described in words only, or that compare one field with another. */
 const untold = new Set(["timeZone", "cursor", "userId", "sessionId", "expiresAt"]);
 
 export function readPublished(name: string, input: unknown): ActionShape {

@@ -46,7 +46,7 @@ scenario(
       }
       await untilStatus(caller, host.instanceId, "offline", 1_000);
     }
-    assert.ok(tellTimes("a host gone, told to viewers", delays) < 1_000);
+    assert.ok(tellTimes("a host gone, reported to viewers", delays) < 1_000);
     using _theirs = await startDeafHost(stranger, world.baseUrl);
     const { instanceId } = _theirs;
     await other.until("theirs came", ({ id }) => id === instanceId);
@@ -94,6 +94,6 @@ scenario("After a loss of the fabric viewers receive a resync", [], async ({ wor
     const resync = await reader.until("resync", ({ type }) => type === "resync", { since });
     delays.push(resync.at - since);
   }
-  tellTimes("the fabric restarted, viewers told to look again", delays);
+  tellTimes("the fabric restarted, viewers sent a resync", delays);
   assert.equal((await request(world.baseUrl, "/readyz")).status, 200);
 });

@@ -1,5 +1,5 @@
 // The fault harness of the host link: its checker notices every kind of broken promise, and a short
-// run of two faults keeps them all. The long runs are `npm run faults -- link`.
+// run of three faults keeps them all. The long runs are `npm run faults -- link`.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Answer } from "../faults/command-records.ts";
@@ -7,6 +7,7 @@ import { check, type Entry, type History } from "../faults/history.ts";
 import { daemonKilled } from "../faults/process-faults.ts";
 import { hostCut } from "../faults/network-faults.ts";
 import { runFault } from "../faults/run.ts";
+import { switchOver } from "../faults/switch-over.ts";
 
 const answer = (status: number, code: string, body = code, final = true): Answer => ({
   at: 1_000,
@@ -178,7 +179,7 @@ const planted: [what: string, plant: (history: Good) => void, rules: string[]][]
     ["a journal lost an entry"],
   ],
   [
-    "a log that was begun anew without need",
+    "a log that was restarted without need",
     ({ stored, hosts }) => {
       for (const { entries } of [stored[0]!, hosts[0]!.sessions[0]!]) {
         entries.push({ ...entry(4), update: { sessionUpdate: "journal_reset" } });
@@ -215,7 +216,7 @@ test("a command that a host's death cut may have taken effect before it was begu
   assert.deepEqual(rulesOf(history), ["a command was run twice"]);
 });
 
-for (const fault of [daemonKilled, hostCut]) {
+for (const fault of [daemonKilled, hostCut, switchOver]) {
   test(`${fault.id}: ${fault.title}: the history is good`, async () => {
     const options = { seed: "1", commands: 20, entries: 200, seconds: 6 };
     const { violations, entries, injections } = await runFault(fault, options);

@@ -174,7 +174,7 @@ const bugs: [what: string, plant: (history: Sessions) => void, rules: string[]][
     ["an entry was written twice"],
   ],
   [
-    "a log that was begun anew without need",
+    "a log that was restarted without need",
     ({ journals, viewers }) => {
       const reset = { seq: 9, at: at(9), turnId: null, update: { sessionUpdate: "journal_reset" } };
       journals[0]!.entries.push(reset);
@@ -183,7 +183,7 @@ const bugs: [what: string, plant: (history: Sessions) => void, rules: string[]][
     ["a needless reset"],
   ],
   [
-    "a prompt that the agent was given twice",
+    "a prompt that the agent received twice",
     ({ starts }) => starts.set("prompt-1", 2),
     ["a prompt was started twice"],
   ],
@@ -321,14 +321,14 @@ const approvalBugs: [what: string, plant: (history: Approvals) => void, rules: s
     ["an answer was accepted twice"],
   ],
   [
-    "two callers who were both told answered",
+    "two callers who both received answered",
     ({ approvals }) => (approvals[0]!.answers[1]!.told = "answered"),
-    ["two answers to one request were told answered"],
+    ["two answers to one request were confirmed"],
   ],
   [
-    "a caller who was told answered although the agent never heard of it",
+    "a caller who received answered although the agent received nothing",
     ({ approvals }) => Object.assign(approvals[0]!, { effects: 0, continued: 0 }),
-    ["an answer was told answered and never accepted"],
+    ["an answer was confirmed and never accepted"],
   ],
   [
     "an agent that does what was refused",
@@ -367,7 +367,7 @@ const approvalBugs: [what: string, plant: (history: Approvals) => void, rules: s
   [
     "an answer that nobody took",
     ({ approvals }) => (approvals[0]!.answers[1]!.told = undefined),
-    ["an answer was never taken"],
+    ["an answer was never answered by a node"],
   ],
   [
     "an answer that was refused",

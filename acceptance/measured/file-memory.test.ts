@@ -18,8 +18,8 @@ scenario("Ten uploads of 16 MiB at once cost the node little memory", [], async 
   };
   const send = () =>
     caller.request("/api/files", { method: "POST", body: new Uint8Array(randomBytes(16 * MiB)) });
-  // One takes what the runtime lets garbage grow to; ten must not take ten times that.
-  assert.equal((await send()).status, 201);
+  // Ten in a row let garbage grow as far as the runtime allows. Ten at once may need little more.
+  for (let n = 0; n < 10; n++) assert.equal((await send()).status, 201);
   const before = memory();
   let most = before;
   const watch = setInterval(() => void (most = Math.max(most, memory())), 20);

@@ -127,7 +127,7 @@ scenario(
   },
 );
 
-/** It is shown online a moment before it takes commands. */
+/** A host is shown online shortly before it accepts commands. */
 async function untilAnswered<T extends { status: number }>(ask: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + 2_000;
   for (;;) {

@@ -9,6 +9,7 @@ import {
   type PresenceWatch,
   type Sighting,
 } from "@hawser/testkit/presence-watch.ts";
+import { freezeProcess } from "@hawser/testkit/processes.ts";
 import { tell, tellTimes } from "../figures.ts";
 import { scenario, useWorld, type Context } from "../scenario.ts";
 
@@ -57,7 +58,7 @@ async function stall({ world, caller }: Context): Promise<void> {
   await using light = await startLightHosts(caller, world.baseUrl, many);
   await watch.until("online", light.instanceIds, isOnline);
   const since = performance.now();
-  process.kill(light.pid, "SIGSTOP");
+  freezeProcess(light.pid);
   const patience = { since, patienceMs: 40_000 };
   const times = await watch.until("offline", light.instanceIds, isOffline, patience);
   assert.deepEqual(reasons(watch, light.instanceIds), ["daemon_stalled"]);

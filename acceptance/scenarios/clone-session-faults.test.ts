@@ -80,7 +80,7 @@ scenario(
     await untilStatus(caller, instanceId, "offline");
     await using _again = runDaemon(host.stateDirectory, host.environment);
     const { statusReason } = await until(
-      "told",
+      "the end of the session",
       20_000,
       () => caller.get_session_summary({ sessionId }),
       ({ status }) => status === "ended",

@@ -192,7 +192,7 @@ scenario(
     assert.equal(existsSync(join(directory!, "opencode.json")), false);
     assert.equal(git(directory!, "status", "--porcelain"), "");
     const ignored = await until(
-      "told",
+      "the ignored configuration",
       10_000,
       async () => updatesOf(await logOf(caller, sessionId), "config_ignored"),
       (found) => found.length > 0,

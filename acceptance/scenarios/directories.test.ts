@@ -92,7 +92,14 @@ scenario(
     assert.ok(broken.warnings.some(({ code }) => code === "policy_unreadable"));
     assert.deepEqual((await caller.list_directories({ instanceId })).roots, []);
     writePolicy(host, policy);
-    assert.equal((await caller.refresh_instance({ instanceId })).roots.length, 2);
+    // Any use of the file finds the change, and the daemon then reports it by itself.
+    assert.equal((await caller.list_directories({ instanceId })).roots.length, 2);
+    await until(
+      "the instance shows its roots again",
+      10_000,
+      () => caller.get_instance({ instanceId }),
+      (shown) => shown.roots.length === 2,
+    );
   },
 );
 

@@ -175,7 +175,7 @@ scenario(
   },
 );
 
-/** The digest of every table but the trail, which also tells of tries. */
+/** The digest of every table but the trail, which also records attempts. */
 async function tables(world: World): Promise<Map<string, string>> {
   const digests = new Map(await fingerprint(world.database.url));
   assert.ok(digests.delete("audit_entries"));

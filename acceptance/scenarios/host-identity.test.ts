@@ -44,7 +44,7 @@ scenario(
 );
 
 scenario(
-  "A new token pairs a host, and the former token is refused at once on every node",
+  "A new token pairs a host, and the old token is refused at once on every node",
   ["regenerate_pairing_token.result", "regenerate_pairing_token.revokes"],
   async ({ caller, world }) => {
     const made = await caller.create_instance({ name: "paired anew" });
@@ -82,6 +82,12 @@ scenario(
   async ({ caller, world }) => {
     using first = await startDeafHost(caller, world.baseUrl);
     const { instanceId } = first;
+    await until(
+      "it is shown online",
+      30_000,
+      () => caller.get_instance({ instanceId }),
+      ({ status }) => status === "online",
+    );
     const { pairingToken } = await caller.regenerate_pairing_token({ instanceId });
     const since = performance.now();
     assert.equal((await tryPair(world.baseUrl, pairingToken)).status, 200);
@@ -93,7 +99,7 @@ scenario(
       "it is shown offline",
       5_000,
       () => caller.get_instance({ instanceId }),
-      ({ status }) => status === "offline",
+      ({ status, statusReason }) => status === "offline" && statusReason === "revoked",
     );
   },
 );

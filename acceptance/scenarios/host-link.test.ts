@@ -213,7 +213,7 @@ scenario(
       404,
       "not_found",
     );
-    // With what was kept of its credentials it is refused, and told to forget them.
+    // With what was kept of its credentials it is refused, and ordered to forget them.
     await using again = runDaemon(copy);
     const [code] = (await once(again.process, "exit")) as [number];
     assert.equal(code, 0);

@@ -85,7 +85,7 @@ scenario(
 );
 
 scenario(
-  "A6: a host that sends too much is told to wait, and is served again after that",
+  "A6: a host that sends too much is refused with a time to wait, and is served again after it",
   [],
   async ({ world, stranger }) => {
     using host = await startDeafHost(stranger, world.baseUrl);

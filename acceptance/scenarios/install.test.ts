@@ -43,7 +43,7 @@ for (const systemd of isRoot ? [false, true] : [false]) {
 
       const status = await user.run(`${hawserd} status`);
       assert.equal(status.code, 0, status.output);
-      assert.match(status.output, /link is online since/);
+      assert.match(status.output, /link has been online since/);
       assert.match(status.output, /Roots: {3}\S+\/hawser\n/);
       const daemon = user.processes().find((line) => line.endsWith(" run --quiet")) ?? "";
       assert.match(daemon, /hawserd\.mjs run --quiet$/);
@@ -175,6 +175,12 @@ scenario(
       for (const [file, bytes] of good) writeFileSync(join(releases.directory, file), bytes);
     }
 
+    const nameless = await user.run(installCommand.replace(/HAWSER_TOKEN=\S+/, ""));
+    assert.equal(nameless.code, 1);
+    assert.match(nameless.output, /^install\.sh: This host is not paired.* has no token\..*\.$/m);
+    assert.doesNotMatch(nameless.output, /Downloading/);
+    assert.deepEqual(user.files(), before, "no token");
+
     const script = (await user.run(installCommand.replace(/ \|.*/, ""))).output;
     for (const part of [0.2, 0.5, 0.9, 0.999]) {
       const cut = script.slice(0, script.length * part);
@@ -232,7 +238,7 @@ if (isRoot) {
       assert.equal(full.code, 1, full.output);
       assert.match(full.output, /disk is not full/);
       const status = await user.run(`${hawserd} status`);
-      assert.match(status.output, new RegExp(`link is online since[^]*Version: ${version}`));
+      assert.match(status.output, new RegExp(`link has been online since[^]*Version: ${version}`));
       const doctor = await user.run(`${hawserd} doctor`);
       assert.equal(doctor.code, 1);
       assert.match(doctor.output, /PROBLEM {2}0 MiB are free[^]*Free some space/);
@@ -244,7 +250,7 @@ if (isRoot) {
       const updated = await user.run(installCommand);
       assert.equal(updated.code, 0, updated.output);
       const now = await user.run(`${hawserd} status`);
-      assert.match(now.output, new RegExp(`link is online since[^]*Version: ${later}`));
+      assert.match(now.output, new RegExp(`link has been online since[^]*Version: ${later}`));
     },
   );
 }

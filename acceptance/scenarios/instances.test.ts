@@ -92,7 +92,7 @@ scenario(
 );
 
 scenario(
-  "A new pairing token replaces the former one and again lasts 15 minutes",
+  "A new pairing token replaces the old one and again lasts 15 minutes",
   [],
   async ({ caller }) => {
     const made = await caller.create_instance({ name: "paired anew" });
@@ -197,7 +197,7 @@ const byLowerCase = (a: string, b: string) => (a.toLowerCase() < b.toLowerCase()
 scenario("Pages join up to the whole list, each instance once", [], async ({ caller }) => {
   const made = Array.from({ length: 25 }, (_, i) => `Page ${String(i).padStart(2, "0")}`);
   await Promise.all(made.map((name) => caller.create_instance({ name })));
-  // Equal names are told apart by their ids.
+  // Equal names are distinguished by their ids.
   await Promise.all([1, 2, 3].map(() => caller.create_instance({ name: "page same" })));
   const seen: string[] = [];
   const sizes: number[] = [];

@@ -107,8 +107,8 @@ for (const agentKind of AgentKind.options) {
       await caller.update_settings({ highestMode: "auto" });
       assertRefused(
         await caller.try("set_session_mode", { sessionId, mode: "unattended" }),
-        403,
-        "forbidden",
+        409,
+        "mode_not_allowed",
       );
       await runTurn(caller, sessionId, scripted("again", { text: "Narrower." }));
       assert.equal((await caller.get_session_summary({ sessionId })).mode, "auto");

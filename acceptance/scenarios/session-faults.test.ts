@@ -131,7 +131,7 @@ scenario(
     const anew = await startSession(caller, host);
     const events = await runTurn(caller, anew.sessionId, scripted("go", { text: "anew" }));
     assert.deepEqual([outcomeOf(events), saidIn(events)], ["completed", ["anew"]]);
-    assert.equal(serversOf(host).length, 1, "the former agent was ended");
+    assert.equal(serversOf(host).length, 1, "the old agent was ended");
   },
 );
 

@@ -160,7 +160,12 @@ scenario(
     const count = (await caller.list_sessions({ limit: 200 })).sessions.length;
     const { instanceId, repository: directory } = host;
     const absent = { instanceId, directory, agentKind: "codex" };
-    assertRefused(await caller.try("start_session", absent), 409, "agent_not_ready");
+    const refusal = assertRefused(
+      await caller.try("start_session", absent),
+      409,
+      "agent_not_ready",
+    );
+    assert.match(refusal.message, /Call install_agent_kind/);
     const { agentKinds } = await caller.list_agent_kinds({ instanceId });
     assert.equal(agentKinds.find(({ kind }) => kind === "codex")!.installed, false);
 

@@ -74,8 +74,9 @@ scenario(
     await until("all entries", () => views.every(({ seqs }) => seqs.length >= 201));
     const all = Array.from({ length: 201 }, (_, index) => index + 1);
     for (const { seqs } of views) assert.deepEqual(seqs, all);
+    await caller.rename_session({ sessionId: sessionId!, title: "renamed" });
     await until("the record at first and changed", () =>
-      views.every(({ titles }) => titles.length >= 2),
+      views.every(({ titles }) => titles[0] === "a session" && titles.at(-1) === "renamed"),
     );
     await using late = await view(world.nodes[1]!.baseUrl, key, sessionId!, 150);
     await until("the rest", () => late.seqs.length === 51);

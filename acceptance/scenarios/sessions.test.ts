@@ -108,7 +108,7 @@ scenario("Instance and status narrow the list, alone and together", [], async (c
 });
 
 scenario(
-  "An instance that is not there is told, and not answered with an empty list",
+  "An unknown instance is refused, and not answered with an empty list",
   [],
   async (context) => {
     const { caller, stranger } = context;

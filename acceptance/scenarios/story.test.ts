@@ -1,5 +1,5 @@
 // One session's whole story, on the real agents with real git and the real `gh` against a stand-in for
-// GitHub: from the pairing of its host to the pull request, and back from its end. Told for each kind,
+// GitHub: from the pairing of its host to the pull request, and back from its end. Played for each kind,
 // and once more through MCP.
 import assert from "node:assert/strict";
 import { mkdtempSync } from "node:fs";

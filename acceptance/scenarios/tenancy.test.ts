@@ -156,7 +156,7 @@ async function recordsOf(
   };
 }
 
-/** As a host would have told of it. */
+/** As a host would have reported it. */
 async function insertRequest(world: Context["world"], sessionId: string): Promise<string> {
   const [row] = await ownerSql<{ request_id: string }>(
     world.database.url,
@@ -194,7 +194,7 @@ scenario("Every id field of every built action has a case", [], async (context) 
 
 for (const { action, field, kind } of idFields) {
   scenario(
-    `${action} tells nothing by ${field} about another organization's ${kind}`,
+    `${action} reveals nothing by ${field} about another organization's ${kind}`,
     whenAllAreBuilt("general.ids.other_organization"),
     async (context) => {
       const { stranger, world } = context;

@@ -1,9 +1,9 @@
-// `npm run world -- --json`: one line when everything is ready, and nothing left when it is told to
-// stop, or when it is killed.
+// `npm run world -- --json`: one line when everything is ready, and nothing left when it is stopped or
+// killed.
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdtempSync, readdirSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -15,7 +15,8 @@ import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 interface WorldLine {
   baseUrl: string;
   organizations: { organizationId: string; keys: Record<"owner" | "viewer" | "member", string> }[];
-  hosts: { instanceId: string }[];
+  databaseUrl: string;
+  hosts: { instanceId: string; policyPath: string }[];
   pids: { world: number; postgres: number; nodes: number[] };
 }
 
@@ -58,7 +59,16 @@ async function untilGone({ pids: { world, postgres, nodes } }: WorldLine): Promi
 
 test("a world says in one line where it is and who may call it, and removes all it made", async () => {
   const { process: world, line } = await start("--nodes", "2");
-  assert.deepEqual(Object.keys(line), ["baseUrl", "organizations", "hosts", "pids", "modelUrl"]);
+  assert.deepEqual(Object.keys(line), [
+    "baseUrl",
+    "organizations",
+    "databaseUrl",
+    "hosts",
+    "pids",
+    "modelUrl",
+  ]);
+  assert.match(line.databaseUrl, /^postgres/);
+  assert.match(readFileSync(line.hosts[0]!.policyPath, "utf8"), /^root = \//m);
   assert.equal(line.organizations.length, 2);
   assert.equal(line.pids.nodes.length, 2);
   const permissions = async (key: string) =>

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AgentKind } from "@hawser/contract";
 import { agentPids } from "@hawser/testkit/agent-pids.ts";
+import { forMeasuring } from "@hawser/testkit/postgres.ts";
 import { startWorld } from "@hawser/testkit/world.ts";
 import { startBareAgent } from "./bare-agents.ts";
 import { figureOf, type Figure, type Goal } from "./figure.ts";
@@ -43,7 +44,7 @@ const goalsOf = (kind: AgentKind, count: number) =>
 async function* measureMemory(kind: AgentKind, quick: boolean): AsyncGenerator<[Figure, Goal]> {
   const count = quick ? 2 : 11;
   const goals = goalsOf(kind, count - 1);
-  await using world = await startWorld({ hosts: 1, agents: [kind] });
+  await using world = await startWorld({ hosts: 1, agents: [kind], postgres: forMeasuring });
   const host = world.hosts[0]!;
   await using agent = await startBareAgent(kind, world.model!.url);
   say(goals.daemon.name);

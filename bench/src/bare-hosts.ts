@@ -24,7 +24,7 @@ export interface BareHostsOrders {
   commits: { calls: number };
 }
 
-/** The window over which a daemon spreads its reconnect, and the mean of its first wait. */
+/** The window over which the daemons beside them spread their return, and the mean of their first wait. */
 const reconnectJitter = 4_000;
 const reconnectTimeWait = 125;
 const dialledAtOnce = 16;

@@ -1,6 +1,7 @@
 // The figure of first words: from a prompt to the first text at a viewer, through the control plane,
 // beside the same prompt to the bare agent over its own protocol. The model answers at once.
 import type { AgentKind } from "@hawser/contract";
+import { forMeasuring } from "@hawser/testkit/postgres.ts";
 import { readSession } from "@hawser/testkit/session-reader.ts";
 import { until } from "@hawser/testkit/until.ts";
 import { startWorld } from "@hawser/testkit/world.ts";
@@ -28,7 +29,7 @@ export async function* measureFirstText(
   quick: boolean,
 ): AsyncGenerator<[Figure, Goal]> {
   const goal = goalOf(name, kind);
-  await using world = await startWorld({ hosts: 1, agents: [kind] });
+  await using world = await startWorld({ hosts: 1, agents: [kind], postgres: forMeasuring });
   const host = world.hosts[0]!;
   const { sessionId } = await world.caller.start_session({
     instanceId: host.instanceId,

@@ -4,11 +4,12 @@
 import { formatId, parseId } from "@hawser/contract";
 import { createLog } from "@hawser/control-plane/log.ts";
 import type { ReportingHost } from "@hawser/control-plane/session-log/apply-reports.ts";
-import { ensureLogPartitions } from "@hawser/control-plane/session-log/log-partitions.ts";
+import { makeNextPartitions } from "@hawser/control-plane/postgres/partitions.ts";
 import { createIntake } from "@hawser/control-plane/session-log/intake.ts";
 import { insertEntries } from "@hawser/control-plane/session-log/log-store.ts";
 import { createTestOrganization } from "@hawser/testkit/organization.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
+import { forMeasuring, startPostgres } from "@hawser/testkit/postgres.ts";
 import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
 import pg from "pg";
 import { figureOf, type Figure, type Goal, type Round } from "./figure.ts";
@@ -38,8 +39,8 @@ interface SessionOfHost {
 }
 
 export async function* measureLinkIntake(quick: boolean): AsyncGenerator<[Figure, Goal]> {
-  await using service = await openServiceDatabase();
-  await ensureLogPartitions(service.database.system);
+  await using service = await openServiceDatabase({ cluster: await startPostgres(forMeasuring) });
+  await makeNextPartitions(service.database.system);
   const sessions = await addHosts(service);
   await using ours = openOurs(service, sessions);
   await using bare = await openBare(service, sessions);

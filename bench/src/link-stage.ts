@@ -1,39 +1,30 @@
 // Shared by the figures of commands and hosts: a world with a fabric in its own cluster, the load job that
 // sends commands to its hosts, and the number of hosts that are online.
-import { startPostgres } from "@hawser/testkit/postgres.ts";
+import { forMeasuring } from "@hawser/testkit/postgres.ts";
 import { startLightHosts, type LightHosts } from "@hawser/testkit/light-hosts.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { until } from "@hawser/testkit/until.ts";
 import { startWorld, type World } from "@hawser/testkit/world.ts";
 import type { LoadJob } from "./load.ts";
-import { connections, shareCluster } from "./stage.ts";
+import { connections } from "./stage.ts";
 
-export async function openLinkWorld(
+export function openLinkWorld(
   hosts: number,
   environment: Record<string, string> = {},
 ): Promise<World> {
-  const parts = new AsyncDisposableStack();
-  const cluster = parts.use(
-    await startPostgres({
-      settings: { shared_buffers: "512MB", max_wal_size: "4GB", checkpoint_timeout: "1h" },
-    }),
-  );
-  parts.use(shareCluster(cluster.url));
-  const world = parts.use(
-    await startWorld({
-      hosts,
-      nats: 1,
-      environment: {
-        HAWSER_DATABASE_CONNECTIONS: String(connections),
-        HAWSER_RATE_PER_SECOND: "1000000",
-        HAWSER_RATE_BURST: "1000000",
-        HAWSER_STREAMS_PER_KEY: "1000000",
-        HAWSER_STREAMS_PER_ORGANIZATION: "1000000",
-        ...environment,
-      },
-    }),
-  );
-  return { ...world, [Symbol.asyncDispose]: () => parts.disposeAsync() };
+  return startWorld({
+    hosts,
+    nats: 1,
+    postgres: forMeasuring,
+    environment: {
+      HAWSER_DATABASE_CONNECTIONS: String(connections),
+      HAWSER_RATE_PER_SECOND: "1000000",
+      HAWSER_RATE_BURST: "1000000",
+      HAWSER_STREAMS_PER_KEY: "1000000",
+      HAWSER_STREAMS_PER_ORGANIZATION: "1000000",
+      ...environment,
+    },
+  });
 }
 
 const longestArrivalMs = 180_000;

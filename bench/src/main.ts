@@ -1,5 +1,7 @@
 // `npm run bench -- <what> [--json] [--quick]`: measures, and prints each figure as soon as it is
 // known. Two more commands explain a figure: `plans` and `profile`.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { parseArgs } from "node:util";
 import { AgentKind } from "@hawser/contract";
 import { jsonLine, tableHead, tableRow, type Figure, type Goal } from "./figure.ts";
@@ -78,11 +80,17 @@ const quickNotice =
   "QUICK RUN: every figure was taken once, with small counts. These figures are no measurements, " +
   "and no goal is checked. Leave --quick out to measure.";
 
+const diskNotice =
+  "PostgreSQL waits for its disk at every commit (fsync is on), for the product and for the bare engine.";
+
 const what = positionals[0] ?? "";
 const chosen = what === "all" ? Object.values(groups) : groups[what] ? [groups[what]] : [];
 if (positionals.length === 1 && tools[what]) {
   await tools[what](values.quick);
+} else if (positionals.length === 1 && what === "all" && values.quick) {
+  await runInPairs(Object.keys(groups));
 } else if (positionals.length === 1 && chosen.length > 0) {
+  process.stderr.write(`${diskNotice}\n`);
   if (values.quick) process.stderr.write(`${quickNotice}\n`);
   if (!values.json) console.log(tableHead);
   for (const group of chosen) await print(group, values.quick, values.json);
@@ -90,6 +98,23 @@ if (positionals.length === 1 && tools[what]) {
 } else {
   process.stderr.write(usage);
   process.exitCode = 2;
+}
+
+/**
+ * Quick figures are no measurements, so two groups run at once, each in a process of its own. Every group
+ * runs, even if another fails.
+ */
+async function runInPairs(names: string[]): Promise<void> {
+  const options = ["--quick", ...(values.json ? ["--json"] : [])];
+  const worker = async () => {
+    for (let name = names.shift(); name !== undefined; name = names.shift()) {
+      const args = [import.meta.filename, name, ...options];
+      const child = spawn(process.execPath, args, { stdio: "inherit" });
+      const [code] = (await once(child, "exit")) as [number | null];
+      if (code !== 0) process.exitCode = 1;
+    }
+  };
+  await Promise.all([worker(), worker()]);
 }
 
 /** Prints a group's figures. Throws if one is missing or is not a number. */

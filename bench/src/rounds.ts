@@ -1,8 +1,9 @@
 // Measures two sides in turns. The machine has other load too, and one long run of each side would
 // compare two moments instead of two programs.
+import { processorSeconds } from "@hawser/testkit/processor-time.ts";
 import { median, type Round } from "./figure.ts";
 import { say } from "./stage.ts";
-import { processorSeconds, type LoadGenerator } from "./workers.ts";
+import type { LoadGenerator } from "./workers.ts";
 import type { LoadJob } from "./load.ts";
 
 export interface Side {

@@ -25,6 +25,7 @@ export async function seed(world: World, sizes: Sizes, say: (line: string) => vo
     await client.query(makeSlots);
     await client.query(fillSlots, [callersOrganization(world), sizes.instances]);
     await client.query(insertInstances, [JSON.stringify(agents)]);
+    await client.query(insertSightings);
     for (let from = 0; from < sizes.sessions; from += chunk) {
       const to = Math.min(from + chunk, sizes.sessions) - 1;
       await client.query(insertSessions, [
@@ -39,7 +40,7 @@ export async function seed(world: World, sizes: Sizes, say: (line: string) => vo
     await client.query(countActive);
     await client.query(countInstances);
     // Otherwise autovacuum and the checkpointer would do it during a round of one side.
-    await client.query("VACUUM (ANALYZE) organizations, instances, sessions");
+    await client.query("VACUUM (ANALYZE) organizations, instances, host_sightings, sessions");
     await client.query("CHECKPOINT");
     say(`seeded and analyzed in ${secondsSince(startedAt)} s`);
   } finally {
@@ -83,7 +84,7 @@ const agents: InstanceRecord["agents"] = [
 
 const insertInstances = `
   INSERT INTO instances (organization_id, instance_id, name, status, status_reason, host,
-    daemon_version, agents, roots, code_hosting_cli, last_seen_at, fallback_chain, created_at)
+    daemon_version, agents, roots, code_hosting_cli, fallback_chain, created_at)
   SELECT organization_id, instance_id,
          (ARRAY['Build', 'gpu', 'Staging', 'laptop', 'worker', 'Desk'])[1 + place % 6] || ' ' || place,
          CASE WHEN place % 5 = 0 THEN 'offline' ELSE 'online' END,
@@ -95,11 +96,14 @@ const insertInstances = `
            {"path": "/srv/shop", "type": "repository", "isGitRepository": true, "branch": "main",
             "remote": "https://git.example/acme/shop.git"}]',
          '{"installed": true, "loggedIn": true, "account": "acme-bot"}',
-         now() - place * interval '1 second',
          '[{"kind": "claude_code", "providerId": null, "modelId": null},
            {"kind": "codex", "providerId": null, "modelId": null}]',
          now() - interval '150 days'
     FROM slots`;
+
+const insertSightings = `
+  INSERT INTO host_sightings (organization_id, instance_id, last_seen_at)
+  SELECT organization_id, instance_id, now() - place * interval '1 second' FROM slots`;
 
 /**
  * Sessions number $1 to $2 of $3; the last is created now and the first 120 days ago. Ids have the form of

@@ -7,10 +7,10 @@ import { createLog } from "@hawser/control-plane/log.ts";
 import { liveSubject, type LiveText } from "@hawser/host-protocol";
 import { insertSessions } from "@hawser/testkit/session-rows.ts";
 import { stopProcess } from "@hawser/testkit/stop-process.ts";
+import { sessionStream, startViewers, type Viewers } from "@hawser/testkit/viewers.ts";
 import { figureOf, type Figure, type Goal } from "./figure.ts";
 import { addLightHosts, openLinkWorld } from "./link-stage.ts";
 import { inTurns } from "./rounds.ts";
-import { startViewers, streamOf, type Viewers } from "./session-stage.ts";
 import { say } from "./stage.ts";
 import { ask } from "./workers.ts";
 
@@ -45,8 +45,9 @@ export async function* measureFanOut(quick: boolean): AsyncGenerator<[Figure, Go
   await using ours = startViewers();
   await using bare = startViewers();
   const { key } = world.caller;
-  await ours.open({ urls: [streamOf(world.baseUrl, sessionId!)], each: viewerCount, key });
-  await bare.open({ urls: [bareUrl], each: viewerCount, key });
+  const many = (url: string) => Array.from({ length: viewerCount }, () => ({ url, key }));
+  await ours.open(many(sessionStream(world.baseUrl, sessionId!)));
+  await bare.open(many(bareUrl));
   // The node must have subscribed before anything is published.
   await new Promise((resolve) => setTimeout(resolve, 1_000));
 
@@ -62,7 +63,7 @@ export async function* measureFanOut(quick: boolean): AsyncGenerator<[Figure, Go
         fabric.publish(subject, JSON.stringify(live));
       }
       const count = burst * viewerCount;
-      await viewers.frames({ name: "event: live", count, patienceMs: 30_000 });
+      await viewers.frames({ name: "live", count, patienceMs: 30_000 });
     }
     return (bursts * burst * viewerCount * 1_000) / (performance.now() - startedAt);
   };

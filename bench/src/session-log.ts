@@ -3,11 +3,11 @@
 import { parseId } from "@hawser/contract";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { insertSessions } from "@hawser/testkit/session-rows.ts";
+import { sessionStream, startViewers } from "@hawser/testkit/viewers.ts";
 import pg from "pg";
 import { figureOf, type Figure, type Goal } from "./figure.ts";
 import { addLightHosts, openLinkWorld } from "./link-stage.ts";
 import { inTurns, millisecondsRound } from "./rounds.ts";
-import { startViewers, streamOf } from "./session-stage.ts";
 import { say } from "./stage.ts";
 
 const entryCount = 10_000;
@@ -81,8 +81,8 @@ export async function* measureLongLog(quick: boolean): AsyncGenerator<[Figure, G
     times,
     () =>
       timed(async () => {
-        await viewers.open({ urls: [streamOf(world.baseUrl, sessionId!)], each: 1, key });
-        await viewers.frames({ name: "event: entry", count: entryCount, patienceMs: 30_000 });
+        await viewers.open([{ url: sessionStream(world.baseUrl, sessionId!), key }]);
+        await viewers.frames({ name: "entry", count: entryCount, patienceMs: 30_000 });
         await viewers.close();
       }),
     () => timed(() => read(entryCount)),

@@ -3,9 +3,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { readFileSync } from "node:fs";
 import { insertSessions } from "@hawser/testkit/session-rows.ts";
+import { sessionStream, startViewers } from "@hawser/testkit/viewers.ts";
 import { figureOf, type Figure, type Goal } from "./figure.ts";
 import { addLightHosts, openLinkWorld } from "./link-stage.ts";
-import { startViewers, streamOf } from "./session-stage.ts";
 import { say } from "./stage.ts";
 
 const goals = {
@@ -47,9 +47,11 @@ export async function* measureManySessions(quick: boolean): AsyncGenerator<[Figu
   const before = megabytes(pid);
   await using viewers = startViewers();
   const { key } = world.caller;
-  const urls = sessions.map(({ sessionId }) => streamOf(world.baseUrl, sessionId));
-  for (let i = 0; i < urls.length; i += 50)
-    await viewers.open({ urls: urls.slice(i, i + 50), each: 1, key });
+  const streams = sessions.map(({ sessionId }) => ({
+    url: sessionStream(world.baseUrl, sessionId),
+    key,
+  }));
+  for (let i = 0; i < streams.length; i += 50) await viewers.open(streams.slice(i, i + 50));
   say(`${goals.late.name}: ${sessions.length} sessions watched`);
 
   const perSecond = sessions.length / 2;
@@ -67,7 +69,7 @@ export async function* measureManySessions(quick: boolean): AsyncGenerator<[Figu
     await sleep(everyMs);
   }
   await Promise.all(writing);
-  await viewers.frames({ name: "event: entry", count: written, patienceMs: 30_000 });
+  await viewers.frames({ name: "entry", count: written, patienceMs: 30_000 });
   // Each entry contains its timestamp twice, as message id and as text.
   const delays = await viewers.delays();
   const at = (share: number) => delays[Math.floor(delays.length * share)] ?? 0;

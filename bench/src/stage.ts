@@ -1,5 +1,5 @@
 // The basis of the group `read`: one PostgreSQL cluster, with worlds in seeded databases.
-import { startPostgres } from "@hawser/testkit/postgres.ts";
+import { borrowed, forMeasuring, startPostgres } from "@hawser/testkit/postgres.ts";
 import { startWorld, type World } from "@hawser/testkit/world.ts";
 import { seed, type Sizes } from "./seed.ts";
 
@@ -18,16 +18,17 @@ export async function openStage(): Promise<Stage> {
   const parts = new AsyncDisposableStack();
   const cluster = parts.use(
     await startPostgres({
-      // Enough memory for the tables of both worlds, and no checkpoints during seeding.
-      settings: { shared_buffers: "1GB", max_wal_size: "8GB", checkpoint_timeout: "1h" },
+      ...forMeasuring,
+      // Enough memory for the tables of both worlds.
+      settings: { ...forMeasuring.settings, shared_buffers: "1GB" },
     }),
   );
-  // Both worlds of a comparison use this cluster.
-  parts.use(shareCluster(cluster.url));
   return {
     async addWorld(sizes, environment = {}) {
       const world = parts.use(
         await startWorld({
+          // Both worlds of a comparison use this cluster.
+          cluster: borrowed(cluster),
           environment: {
             HAWSER_DATABASE_CONNECTIONS: String(connections),
             HAWSER_RATE_PER_SECOND: "1000000",
@@ -40,19 +41,6 @@ export async function openStage(): Promise<Stage> {
       return world;
     },
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
-  };
-}
-
-/** Makes testkit use this cluster, until it is disposed. */
-export function shareCluster(url: string): Disposable {
-  const name = "HAWSER_TEST_POSTGRES";
-  const former = process.env[name];
-  process.env[name] = url;
-  return {
-    [Symbol.dispose]() {
-      if (former === undefined) delete process.env[name];
-      else process.env[name] = former;
-    },
   };
 }
 

@@ -1,7 +1,6 @@
 // The two processes that a measurement starts beside the world: the load generator and the bare server.
 // Both receive orders over IPC, and end when disposed or when this process ends.
 import { fork, type ChildProcess } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { stopProcess } from "@hawser/testkit/stop-process.ts";
 import type { BareStatement } from "./bare-server.ts";
@@ -46,14 +45,4 @@ export function ask<Result>(child: ChildProcess, question: object): Promise<Resu
     });
     child.send(question);
   });
-}
-
-const ticksPerSecond = 100;
-
-/** Processor seconds of a process so far, including its threads. */
-export function processorSeconds(pid: number): number {
-  const text = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The second field is the command in brackets and may contain blanks.
-  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }

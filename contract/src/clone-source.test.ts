@@ -65,7 +65,7 @@ test("an address that git or ssh could misread is refused", () => {
   for (const url of unsafe) assert.notEqual(objectToCloneUrl(url), null, JSON.stringify(url));
 });
 
-test("plain https and ssh addresses are taken", () => {
+test("plain https and ssh addresses are accepted", () => {
   const safe = [
     "https://github.com/acme/widget",
     "https://github.com/acme/widget.git",
@@ -103,7 +103,7 @@ test("a directory name that leaves its root, hides git data or reads as an optio
   }
 });
 
-test("ordinary directory names are taken", () => {
+test("ordinary directory names are accepted", () => {
   const safe = [
     "widget",
     "a b",

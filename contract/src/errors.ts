@@ -84,7 +84,8 @@ export const refusals = {
   in_progress: {
     status: 409,
     retry: "later",
-    meaning: "A call with the same idempotency key is still running.",
+    meaning:
+      "The call, or an earlier one with the same idempotency key, is not finished. Its effect may still happen: call again with the same key, or read the record.",
   },
   user_key_required: {
     status: 409,
@@ -134,6 +135,12 @@ export const refusals = {
     meaning:
       "The directory contains configuration of an agent or of git that would run a program without a request.",
   },
+  mode_not_allowed: {
+    status: 409,
+    retry: "changed",
+    meaning:
+      "The organization's `highestMode` or the host's policy file allows only a narrower mode; the message says which, and who can change it.",
+  },
   session_ended: {
     status: 409,
     retry: "never",
@@ -147,7 +154,8 @@ export const refusals = {
   queue_full: {
     status: 409,
     retry: "later",
-    meaning: "The session has the maximum number of waiting prompts.",
+    meaning:
+      "The session has the maximum number of waiting prompts. Wait until one has started, or discard all of them with abort_session.",
   },
   journal_full: {
     status: 409,

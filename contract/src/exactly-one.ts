@@ -10,11 +10,8 @@ export function exactlyOneOf(...fields: string[]) {
   return (payload: Payload): void => {
     const given = fieldsGiven(payload.value, fields);
     if (given.length === 1) return;
-    objectTo(
-      payload,
-      given.length === 0 ? fields : given,
-      tellChoice(fields, "exactly one must be given"),
-    );
+    const [wrong, what] = given.length === 0 ? [fields, "is missing"] : [given, "is one too many"];
+    objectTo(payload, wrong, `${what}: send exactly one of ${namesOf(fields)}`);
   };
 }
 
@@ -22,11 +19,13 @@ export function exactlyOneOf(...fields: string[]) {
 export function atMostOneOf(...fields: string[]) {
   return (payload: Payload): void => {
     const given = fieldsGiven(payload.value, fields);
-    if (given.length > 1) objectTo(payload, given, tellChoice(fields, "only one can be given"));
+    if (given.length > 1) {
+      objectTo(payload, given, `is one too many: send at most one of ${namesOf(fields)}`);
+    }
   };
 }
 
-/** Adds one issue per field, so that the answer names each of them. */
+/** Adds one issue per field, so that the answer names each of them. The message follows the field's name. */
 export function objectTo(payload: Payload, fields: string[], message: string): void {
   for (const field of fields) {
     payload.issues.push({ code: "custom", path: [field], input: payload.value, message });
@@ -38,8 +37,6 @@ function fieldsGiven(value: object, fields: string[]): string[] {
   return fields.filter((field) => values[field] !== undefined && values[field] !== null);
 }
 
-/** The rest of a sentence that begins with the field's name. */
-function tellChoice(fields: string[], rule: string): string {
-  const names = `${fields.slice(0, -1).join(", ")} and ${fields.at(-1)}`;
-  return `is one of ${names}, of which ${rule}`;
+function namesOf(fields: string[]): string {
+  return `${fields.slice(0, -1).join(", ")} and ${fields.at(-1)}`;
 }

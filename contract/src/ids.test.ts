@@ -1,4 +1,4 @@
-// Ids survive the way to a caller and back, and nothing but an id is taken for one.
+// Ids survive the way to a caller and back, and only an id counts as one.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { InstanceId, formatId, idPrefixes, parseId, type IdKind } from "./ids.ts";

@@ -117,3 +117,6 @@ export {
 export { narrower, SessionMode } from "./records/session-mode.ts";
 export { TurnOutcome, readUpdate } from "./session-log/updates.ts";
 export type { SessionUpdate, ToolContent, UpdateOf } from "./session-log/updates.ts";
+
+export { received } from "./received.ts";
+export type { MessageSchema } from "./received.ts";

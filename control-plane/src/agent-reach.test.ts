@@ -181,7 +181,12 @@ test("A11: streams show an agent's key its own sessions only", async () => {
   };
   for (const id of [own, child, grandchild]) assert.equal(await statusOf(id), 200);
   for (const id of [foreign, foreignElsewhere]) assert.equal(await statusOf(id), 404);
-  const feed = { mayFollow: () => true, follow: () => () => {} };
+  const feed = {
+    mayFollow: () => true,
+    maySee: () => true,
+    follow: () => () => {},
+    settled: () => Promise.resolve(),
+  };
   const events = eventStreamTransport(node.dispatcher, feed, unlimited);
   assert.equal((await events.request("/api/events", { headers }, {})).status, 403);
 });
@@ -218,3 +223,29 @@ const addFile = statement<{ file_id: string }>(
     WHERE organization_id = $1
    RETURNING file_id`,
 );
+
+test("a session that an agent starts begins in no wider mode than the agent's own", async () => {
+  const organizationId = parseId("organization", bed.organization.organizationId);
+  const setModes = async (defaultMode: string, ownMode: string) => {
+    await bed.sql(
+      `UPDATE organizations SET default_mode = $2, highest_mode = 'unattended' WHERE organization_id = $1`,
+      [organizationId, defaultMode],
+    );
+    await bed.sql(`UPDATE sessions SET mode = $2 WHERE session_id = $1`, [
+      parseId("session", own),
+      ownMode,
+    ]);
+  };
+  const modeOf = async (by: string) => {
+    const [row] = await bed.sql<{ mode: string }>(
+      `SELECT mode FROM sessions WHERE session_id = $1`,
+      [parseId("session", await start(by))],
+    );
+    return row!.mode;
+  };
+  await setModes("unattended", "ask");
+  assert.equal(await modeOf(key), "ask");
+  assert.equal(await modeOf(bed.organization.keys.member), "unattended");
+  await setModes("ask", "unattended");
+  assert.equal(await modeOf(key), "ask");
+});

@@ -1,7 +1,7 @@
 // The settings of a node, as an operator writes them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ConfigError, readConfig } from "./config.ts";
+import { ConfigError, describeSettings, readConfig, readEdgeConfig } from "./config.ts";
 
 const database = { HAWSER_DATABASE_URL: "postgres://127.0.0.1/hawser" };
 
@@ -33,3 +33,34 @@ for (const environment of [
     );
   });
 }
+
+for (const [environment, problem] of [
+  [
+    { HAWSER_DATABASE_URL: "nonsense" },
+    "HAWSER_DATABASE_URL: must be an address such as postgres:",
+  ],
+  [{ HAWSER_LISTEN: "8080" }, "HAWSER_LISTEN: must be host:port, such as 127.0.0.1:8080"],
+  [{ HAWSER_LISTEN: "127.0.0.1:99999" }, "HAWSER_LISTEN: must have a port of at most 65535"],
+  [{ HAWSER_RATE_BURST: "many" }, "HAWSER_RATE_BURST: must be a number"],
+  [{ HAWSER_RATE_BURST: "0" }, "HAWSER_RATE_BURST: must be at least 1"],
+  [{ HAWSER_RATE_PER_SECOND: "0" }, "HAWSER_RATE_PER_SECOND: must be above 0"],
+  [{ HAWSER_DRAIN_SECONDS: "900" }, "HAWSER_DRAIN_SECONDS: must be at most 300"],
+  [{ HAWSER_HOST_TOKEN_SECONDS: "1.5" }, "HAWSER_HOST_TOKEN_SECONDS: must be a whole number"],
+  [{ HAWSER_LOG_LEVEL: "loud" }, "HAWSER_LOG_LEVEL: must be one of debug, info, warn"],
+  [{ HAWSER_AGENT_PACKAGES: "mirror" }, "HAWSER_AGENT_PACKAGES: must be an https:// address"],
+] as const) {
+  test(`${JSON.stringify(environment)} is refused with words for an operator`, () => {
+    assert.throws(
+      () => readConfig({ ...database, ...environment }),
+      (error) => error instanceof ConfigError && error.message.includes(problem),
+    );
+  });
+}
+
+test("a setting that is missing is named, and --help shows defaults", () => {
+  const required = (name: string) => ({ message: new RegExp(`\\n  ${name}: is required$`) });
+  assert.throws(() => readConfig({}), required("HAWSER_DATABASE_URL"));
+  assert.throws(() => readEdgeConfig({}), required("HAWSER_EDGE_FILE"));
+  assert.match(describeSettings(), /HAWSER_DATABASE_URL \(required\)\n/);
+  assert.match(describeSettings(), /HAWSER_LISTEN \(default 127\.0\.0\.1:8080\)\n/);
+});

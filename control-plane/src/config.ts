@@ -3,19 +3,15 @@
 import { isServerUrl } from "@hawser/host-protocol";
 import { z } from "zod";
 
-const port = z.coerce.number().int().min(0).max(65535);
-
 /** "host:port", as in 127.0.0.1:8080 or [::1]:8080. */
 const address = z
   .string()
-  .regex(/^.+:\d+$/, "must be host:port")
+  .regex(/^.+:\d{1,5}$/, "must be host:port, such as 127.0.0.1:8080")
   .transform((text) => {
     const at = text.lastIndexOf(":");
-    return {
-      host: text.slice(0, at).replace(/^\[|\]$/g, ""),
-      port: port.parse(text.slice(at + 1)),
-    };
-  });
+    return { host: text.slice(0, at).replace(/^\[|\]$/g, ""), port: Number(text.slice(at + 1)) };
+  })
+  .refine(({ port }) => port <= 65535, "must have a port of at most 65535");
 
 const addresses = z
   .string()
@@ -29,7 +25,7 @@ const addresses = z
 
 const settings = z.object({
   HAWSER_DATABASE_URL: z
-    .url()
+    .url("must be an address such as postgres://user@host/database")
     .describe("PostgreSQL, as a login that may switch to hawser_app and hawser_system"),
   HAWSER_MASTER_KEY_FILE: z
     .string()
@@ -39,44 +35,60 @@ const settings = z.object({
     .string()
     .optional()
     .describe("command that prints the master key instead"),
-  HAWSER_LISTEN: address.prefault("127.0.0.1:8080").describe("where callers are served"),
+  HAWSER_LISTEN: address.prefault("127.0.0.1:8080").describe("address for callers"),
   HAWSER_METRICS_LISTEN: address
     .prefault("127.0.0.1:9090")
-    .describe("where /metrics is served; keep it private"),
+    .describe("address of /metrics; keep it private"),
   HAWSER_BASE_URL: z
-    .url()
+    .url("must be an address such as https://hawser.example")
     .optional()
     .describe(
       "the https:// address callers and hosts use; default http:// and HAWSER_LISTEN, if that is loopback",
     ),
   HAWSER_NATS_URLS: addresses.describe(
-    "the NATS servers, host:port, separated by commas; none: no host can connect",
+    "the NATS servers, host:port, separated by commas; without them no host can connect",
   ),
   HAWSER_NATS_WEBSOCKETS: addresses.describe(
-    "their private WebSocket addresses, to which the edge pipes hosts",
+    "their private WebSocket addresses, host:port; without them hosts are answered 503",
   ),
   HAWSER_EDGE_FILE: z
     .string()
     .optional()
     .describe('for the command "edge": the file that the command "edge-file" has written'),
   HAWSER_AGENT_PACKAGES: z
-    .url({ protocol: /^https?$/ })
+    .url({ protocol: /^https?$/, error: "must be an https:// address" })
     .optional()
-    .describe("where hosts download the agents' packages from; none: no agent is installed"),
+    .describe("where hosts download the agents' packages from; without it no agent is installed"),
   HAWSER_RELEASES: z
     .string()
     .optional()
-    .describe("directory of a release, from which hosts install and update; none: they cannot"),
+    .describe(
+      "directory of a release, from which hosts install and update; without it they cannot",
+    ),
   HAWSER_HOST_TOKEN_SECONDS: z.coerce
     .number()
     .int()
     .min(10)
-    .default(86_400)
-    .describe("how long a host's credential lives"),
+    .default(7_200)
+    .describe("how long a host token is valid; the list of revoked hosts grows with it"),
   HAWSER_LOG_LEVEL: z
     .enum(["debug", "info", "warn", "error", "silent"])
     .default("info")
-    .describe("least level logged"),
+    .describe("lowest level that is logged"),
+  HAWSER_DRAIN_SECONDS: z.coerce
+    .number()
+    .min(0)
+    .max(300)
+    .default(5)
+    .describe("how long a stopping node or edge serves on while /readyz answers 503"),
+  HAWSER_LINKS_PER_SECOND: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(250)
+    .describe(
+      "links that an edge opens per second at most; returning hosts are spread accordingly",
+    ),
   HAWSER_RATE_PER_SECOND: z.coerce
     .number()
     .positive()
@@ -104,13 +116,15 @@ const settings = z.object({
     .int()
     .min(2)
     .default(16)
-    .describe("database connections for callers"),
+    .describe("database connections for callers; up to 14 more are for the node's own work"),
   HAWSER_DATABASE_PATIENCE_MS: z.coerce
     .number()
     .int()
     .min(100)
     .default(4000)
-    .describe("how long the database may take to answer"),
+    .describe(
+      "how long a statement, or the wait for a connection, may take before callers get 503",
+    ),
 });
 
 export type Config = ReturnType<typeof readConfig>;
@@ -140,6 +154,8 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     agentPackages: env.HAWSER_AGENT_PACKAGES?.replace(/\/+$/, ""),
     hostTokenSeconds: env.HAWSER_HOST_TOKEN_SECONDS,
     logLevel: env.HAWSER_LOG_LEVEL,
+    drainMs: env.HAWSER_DRAIN_SECONDS * 1000,
+    linksPerSecond: env.HAWSER_LINKS_PER_SECOND,
     rateLimit: { perSecond: env.HAWSER_RATE_PER_SECOND, burst: env.HAWSER_RATE_BURST },
     streams: {
       ofKey: env.HAWSER_STREAMS_PER_KEY,
@@ -162,6 +178,8 @@ const edgeSettings = settings
     HAWSER_NATS_URLS: true,
     HAWSER_NATS_WEBSOCKETS: true,
     HAWSER_LOG_LEVEL: true,
+    HAWSER_DRAIN_SECONDS: true,
+    HAWSER_LINKS_PER_SECOND: true,
   })
   .required({ HAWSER_EDGE_FILE: true });
 
@@ -173,6 +191,8 @@ export function readEdgeConfig(environment: NodeJS.ProcessEnv) {
     natsUrls: env.HAWSER_NATS_URLS,
     natsWebsockets: env.HAWSER_NATS_WEBSOCKETS,
     logLevel: env.HAWSER_LOG_LEVEL,
+    drainMs: env.HAWSER_DRAIN_SECONDS * 1000,
+    linksPerSecond: env.HAWSER_LINKS_PER_SECOND,
   };
 }
 
@@ -182,16 +202,45 @@ function parse<Schema extends z.ZodObject>(
 ): z.output<Schema> {
   const parsed = schema.safeParse(environment);
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
+  const problems = parsed.error.issues.map((issue) => {
+    const name = issue.path.join(".");
+    return `${name}: ${environment[name] === undefined ? "is required" : problemOf(issue)}`;
+  });
   throw new ConfigError(`Settings are missing or wrong.\n  ${problems.join("\n  ")}`);
+}
+
+/** zod's own words are about types of a program; an operator has written a text. */
+function problemOf(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return issue.expected === "int" ? "must be a whole number" : `must be a ${issue.expected}`;
+    case "invalid_value":
+      return `must be one of ${issue.values.join(", ")}`;
+    case "too_small":
+      return issue.inclusive ? `must be at least ${issue.minimum}` : "must be above 0";
+    case "too_big":
+      return `must be at most ${issue.maximum}`;
+    default:
+      return issue.message;
+  }
 }
 
 /** A mistake of the operator, printed without a stack trace. */
 export class ConfigError extends Error {}
 
-/** Every setting with its meaning, for `--help`. */
+/** Every setting with its default and meaning, for `--help`. */
 export function describeSettings(): string {
   return Object.entries(settings.shape)
-    .map(([name, schema]) => `  ${name.padEnd(28)} ${schema.description ?? ""}`)
+    .map(([name, schema]) => {
+      const standard = schema.safeParse(undefined).success ? defaultOf(schema) : "required";
+      return `  ${name}${standard === "" ? "" : ` (${standard})`}\n      ${schema.description ?? ""}`;
+    })
     .join("\n");
+}
+
+function defaultOf(schema: z.ZodType): string {
+  const { def } = schema as unknown as { def: { defaultValue?: string | number } };
+  return def.defaultValue === undefined || def.defaultValue === ""
+    ? ""
+    : `default ${def.defaultValue}`;
 }

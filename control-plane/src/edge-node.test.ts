@@ -54,6 +54,7 @@ test("A14: a separate edge admits hosts with public keys and a NATS user that ca
       HAWSER_LISTEN: `127.0.0.1:${port}`,
       HAWSER_NATS_URLS: urls.join(","),
       HAWSER_NATS_WEBSOCKETS: websockets.join(","),
+      HAWSER_DRAIN_SECONDS: "0",
     },
   });
   t.after(() => stopProcess(edge));
@@ -120,7 +121,14 @@ test("A14: a separate edge admits hosts with public keys and a NATS user that ca
   assert.equal(await dial(port, token, host), 101);
 
   assert.deepEqual(await wire.say("PUB edge.admitted 2\r\n{}\r\n"), []);
+  assert.deepEqual(await wire.say("SUB edge.1111.alive 9\r\n"), []);
   for (const refused of [
+    "SUB edge.> 3\r\n",
+    "SUB edge.admitted 4\r\n",
+    "SUB presence.compare 5\r\n",
+    "PUB presence.compare 0\r\n\r\n",
+    "PUB edge.1111.alive 2\r\n{}\r\n",
+    "PUB _INBOX.a.1 2\r\n{}\r\n",
     "PUB host.ins_a.cmd 2\r\n{}\r\n",
     "PUB host.ins_a.up.hello 2\r\n{}\r\n",
     "SUB host.*.cmd 1\r\n",

@@ -27,9 +27,13 @@ export async function startEdgeNode(config: EdgeConfig): Promise<EdgeNode> {
     tokens: createHostTokenReader(() => identity),
     websockets: config.natsWebsockets,
     edgeId,
+    linksPerSecond: config.linksPerSecond,
     log,
     admitted: connection.announce,
+    leaving: connection.close,
+    drainMs: config.drainMs,
   });
+  connection.reportLoad(() => edge.load());
   return {
     async reload() {
       try {
@@ -40,9 +44,6 @@ export async function startEdgeNode(config: EdgeConfig): Promise<EdgeNode> {
         log.error({ edgeId, err: error }, "the edge file was not read again");
       }
     },
-    async stop() {
-      await edge.stop();
-      await connection.close();
-    },
+    stop: () => edge.stop(),
   };
 }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
-import { parseId } from "@hawser/contract";
+import { parseId, type Permission } from "@hawser/contract";
 import { holdRow, waitingStatements } from "@hawser/testkit/hold-row.ts";
 import {
   createTestOrganization,
@@ -18,18 +18,22 @@ import { createAuthenticator, type Authenticator } from "./access/authenticate.t
 import { createReadCounts } from "./audit/read-counts.ts";
 import { createDispatcher } from "./dispatch/dispatcher.ts";
 import { createTokenBuckets } from "./dispatch/token-bucket.ts";
+import type { FeedEvent } from "./events/organization-feed.ts";
 import { createLog } from "./log.ts";
 import { eventStreamTransport, type Feed } from "./transports/event-stream.ts";
+import { createKeyWatch } from "./transports/key-watch.ts";
 
 let service: ServiceDatabase;
 let organization: TestOrganization;
 let authenticator: Authenticator;
 let app: Hono;
+/** The same stream; its keys are checked many times a second. */
+let checkedOften: Hono;
 const viewers = new Set<Parameters<Feed["follow"]>[1]>();
 
 before(async () => {
-  // Longer than the time between two checks of a key.
-  service = await openServiceDatabase({ patienceMs: 3_000 });
+  // A check that hangs has failed before the next one.
+  service = await openServiceDatabase({ patienceMs: 1_500 });
   const { database } = service;
   organization = await createTestOrganization(database, "Acme", "ada@acme.example");
   authenticator = createAuthenticator(database.system);
@@ -46,23 +50,33 @@ before(async () => {
     observe: () => {},
   });
   const feed: Feed = {
-    mayFollow: () => true,
-    follow(_caller, viewer) {
+    mayFollow: ({ permissions }) => permissions.size > 0,
+    maySee: ({ permissions }, event) =>
+      event.type === "resync" || permissions.has(`${event.record as "instance"}s:view`),
+    follow(_organizationId, viewer) {
       viewers.add(viewer);
       return () => viewers.delete(viewer);
     },
+    settled: () => Promise.resolve(),
   };
   // These requests have no connection that could be counted.
-  app = eventStreamTransport(dispatcher, feed, { during: () => () => undefined });
+  const unlimited = { during: () => () => undefined };
+  const stream = (everyMs: number) =>
+    eventStreamTransport(
+      dispatcher,
+      feed,
+      unlimited,
+      createKeyWatch({ everyMs, unjudgedMs: 60_000 }),
+    );
+  app = stream(2_500);
+  checkedOften = stream(50);
 });
 after(() => service[Symbol.asyncDispose]());
 
 /** A stream whose key is not cached. */
-async function follow(name: string) {
-  const key = await makeKey(service.database, organization.organizationId, ["instances:view"], {
-    name,
-  });
-  const response = await app.request(
+async function follow(name: string, on = app, permissions: Permission[] = ["instances:view"]) {
+  const key = await makeKey(service.database, organization.organizationId, permissions, { name });
+  const response = await on.request(
     "/api/events",
     {
       headers: { authorization: `Bearer ${key}` },
@@ -74,8 +88,12 @@ async function follow(name: string) {
   return response.body!.pipeThrough(new TextDecoderStream()).getReader();
 }
 
-const changed = (i: number) => ({ type: "changed", record: "instance", id: `ins_${i}` });
-const frame = (event: { type: string }) => `event: ${event.type}\ndata: ${JSON.stringify(event)}`;
+const changed = (i: number): FeedEvent => ({
+  type: "changed",
+  record: "instance",
+  id: `ins_${i}`,
+});
+const frame = (event: FeedEvent) => `event: ${event.type}\ndata: ${JSON.stringify(event)}`;
 
 const holdKeys = () => holdRow(service.url, "LOCK TABLE api_keys IN ACCESS EXCLUSIVE MODE");
 const revoke = (name: string) =>
@@ -101,7 +119,7 @@ test("a database that hangs ends no stream, and the key counts again when it is 
     await until("the next look", () => waiting(1), 5_000);
     assert.equal(isOver, false);
   }
-  for (const viewer of viewers) viewer({ type: "changed" });
+  for (const viewer of viewers) viewer(changed(1));
   await until("the event", () => text.includes("event: changed"));
   await revoke("hung");
   await until("the end", () => isOver, 9_000);
@@ -141,4 +159,43 @@ test("a viewer may leave while its key is being refused", async () => {
   }
   await until("the look's end", () => waiting(0));
   await new Promise((resolve) => setTimeout(resolve, 100));
+});
+
+test("a stream follows the permissions of now: it is narrowed, and ends when nothing is left", async () => {
+  const stream = await follow("narrowed", checkedOften, ["instances:view", "sessions:view"]);
+  let text = "";
+  let isOver = false;
+  const reading = (async () => {
+    for (;;) {
+      const { done, value } = await stream.read();
+      if (done) break;
+      text += value;
+    }
+    isOver = true;
+  })();
+  const permit = (permissions: string[]) =>
+    ownerSql(service.url, "UPDATE api_keys SET permissions = $1 WHERE name = 'narrowed'", [
+      permissions,
+    ]);
+  const session: FeedEvent = { type: "changed", record: "session", id: "ses_1" };
+  const count = (event: FeedEvent) => text.split(frame(event)).length - 1;
+  const send = (...events: FeedEvent[]) => {
+    for (const viewer of viewers) events.forEach(viewer);
+  };
+  send(session, changed(1));
+  await until("both events", () => count(session) === 1 && count(changed(1)) === 1);
+  await permit(["instances:view"]);
+  const shown = async () => {
+    const before = count(session);
+    send(session, changed(2));
+    await until("the event that may be seen", () => count(changed(2)) > 0);
+    text = text.replace(frame(changed(2)), "");
+    return count(session) > before;
+  };
+  await until("the end of events of sessions", async () => !(await shown()), 5_000);
+  assert.equal(isOver, false);
+  await permit([]);
+  await until("the end", () => isOver);
+  await reading;
+  assert.equal(viewers.size, 0);
 });

@@ -21,9 +21,9 @@ import { startEdgeNode } from "./edge-node.ts";
 import { makeEdgeIdentity, writeEdgeFile } from "./fabric/edge-identity.ts";
 import { readFabricKeys } from "./fabric/fabric-keys.ts";
 import { initFabric, type FabricPlace } from "./fabric/init-fabric.ts";
-import { startNode } from "./node.ts";
 import { openDatabase } from "./postgres/database.ts";
 import { migrate } from "./postgres/migrate.ts";
+import { explainUnfit } from "./postgres/unfit-database.ts";
 import { rotateNatsKeys } from "./rotate-nats-keys.ts";
 import { rotateCommandKey, rotateMasterKey } from "./rotate.ts";
 import { readMasterKeys } from "./secrets/master-key.ts";
@@ -33,7 +33,7 @@ const usage = `usage: hawser-control-plane <command>
   serve                               run a node until SIGTERM
   edge                                run only the edge for hosts, at HAWSER_LISTEN, until SIGTERM;
                                       SIGHUP: read the edge file again
-  migrate                             bring the database to this version
+  migrate                             update the database to this version
   bootstrap --organization NAME --email ADDRESS
                                       make the first organization, its owner and an API key,
                                       and print the key, once
@@ -49,7 +49,7 @@ const usage = `usage: hawser-control-plane <command>
   edge-file --out FILE                write what a separate edge needs: a NATS user of its own and
                                       public keys
 
-settings, from the environment:
+settings, from the environment (docs/guide/operating.md#settings has more about each):
 ${describeSettings()}
 `;
 
@@ -68,19 +68,25 @@ async function main(): Promise<void> {
       help: { type: "boolean", short: "h" },
     },
   });
-  const command = positionals[0];
-  if (values.help || positionals.length !== wordsOf(positionals)) {
+  if (values.help || positionals.length === 0) {
     process.stdout.write(usage);
     process.exitCode = values.help ? 0 : 2;
     return;
   }
+  const [command, ...words] = positionals;
+  if (command !== "rotate" && words.length > 0) {
+    throw new ConfigError(
+      `The command "${command}" takes no "${words[0]}". Run with --help to see what it takes.`,
+    );
+  }
   switch (command) {
     case "serve":
-      return untilSignal(await startNode(readConfig(process.env)));
+      return runNode();
     case "edge":
       return runEdge();
     case "migrate": {
-      const ran = await migrate(readConfig(process.env).databaseUrl);
+      const { databaseUrl } = readConfig(process.env);
+      const ran = await migrate(databaseUrl, { say: (line) => console.error(line) });
       console.log(ran.length > 0 ? `applied ${ran.join(", ")}` : "the database is up to date");
       return;
     }
@@ -89,7 +95,7 @@ async function main(): Promise<void> {
     case "init-fabric":
       return runInitFabric(values);
     case "rotate":
-      return runRotate(positionals.slice(1), values);
+      return runRotate(words, values);
     case "edge-file":
       return runEdgeFile(values.out);
     default:
@@ -99,10 +105,6 @@ async function main(): Promise<void> {
   }
 }
 
-/** How many words a command has. */
-const wordsOf = ([command, key]: string[]) =>
-  command !== "rotate" ? 1 : key === "master-key" ? 2 : 3;
-
 async function untilSignal(running: { stop(): Promise<void> }): Promise<void> {
   const signal = await new Promise<string>((resolve) => {
     process.once("SIGTERM", () => resolve("SIGTERM"));
@@ -111,6 +113,13 @@ async function untilSignal(running: { stop(): Promise<void> }): Promise<void> {
   // A second signal stops the process immediately.
   process.once(signal, () => process.exit(1));
   await running.stop();
+}
+
+async function runNode(): Promise<void> {
+  const config = readConfig(process.env);
+  // Most of the modules. The other commands do not load them.
+  const { startNode } = await import("./node.ts");
+  await untilSignal(await startNode(config));
 }
 
 async function runEdge(): Promise<void> {
@@ -124,6 +133,9 @@ async function runBootstrap(
   email: string | undefined,
 ): Promise<void> {
   if (!organization || !email) throw new ConfigError("bootstrap needs --organization and --email.");
+  if (!/^[^\s@]+@[^\s@]+$/.test(email)) {
+    throw new ConfigError(`--email: "${email}" is not an e-mail address.`);
+  }
   await using database = openOwnDatabase(readConfig(process.env));
   const made = await bootstrap(database, organization, email);
   console.log(`organization  ${made.organizationId}`);
@@ -151,21 +163,26 @@ async function runInitFabric({ directory, ...addresses }: Partial<FabricPlace>):
 }
 
 async function runRotate(
-  [key, step]: string[],
+  [key, step, surplus]: string[],
   options: { "leave-behind": boolean; directory?: string | undefined },
 ): Promise<void> {
+  if (key !== "master-key" && key !== "command-key" && key !== "nats-keys") {
+    throw new ConfigError('After "rotate", name a key: master-key, command-key or nats-keys.');
+  }
+  const isStep = step === "begin" || step === "switch" || step === "finish";
+  if (key === "master-key" ? step !== undefined : !isStep || surplus !== undefined) {
+    throw new ConfigError(
+      key === "master-key"
+        ? "rotate master-key has no steps. Run it without one."
+        : `After "rotate ${key}", name one step: begin, switch or finish.`,
+    );
+  }
   const config = readConfig(process.env);
   const masterKeys = await readMasterKeys(config);
   await using database = openOwnDatabase(config);
-  if (key === "master-key") {
+  if (key === "master-key" || !isStep) {
     console.log(await rotateMasterKey(database, masterKeys));
     return;
-  }
-  if (key !== "command-key" && key !== "nats-keys") {
-    throw new ConfigError(`There is no key "${key}" to rotate.`);
-  }
-  if (step !== "begin" && step !== "switch" && step !== "finish") {
-    throw new ConfigError("The step must be begin, switch or finish.");
   }
   const leaveBehind = options["leave-behind"];
   if (key === "command-key") {
@@ -198,12 +215,16 @@ function openOwnDatabase(config: Config) {
   });
 }
 
-main().catch((error: unknown) => {
-  if (
-    error instanceof ConfigError ||
-    (error as { code?: string }).code?.startsWith("ERR_PARSE_ARGS")
-  ) {
-    console.error((error as Error).message);
+main().catch((failure: unknown) => {
+  const error = explainUnfit(failure);
+  const { code, message } = error as { code?: unknown; message?: string };
+  if (error instanceof ConfigError) {
+    console.error(error.message);
+    process.exit(2);
+  } else if (typeof code === "string" && code.startsWith("ERR_PARSE_ARGS")) {
+    // Node's own advice is about arguments that begin with "-", which no command has.
+    const [sentence] = String(message).split(". To specify");
+    console.error(`${sentence!.replace(/\.?$/, ".")} Run with --help to see what there is.`);
     process.exit(2);
   } else {
     console.error(error);

@@ -15,7 +15,9 @@ import {
   type ControlPlaneNode,
 } from "@hawser/testkit/control-plane-node.ts";
 import { createEmptyDatabase, type TestDatabase } from "@hawser/testkit/database.ts";
+import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { startPostgres } from "@hawser/testkit/postgres.ts";
+import { freezeProcess } from "@hawser/testkit/processes.ts";
 
 const main = fileURLToPath(new URL("main.ts", import.meta.url));
 let folder: string;
@@ -55,15 +57,79 @@ test("a node does not start on a database that lacks a migration, or that is not
   assert.equal(unmigrated.status, 2);
   assert.match(
     unmigrated.stderr,
-    /lacks 0001-foundation\.sql, .*\. Run "hawser-control-plane migrate"/,
+    /lacks 0001-ids-and-roles\.sql, .*\. Run "hawser-control-plane migrate"/,
   );
   const nowhere = run(["serve"], { HAWSER_DATABASE_URL: "postgres://postgres@127.0.0.1:1/none" });
   assert.equal(nowhere.status, 2);
   assert.match(nowhere.stderr, /PostgreSQL cannot be reached/);
 });
 
+test("a database that was made before the first release is refused, and left as it is", async () => {
+  await using earlier = await createEmptyDatabase();
+  await ownerSql(
+    earlier.url,
+    `CREATE TABLE hawser_migrations (name text PRIMARY KEY, sha256 text NOT NULL);
+     INSERT INTO hawser_migrations VALUES ('0001-foundation.sql', 'any')`,
+  );
+  for (const command of ["migrate", "serve"]) {
+    const { status, stderr } = run([command], { HAWSER_DATABASE_URL: earlier.url });
+    assert.equal(status, 2, stderr);
+    assert.match(
+      stderr,
+      /^This database was made by a version before the first release .* Create a new database/,
+    );
+  }
+  assert.deepEqual(
+    await ownerSql(earlier.url, `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`),
+    [{ tablename: "hawser_migrations" }],
+  );
+});
+
+test("each refusal of a database is a sentence with a cure, without a stack", async () => {
+  await using changed = await createEmptyDatabase();
+  await using readOnly = await createEmptyDatabase();
+  const nowhere = "postgres://postgres@127.0.0.1:1/none";
+  const login = `visitor_${randomBytes(6).toString("hex")}`;
+  await ownerSql(
+    changed.url,
+    `CREATE TABLE hawser_migrations (name text PRIMARY KEY, sha256 text NOT NULL);
+     INSERT INTO hawser_migrations VALUES ('0001-ids-and-roles.sql', 'any');
+     CREATE ROLE ${login} LOGIN`,
+  );
+  const { pathname: name } = new URL(readOnly.url);
+  await ownerSql(
+    readOnly.url,
+    `ALTER DATABASE ${name.slice(1)} SET default_transaction_read_only = on`,
+  );
+  const visitor = new URL(changed.url);
+  visitor.username = login;
+  const bootstrap = ["bootstrap", "--organization", "Acme", "--email", "ada@acme.example"];
+  const cases: [string[], string, RegExp][] = [
+    [
+      ["migrate"],
+      changed.url,
+      /^Migration 0001-ids-and-roles\.sql was changed .* Install this version/,
+    ],
+    [
+      ["migrate"],
+      readOnly.url,
+      /^PostgreSQL is read-only\. Set HAWSER_DATABASE_URL to the primary/,
+    ],
+    [["migrate"], visitor.href, /^PostgreSQL does not allow .* login that owns the schema/],
+    [["migrate"], nowhere, /^PostgreSQL cannot be reached: .* Check HAWSER_DATABASE_URL/],
+    [bootstrap, nowhere, /^PostgreSQL cannot be reached: .* Check HAWSER_DATABASE_URL/],
+  ];
+  for (const [args, url, expected] of cases) {
+    const { status, stderr } = run(args, { HAWSER_DATABASE_URL: url });
+    assert.equal(status, 2, stderr);
+    assert.match(stderr, expected);
+    assert.doesNotMatch(stderr, /^\s+at /m);
+  }
+  await ownerSql(changed.url, `DROP ROLE ${login}`);
+});
+
 test("migrate, then bootstrap, which prints a key once and does nothing the second time", () => {
-  assert.match(run(["migrate"]).stdout, /^applied 0001-foundation\.sql/);
+  assert.match(run(["migrate"]).stdout, /^applied 0001-ids-and-roles\.sql/);
   assert.equal(run(["migrate"]).stdout, "the database is up to date\n");
   const made = run(["bootstrap", "--organization", "Acme", "--email", "ada@acme.example"]);
   assert.equal(made.status, 0, made.stderr);
@@ -73,13 +139,44 @@ test("migrate, then bootstrap, which prints a key once and does nothing the seco
   assert.match(again.stderr, /set up already, for the organization "Acme"/);
 });
 
-test("a wrong command or setting is told in a sentence, without a stack", () => {
+test("a node does not start on a read-only server, and says so", async () => {
+  const setting = `${new URL(database.url).pathname.slice(1)} SET default_transaction_read_only`;
+  await ownerSql(database.url, `ALTER DATABASE ${setting} = on`);
+  try {
+    const { status, stderr } = run(["serve"]);
+    assert.equal(status, 2, stderr);
+    assert.match(stderr, /^PostgreSQL is read-only\. Set HAWSER_DATABASE_URL to the primary/);
+    assert.doesNotMatch(stderr, /^\s+at /m);
+  } finally {
+    const allow = "SET TRANSACTION READ WRITE";
+    await ownerSql(database.url, `${allow}; ALTER DATABASE ${setting} = off`);
+  }
+});
+
+test("a wrong command or setting is answered with a sentence, without a stack", () => {
   const cases: [string[], Record<string, string>, RegExp][] = [
     [["fly"], {}, /There is no command "fly"/],
-    [["serve"], { HAWSER_DATABASE_URL: "nonsense" }, /HAWSER_DATABASE_URL/],
+    [["serve", "now"], {}, /The command "serve" takes no "now"\. Run with --help/],
+    [
+      ["serve"],
+      { HAWSER_DATABASE_URL: "nonsense" },
+      /HAWSER_DATABASE_URL: must be an address such/,
+    ],
+    [["rotate"], {}, /name a key: master-key, command-key or nats-keys/],
+    [["rotate", "command-key"], {}, /name one step: begin, switch or finish/],
+    [
+      ["serve"],
+      { HAWSER_MASTER_KEY_FILE: "", HAWSER_MASTER_KEY_COMMAND: "exit 7" },
+      /HAWSER_MASTER_KEY_COMMAND ended with 7/,
+    ],
     [["serve"], { HAWSER_MASTER_KEY_FILE: join("no", "such", "file") }, /cannot be read/],
-    [["serve", "--fast"], {}, /Unknown option '--fast'/],
+    [
+      ["serve", "--fast"],
+      {},
+      /^Unknown option '--fast'\. Run with --help to see what there is\.$/m,
+    ],
     [["bootstrap"], {}, /needs --organization and --email/],
+    [["bootstrap", "--organization", "A", "--email", "ada"], {}, /"ada" is not an e-mail address/],
   ];
   for (const [args, environment, expected] of cases) {
     const { status, stderr } = run(args, environment);
@@ -110,6 +207,8 @@ test("the first key works; health, readiness and metrics answer; metrics are not
   assert.equal((await caller.request("/metrics")).status, 404);
   const metrics = await fetch(`${node.metricsUrl}/metrics`).then((response) => response.text());
   assert.match(metrics, /hawser_calls_total\{action="whoami",transport="rest",outcome="ok"\} 1/);
+  assert.match(metrics, /hawser_pool_wait_seconds_count\{pool="sign-in"\} [1-9]/);
+  assert.match(metrics, /hawser_partition_lead_seconds\{table="session_log"\} [1-9]/);
 });
 
 test("calls are logged with ids and without secrets, and a caller's own request id is kept", async () => {
@@ -160,6 +259,29 @@ test("a stopping node finishes the call it has and takes no new one", async () =
   assert.equal(made, settled.filter(({ status }) => status === "fulfilled").length);
 });
 
+test("a stopping node serves on while /readyz answers 503, so that balancers turn away first", async () => {
+  const node = await startControlPlaneNode({
+    databaseUrl: database.url,
+    masterKeyFile,
+    environment: { HAWSER_DRAIN_SECONDS: "2" },
+  });
+  const caller = createCaller(node.baseUrl, firstKey);
+  const started = performance.now();
+  const stopped = stop(node);
+  for (;;) {
+    const reply = await caller.request("/readyz");
+    if (reply.status === 503) {
+      assert.equal(reply.text, "draining\n");
+      break;
+    }
+    assert.ok(performance.now() - started < 1_500, "the node did not say that it is draining");
+  }
+  assert.equal((await caller.whoami({})).organization.name, "Acme");
+  await stopped;
+  assert.ok(performance.now() - started >= 2_000);
+  assert.equal(node.process.exitCode, 0);
+});
+
 test("reads are counted per key and hour, also by a node that stops", async () => {
   await using node = await startControlPlaneNode({ databaseUrl: database.url, masterKeyFile });
   const caller = createCaller(node.baseUrl, firstKey);
@@ -185,7 +307,7 @@ test("while PostgreSQL is stalled or gone callers get 503 within 5 seconds, and 
   await caller.list_instances({});
 
   const backends = await postgresProcesses(cluster.pid);
-  for (const pid of backends) process.kill(pid, "SIGSTOP");
+  backends.forEach(freezeProcess);
   try {
     const started = performance.now();
     const reply = await caller.try("list_instances", {});
@@ -205,7 +327,7 @@ test("while PostgreSQL is stalled or gone callers get 503 within 5 seconds, and 
   }
 });
 
-test("a port that is taken is told", async () => {
+test("a port that is in use is reported", async () => {
   const taken = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => taken.once("listening", resolve));
   const { port } = taken.address() as { port: number };

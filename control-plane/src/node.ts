@@ -2,28 +2,30 @@
 // when; no other file knows all the parts.
 import { once } from "node:events";
 import type { Server } from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
 import { createAuthenticator } from "./access/authenticate.ts";
 import { createReadCounts } from "./audit/read-counts.ts";
 import { createBlobs } from "./blobs/blobs.ts";
-import { deleteCutUploads } from "./blobs/store.ts";
 import { ConfigError, type Config } from "./config.ts";
 import { createDispatcher } from "./dispatch/dispatcher.ts";
-import { deleteExpired } from "./dispatch/idempotency-store.ts";
 import { createTokenBuckets } from "./dispatch/token-bucket.ts";
 import type { OrganizationFeed } from "./events/organization-feed.ts";
 import { createFiles } from "./files/files.ts";
-import { deleteUnusedBlobs, deleteUnusedFiles } from "./files/store.ts";
 import { followsWithoutNotices, noHosts, noViewers, createHostLink } from "./host-link.ts";
+import { startJobs, type Job } from "./jobs.ts";
 import { createLog } from "./log.ts";
 import { createMetrics } from "./metrics.ts";
 import { joinNodes } from "./nodes.ts";
-import { openDatabase } from "./postgres/database.ts";
+import { ReadOnlyDatabase, openDatabase } from "./postgres/database.ts";
 import { pendingMigrations } from "./postgres/migrate.ts";
+import { makeNextPartitions, readPartitionLeads } from "./postgres/partitions.ts";
 import { systemStatement } from "./postgres/statement.ts";
+import { unreachable } from "./postgres/unfit-database.ts";
 import { calledFromBelow, codeApi, handlers, type Services } from "./product.ts";
+import { purge } from "./purge.ts";
+import { createQueueAges } from "./queue-ages.ts";
 import { readMasterKeys } from "./secrets/master-key.ts";
 import { randomSecret } from "./secrets/secrets.ts";
-import { ensureLogPartitions } from "./session-log/log-partitions.ts";
 import { agentPackageRoute } from "./transports/agent-packages.ts";
 import { eventStreamTransport, type Feed } from "./transports/event-stream.ts";
 import { fileRoutes } from "./transports/file-routes.ts";
@@ -36,26 +38,32 @@ export interface RunningNode {
   stop(): Promise<void>;
 }
 
-const ping = systemStatement<{ ok: number }>("check that the database answers", `SELECT 1 AS ok`);
+/** Throws ReadOnlyDatabase on a read-only database, although it writes and locks no row. */
+const askToWrite = systemStatement(
+  "check that the database can be written",
+  `SELECT FROM nodes WHERE false FOR UPDATE`,
+);
 const beatEveryMs = 5_000;
-const partitionsEveryMs = 3_600_000;
 const longestDrainMs = 10_000;
 
 export async function startNode(config: Config): Promise<RunningNode> {
   await refuseUnready(config.databaseUrl);
   const log = createLog(config.logLevel);
+  const queueAges = createQueueAges();
+  const metrics = createMetrics(queueAges);
   const database = openDatabase({
     url: config.databaseUrl,
     ...config.database,
     onIdleError: (error) => log.warn({ err: error }, "an idle database connection was lost"),
+    onWait: (pool, seconds) => metrics.observePoolWait(pool, seconds),
   });
   const masterKeys = await readMasterKeys(config);
   const pepper = await randomSecret(database.system, masterKeys, "idempotency");
-  await ensureLogPartitions(database.system);
-  const authenticator = createAuthenticator(database.system);
+  await createPartitions();
+  const signIn = database.connectionsFor("sign-in").system;
+  const authenticator = createAuthenticator(signIn);
   const readCounts = createReadCounts(database.system);
   const buckets = createTokenBuckets(config.rateLimit);
-  const metrics = createMetrics();
   const nodes = await joinNodes(database.system);
   const blobs = createBlobs(database);
   const link =
@@ -66,7 +74,8 @@ export async function startNode(config: Config): Promise<RunningNode> {
           blobs,
           masterKeys,
           nodeId: nodes.nodeId,
-          countRefusal: () => metrics.countOverLogQuota(),
+          metrics,
+          queueAges,
           log,
         })
       : undefined;
@@ -77,7 +86,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
     baseUrl: config.baseUrl,
     hosts: link?.hosts ?? noHosts,
     viewers: link?.viewers ?? noViewers,
-    follows: link?.follows ?? followsWithoutNotices(database.system),
+    follows: link?.follows ?? followsWithoutNotices(database),
     files,
   };
   const dispatcher = createDispatcher({
@@ -85,7 +94,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
     handlers,
     services,
     database,
-    authenticate: (authorization) => authenticator.authenticate(authorization),
+    authenticate: authenticator.authenticate,
     buckets,
     pepper,
     readCounts,
@@ -94,16 +103,18 @@ export async function startNode(config: Config): Promise<RunningNode> {
   });
   const streams = createStreamLimit(config.streams);
   let draining = false;
-  let liveBefore = 1;
   const server = createHttpServer({
     product: codeApi,
     dispatcher,
     baseUrl: config.baseUrl,
     async unready() {
       if (draining) return "draining";
-      return database.system.first(ping).then(
+      return signIn.rows(askToWrite).then(
         () => link?.unready(),
-        () => "the database does not answer",
+        (error: unknown) =>
+          error instanceof ReadOnlyDatabase
+            ? "the database is read-only"
+            : "the database does not answer",
       );
     },
     more: [
@@ -124,7 +135,12 @@ export async function startNode(config: Config): Promise<RunningNode> {
   await listen(metrics.server, config.metricsListen);
 
   const beats = setInterval(() => void beat(), beatEveryMs);
-  const partitions = setInterval(() => void makePartitions(), partitionsEveryMs);
+  const jobs = startJobs({
+    system: database.system,
+    nodeId: nodes.nodeId,
+    jobs: [...recordJobs(), ...(link?.jobs ?? [])],
+    log,
+  });
   log.info(
     { nodeId: nodes.nodeId, baseUrl: config.baseUrl, address: server.address() },
     "node ready",
@@ -133,19 +149,15 @@ export async function startNode(config: Config): Promise<RunningNode> {
   /** Returns whether the database could be reached. */
   async function beat(): Promise<boolean> {
     try {
-      const live = await nodes.beat();
-      if (live < liveBefore) link?.nodeLost();
-      liveBefore = live;
+      const { live, left, died, isDatabaseReplaced } = await nodes.beat();
+      if (died.length > 0) log.warn({ nodes: died }, "nodes have died");
+      if (left.length > 0 || died.length > 0) link?.nodesGone({ anyDied: died.length > 0 });
+      if (isDatabaseReplaced) {
+        log.warn("the database server was restarted or replaced");
+        link?.databaseReplaced();
+      }
       buckets.share(live);
-      await Promise.all([
-        readCounts.flush(),
-        link?.flushCounts(),
-        authenticator.noteUses(),
-        database.system.rows(deleteExpired),
-        database.system.rows(deleteCutUploads),
-        database.system.rows(deleteUnusedBlobs),
-        database.system.rows(deleteUnusedFiles),
-      ]);
+      await Promise.all([readCounts.flush(), link?.flush(), authenticator.noteUses()]);
       return true;
     } catch (error) {
       log.warn({ err: error }, "heartbeat failed");
@@ -153,18 +165,36 @@ export async function startNode(config: Config): Promise<RunningNode> {
     }
   }
 
-  async function makePartitions(): Promise<void> {
-    await ensureLogPartitions(database.system).catch((error: unknown) =>
-      log.warn({ err: error }, "the session log's next partitions could not be created"),
-    );
+  async function createPartitions(): Promise<void> {
+    const missing = await makeNextPartitions(database.system);
+    if (missing.length > 0) log.warn({ missing }, "partitions could not be created");
+    metrics.showPartitionLeads(await readPartitionLeads(database.system));
+  }
+
+  /** Jobs that need no host. */
+  function recordJobs(): Job[] {
+    return [
+      {
+        name: "create partitions",
+        everySeconds: 3_600,
+        run: createPartitions,
+      },
+      {
+        name: "purge",
+        everySeconds: 300,
+        run: (signal) => purge(database.system, log, signal),
+      },
+    ];
   }
 
   return {
     async stop() {
       draining = true;
       log.info({ nodeId: nodes.nodeId }, "node stopping");
+      // Balancers see the 503 of /readyz before a connection is refused.
+      await pause(config.drainMs);
       clearInterval(beats);
-      clearInterval(partitions);
+      await jobs.close();
       // Links are not calls: end them first, or the server would wait for them.
       const drained = drain(server);
       await link?.close();
@@ -186,22 +216,21 @@ const permissionToSee = {
   request: "sessions:view",
 } as const;
 
-/** Delivers to each caller the events of the records that the caller may see. */
+/** Decides which callers may see the events of which records. */
 function visibleEvents(feed: OrganizationFeed): Feed {
   return {
+    follow: (organizationId, viewer) => feed.follow(organizationId, viewer),
+    settled: () => feed.settled(),
     mayFollow: ({ permissions }) =>
       Object.values(permissionToSee).some((needed) => permissions.has(needed)),
-    follow: ({ organizationId, permissions }, viewer) =>
-      feed.follow(organizationId, (event) => {
-        if (event.type === "resync" || permissions.has(permissionToSee[event.record]))
-          viewer(event);
-      }),
+    maySee: ({ permissions }, event) =>
+      event.type === "resync" || permissions.has(permissionToSee[event.record]),
   };
 }
 
 async function refuseUnready(databaseUrl: string): Promise<void> {
   const pending = await pendingMigrations(databaseUrl).catch((cause: unknown) => {
-    throw new ConfigError(`PostgreSQL cannot be reached: ${(cause as Error).message}`, { cause });
+    throw cause instanceof ConfigError ? cause : unreachable(cause);
   });
   if (pending.length === 0) return;
   throw new ConfigError(
@@ -217,7 +246,7 @@ async function listen(
   await once(server, "listening").catch((cause: NodeJS.ErrnoException) => {
     if (cause.code !== "EADDRINUSE") throw cause;
     throw new ConfigError(
-      `The address ${host}:${port} is already in use. Stop what listens there, or choose another.`,
+      `The address ${host}:${port} is already in use. Stop the program that listens there, or set another address: HAWSER_LISTEN for callers, HAWSER_METRICS_LISTEN for metrics.`,
     );
   });
 }

@@ -43,7 +43,7 @@ before(async () => {
       baseUrl: "https://hawser.example",
       hosts: noHosts,
       viewers: noViewers,
-      follows: followsWithoutNotices(service.database.system),
+      follows: followsWithoutNotices(service.database),
     },
     database,
     authenticate: authenticator.authenticate,

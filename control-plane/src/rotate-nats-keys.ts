@@ -4,6 +4,7 @@ import { rename, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { z } from "zod";
 import { ConfigError } from "./config.ts";
+import { UnknownToNats } from "./fabric/account.ts";
 import { connectFabric } from "./fabric/connection.ts";
 import { changeFabricKeys, signers, type FabricKeys } from "./fabric/fabric-keys.ts";
 import { writeNew } from "./fabric/init-fabric.ts";
@@ -20,7 +21,7 @@ export interface NatsRotation extends Rotation {
   urls: string[];
 }
 
-/** Returns what the operator does next. Throws a ConfigError if the step cannot be taken now. */
+/** Returns what the operator does next. Throws a ConfigError if the step is not possible now. */
 export async function rotateNatsKeys(rotation: NatsRotation): Promise<string> {
   const { database, masterKeys, step, leaveBehind, urls } = rotation;
   const directory = resolve(rotation.directory);
@@ -42,7 +43,7 @@ export async function rotateNatsKeys(rotation: NatsRotation): Promise<string> {
   return {
     begin: `Copy ${keysFile} to every nats-server and restart them, one after the other. Write new edge files. Next step: switch.`,
     switch: `Nodes and connected hosts now get tokens of the new keys. Copy ${keysFile} to every nats-server; no restart is needed yet. Next step: finish.`,
-    finish: `The former keys are deleted. Copy ${keysFile} to every nats-server and restart them, one after the other.`,
+    finish: `The old keys are deleted. Copy ${keysFile} to every nats-server and restart them, one after the other.`,
   }[step];
 }
 
@@ -55,8 +56,9 @@ async function refuseUntrusted(keys: FabricKeys, urls: string[]): Promise<void> 
   for (const url of urls) {
     const fabric = await connectFabric({ keys, urls: [url], name: "rotation", log }).catch(
       (cause: unknown) => {
+        if (!(cause instanceof UnknownToNats)) throw cause;
         throw new ConfigError(
-          `The nats-server at ${url} does not accept the next keys: ${(cause as Error).message} Nodes make it accept them within seconds.`,
+          `The nats-server at ${url} does not accept the next keys yet. Copy ${natsKeysFile} to it and restart it, if you have not. A running node then sends it the new accounts within seconds; run this step again.`,
           { cause },
         );
       },
@@ -86,5 +88,5 @@ const Varz = z.object({
 
 const stillFormer = (count: number) =>
   new ConfigError(
-    `${count} connected hosts still use a token of the former keys. They get a new one within seconds, unless their daemon must be updated first. With --leave-behind the step is taken; such a host is disconnected for a moment, and comes back with a new token.`,
+    `${count} connected hosts still use a token of the old keys. They get a new one within seconds, unless their daemon must be updated first. With --leave-behind the step is carried out; such a host is disconnected for a moment, and comes back with a new token.`,
   );

@@ -5,7 +5,11 @@ import { ConfigError } from "./config.ts";
 import { stepCommandKey } from "./fabric/command-key-rotation.ts";
 import { changeFabricKeys, type FabricKeys } from "./fabric/fabric-keys.ts";
 import type { RotationStep } from "./fabric/rotation-step.ts";
-import { selectHostsWithoutKey } from "./instances/host-key-store.ts";
+import {
+  revokeHostsWithoutKey,
+  selectHostsWithoutKey,
+  type HostWithoutKey,
+} from "./instances/host-key-store.ts";
 import type { Database } from "./postgres/database.ts";
 import type { MasterKeys } from "./secrets/master-key.ts";
 import { rewrapSecrets } from "./secrets/secrets.ts";
@@ -15,24 +19,39 @@ export interface Rotation {
   database: Database;
   masterKeys: MasterKeys;
   step: RotationStep;
-  /** Carries on although some hosts do not know the new key. They must be paired again. */
+  /** Carries on although some hosts do not know the new key. They are removed at the last step. */
   leaveBehind: boolean;
 }
 
-/** Returns what the operator does next. Throws a ConfigError if the step cannot be taken now. */
+/** Returns what the operator does next. Throws a ConfigError if the step is not possible now. */
 export async function rotateCommandKey(rotation: Rotation): Promise<string> {
   const { database, masterKeys, step, leaveBehind } = rotation;
+  let left: HostWithoutKey[] = [];
   await changeFabricKeys(database, masterKeys, async (keys, tx) => {
     const changed = stepCommandKey(keys, step, new Date());
-    if (!leaveBehind) await refuseLosingHosts(tx, step, newCommandKey(keys, step));
+    const key = newCommandKey(keys, step);
+    if (!leaveBehind) await refuseLosingHosts(tx, step, key);
+    if (leaveBehind && step === "finish") {
+      left = await tx.rows(selectHostsWithoutKey, key);
+      await tx.rows(revokeHostsWithoutKey, key);
+    }
     return changed;
   });
-  return {
+  const removed =
+    left.length === 0
+      ? []
+      : [
+          "These hosts do not have the new key and were removed:",
+          ...linesOf(left),
+          "To use them, pair them again with a token from regenerate_pairing_token.",
+        ];
+  const done = {
     begin: "Connected hosts now pin the next key beside the present one. Next step: switch.",
     switch:
-      "Commands are now signed by the new key. The former key only brings back hosts that were away. Next step, once they are back: finish.",
-    finish: "The former key is deleted. Hosts accept the new key alone.",
+      "Commands are now signed by the new key. The old key only brings back hosts that were away. Next step, once they are back: finish.",
+    finish: "The old key is deleted. Hosts accept the new key alone.",
   }[step];
+  return [done, ...removed].join("\n");
 }
 
 /** Encrypts every secret with the newer master key. Returns what the operator does next. */
@@ -64,16 +83,21 @@ async function refuseLosingHosts(
     ({ online }) => step === "finish" || online,
   );
   if (without.length === 0) return;
-  const named = without.slice(0, 20).map(({ instance_id, name, online }) => {
-    return `  ${formatId("instance", instance_id)}  ${online ? "online " : "offline"}  ${name}`;
-  });
-  const more = without.length > named.length ? [`  and ${without.length - named.length} more`] : [];
   throw new ConfigError(
     [
-      `${without.length} hosts have not pinned the new key:`,
-      ...named,
-      ...more,
-      "Wait until they have; an online host takes seconds, unless its daemon must be updated first. With --leave-behind the step is taken, and hosts without the new key must be paired again.",
+      "These hosts have not pinned the new key:",
+      ...linesOf(without),
+      "Wait until they have; an online host takes seconds, unless its daemon must be updated first. --leave-behind does the step without them. At the last step they are removed, and must be paired again.",
     ].join("\n"),
   );
+}
+
+/** A line for each host, for at most 20. */
+function linesOf(hosts: HostWithoutKey[]): string[] {
+  const lines = hosts.slice(0, 20).map(({ instance_id, name, online }) => {
+    return `  ${formatId("instance", instance_id)}  ${online ? "online " : "offline"}  ${name}`;
+  });
+  return hosts.length > lines.length
+    ? [...lines, `  and ${hosts.length - lines.length} more`]
+    : lines;
 }

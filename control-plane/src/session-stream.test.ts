@@ -121,7 +121,7 @@ test("it goes on after a place, which a reconnecting browser's header decides", 
   assert.equal(byHeader.frames[1]!.id, 2);
 });
 
-test("a change of the record is told without a number", async () => {
+test("a change of the record is sent without a number", async () => {
   const sessionId = await bed.addSession();
   await using stream = await follow(sessionId);
   await new Promise((resolve) => setTimeout(resolve, 50));
@@ -129,6 +129,41 @@ test("a change of the record is told without a number", async () => {
   await until("the record", () => stream.of("record").length > 1);
   const { id, data } = stream.of("record").at(-1)!;
   assert.deepEqual([id, data["title"], data["sessionId"]], [undefined, "Renamed", sessionId]);
+});
+
+test("all notices are lost: every viewer has the record and the entries after one comparison", async () => {
+  const sessionId = await bed.addSession();
+  await using first = await follow(sessionId);
+  await using second = await follow(sessionId);
+  const viewers = [first, second];
+  await until("the records", () => viewers.every((viewer) => viewer.of("record").length === 1));
+  bed.notices.isDeaf = true;
+  await node.result("rename_session", { sessionId, title: "Renamed" });
+  await bed.report(sessionId, plan(1));
+  await using late = await follow(sessionId);
+  await until("a new viewer's record", () => late.of("record").length === 1);
+  assert.equal(late.of("record")[0]!.data["title"], "Renamed");
+  await bed.follows.compare();
+  await until("the entries", () =>
+    [...viewers, late].every((viewer) => viewer.of("entry").length === 1),
+  );
+  bed.notices.isDeaf = false;
+  for (const viewer of viewers) {
+    const titles = viewer.of("record").map(({ data }) => data["title"]);
+    assert.deepEqual(titles, [null, "Renamed"]);
+  }
+});
+
+test("a record is sent again only if it differs", async () => {
+  const sessionId = await bed.addSession();
+  await using stream = await follow(sessionId);
+  await until("the record", () => stream.of("record").length === 1);
+  bed.viewers.notify(bed.organizationId, { sessions: [sessionId] });
+  await node.result("rename_session", { sessionId, title: "Renamed" });
+  await until("the next record", () => stream.of("record").length === 2);
+  await bed.follows.compare();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.equal(stream.of("record").length, 2);
 });
 
 test("a record that changes while much waits comes when there is room for it", async () => {
@@ -166,7 +201,7 @@ test("text that is being written comes from its beginning, then as it is written
   assert.deepEqual(stream.of("live")[1]!.data, { sessionId, ...open, text: "lo", offset: 3 });
 });
 
-test("whoever may not see it is told as everywhere", async () => {
+test("a caller who may not see the session gets the usual refusals", async () => {
   const sessionId = await bed.addSession();
   const statusOf = async (at: string, init?: RequestInit) =>
     (await app.request(at, init, {})).status;
@@ -191,9 +226,15 @@ test("a revoked key's stream ends within seconds, and so does that of a deleted 
   const sessionId = await bed.addSession();
   const response = await app.request(path(sessionId), asking(key), {});
   await using revoked = readStream(response.body!);
+  const unread = await app.request(path(sessionId), asking(key), {});
   await using deleted = await follow(sessionId);
+  await bed.report(sessionId, plan(1), plan(2));
+  await until("the entries", () => revoked.of("entry").length === 2);
   await bed.sql(`UPDATE api_keys SET revoked_at = now() WHERE name = 'test key'`);
   await until("the revoked key's end", () => revoked.isOver, 9_000);
+  await using late = readStream(unread.body!);
+  await until("the end of the stream that was not read", () => late.isOver);
+  assert.deepEqual(late.frames, [], "what waited for it");
   assert.equal(deleted.isOver, false);
   await node.result("delete_session", { sessionId });
   await until("the end with the session", () => deleted.isOver);

@@ -16,7 +16,7 @@ export type FactReader = () => Promise<
 export interface Facts {
   /** The facts that were read last, with the present operations. */
   current: () => HostFacts;
-  /** Reads all facts again. If a part fails, its former facts stay, with a warning. */
+  /** Reads all facts again. If a part fails, its last facts stay, with a warning. */
   refresh: () => Promise<HostFacts>;
 }
 

@@ -27,7 +27,8 @@ import { isWhole, programOf, readCurrent } from "./installs/current.ts";
 import { createInstalls, type InstallsOptions } from "./installs/installs.ts";
 import { openJournal, type Journal, type JournalOptions } from "./journal/journal.ts";
 import type { Connection } from "./link/dial.ts";
-import { dialAhead, startLink, type LinkStatus } from "./link/link.ts";
+import type { LinkStatus } from "./link/link-status.ts";
+import { dialAhead, startLink } from "./link/link.ts";
 import { createServerClock, type OwnClock, type ServerClock } from "./link/server-clock.ts";
 import type { LinkTiming } from "./link/timing.ts";
 import { describe, silentLog, type Log } from "./log.ts";
@@ -45,7 +46,7 @@ export interface HostOptions {
   /** Of a paired host. */
   state: State;
   log?: Log;
-  /** The control plane no longer knows the host: credentials are deleted, the link is closed. */
+  /** The control plane has removed the host: credentials are deleted, the link is closed. */
   onForget?: () => void;
   onStatus?: (status: HostStatus) => void;
   clock?: OwnClock;
@@ -129,9 +130,15 @@ export function startHost(options: HostOptions): Host {
     ...options.journal,
     now: () => Math.round(clock.now()),
   });
-  const policy = createPolicy(state.policyPath);
+  // The instance shows the new roots and warnings without waiting for a refresh.
+  const policy = createPolicy(state.policyPath, () => refreshFacts());
+  policy.read();
   const operations = createOperations(() => link.factsChanged(), clock.now);
-  const refresh = () => facts.refresh().then(() => link.factsChanged());
+  const refresh = async () => {
+    const read = await facts.refresh();
+    link.factsChanged();
+    return read;
+  };
   const updates =
     options.supervisor &&
     createUpdates({
@@ -208,10 +215,12 @@ export function startHost(options: HostOptions): Host {
     log,
   });
 
+  const commandKeys = () => [kept.commandKey, kept.secondCommandKey ?? []].flat();
   const answer = createCommands({
     instanceId,
+    hostKey: key.publicKey,
     bootId,
-    commandKeys: () => [kept.commandKey, kept.secondCommandKey ?? []].flat(),
+    commandKeys,
     journal,
     log,
     now: clock.now,
@@ -222,7 +231,7 @@ export function startHost(options: HostOptions): Host {
     clones,
     sessions,
     installs,
-    refreshFacts: facts.refresh,
+    refreshFacts: refresh,
     updates,
     forgetCredentials: () => state.forgetCredentials(),
     renewToken: () => link.renewNow(),
@@ -245,6 +254,7 @@ export function startHost(options: HostOptions): Host {
     instanceId,
     key,
     token,
+    commandKeys,
     saveToken(fresh) {
       token = fresh;
       try {

@@ -1,4 +1,4 @@
-// The daemon's log on disk: the present file and the former one. On a full disk only log lines are lost;
+// The daemon's log on disk: the present file and the previous one. On a full disk only log lines are lost;
 // when there is room again, the number of lost lines is written first.
 import {
   closeSync,
@@ -15,7 +15,7 @@ import type { State } from "./state/state.ts";
 
 export const logPathOf = (state: State) => join(state.directory, "log/hawserd.log");
 
-/** Path of the former file. */
+/** Path of the previous file. */
 export const formerLogOf = (path: string) => `${path}.1`;
 
 const limitBytes = 5 * 1024 * 1024;

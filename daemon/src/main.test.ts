@@ -59,7 +59,7 @@ test("a paired daemon runs until SIGTERM, says good-bye and leaves with 0", asyn
   assert.match(call("status", "--state", state).stdout, /not running/);
   const daemon = run(t, state);
   await until("the daemon is online", () => daemon.log().includes('"online"'));
-  assert.match(call("status", "--state", state).stdout, /link is online since/);
+  assert.match(call("status", "--state", state).stdout, /link has been online since/);
   const second = call("run", "--state", state);
   assert.equal(second.status, 4);
   assert.match(second.stderr, /^The daemon runs already: version /);
@@ -138,11 +138,11 @@ test("a daemon killed and started again runs no command twice, and is another bo
   assert.equal(different("bootId"), 3);
 });
 
-test("a daemon that is told to forget leaves with 0 and is not paired any more", async (t) => {
+test("a daemon that is ordered to forget exits with 0 and is no longer paired", async (t) => {
   const { control, state, instanceId } = await open(t);
   const daemon = run(t, state);
   await until("the daemon is online", () => daemon.log().includes('"online"'));
-  assert.deepEqual(await control.ask(instanceId, "forget_host"), { result: {} });
+  assert.deepEqual(await control.askToForget(instanceId), { result: {} });
   const [code] = (await once(daemon.child, "exit")) as [number];
   assert.equal(code, 0);
   assert.equal(openState(state).readCredentials(), undefined);

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The daemon's command line: reads the arguments and calls one of the commands in command-line/. The
 // daemon listens on nothing, so these commands share only the state directory with it.
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { inspect, parseArgs } from "node:util";
@@ -35,23 +36,32 @@ const commands: Record<string, CommandLine> = {
 
 const usage = `Usage:
 ${Object.values(commands)
-  .map((command) => `  hawserd ${command.usage}`)
+  .map(({ usage: form, summary }) => `  hawserd ${form}\n      ${summary}`)
   .join("\n")}
   hawserd --version
 
-Each takes --state <directory>; it is ~/.hawser, or HAWSER_HOME, unless another is given.
-The token may also come in the environment, as HAWSER_TOKEN, where no other user can see it.
+Every command accepts --state <directory>. The default is HAWSER_HOME, or else ~/.hawser.
+pair and setup also read the token from HAWSER_TOKEN, where no other user can see it.
 `;
 
 async function main([name = "", ...args]: string[]): Promise<number | void> {
   if (name === "--version") return console.log(daemonVersion);
   if (name === "--help" || name === "help") return console.log(usage);
-  if (name === "") throw new UsageError("A command is missing.");
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (!command) throw new UsageError(`There is no command "${name}".`);
+  if (!command) {
+    printError(name === "" ? "A command is missing." : `There is no command "${name}".`);
+    console.error(`\n${usage}`);
+    return 2;
+  }
   const { words, options } = readArguments(command, args);
   const { state = process.env["HAWSER_HOME"] ?? join(homedir(), ".hawser") } = options;
-  return command.run({ state: openState(resolve(state)), words, options });
+  const directory = resolve(state);
+  if (command.needsState && !existsSync(directory)) {
+    throw new CommandFailed(
+      `There is no state directory ${directory}. Run the install command on this host, or name the directory with --state.`,
+    );
+  }
+  return command.run({ state: openState(directory), words, options });
 }
 
 function readArguments(command: CommandLine, args: string[]) {
@@ -62,10 +72,12 @@ function readArguments(command: CommandLine, args: string[]) {
       options: { ...command.options, state: { type: "string" } },
     });
     const surplus = positionals[command.words ?? 0];
-    if (surplus !== undefined) throw new Error(`"${surplus}" is one argument too many.`);
+    if (surplus !== undefined) throw new Error(`"${surplus}" is one argument too many`);
     return { words: positionals, options: values };
   } catch (cause) {
-    throw new UsageError((cause as Error).message, { cause });
+    // Node's own advice is about arguments that begin with "-", which no command has.
+    const [sentence] = (cause as Error).message.split(". To specify");
+    throw new UsageError(sentence!.replace(/\.?$/, "."), { cause });
   }
 }
 
@@ -75,8 +87,9 @@ try {
   process.exit((await main(process.argv.slice(2))) ?? 0);
 } catch (error) {
   if (error instanceof UsageError) {
-    printError(error.message);
-    console.error(`\n${usage}`);
+    const form = commands[process.argv[2]!]?.usage;
+    printError(`${error.message} Usage: hawserd ${form}`);
+    printError("For all commands, run: hawserd --help");
     process.exit(2);
   }
   const isExpected = expected.some((kind) => error instanceof kind);

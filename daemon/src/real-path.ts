@@ -1,18 +1,39 @@
-// Resolves the links in a path.
-import { readlinkSync, realpathSync } from "node:fs";
-import { basename, dirname, join, resolve, sep } from "node:path";
+// Resolves the links in a path as the kernel does.
+import { readlinkSync } from "node:fs";
+import { dirname, isAbsolute, join, sep } from "node:path";
 
-/** Follows links as far as the path exists; also follows links to something that does not exist. */
-export function realOf(path: string, steps = 0): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    const parent = dirname(path);
-    if (parent === path || steps > 40) return sep;
-    const target = linkAt(path);
-    if (target === undefined) return join(realOf(parent, steps + 1), basename(path));
-    return realOf(resolve(parent, target), steps + 1);
+/** As the kernel: a loop of links is an error. */
+const mostLinks = 40;
+
+/**
+ * Follows the links of an absolute path step by step: `..` after a link is the parent of the link's target.
+ * Node's own realpath removes `..` first. Also follows links to something that does not exist. A loop of
+ * links leads to the root.
+ */
+export function realOf(path: string): string {
+  const seen = { links: 0 };
+  return follow(sep, path, seen);
+}
+
+function follow(start: string, path: string, seen: { links: number }): string {
+  let at = isAbsolute(path) ? sep : start;
+  for (const step of path.split(sep)) {
+    if (step === "" || step === ".") continue;
+    if (step === "..") {
+      at = dirname(at);
+      continue;
+    }
+    const next = join(at, step);
+    const target = linkAt(next);
+    if (target === undefined) {
+      at = next;
+    } else {
+      if (++seen.links > mostLinks) return sep;
+      at = follow(at, target, seen);
+      if (seen.links > mostLinks) return sep;
+    }
   }
+  return at;
 }
 
 function linkAt(path: string): string | undefined {

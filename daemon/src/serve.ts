@@ -1,4 +1,4 @@
-// The daemon itself, a child of its supervisor: serves the host until it is told to stop, or until another
+// The daemon itself, a child of its supervisor: serves the host until it is stopped, or until another
 // version takes over. It does not outlive its supervisor.
 import { EventEmitter, once } from "node:events";
 import { homedir } from "node:os";
@@ -12,6 +12,7 @@ import { createCodexDriver } from "./drivers/codex/driver.ts";
 import type { Driver } from "./drivers/driver.ts";
 import { createOpencodeDriver } from "./drivers/opencode/driver.ts";
 import { makeStartId } from "./drivers/start-id.ts";
+import { temporaryIn } from "./drivers/temporary-directories.ts";
 import { agentGitEnvironment } from "./git/agent-git.ts";
 import { createGit } from "./git/git.ts";
 import {
@@ -25,6 +26,7 @@ import {
 import { JournalFull, JournalInUse } from "./journal/journal.ts";
 import { describe, type Log } from "./log.ts";
 import { createPolicy } from "./policy/policy.ts";
+import { protectedPaths } from "./policy/protected-paths.ts";
 import { daemonVersion, trustedKeys } from "./release.ts";
 import { StateError, type State } from "./state/state.ts";
 import { removeUnfinished } from "./supervisor/versions.ts";
@@ -33,22 +35,26 @@ import { noteServed, readUpdates, type UpdateFailure } from "./updates/record.ts
 
 /** The kinds of agents that this daemon runs, each with the login and settings of the daemon's user. */
 const openDrivers = ({ stateDirectory, findAgent, log }: DriverGiven): Driver[] => {
-  const newStartId = () => makeStartId(stateDirectory);
-  const environment = agentGitEnvironment;
+  const common = {
+    environment: agentGitEnvironment,
+    temporaryDirectory: temporaryIn(stateDirectory),
+    newStartId: () => makeStartId(stateDirectory),
+    log,
+  };
   return [
     createOpencodeDriver({
       program: () => findAgent("opencode"),
       stateFile: join(stateDirectory, "opencode-server.json"),
-      environment,
+      environment: agentGitEnvironment,
       log,
     }),
-    createClaudeDriver({ program: () => findAgent("claude_code"), environment, newStartId, log }),
+    createClaudeDriver({ ...common, program: () => findAgent("claude_code") }),
     createCodexDriver({
+      ...common,
       program: () => findAgent("codex"),
       home: join(homedir(), ".codex"),
-      environment,
-      newStartId,
-      log,
+      userHome: homedir(),
+      closed: protectedPaths(stateDirectory),
     }),
   ];
 };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -12,6 +12,7 @@ import {
   readReleaseKeys,
   writeReleaseKeys,
 } from "./release-keys.ts";
+import { ReleaseRefused } from "./release-refused.ts";
 
 test("a release is one signed manifest, and the daemon in it runs, knows its version and trusts its publisher", async (t) => {
   const out = mkdtempSync(join(tmpdir(), "hawser-release-"));
@@ -42,7 +43,7 @@ test("a release is one signed manifest, and the daemon in it runs, knows its ver
   assert.ok(!bundle.includes(process.cwd()), "nothing of the machine it was built on");
 });
 
-test("keys are made once: a file that exists is not written over", (t) => {
+test("keys are made once: an existing file is not replaced", (t) => {
   const directory = mkdtempSync(join(tmpdir(), "hawser-keys-"));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   const file = join(directory, "keys.json");
@@ -50,7 +51,18 @@ test("keys are made once: a file that exists is not written over", (t) => {
   writeReleaseKeys(file, keys);
   assert.deepEqual(readReleaseKeys(file), keys);
   assert.equal(statSync(file).mode & 0o777, 0o600);
-  assert.throws(() => writeReleaseKeys(file, makeReleaseKeys()), /EEXIST/);
+  const nowhere = join(directory, "nowhere/keys.json");
+  const other = join(directory, "other.json");
+  writeFileSync(other, "no keys");
+  const refused: [work: () => unknown, message: RegExp][] = [
+    [() => writeReleaseKeys(file, keys), /exists already and is not replaced: .* Name another/],
+    [() => writeReleaseKeys(nowhere, keys), /^The keys cannot be written to .* ENOENT.* Name a/],
+    [() => readReleaseKeys(nowhere), /^The keys in .* cannot be read: ENOENT.* Name the file/],
+    [() => readReleaseKeys(other), /does not contain two pairs of keys\. Name the file/],
+  ];
+  for (const [work, message] of refused) {
+    assert.throws(work, (error) => error instanceof ReleaseRefused && message.test(error.message));
+  }
 });
 
 test("A14: either release key can be replaced, and the key that signs next is trusted before and after", () => {

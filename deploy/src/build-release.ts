@@ -50,7 +50,9 @@ export async function buildRelease(options: ReleaseOptions): Promise<DaemonManif
   const expiresAt = options.expiresAt ?? new Date(publishedAt.getTime() + goodForMs);
   mkdirSync(out, { recursive: true });
   const trustedKeys = keys.keys.map(({ publicKey }) => publicKey);
-  const daemon = await bundleDaemon(out, version, trustedKeys);
+  const file = `hawserd-${version}.mjs`;
+  await bundleDaemon(join(out, file), { version, trustedKeys });
+  const daemon = await describe(out, file);
   const platforms: DaemonManifest["platforms"] = {};
   for (const platform of Platform.options) {
     const node = await packNode(out, platform);
@@ -77,28 +79,26 @@ export async function buildRelease(options: ReleaseOptions): Promise<DaemonManif
   return manifest;
 }
 
-async function bundleDaemon(
-  out: string,
-  version: string,
-  trustedKeys: readonly string[],
-): Promise<PublishedFile> {
-  const file = `hawserd-${version}.mjs`;
+/** Writes the daemon as one file. Without a release it trusts no key, as it does when run from the sources. */
+export async function bundleDaemon(
+  outfile: string,
+  release?: { version: string; trustedKeys: readonly string[] },
+): Promise<void> {
   await build({
     absWorkingDir: repository,
     entryPoints: [fileURLToPath(import.meta.resolve("@hawser/daemon/main.ts"))],
-    outfile: join(out, file),
+    outfile,
     bundle: true,
     platform: "node",
     format: "esm",
     target: "node24",
     logLevel: "error",
-    define: { hawserRelease: JSON.stringify({ version, trustedKeys }) },
+    define: release ? { hawserRelease: JSON.stringify(release) } : {},
     // CommonJS packages call require, which a module does not have.
     banner: {
       js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
     },
   });
-  return describe(out, file);
 }
 
 /** Node's executable from npm; undefined if this machine has none for the platform. */

@@ -3,6 +3,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { makeSigningKey } from "@hawser/host-protocol";
 import { z } from "zod";
+import { ReleaseRefused } from "./release-refused.ts";
 
 const key = z.string().regex(/^[A-Za-z0-9+/]{43}=$/);
 const ReleaseKeys = z.strictObject({
@@ -28,7 +29,7 @@ export function nextReleaseKeys(
 ): ReleaseKeys {
   const { publicKey, privateKey } = drop === "first" ? second : first;
   if (privateKey === undefined) {
-    throw new Error(
+    throw new ReleaseRefused(
       "The private half of the second key is not in the file. Add it from where it is kept: the next release is signed with it.",
     );
   }
@@ -37,13 +38,37 @@ export function nextReleaseKeys(
 
 /** Throws if the file exists: without the old keys, installed daemons could never be updated again. */
 export function writeReleaseKeys(file: string, keys: ReleaseKeys): void {
-  writeFileSync(file, `${JSON.stringify(keys, undefined, 2)}\n`, { mode: 0o600, flag: "wx" });
+  try {
+    writeFileSync(file, `${JSON.stringify(keys, undefined, 2)}\n`, { mode: 0o600, flag: "wx" });
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const why =
+      code === "EEXIST"
+        ? `${file} exists already and is not replaced: without the keys in it, installed daemons could never be updated again. Name another file.`
+        : `The keys cannot be written to ${file}: ${message}. Name a file in a directory that exists and that you may write to.`;
+    throw new ReleaseRefused(why, { cause });
+  }
 }
 
 export function readReleaseKeys(file: string): ReleaseKeys {
-  const parsed = ReleaseKeys.safeParse(JSON.parse(readFileSync(file, "utf8")));
-  if (!parsed.success) {
-    throw new Error(`${file} does not hold two pairs of keys. Make them with --make-keys ${file}.`);
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (cause) {
+    const why = `The keys in ${file} cannot be read: ${(cause as Error).message}. Name the file that --make-keys wrote.`;
+    throw new ReleaseRefused(why, { cause });
   }
-  return parsed.data;
+  const parsed = ReleaseKeys.safeParse(parseJson(text));
+  if (parsed.success) return parsed.data;
+  const why = `${file} does not contain two pairs of keys. Name the file that --make-keys wrote.`;
+  throw new ReleaseRefused(why);
+}
+
+/** undefined if the text is not JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

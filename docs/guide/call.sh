@@ -2,8 +2,12 @@
 
 # call ACTION BODY: calls an action over REST and prints the answer. Fails if the action is refused.
 call() {
+  : "${HAWSER_URL:?is not set. Set it to the address of the service}" "${HAWSER_KEY:?is not set. Set it to a key}"
   curl -sS --fail-with-body "$HAWSER_URL/api/rest/actions/$1" -H "Authorization: Bearer $HAWSER_KEY" \
-    -H 'Content-Type: application/json' -d "$2" && echo
+    -H 'Content-Type: application/json' -d "$2"
+  local code=$?
+  echo
+  return $code
 }
 
 # … | pick FIELD: prints the first text value of a field in a JSON answer. Fails if there is none.

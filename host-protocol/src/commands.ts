@@ -94,10 +94,13 @@ export const hostCommands = {
     result: z.strictObject({}),
     deadlineMs: 10_000,
   },
-  /** Deletes the credentials and stops: the instance no longer exists. */
+  /**
+   * Deletes the credentials and stops: the instance no longer exists. Only the host with this key obeys, so
+   * that a recorded command has no effect on a host that is paired later.
+   */
   forget_host: {
     effect: "changes",
-    payload: z.strictObject({}),
+    payload: z.strictObject({ hostKey: z.string() }),
     result: z.strictObject({}),
     // The host is disconnected right afterwards; a host that does not answer must not delay that.
     deadlineMs: 600,

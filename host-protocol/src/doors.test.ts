@@ -57,7 +57,7 @@ test("a proof for a blob is good for one method, host name and path, and for no 
   assert.ok(!isProofGood(key.publicKey, "hawser.example", proof, now));
 });
 
-test("a renewal is genuine only with the key it names and the nonce it was given", () => {
+test("a renewal is genuine only with the key it names and the nonce it received", () => {
   const key = makeNkey("user");
   const request = makeRenewRequest(key, "nonce");
   assert.ok(isRenewGenuine(request));

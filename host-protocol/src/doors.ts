@@ -14,7 +14,7 @@ export type PairRequest = z.infer<typeof PairRequest>;
 
 export const PairReply = z.strictObject({
   instanceId: z.string(),
-  /** The host's credential for the fabric; valid for a day. */
+  /** The host's credential for the fabric; valid for two hours. */
   token: z.string(),
   /** Commands must be signed by this key, until the command `pin_command_keys` replaces it. */
   commandKey: z.string(),

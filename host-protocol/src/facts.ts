@@ -1,4 +1,5 @@
-// Facts that a daemon reports about its machine. An older daemon may omit newer fields.
+// Facts that a daemon reports about its machine. An older daemon may omit newer fields. A node ignores fields
+// and kinds that it does not know.
 import { AgentKind, AgentProblem, HostOperation, HostWarning, RootRecord } from "@hawser/contract";
 import { z } from "zod";
 

@@ -13,8 +13,12 @@ export type { Nkey, NkeyKind } from "./nkey.ts";
 export {
   commandQueue,
   commandSubject,
+  comparePresenceSubject,
+  compareViewersSubject,
   edgeAdmittedSubject,
+  edgeAliveSubject,
   edgeConnectionName,
+  everyEdgeSubject,
   everyUpSubject,
   hostPermissions,
   inboxPrefix,
@@ -44,14 +48,18 @@ export {
   watchLeaseSeconds,
 } from "./session-commands.ts";
 export { HostFacts } from "./facts.ts";
+export { isForgetProven, signForgetProof } from "./forget-proof.ts";
+export type { ForgetProof } from "./forget-proof.ts";
 export { isServerUrl } from "./server-url.ts";
 export {
   Bye,
+  ByeReply,
   Heartbeat,
   HeartbeatReply,
   Hello,
   HelloReply,
   LogEntry,
+  NewToken,
   Refused,
   RenewReply,
   Report,
@@ -61,6 +69,7 @@ export {
   largestReport,
   wholeUpdate,
 } from "./reports.ts";
+export type { Forget } from "./reports.ts";
 export {
   NonceReply,
   PairReply,
@@ -89,4 +98,4 @@ export {
   signManifest,
 } from "./signed-manifest.ts";
 export type { AgentPackage, PublishedAgent, PublishedFile } from "./signed-manifest.ts";
-export { protocolVersion, understands } from "./versions.ts";
+export { protocolVersion } from "./versions.ts";

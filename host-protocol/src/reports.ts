@@ -2,14 +2,20 @@
 // arrived. It sends unanswered messages again.
 import { z } from "zod";
 import { HostFacts } from "./facts.ts";
+import { ForgetProof } from "./forget-proof.ts";
 
 const seq = z.int().min(0);
+/**
+ * An id that a host makes. A node stores a journal's id in every session of the report, and reads it with each of
+ * them, so a long one would cost the node many times the size of the message.
+ */
+const hostMadeId = z.string().max(200);
 
 /** One entry of a session's log. The host is its only writer; `seq` counts 1, 2, 3 … per session. */
 export const LogEntry = z.strictObject({
   seq: z.int().min(1),
   at: z.iso.datetime(),
-  turnId: z.string().nullable(),
+  turnId: hostMadeId.nullable(),
   /** In terms of the Agent Client Protocol where it has one, else in our own. */
   update: z.looseObject({ sessionUpdate: z.string().min(1) }),
 });
@@ -35,25 +41,34 @@ export type WholeUpdate = z.infer<typeof WholeUpdate>;
 export const Hello = z.strictObject({
   protocol: z.int(),
   /** Distinguishes two machines with the same key, such as a copied disk. */
-  machineId: z.string(),
-  /** Created with the journal. A different id means that the former journal is lost. */
-  journalId: z.string(),
+  machineId: hostMadeId,
+  /** Created with the journal. A different id means that the old journal is lost. */
+  journalId: hostMadeId,
   /** Created at each start of the daemon. */
-  bootId: z.string(),
+  bootId: hostMadeId,
   facts: HostFacts,
   sessions: z.array(z.strictObject({ sessionId: z.string(), lastSeq: seq })),
 });
 export type Hello = z.infer<typeof Hello>;
 
-/** `forget`: the control plane does not know this host, or has removed it. */
-const Forget = z.strictObject({ forget: z.literal(true) });
+/**
+ * The host was removed. A daemon forgets only if the proof is valid, and else waits as for `unknown_host`. A
+ * control plane of version 0.1.0 sends no proof.
+ */
+const Forget = z.strictObject({ forget: z.literal(true), proof: ForgetProof.optional() });
+export type Forget = z.infer<typeof Forget>;
 
 /**
- * Answers any message that was not processed: send it again after `retryAfterMs`. `rate_limited`: the host sends too
- * much. `quota_exceeded`, for reports only: its organization has used up the log bytes of the day.
+ * Answers any message that was not processed: send it again after `retryAfterMs`, or later. A daemon does so
+ * for words that it does not know, too.
+ *
+ * - `rate_limited`: the host sends too much.
+ * - `quota_exceeded`, for reports only: its organization has used up the log bytes of the day.
+ * - `unknown_host`: the control plane finds no record of this host, and none of its removal. The host keeps
+ *   everything it has. A daemon of version 0.1.0 does not know this word, and repeats its message.
  */
 export const Refused = z.strictObject({
-  refused: z.enum(["rate_limited", "quota_exceeded"]),
+  refused: z.enum(["rate_limited", "quota_exceeded", "unknown_host"]),
   retryAfterMs: z.int().min(0),
 });
 export type Refused = z.infer<typeof Refused>;
@@ -72,7 +87,7 @@ export const HelloReply = z.union([
 export type HelloReply = z.infer<typeof HelloReply>;
 
 export const Report = z.strictObject({
-  journalId: z.string(),
+  journalId: hostMadeId,
   sessions: z.array(z.strictObject({ sessionId: z.string(), entries: z.array(LogEntry).min(1) })),
 });
 export type Report = z.infer<typeof Report>;
@@ -85,16 +100,19 @@ export const ReportReply = z.union([
 ]);
 export type ReportReply = z.infer<typeof ReportReply>;
 
-export const Heartbeat = z.strictObject({ bootId: z.string(), facts: HostFacts.optional() });
+export const Heartbeat = z.strictObject({ bootId: hostMadeId, facts: HostFacts.optional() });
 export type Heartbeat = z.infer<typeof Heartbeat>;
 
 export const HeartbeatReply = z.union([z.strictObject({ nextSeconds: z.number() }), Forget]);
 export type HeartbeatReply = z.infer<typeof HeartbeatReply>;
 
-/** A new token, requested over the link. */
-export const RenewReply = z.union([z.strictObject({ token: z.string() }), Forget]);
+export const NewToken = z.strictObject({ token: z.string() });
+/** Answer of a renewal, over the link or over HTTP. */
+export const RenewReply = z.union([NewToken, Forget, Refused]);
 export type RenewReply = z.infer<typeof RenewReply>;
 
 /** Last message of a daemon that stops on purpose. */
-export const Bye = z.strictObject({ bootId: z.string() });
+export const Bye = z.strictObject({ bootId: hostMadeId });
 export type Bye = z.infer<typeof Bye>;
+
+export const ByeReply = z.strictObject({});

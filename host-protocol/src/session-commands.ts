@@ -185,7 +185,7 @@ export const sessionCommands = {
     payload: z.strictObject({ sessionId: SessionId, mode: SessionMode }),
     result: z.strictObject({}),
     deadlineMs: 5_000,
-    refusals: ["session_ended"],
+    refusals: ["session_ended", "mode_not_allowed"],
   },
   rename_session: {
     effect: "changes",
@@ -230,7 +230,10 @@ export const sessionCommands = {
   },
 } as const satisfies Record<string, CommandKind>;
 
-/** What is wrong with the labels of an answer; undefined if they fit the questions. */
+/**
+ * What is wrong with the labels of an answer; undefined if they fit the questions. The control plane and the
+ * daemon both check with this function, for every agent kind.
+ */
 export function objectToAnswers(
   questions: readonly AskedQuestion[],
   answers: readonly (readonly string[])[],
@@ -240,10 +243,14 @@ export function objectToAnswers(
   }
   for (const [place, { options, multiple, freeText }] of questions.entries()) {
     const given = answers[place]!;
-    if (!multiple && given.length > 1) return `takes one label for question ${place + 1}`;
-    const known = new Set(options.map(({ label }) => label));
-    const odd = given.find((label) => !freeText && !known.has(label));
-    if (odd !== undefined) return `has a label that question ${place + 1} does not offer`;
+    if (!multiple && given.length > 1) return `must have one label for question ${place + 1}`;
+    if (given.some((label) => label.trim() === "")) {
+      return `must not have an empty label for question ${place + 1}`;
+    }
+    const labels = options.map(({ label }) => label);
+    if (!freeText && given.some((label) => !labels.includes(label))) {
+      return `has a label that question ${place + 1} does not offer; it offers ${labels.join(", ")}`;
+    }
   }
   return undefined;
 }

@@ -1,6 +1,7 @@
 // What may be installed is what a trusted key has signed, and while it is good.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { asNewer } from "@hawser/testkit/other-versions.ts";
 import { makeSigningKey } from "./nkey.ts";
 import {
   AgentManifest,
@@ -49,10 +50,34 @@ test("another key, a changed byte and no signature are not", () => {
   }
 });
 
-test("it is good until it expires, by the clock that is given", () => {
+test("a manifest is valid until it expires, by the clock of its reader", () => {
   const end = Date.parse(manifest.expiresAt);
   assert.deepEqual(read(manifest, { at: end - 1 }), manifest);
   assert.throws(() => read(manifest, { at: end }), refusedAs("expired"));
+});
+
+test("an older daemon reads a later manifest, without the platforms, agents and fields it does not know", () => {
+  const { platforms } = manifest;
+  const later = { ...manifest, platforms: { ...platforms, "darwin-arm64": { bundle: "x" } } };
+  const got = read(asNewer(later));
+  assert.deepEqual(got.platforms["linux-x64"], platforms["linux-x64"]);
+  assert.equal(got.version, manifest.version);
+  const agent = {
+    kind: "opencode",
+    version: "1.18.33",
+    platform: "linux-x64",
+    packages: [{ path: "x/-/x.tgz", sha512: `${"A".repeat(86)}==`, size: 7, into: "." }],
+    program: "bin/opencode",
+  };
+  const { publishedAt, expiresAt } = manifest;
+  const agents = [{ ...agent, kind: "later_agent" }, { ...agent, platform: "later-os" }, agent];
+  const list = { type: "hawser agents", serial: 1, publishedAt, expiresAt, agents };
+  const text = JSON.stringify(asNewer(list));
+  const signature = signManifest(current.privateKey, text);
+  assert.deepEqual(readManifest(AgentManifest, Buffer.from(text), signature, trusted, now), {
+    ...list,
+    agents: [agent],
+  });
 });
 
 test("a manifest does not stand for another, and names no file outside its directory", () => {

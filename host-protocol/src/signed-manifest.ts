@@ -4,7 +4,7 @@
 //
 // The signature proves the publisher. The expiry date prevents the replay of an old manifest, and `type`
 // prevents the use of one manifest in place of another.
-import { AgentKind } from "@hawser/contract";
+import { AgentKind, received, type MessageSchema } from "@hawser/contract";
 import { z } from "zod";
 import { isSignedBy, signWith } from "./nkey.ts";
 
@@ -85,28 +85,31 @@ export class ManifestRefused extends Error {
   }
 }
 
-/** Throws ManifestRefused. `now` is the time by the service's clock, in milliseconds. */
-export function readManifest<Schema extends z.ZodObject<{ expiresAt: z.ZodType<string> }>>(
-  schema: Schema,
+/**
+ * Throws ManifestRefused. `now` is the time by the service's clock, in milliseconds. Contents that this version
+ * does not know are left out, so that a daemon of any age can install the published one.
+ */
+export function readManifest<Manifest extends { expiresAt: string }>(
+  schema: MessageSchema<Manifest>,
   bytes: Uint8Array,
   signature: Uint8Array,
   trustedKeys: readonly string[],
   now: number,
-): z.output<Schema> {
+): Manifest {
   const text = Buffer.from(bytes).toString();
   const signed = Buffer.from(signature).toString("base64");
   if (!trustedKeys.some((key) => isSignedBy(key, text, signed))) {
     throw new ManifestRefused("not_signed", "The manifest is not signed by a key that is trusted.");
   }
-  let manifest: z.output<Schema>;
+  let manifest: Manifest;
   try {
-    manifest = schema.parse(JSON.parse(text));
+    manifest = received(schema).parse(JSON.parse(text));
   } catch (cause) {
     const refusal = new ManifestRefused("unreadable", "The manifest cannot be understood.");
     refusal.cause = cause;
     throw refusal;
   }
-  const { expiresAt } = manifest as { expiresAt: string };
+  const { expiresAt } = manifest;
   if (Date.parse(expiresAt) <= now) {
     throw new ManifestRefused("expired", `The manifest was good until ${expiresAt}.`);
   }

@@ -38,7 +38,18 @@ export const organizationChangedSubject = (organizationId: string) =>
   `org.${organizationId}.changed`;
 /** Entries of a session's log were stored; the notice has the last seq. */
 export const sessionAppliedSubject = (sessionId: string) => `session.${sessionId}.applied`;
+/** A node asks the one that leads presence to compare it with the lists of all NATS servers. */
+export const comparePresenceSubject = "presence.compare";
+/** A node asks every node to compare what viewers show with the database. */
+export const compareViewersSubject = "viewers.compare";
 /** A host connected through this edge. */
 export const edgeAdmittedSubject = "edge.admitted";
-/** Name of an edge's own connection. When it ends, the edge has died. */
+/** The question whether an edge is alive. An edge that is stopping or dead does not listen. */
+export const edgeAliveSubject = (edgeId: string) => `edge.${edgeId}.alive`;
+/**
+ * The question to all edges for their load. Every edge file allows it, because the file allows an edge to
+ * listen for the question whether any edge is alive.
+ */
+export const everyEdgeSubject = edgeAliveSubject("every");
+/** Name of an edge's own connection. */
 export const edgeConnectionName = (edgeId: string) => `edge.${edgeId}`;

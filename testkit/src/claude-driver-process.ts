@@ -1,5 +1,6 @@
 // Runs the driver of Claude Code in a process that a test can kill: starts a session, sends one prompt and
 // prints each event as a line. The first line is the session's handle.
+import { join } from "node:path";
 import { silentLog } from "@hawser/daemon/log.ts";
 import { createClaudeDriver } from "@hawser/daemon/drivers/claude-code/driver.ts";
 import { placeIn, type Place } from "./conformance/bench.ts";
@@ -20,6 +21,7 @@ const say = (value: unknown) => process.stdout.write(`${JSON.stringify(value)}\n
 const driver = createClaudeDriver({
   program: () => ({ path: program, version: "2.1.197" }),
   environment: { HOME: home },
+  temporaryDirectory: join(home, "tmp"),
   log: silentLog,
 });
 const session = await driver.start(placeIn(directory, place), say, never);

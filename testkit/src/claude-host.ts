@@ -41,6 +41,7 @@ export async function openClaudeHost(): Promise<ClaudeHost> {
       createClaudeDriver({
         program: () => ({ path: program, version: "2.1.197" }),
         environment: { HOME: home },
+        temporaryDirectory: join(folder, "tmp"),
         log: silentLog,
         ...more,
       }),

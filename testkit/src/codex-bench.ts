@@ -12,6 +12,7 @@ import { listAgentProcesses } from "@hawser/daemon/drivers/agent-processes.ts";
 import type { Bench } from "./conformance/bench.ts";
 import { removeDirectory } from "./remove-directory.ts";
 import { createCodexDriver } from "@hawser/daemon/drivers/codex/driver.ts";
+import { protectedPaths } from "@hawser/daemon/policy/protected-paths.ts";
 import type { CodexSettings } from "@hawser/daemon/drivers/codex/shared-server.ts";
 
 export interface CodexBench extends Bench {
@@ -30,7 +31,11 @@ export async function openCodexBench(more: Partial<CodexSettings> = {}): Promise
   const program = () => ({ path, version: "0.166.0" });
   // HOME is replaced too, so that login shells do not run the developer's own profile.
   const environment = { HOME: folder };
-  const open = () => createCodexDriver({ program, home, environment, log: silentLog, ...more });
+  const temporaryDirectory = join(folder, "tmp");
+  const closed = protectedPaths(join(folder, "state"), folder);
+  const paths = { home, userHome: folder, temporaryDirectory, closed };
+  const common = { program, environment, ...paths, log: silentLog };
+  const open = () => createCodexDriver({ ...common, ...more });
   let driver = open();
   let made = 0;
   // Commands that codex runs have the same start id, but another working directory.

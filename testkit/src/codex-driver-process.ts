@@ -1,5 +1,6 @@
 // Runs the driver of codex in a process that a test can kill: starts a session, sends one prompt, allows
 // every request and prints each event as a line. Another line has the session's handle.
+import { join } from "node:path";
 import { createCodexDriver } from "@hawser/daemon/drivers/codex/driver.ts";
 import type { AgentEvent, SessionSettings } from "@hawser/daemon/drivers/driver.ts";
 import { silentLog } from "@hawser/daemon/log.ts";
@@ -22,6 +23,9 @@ const driver = createCodexDriver({
   program: () => ({ path: program, version: "0.166.0" }),
   home,
   environment: { HOME: place.directory },
+  temporaryDirectory: join(home, "tmp"),
+  userHome: place.directory,
+  closed: { secrets: [], ownDirectories: [] },
   log: silentLog,
 });
 const session = await driver.start(

@@ -41,6 +41,8 @@ export async function startControlPlaneNode(options: NodeOptions): Promise<Contr
       HAWSER_MASTER_KEY_FILE: options.masterKeyFile,
       HAWSER_LISTEN: `127.0.0.1:${port}`,
       HAWSER_METRICS_LISTEN: `127.0.0.1:${metricsPort}`,
+      // No balancer is in front of it.
+      HAWSER_DRAIN_SECONDS: "0",
       ...options.environment,
     },
   });

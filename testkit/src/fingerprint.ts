@@ -3,7 +3,7 @@
 import pg from "pg";
 
 // Reads and heartbeats write to these tables, whatever a caller does.
-const tablesOfReads = ["audit_reads", "nodes"];
+const tablesOfReads = ["audit_reads", "host_sightings", "jobs", "nodes"];
 const columnsOfReads: Record<string, string> = { api_keys: "last_used_at" };
 
 /** `url` must connect as a role that sees every row. */
@@ -12,8 +12,10 @@ export async function fingerprint(databaseUrl: string): Promise<ReadonlyMap<stri
   await client.connect();
   try {
     const tables = await client.query<{ name: string }>(
-      `SELECT table_name AS name FROM information_schema.tables
-        WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name <> ALL ($1)
+      // The rows of a partition are those of its table.
+      `SELECT relname AS name FROM pg_class
+        WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+          AND relname <> ALL ($1)
         ORDER BY 1`,
       [tablesOfReads],
     );

@@ -10,15 +10,20 @@ const highest = 32_000;
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(lowest, highest);
-    const server = createServer();
-    try {
-      server.listen(port, "127.0.0.1");
-      await once(server, "listening");
-    } catch {
-      continue;
-    }
-    server.close();
-    await once(server, "close");
-    return port;
+    if (await isPortFree(port)) return port;
   }
+}
+
+/** Whether no process listens on this loopback port. */
+export async function isPortFree(port: number): Promise<boolean> {
+  const server = createServer();
+  try {
+    server.listen(port, "127.0.0.1");
+    await once(server, "listening");
+  } catch {
+    return false;
+  }
+  server.close();
+  await once(server, "close");
+  return true;
 }

@@ -60,7 +60,7 @@ for (const [where, login] of [
   });
 }
 
-test("gh with a token that is not good any more is told so", async () => {
+test("gh is refused with a token that is no longer valid", async () => {
   await assert.rejects(run("gh", ["api", "user"], { GH_TOKEN: "gho_former" }), /HTTP 401/);
 });
 

@@ -9,10 +9,12 @@ import {
   readlinkSync,
   renameSync,
   symlinkSync,
+  writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
+import { policyText } from "@hawser/daemon/policy/policy.ts";
 import type { DaemonManifest } from "@hawser/host-protocol";
 import { endAgents } from "./agent-pids.ts";
 import type { Caller } from "./caller.ts";
@@ -59,6 +61,8 @@ export interface InstallOptions {
 export async function installHost(options: InstallOptions): Promise<InstalledHost> {
   const { caller, baseUrl, releases, stateDirectory, takeover = 30 } = options;
   const version = placeRelease(releases, stateDirectory, options.otherNode);
+  const policy = join(stateDirectory, "policy");
+  if (!existsSync(policy)) writeFileSync(policy, policyText([]));
   const node = process.execPath;
   const { instance, pairingToken } = await caller.create_instance({ name: `host ${version}` });
   const { instanceId } = instance;

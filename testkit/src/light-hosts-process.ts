@@ -3,6 +3,8 @@
 import { join } from "node:path";
 import { startHost, type Host } from "@hawser/daemon/host.ts";
 import { pairHost } from "@hawser/daemon/link/doors.ts";
+import type { LinkTiming } from "@hawser/daemon/link/timing.ts";
+import { readTokenLife } from "@hawser/daemon/link/token.ts";
 import { openState, type State } from "@hawser/daemon/state/state.ts";
 import type { LightOrder } from "./light-hosts.ts";
 import { serveOrders } from "./orders.ts";
@@ -10,25 +12,30 @@ import { serveOrders } from "./orders.ts";
 const hosts = new Map<string, Host>();
 const states = new Map<string, State>();
 const directory = process.argv[2]!;
+let timing: Partial<LinkTiming> = {};
+
+const startPaired = (id: string) =>
+  void hosts.set(id, startHost({ state: states.get(id)!, timing }));
 
 const orders = {
-  /** Pairs and starts one host for each pairing token. */
-  async start({ serverUrl, tokens }: LightOrder["start"]) {
-    const started: string[] = [];
-    const waiting = [...tokens];
-    const worker = async () => {
-      for (let token = waiting.pop(); token; token = waiting.pop()) {
+  /** Pairs one host for each pairing token, and returns their instances. */
+  pair({ serverUrl, tokens }: LightOrder["pair"]) {
+    return Promise.all(
+      tokens.map(async (token) => {
         const state = openState(join(directory, token.slice(-12)));
         const { instanceId } = await pairHost(state, serverUrl, token);
         states.set(instanceId, state);
-        started.push(instanceId);
-      }
-    };
-    await Promise.all(Array.from({ length: 16 }, worker));
-    // Not before all are paired: hosts that start keep this process busy for so long that a pairing
-    // would not be answered in time.
-    for (const id of started) hosts.set(id, startHost({ state: states.get(id)! }));
-    return started;
+        return instanceId;
+      }),
+    );
+  },
+  /**
+   * Starts all hosts, when all are paired: hosts that start keep this process busy for so long that a
+   * pairing would not be answered in time.
+   */
+  start({ timing: given }: LightOrder["start"]) {
+    timing = given;
+    [...states.keys()].forEach(startPaired);
   },
   append({ instanceId, sessionId, texts }: LightOrder["append"]) {
     const host = hosts.get(instanceId)!;
@@ -46,11 +53,28 @@ const orders = {
     for (const id of instanceIds) hosts.delete(id);
   },
   startAgain({ instanceIds }: LightOrder["startAgain"]) {
-    for (const id of instanceIds) hosts.set(id, startHost({ state: states.get(id)! }));
+    instanceIds.forEach(startPaired);
+  },
+  paired() {
+    const ids = [...states].filter(([, state]) => state.readCredentials()).map(([id]) => id);
+    return Promise.resolve(ids);
   },
   status() {
     return Promise.resolve([...hosts.values()].map((host) => host.status().state));
   },
+  renewalSeconds() {
+    const seconds = [...states.values()].map((state) => {
+      const { token } = state.readCredentials()!;
+      return readTokenLife(token).renewAt / 1000 - issuedAt(token);
+    });
+    return seconds.reduce((sum, each) => sum + each, 0) / seconds.length;
+  },
 };
+
+/** In seconds since 1970. */
+function issuedAt(token: string): number {
+  const claims = Buffer.from(token.split(".")[1]!, "base64url").toString();
+  return (JSON.parse(claims) as { iat: number }).iat;
+}
 
 serveOrders(orders);

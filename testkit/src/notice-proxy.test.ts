@@ -44,7 +44,7 @@ async function receive(size: number): Promise<string> {
   return text;
 }
 
-test("it passes everything, and loses what it is told to lose, however it is cut into pieces", async () => {
+test("it passes everything, and drops what it is set to drop, however it is cut into pieces", async () => {
   assert.equal(await receive(7), frames.join(""));
   assert.equal(proxy.lost(), 0);
   proxy.lose(/^session\..+\.applied$/);

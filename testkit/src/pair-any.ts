@@ -13,7 +13,7 @@ export function pairAny(database: Database, pairingToken: string): Promise<PairR
     tokens: createHostTokens(keys, 3600),
     commandKey: keys.commandKey.publicKey,
     nonces: createNonces(Buffer.alloc(32)),
-    revoked: () => {},
+    cutOff: () => Promise.resolve(),
   };
   const { publicKey } = makeNkey("user");
   const request = { pairingToken, publicKey, machineId: publicKey, daemonVersion: "0.0.0" };

@@ -3,6 +3,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import pg from "pg";
+import { childrenOf } from "./processes.ts";
 import { stopProcess } from "./stop-process.ts";
 
 export interface PostgresFaults extends AsyncDisposable {
@@ -25,9 +26,6 @@ export function openPostgresFaults(pid: number, url: string): PostgresFaults {
   let current = pid;
   let child: ChildProcess | undefined;
 
-  /** The server and its backends, which have their own process sessions, so that a group signal misses them. */
-  const family = () => [current, ...childrenOf(current)];
-
   function start(): ChildProcess {
     const started = spawn("setpriv", ["--pdeathsig=INT", "--", program!, ...options], {
       ...(process.getuid?.() === 0 && { uid, gid }),
@@ -40,7 +38,7 @@ export function openPostgresFaults(pid: number, url: string): PostgresFaults {
 
   return {
     freeze() {
-      const frozen = family();
+      const frozen = familyOf(current);
       for (const each of frozen) signal(each, "SIGSTOP");
       return () => frozen.forEach((each) => signal(each, "SIGCONT"));
     },
@@ -49,7 +47,7 @@ export function openPostgresFaults(pid: number, url: string): PostgresFaults {
       if (backend !== undefined) signal(backend, "SIGKILL");
     },
     async killFor(milliseconds) {
-      const orphans = family().slice(1);
+      const orphans = childrenOf(current);
       signal(current, "SIGKILL");
       // Backends would notice the server's end later; a new server cannot start before they have ended.
       for (const each of orphans) signal(each, "SIGKILL");
@@ -67,10 +65,8 @@ export function openPostgresFaults(pid: number, url: string): PostgresFaults {
   };
 }
 
-function childrenOf(pid: number): number[] {
-  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
-  return text.split(" ").filter(Boolean).map(Number);
-}
+/** The server and its backends, which have their own process sessions, so that a group signal misses them. */
+export const familyOf = (pid: number) => [pid, ...childrenOf(pid)];
 
 /** The title of a backend has its client's port: "postgres: owner database 127.0.0.1(40512) idle". */
 function titleOf(pid: number): string {
@@ -81,7 +77,7 @@ function titleOf(pid: number): string {
   }
 }
 
-function signal(pid: number, name: NodeJS.Signals): void {
+export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch (error) {

@@ -1,9 +1,10 @@
 // A private PostgreSQL cluster, run by the machine's own binaries on a free loopback port, in a temporary
 // directory. It never uses the machine's default cluster.
-import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { chownSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import pg from "pg";
 import { freePort } from "./free-port.ts";
 import { removeDirectory } from "./remove-directory.ts";
@@ -16,47 +17,104 @@ export interface PostgresCluster extends AsyncDisposable {
   pid: number;
 }
 
-interface PostgresOptions {
+export interface PostgresOptions {
   port?: number;
+  /** Waits for the disk at every commit, as in production, instead of running without fsync. */
+  durable?: boolean;
   /** Extra server settings, such as `{ shared_buffers: "1GB" }`. */
   settings?: Record<string, string>;
 }
 
+/**
+ * For measurements: the cluster waits for the disk at every commit, has enough memory for all tables, and
+ * makes no checkpoint by itself.
+ */
+export const forMeasuring = {
+  durable: true,
+  settings: { shared_buffers: "512MB", max_wal_size: "8GB", checkpoint_timeout: "1h" },
+} satisfies PostgresOptions;
+
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresCluster> {
-  const binaries = findBinaries();
+  const directory = makeDirectory();
+  let server: PostgresServer;
+  try {
+    await initCluster(directory);
+    const port = options.port ?? (await freePort());
+    const settings = { ...(options.durable && { fsync: "on" }), ...options.settings };
+    server = await startServer(directory, port, settings);
+  } catch (error) {
+    removeDirectory(directory);
+    throw error;
+  }
+  const { url, port, pid } = server;
+  return {
+    url,
+    port,
+    pid,
+    async [Symbol.asyncDispose]() {
+      await server.stop();
+      removeDirectory(directory);
+    },
+  };
+}
+
+/** The cluster for a user that does not end it, as one of several databases in it. */
+export function borrowed(cluster: PostgresCluster): PostgresCluster {
+  return { ...cluster, [Symbol.asyncDispose]: () => Promise.resolve() };
+}
+
+/** An empty directory that PostgreSQL may use. */
+export function makeDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), "hawser-postgres-"));
   const asUser = unprivilegedUser();
   if (asUser) chownSync(directory, asUser.uid, asUser.gid);
-  const initialized = spawnSync(
-    join(binaries, "initdb"),
+  return directory;
+}
+
+/** Makes the files of an empty cluster. */
+export function initCluster(directory: string): Promise<void> {
+  return runTool("initdb", [
+    `--pgdata=${directory}`,
+    "--username=postgres",
+    "--auth=trust",
+    "--encoding=UTF8",
+    "--locale=C.UTF-8",
     // The cluster ends with the test, so initdb does not have to wait for the disk.
-    [
-      "-D",
-      directory,
-      "-U",
-      "postgres",
-      "-A",
-      "trust",
-      "-E",
-      "UTF8",
-      "--locale=C.UTF-8",
-      "--no-sync",
-    ],
-    { ...asUser, encoding: "utf8", env: { PATH: process.env["PATH"] } },
-  );
-  if (initialized.status !== 0) {
-    removeDirectory(directory);
-    throw new Error(`initdb failed: ${initialized.stderr}`, { cause: initialized.error });
-  }
-  const port = options.port ?? (await freePort());
-  const settings = {
+    "--no-sync",
+  ]);
+}
+
+/** Runs a program of PostgreSQL to its end, as the user that runs the server. */
+export async function runTool(name: string, options: string[]): Promise<void> {
+  await promisify(execFile)(join(findBinaries(), name), options, {
+    ...unprivilegedUser(),
+    env: { PATH: process.env["PATH"] },
+  });
+}
+
+export interface PostgresServer {
+  /** Connects as the superuser to the maintenance database. */
+  url: string;
+  port: number;
+  pid: number;
+  /** Ends it with this signal. By default it ends all connections and writes a checkpoint. */
+  stop(signal?: NodeJS.Signals): Promise<void>;
+}
+
+/** Starts a server on the files in a directory, and waits until it accepts connections. */
+export async function startServer(
+  directory: string,
+  port: number,
+  settings: Record<string, string> = {},
+): Promise<PostgresServer> {
+  const all = {
     listen_addresses: "127.0.0.1",
     port: String(port),
     unix_socket_directories: "",
     max_connections: "300",
     // A killed process loses nothing without fsync; only a power cut does, and no test cuts power.
     fsync: "off",
-    ...options.settings,
+    ...settings,
   };
   const server = spawn(
     "setpriv",
@@ -64,12 +122,16 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     [
       "--pdeathsig=INT",
       "--",
-      join(binaries, "postgres"),
+      join(findBinaries(), "postgres"),
       "-D",
       directory,
-      ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
+      ...Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
     ],
-    { ...asUser, stdio: ["ignore", "ignore", "pipe"], env: { PATH: process.env["PATH"] } },
+    {
+      ...unprivilegedUser(),
+      stdio: ["ignore", "ignore", "pipe"],
+      env: { PATH: process.env["PATH"] },
+    },
   );
   let log = "";
   server.stderr.on("data", (chunk: Buffer) => (log = (log + chunk.toString()).slice(-10_000)));
@@ -78,18 +140,9 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     await untilReady(url, server);
   } catch (cause) {
     await stopProcess(server, "SIGQUIT");
-    removeDirectory(directory);
     throw new Error(`PostgreSQL did not start: ${log}`, { cause });
   }
-  return {
-    url,
-    port,
-    pid: server.pid!,
-    async [Symbol.asyncDispose]() {
-      await stopProcess(server, "SIGINT");
-      removeDirectory(directory);
-    },
-  };
+  return { url, port, pid: server.pid!, stop: (signal = "SIGINT") => stopProcess(server, signal) };
 }
 
 function findBinaries(): string {

@@ -37,6 +37,12 @@ export function listProcesses(): RunningProcess[] {
   });
 }
 
+/** Ids of the running children of a process. */
+export function childrenOf(pid: number): number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
+  return text.split(" ").filter(Boolean).map(Number);
+}
+
 /** The processes whose command line, environment or working directory names this directory. */
 export function processesIn(directory: string): RunningProcess[] {
   return listProcesses().filter(({ command, environment, workingDirectory }) =>
@@ -57,7 +63,7 @@ export function endProcesses(list: () => RunningProcess[]): void {
         const left = found.map(({ pid, command }) => `${pid} ${command}`).join("\n");
         throw new Error(`These processes were killed and still run:\n${left}`);
       }
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
+      pause();
     }
   }
 }
@@ -71,13 +77,33 @@ export function killProcess(pid: number): void {
   }
 }
 
+/** Stops a process until it gets SIGCONT. Blocks until it runs no more: a signal takes effect later. */
+export function freezeProcess(pid: number): void {
+  const deadline = Date.now() + patienceMs;
+  process.kill(pid, "SIGSTOP");
+  while (!hasOnlyThreads(pid, "TZX")) {
+    if (Date.now() > deadline) throw new Error(`Process ${pid} was stopped and still runs.`);
+    pause();
+  }
+}
+
 /** A process that waits for its parent to collect it has ended, once all its threads have. */
 function hasEnded(pid: number): boolean {
+  return hasOnlyThreads(pid, "ZX");
+}
+
+/** Whether all threads of a process are in one of these states, as /proc names them. */
+function hasOnlyThreads(pid: number, states: string): boolean {
+  const inState = new RegExp(`^State:\\s+[${states}]`, "m");
   try {
     return readdirSync(`/proc/${pid}/task`).every((thread) =>
-      /^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/task/${thread}/status`, "utf8")),
+      inState.test(readFileSync(`/proc/${pid}/task/${thread}/status`, "utf8")),
     );
   } catch {
     return true;
   }
+}
+
+function pause(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
 }

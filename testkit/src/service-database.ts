@@ -1,6 +1,7 @@
 // A fresh database with the service's own connection pool, for tests below the HTTP layer.
 import { openDatabase, type Database } from "@hawser/control-plane/postgres/database.ts";
 import { createDatabase } from "./database.ts";
+import type { PostgresCluster } from "./postgres.ts";
 
 export interface ServiceDatabase extends AsyncDisposable {
   /** Connects as the owner of the tables. */
@@ -9,9 +10,14 @@ export interface ServiceDatabase extends AsyncDisposable {
 }
 
 export async function openServiceDatabase(
-  settings: { connections?: number; patienceMs?: number } = {},
+  settings: {
+    connections?: number;
+    patienceMs?: number;
+    /** The database is created in this cluster, which ends with it. By default, in that of the test run. */
+    cluster?: PostgresCluster;
+  } = {},
 ): Promise<ServiceDatabase> {
-  const made = await createDatabase();
+  const made = await createDatabase(settings.cluster);
   const database = openDatabase({
     url: made.url,
     connections: settings.connections ?? 4,

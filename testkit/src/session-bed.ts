@@ -1,15 +1,17 @@
 // The session layer of the control plane on a real database. The host is a function: its commands are
 // recorded, and each test sets its answers. Notices between nodes are function calls, which can be lost.
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { Refusal, formatId, parseId, type RefusalCode } from "@hawser/contract";
 import { createAuthenticator } from "@hawser/control-plane/access/authenticate.ts";
 import { createReadCounts } from "@hawser/control-plane/audit/read-counts.ts";
 import { createDispatcher, type Dispatcher } from "@hawser/control-plane/dispatch/dispatcher.ts";
 import { createTokenBuckets } from "@hawser/control-plane/dispatch/token-bucket.ts";
 import {
-  createOrganizationFeed,
+  createNumberedNotices,
   type Notices,
-} from "@hawser/control-plane/events/organization-feed.ts";
+  type NumberedNotices,
+} from "@hawser/control-plane/events/notices.ts";
+import { createOrganizationFeed } from "@hawser/control-plane/events/organization-feed.ts";
 import { createViewers, type Viewers } from "@hawser/control-plane/events/viewers.ts";
 import { createFiles } from "@hawser/control-plane/files/files.ts";
 import type { HostAsker } from "@hawser/control-plane/fabric/host-asker.ts";
@@ -19,7 +21,7 @@ import { createLog } from "@hawser/control-plane/log.ts";
 import { calledFromBelow, codeApi, handlers } from "@hawser/control-plane/product.ts";
 import { createFollows, type Follows } from "@hawser/control-plane/session-log/follow.ts";
 import { notifyOfApplied, createIntake } from "@hawser/control-plane/session-log/intake.ts";
-import type { HostCommand, ReportReply } from "@hawser/host-protocol";
+import { hostCommands, type HostCommand, type ReportReply } from "@hawser/host-protocol";
 import { createTestOrganization, type TestOrganization } from "./organization.ts";
 import { ownerSql } from "./owner-sql.ts";
 import { openServiceDatabase, type ServiceDatabase } from "./service-database.ts";
@@ -52,6 +54,8 @@ export interface SessionBed extends AsyncDisposable {
   host: Partial<Record<HostCommand, Answer>>;
   hosts: HostAsker;
   notices: LocalNotices;
+  /** The same notices with the numbers of one node, which has the feed, the follows and the viewers. */
+  numbered: NumberedNotices;
   viewers: Viewers;
   follows: Follows;
   /** Another node on the same database. */
@@ -102,6 +106,8 @@ export async function openSessionBed(): Promise<SessionBed> {
   const host: SessionBed["host"] = {};
   const hosts: HostAsker = {
     async ask(_instanceId, command, payload, { commandId }) {
+      // A node sends exactly what is declared. Daemons ignore anything else, and would hide it.
+      hostCommands[command].payload.parse(JSON.parse(JSON.stringify(payload)));
       asked.push({ command, payload, commandId });
       const answer = host[command] ?? refusing("host_offline", "The host is not connected.");
       return (await answer(payload, commandId)) as never;
@@ -115,9 +121,10 @@ export async function openSessionBed(): Promise<SessionBed> {
       }),
   };
   const notices = localNotices();
-  const feed = createOrganizationFeed(notices);
-  const follows = createFollows(database.system, notices);
-  const viewers = createViewers(feed, notices);
+  const numbered = createNumberedNotices({ notices, nodeId: randomUUID() });
+  const feed = createOrganizationFeed(database.system, numbered);
+  const follows = createFollows({ database, notices: numbered });
+  const viewers = createViewers(feed, numbered);
   const log = createLog("silent");
   const intake = createIntake({ database, log, onApplied: notifyOfApplied(viewers) });
   const authenticator = createAuthenticator(database.system);
@@ -133,6 +140,7 @@ export async function openSessionBed(): Promise<SessionBed> {
     host,
     hosts,
     notices,
+    numbered,
     viewers,
     follows,
     sql,
@@ -210,6 +218,7 @@ export async function openSessionBed(): Promise<SessionBed> {
   return bed;
 }
 
+/** Notices within this process, which can be lost. */
 export interface LocalNotices extends Notices {
   flush(): Promise<void>;
   /** Whether published notices are lost. */
@@ -218,7 +227,7 @@ export interface LocalNotices extends Notices {
   published: { subject: string; data: string }[];
 }
 
-function localNotices(): LocalNotices {
+export function localNotices(): LocalNotices {
   const handlers = new Map<string, Set<(message: { data: Uint8Array }) => void>>();
   const notices: LocalNotices = {
     isDeaf: false,

@@ -27,6 +27,9 @@ import {
   proofHeader,
   readUpSubject,
   signCommand,
+  signForgetProof,
+  type CommandOutcome,
+  type Forget,
   type HelloReply,
   type HostCommand,
   type LogEntry,
@@ -42,6 +45,12 @@ import { freePort } from "./free-port.ts";
 import { canConnect, openLinks } from "./small-edge.ts";
 import { stopProcess } from "./stop-process.ts";
 import { until } from "./until.ts";
+
+/** An HTTP status with a header `Retry-After`. */
+interface RefusedUpgrade {
+  status: number;
+  retryAfter?: string;
+}
 
 type Told = { call: UpCall; instanceId: string; body: unknown };
 
@@ -74,14 +83,15 @@ export async function startSmallControlPlane() {
     renewals: 0,
     /** Replaces answers; calls that are not named here are answered normally. */
     answers: {} as {
-      hello?: (hello: Hello) => HelloReply | "silence" | undefined;
+      hello?: (hello: Hello) => HelloReply | Refused | "silence" | undefined;
       report?: (report: Report) => ReportReply | Refused | "silence" | undefined;
       heartbeat?: () => object;
       renew?: () => object;
-      upgrade?: () => number | undefined;
+      upgrade?: () => number | RefusedUpgrade | undefined;
       httpRenew?: () => { status: number; text: string } | undefined;
     },
     heartbeatSeconds: 60,
+    reconnectSeconds: 0.05,
     links,
 
     /** Adds a paired host. Start the fabric afterwards. */
@@ -139,8 +149,21 @@ export async function startSmallControlPlane() {
       await stopProcess(nats!, "SIGKILL");
     },
 
+    /** The answer to a host that was removed, with its proof. */
+    removal(instanceId: string, hostKey = hostKeyOf(instanceId)): Forget {
+      const proof = signForgetProof([commandKey.privateKey], { instanceId, hostKey }, now());
+      return { forget: true, proof };
+    },
+
+    hostKeyOf,
+
     /** Sends a command to a host, and returns its reply. */
-    async ask(instanceId: string, command: HostCommand, commandId: string = randomUUID()) {
+    async ask(
+      instanceId: string,
+      command: HostCommand,
+      commandId: string = randomUUID(),
+      payload: Record<string, unknown> = {},
+    ): Promise<CommandOutcome> {
       const time = now();
       const signed = signCommand(commandKey.privateKey, {
         instanceId,
@@ -150,13 +173,21 @@ export async function startSmallControlPlane() {
           command,
           deadlineAt: new Date(time + hostCommands[command].deadlineMs).toISOString(),
           actor: { type: "user", id: "usr_test" },
-          payload: {},
+          payload,
         },
       });
       const { data } = await node!.request(commandSubject(instanceId), JSON.stringify(signed), {
         timeout: 3_000,
       });
-      return CommandReply.parse(JSON.parse(Buffer.from(data).toString())).outcome;
+      const { outcome } = CommandReply.parse(JSON.parse(Buffer.from(data).toString()));
+      if ("result" in outcome) hostCommands[command].result.parse(outcome.result);
+      return outcome;
+    },
+
+    /** Orders a host to forget. */
+    askToForget(instanceId: string): Promise<CommandOutcome> {
+      const hostKey = hostKeyOf(instanceId);
+      return world.ask(instanceId, "forget_host", randomUUID(), { hostKey });
     },
 
     calls: (call: UpCall) => world.told.filter((each) => each.call === call),
@@ -172,6 +203,10 @@ export async function startSmallControlPlane() {
   };
 
   const now = () => Date.now() + world.clockMs;
+
+  function hostKeyOf(instanceId: string): string {
+    return [...hosts].find(([, id]) => id === instanceId)![0];
+  }
 
   function configuration(): string {
     const allow = (subjects: string[]) =>
@@ -215,8 +250,7 @@ export async function startSmallControlPlane() {
       return answers.heartbeat?.() ?? { nextSeconds: world.heartbeatSeconds };
     }
     if (call === "bye") return {};
-    const publicKey = [...hosts].find(([, id]) => id === instanceId)![0];
-    return answers.renew?.() ?? { token: world.mint(publicKey) };
+    return answers.renew?.() ?? { token: world.mint(hostKeyOf(instanceId)) };
   }
 
   /** Like the real one: answers for the named sessions only. */
@@ -227,8 +261,12 @@ export async function startSmallControlPlane() {
       if (isFree) world.journals.set(sessionId, journalId);
       return { sessionId, appliedSeq };
     });
-    const { heartbeatSeconds } = world;
-    return { heartbeatSeconds, reconnectJitterSeconds: 0.05, sessions: compared };
+    const { heartbeatSeconds, reconnectSeconds } = world;
+    return {
+      heartbeatSeconds,
+      reconnectJitterSeconds: reconnectSeconds,
+      sessions: compared,
+    };
   }
 
   function apply({ journalId, sessions }: Report): ReportReply {
@@ -279,10 +317,10 @@ export async function startSmallControlPlane() {
     respond(response, 404, "{}");
   }
 
-  /** The HTTP status with which an upgrade is refused; undefined if it is admitted. */
-  function objectTo({ headers }: IncomingMessage): number | undefined {
+  /** How an upgrade is refused; undefined if it is admitted. */
+  function objectTo({ headers }: IncomingMessage): RefusedUpgrade | undefined {
     const forced = world.answers.upgrade?.();
-    if (forced !== undefined) return forced;
+    if (forced !== undefined) return typeof forced === "number" ? { status: forced } : forced;
     const token = /^Bearer (.+)$/.exec(headers.authorization ?? "")?.[1];
     const claims = JSON.parse(
       Buffer.from(token?.split(".")[1] ?? "e30", "base64url").toString(),
@@ -293,15 +331,19 @@ export async function startSmallControlPlane() {
       hosts.has(claims.sub) &&
       claims.exp! * 1000 > now() &&
       isProofGood(claims.sub, headers.host ?? "", proof, now());
-    return isGood ? undefined : 401;
+    return isGood ? undefined : { status: 401 };
   }
 
   const server = createServer((request, response) => void serve(request, response));
   server.on("upgrade", (request: IncomingMessage, host: Socket, head: Buffer) => {
-    const status = objectTo(request);
-    if (status !== undefined) {
+    const refused = objectTo(request);
+    if (refused) {
       world.upgrades.refused++;
-      host.end(`HTTP/1.1 ${status} No\r\ndate: ${dateHeader()}\r\ncontent-length: 0\r\n\r\n`);
+      const { status, retryAfter } = refused;
+      const wait = retryAfter === undefined ? "" : `retry-after: ${retryAfter}\r\n`;
+      host.end(
+        `HTTP/1.1 ${status} No\r\ndate: ${dateHeader()}\r\n${wait}content-length: 0\r\n\r\n`,
+      );
       return;
     }
     world.upgrades.admitted++;

@@ -5,9 +5,11 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { copiesOf } from "./copied-repository.ts";
 import { removeDirectory } from "./remove-directory.ts";
 import { formatId, type SessionUpdate, type UpdateOf } from "@hawser/contract";
 import {
+  hostCommands,
   makeSigningKey,
   signCommand,
   type CommandOutcome,
@@ -130,19 +132,23 @@ export const codeOf = (outcome: CommandOutcome | undefined) =>
 export const names = (host: OpenHost, sessionId: string) =>
   host.entries(sessionId).map(({ update }) => update.sessionUpdate);
 
+const makeRepository = copiesOf((directory) => {
+  git(directory, "init", "--quiet", "--initial-branch=main");
+  git(directory, "config", "user.name", "Ada");
+  git(directory, "config", "user.email", "ada@example.com");
+  writeFileSync(join(directory, "a.txt"), "one\n");
+  git(directory, "add", ".");
+  git(directory, "commit", "--quiet", "--message=first");
+});
+
 export function makeSmallHost(place = tmpdir()): SmallHost {
   const directory = realpathSync(mkdtempSync(join(place, "hawser-sessions-")));
   const root = join(directory, "root");
   const repository = join(root, "project");
   const folder = join(root, "folder");
   const stateDirectory = join(directory, "state");
-  for (const path of [repository, folder, stateDirectory]) mkdirSync(path, { recursive: true });
-  git(repository, "init", "--quiet", "--initial-branch=main");
-  git(repository, "config", "user.name", "Ada");
-  git(repository, "config", "user.email", "ada@example.com");
-  writeFileSync(join(repository, "a.txt"), "one\n");
-  git(repository, "add", ".");
-  git(repository, "commit", "--quiet", "--message=first");
+  for (const path of [folder, stateDirectory]) mkdirSync(path, { recursive: true });
+  makeRepository(repository);
   writeFileSync(join(directory, "policy"), `root = ${root}\n`);
   const agent = createScriptedAgent();
   return {
@@ -158,6 +164,8 @@ export function makeSmallHost(place = tmpdir()): SmallHost {
 export function git(directory: string, ...args: string[]): string {
   return execFileSync("git", ["-C", directory, ...args], { encoding: "utf8" });
 }
+
+const asSent = (result: object) => JSON.parse(JSON.stringify(result)) as unknown;
 
 interface Parts {
   directory: string;
@@ -208,6 +216,7 @@ function openHost({ directory, stateDirectory, agent }: Parts, options: OpenOpti
   });
   const answer = createCommands({
     instanceId,
+    hostKey: "UTEST",
     bootId: randomUUID(),
     commandKeys: () => [key.publicKey],
     journal,
@@ -243,7 +252,10 @@ function openHost({ directory, stateDirectory, agent }: Parts, options: OpenOpti
         payload: payload as Record<string, unknown>,
       },
     });
-    return (await answer(Buffer.from(JSON.stringify(signed))))?.reply.outcome;
+    const outcome = (await answer(Buffer.from(JSON.stringify(signed))))?.reply.outcome;
+    // A daemon sends exactly what is declared. The control plane ignores anything else, and would hide it.
+    if (outcome && "result" in outcome) hostCommands[command].result.parse(asSent(outcome.result));
+    return outcome;
   }
 
   const entries = (sessionId: string) => {

@@ -148,7 +148,7 @@ export async function startToyProduct(options: ToyOptions): Promise<ToyProduct> 
     handlers: toyHandlers,
     services,
     database,
-    authenticate: (authorization) => authenticator.authenticate(authorization),
+    authenticate: authenticator.authenticate,
     buckets: createTokenBuckets({ perSecond: 10_000, burst: 10_000 }),
     pepper: options.pepper ?? randomBytes(32),
     readCounts: createReadCounts(database.system),

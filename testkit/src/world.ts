@@ -18,13 +18,14 @@ import { createDatabase, type TestDatabase } from "./database.ts";
 import { startHost, type HostOptions, type TestHost } from "./host.ts";
 import { masterKeysOf } from "./master-keys.ts";
 import { startNats, type Nats } from "./nats.ts";
+import { startNoticeProxy, type NoticeProxy } from "./notice-proxy.ts";
 import {
   createTestOrganization,
   makeKey,
   type KeyOptions,
   type TestOrganization,
 } from "./organization.ts";
-import { startPostgres } from "./postgres.ts";
+import { startPostgres, type PostgresCluster, type PostgresOptions } from "./postgres.ts";
 import { openReleases, type Releases } from "./release.ts";
 import { removeDirectory } from "./remove-directory.ts";
 import { startScriptedModel, type ScriptedModel } from "./scripted-model/scripted-model.ts";
@@ -37,12 +38,20 @@ export interface WorldOptions {
   agents?: boolean | readonly AgentKind[];
   /** How many nats-servers; by default one if there are hosts. */
   nats?: 1 | 3;
+  /** Lets nodes reach their one nats-server through a proxy that can drop messages. */
+  noticeProxy?: boolean;
+  /** Starts a PostgreSQL cluster of its own with these options, instead of using the one of the test run. */
+  postgres?: Omit<PostgresOptions, "port">;
   /** The first node's port, for the demo; PostgreSQL uses the next one. By default ports are free ones. */
   port?: number;
   /** Restarts nodes when a source file changes. */
   reload?: boolean;
   /** Publishes the present daemon, so that the install command works. */
   releases?: boolean;
+  /** Uses this PostgreSQL cluster, and disposes of it. By default a shared or a new one. */
+  cluster?: PostgresCluster;
+  /** Called with a line before each part is started. */
+  say?: (line: string) => void;
   /** Settings for every node. */
   environment?: Record<string, string>;
 }
@@ -52,6 +61,8 @@ export interface World extends AsyncDisposable {
   nodes: ControlPlaneNode[];
   hosts: TestHost[];
   nats: (Nats & { keys: FabricKeys }) | undefined;
+  /** The proxy between nodes and NATS; undefined without `noticeProxy`. */
+  notices: NoticeProxy | undefined;
   releases: Releases | undefined;
   /** The model that the hosts' agents ask; undefined without `agents`. */
   model: ScriptedModel | undefined;
@@ -78,8 +89,16 @@ export interface World extends AsyncDisposable {
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   await using startup = new AsyncDisposableStack();
   let parts = startup;
-  const cluster = options.port ? await startPostgres({ port: options.port + 1 }) : undefined;
-  const database = parts.use(await createDatabase(cluster));
+  const say = options.say ?? (() => {});
+  say("Starting PostgreSQL …");
+  const own =
+    options.port || options.postgres
+      ? await startPostgres({
+          ...options.postgres,
+          ...(options.port !== undefined && { port: options.port + 1 }),
+        })
+      : undefined;
+  const database = parts.use(await createDatabase(options.cluster ?? own));
   const directory = mkdtempSync(join(tmpdir(), "hawser-world-"));
   parts.defer(() => removeDirectory(directory));
   const masterKeyFile = join(directory, "master-key");
@@ -93,16 +112,24 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     await createTestOrganization(sql, "Globex", "grace@globex.example"),
   ];
   const servers = options.nats ?? (options.hosts ? 1 : undefined);
+  if (servers) say(servers === 1 ? "Starting nats-server …" : `Starting ${servers} nats-servers …`);
   const nats = servers && parts.use(await startFabric(sql, masterKey, servers));
+  const notices =
+    nats && options.noticeProxy ? parts.use(await startNoticeProxy(portOf(nats.urls))) : undefined;
   const fabric: Record<string, string> = nats
-    ? { HAWSER_NATS_URLS: nats.urls.join(","), HAWSER_NATS_WEBSOCKETS: nats.websockets.join(",") }
+    ? {
+        HAWSER_NATS_URLS: notices ? `127.0.0.1:${notices.port}` : nats.urls.join(","),
+        HAWSER_NATS_WEBSOCKETS: nats.websockets.join(","),
+      }
     : {};
+  if (options.releases) say("Building a release of the daemon …");
   const releases = options.releases ? parts.use(await openReleases()) : undefined;
   const published: Record<string, string> = releases ? { HAWSER_RELEASES: releases.directory } : {};
   const kinds = options.agents === true ? (["opencode"] as const) : options.agents || [];
   const model = kinds.length > 0 ? parts.use(await startScriptedModel()) : undefined;
   const nodes: ControlPlaneNode[] = [];
   const addNode = async (own: Record<string, string> = {}) => {
+    say(`Starting node ${nodes.length + 1} of the control plane …`);
     const node = await startControlPlaneNode({
       databaseUrl: database.url,
       masterKeyFile,
@@ -127,6 +154,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const addHost: World["addHost"] = async (own) => {
     const place = join(directory, `host-${hosts.length + 1}`);
     const name = `host ${hosts.length + 1}`;
+    say(`Starting ${name}${kinds.length > 0 ? ` with the real ${kinds.join(", ")}` : ""} …`);
     const released = releases && { program: releases.daemon() };
     const agents = model && { modelUrl: model.url, agents: kinds };
     const set = { name, ...released, ...agents, ...own };
@@ -146,6 +174,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     caller,
     hosts,
     nats,
+    notices,
     releases,
     model,
     addHost,
@@ -157,6 +186,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
+
+const portOf = ([url]: string[]) => ({ port: Number(url!.split(":").at(-1)) });
 
 /** Starts the fabric of this database: stores its keys as the service does, and starts its servers. */
 async function startFabric(

@@ -5,13 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AgentKind } from "@hawser/contract";
 import { startAgentHost, type AgentHost } from "@hawser/testkit/agent-host.ts";
-import { createCaller } from "@hawser/testkit/caller.ts";
 import type { ControlPlaneNode } from "@hawser/testkit/control-plane-node.ts";
 import { startCuttingProxy, type CuttingProxy } from "@hawser/testkit/cutting-proxy.ts";
-import { startNoticeProxy, type NoticeProxy } from "@hawser/testkit/notice-proxy.ts";
+import type { NoticeProxy } from "@hawser/testkit/notice-proxy.ts";
 import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import type { ScriptedModel } from "@hawser/testkit/scripted-model/scripted-model.ts";
-import { stopProcess } from "@hawser/testkit/stop-process.ts";
 import { startWorld, type World } from "@hawser/testkit/world.ts";
 import { balancerOf, livingNodes } from "../balancer.ts";
 
@@ -37,18 +35,13 @@ export async function makeSessionsBed(
   kinds: readonly AgentKind[],
 ): Promise<SessionsBed> {
   await using startup = new AsyncDisposableStack();
-  const world = startup.use(await startWorld({ nodes: 1, nats: 1, agents: true, environment }));
+  const world = startup.use(
+    await startWorld({ nodes: 2, nats: 1, noticeProxy: true, agents: true, environment }),
+  );
   const directory = mkdtempSync(join(tmpdir(), "hawser-faults-"));
   startup.defer(() => removeDirectory(directory));
-  const natsPort = Number(world.nats!.urls[0]!.split(":").at(-1));
-  const notices = startup.use(await startNoticeProxy({ port: natsPort }));
-  const addNode = () => world.addNode({ HAWSER_NATS_URLS: `127.0.0.1:${notices.port}` });
-  await addNode();
-  await addNode();
-  // The first one does not reach NATS through the proxy.
-  await stopProcess(world.nodes[0]!.process);
   const key = world.organizations[0].keys.owner;
-  const caller = createCaller(world.nodes[1]!.baseUrl, key);
+  const { caller } = world;
   const model = world.model!;
   const balancer = balancerOf(world);
   const hosts: SessionsBed["hosts"] = [];
@@ -68,8 +61,8 @@ export async function makeSessionsBed(
     kinds,
     hosts,
     nodes: () => livingNodes(world),
-    addNode,
-    notices,
+    addNode: () => world.addNode(),
+    notices: world.notices!,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -39,7 +39,7 @@ export async function insist(
   return answers;
 }
 
-/** What an answer gave; nothing when it was a refusal. */
+/** Result of an answer; undefined if it was a refusal. */
 export function resultOf(answers: readonly Answer[]): any {
   const last = answers.at(-1);
   return last?.status === 200 ? JSON.parse(last.body).result : undefined;

@@ -1,5 +1,5 @@
-// Whether answers to what agents asked were given as promised: each request accepted at most once, one
-// caller told so, and nothing shown open that nobody waits for. Pure, as the other checkers.
+// Whether answers to what agents asked were delivered as promised: each request accepted at most once, one
+// caller answered so, and no request shown open that no agent waits for. Pure, as the other checkers.
 import { violation, type Violation } from "../violation.ts";
 import { checkJournal } from "./check-logs.ts";
 import type { JournalLog } from "./history.ts";
@@ -8,7 +8,7 @@ export interface GivenAnswer {
   /** Which of the nodes it went to. */
   node: string;
   answer: "once" | "reject";
-  /** answered, already_resolved, undeliverable, or the code of a refusal; nothing when none came. */
+  /** answered, already_resolved, undeliverable, or the code of a refusal; undefined if no answer arrived. */
   told: string | undefined;
   tookMs: number;
 }
@@ -53,8 +53,8 @@ function checkApproval(approval: Approval): Violation[] {
   const winners = answers.filter(({ told }) => told === "answered");
   const isAccepted = effects > 0 || continued > 0;
   if (effects > 1 || continued > 1) say("an answer was accepted twice");
-  if (winners.length > 1) say("two answers to one request were told answered");
-  if (winners.length > 0 && !isAccepted) say("an answer was told answered and never accepted");
+  if (winners.length > 1) say("two answers to one request were confirmed");
+  if (winners.length > 0 && !isAccepted) say("an answer was confirmed and never accepted");
   if (winners.length === 1 && isAccepted) {
     const wanted = winners[0]!.answer === "once";
     if (wanted !== effects > 0) say("the agent did other than was answered");
@@ -62,7 +62,7 @@ function checkApproval(approval: Approval): Violation[] {
   if (answers.every(({ answer }) => answer === "reject") && effects > 0) {
     say("the agent did what nobody allowed");
   }
-  if (answers.some(({ told }) => told === undefined)) say("an answer was never taken");
+  if (answers.some(({ told }) => told === undefined)) say("an answer was never answered by a node");
   if (answers.some(({ told }) => told !== undefined && !harmless.has(told))) {
     say("an answer was refused");
   }

@@ -1,5 +1,5 @@
 // Whether everything that a run of sessions left behind can be true of a product that keeps its word.
-// Pure: it reads nothing but the history it is given, and knows nothing of the faults.
+// Pure: it reads only the history, and knows nothing of the faults.
 import type { Entry } from "../history.ts";
 import { violation, type Violation } from "../violation.ts";
 import { checkJournal, checkViewer } from "./check-logs.ts";
@@ -11,7 +11,7 @@ import {
   type SessionsHistory,
 } from "./history.ts";
 
-/** From the end of a turn on the host until a viewer sees it, when nobody was told. */
+/** From the end of a turn on the host until a viewer sees it, if no notice was sent. */
 const longestUnnoticedMs = 6_000;
 
 export function checkSessions(history: SessionsHistory): Violation[] {

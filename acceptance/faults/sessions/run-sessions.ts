@@ -128,7 +128,7 @@ export async function runSessions(options: SessionsOptions): Promise<SessionsRes
   for (const { log, refusals } of viewers) {
     for (const [answer, count] of refusals) {
       // A node that cannot serve now answers so; any other answer is a violation.
-      if (!answer.startsWith("5")) broken.push(`${log.viewer} was told ${count} times: ${answer}`);
+      if (!answer.startsWith("5")) broken.push(`${log.viewer} received ${count} times: ${answer}`);
     }
   }
   const own = new Set(sessions.map(({ sessionId }) => sessionId));

@@ -126,7 +126,7 @@ export const accessActions = {
   }),
 
   rotate_api_key: action({
-    summary: "Replace an API key's secret; the former one stays valid for a while.",
+    summary: "Replace an API key's secret; the old one stays valid for a while.",
     details:
       "Only the user can rotate a user's key. The calling key needs every permission of the key; a key can always rotate itself.",
     permission: "access:edit",
@@ -139,13 +139,13 @@ export const accessActions = {
         .int()
         .min(0)
         .max(1440)
-        .meta({ description: "How long the former secret stays valid.", default: 60 })
+        .meta({ description: "How long the old secret stays valid.", default: 60 })
         .optional(),
     }),
     result: z.strictObject({
       apiKey: ApiKeyRecord,
       key: z.string(),
-      previousExpiresAt: Instant.meta({ description: "When the former secret stops working." }),
+      previousExpiresAt: Instant.meta({ description: "When the old secret stops working." }),
     }),
     refusals: ["not_found"],
     resultHoldsSecret: true,

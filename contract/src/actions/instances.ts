@@ -134,7 +134,7 @@ export const instanceActions = {
   regenerate_pairing_token: action({
     summary: "Make a new pairing token and install command for a host.",
     details:
-      "The former token stops working at once. A host that is already paired keeps working until another machine redeems the new token and replaces it.",
+      "The old token stops working at once. A host that is already paired keeps working until another machine redeems the new token and replaces it.",
     permission: "instances:edit",
     effect: "changes",
     reach: "records",

@@ -58,7 +58,7 @@ export const requestActions = {
           objectTo(
             payload,
             ["answers", "reject"],
-            "is one of answers and reject true, of which exactly one must be given",
+            `${answers ? "is one too many" : "is missing"}: send exactly one of answers and reject true`,
           );
         }
       }),

@@ -72,7 +72,7 @@ export const scheduleActions = {
   update_scheduled_prompt: action({
     summary: "Change a scheduled prompt; omitted fields keep their value.",
     details:
-      "A new target replaces the former one, and one target must remain. The next run is recomputed only if `frequency` or `startAt` is set.",
+      "A new target replaces the old one, and one target must remain. The next run is recomputed only if `frequency` or `startAt` is set.",
     permission: "sessions:edit",
     effect: "changes",
     reach: "records",

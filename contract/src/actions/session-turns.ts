@@ -67,7 +67,8 @@ export const sessionTurnActions = {
 
   summarize_session: action({
     summary: "Condense a session's history so that it fits the model's context again.",
-    details: "Only opencode sessions can do this.",
+    details:
+      "Only opencode sessions can do this. For other kinds call run_command with the command `compact`.",
     permission: "sessions:edit",
     effect: "changes",
     reach: "host",

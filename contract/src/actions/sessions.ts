@@ -186,7 +186,7 @@ export const sessionActions = {
     reach: "host",
     input: z.strictObject({ sessionId: SessionId, mode: SessionMode }),
     result: SessionRecord,
-    refusals: ["not_found", "session_ended", ...hostRefusals],
+    refusals: ["not_found", "session_ended", "mode_not_allowed", ...hostRefusals],
     closedToAgents: true,
   }),
 

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { ApiKeyId, AuditId, OrganizationId, SessionId, UserId } from "../ids.ts";
 import { Instant } from "../moments.ts";
 import { PermissionName, RoleName } from "../permissions.ts";
+import { restriction } from "../received.ts";
 import { Caller, UserReference } from "./actor.ts";
 import { SessionMode } from "./session-mode.ts";
 
@@ -48,10 +49,12 @@ export const ApiKeyRecord = z
 export type ApiKeyRecord = z.infer<typeof ApiKeyRecord>;
 
 /** What agents may do without a request, unless the host's policy is stricter. */
-export const AgentPolicy = z.strictObject({
-  allowedCommands: z.array(z.string()),
-  outsideWorktree: z.enum(["ask", "refuse"]),
-});
+export const AgentPolicy = restriction(
+  z.strictObject({
+    allowedCommands: z.array(z.string()),
+    outsideWorktree: z.enum(["ask", "refuse"]),
+  }),
+);
 export type AgentPolicy = z.infer<typeof AgentPolicy>;
 
 export const SettingsRecord = z
@@ -74,7 +77,7 @@ export const AuditEntry = z
     action: z.string(),
     outcome: z.string().meta({
       description:
-        "`done`; the code of the refusal; or `accepted`, when a host was asked and a later entry tells the end.",
+        "`done`; the code of the refusal; or `accepted`, when a host was asked and a later entry records the outcome.",
     }),
     actor: z.strictObject({
       type: z.enum(["user", "organization_key", "agent_key", "host"]),

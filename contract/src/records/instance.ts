@@ -63,7 +63,9 @@ const listed = {
   daemonVersion: z.string().nullable().meta({ description: "Null before pairing." }),
   agents: z.array(InstalledAgent).meta({ description: "Empty before pairing." }),
   activeSessionCount: z.int().min(0),
-  lastSeenAt: Instant.nullable().meta({ description: "When its daemon last sent a message." }),
+  lastSeenAt: Instant.nullable().meta({
+    description: "When its host was last seen; at most about five minutes ago while it is online.",
+  }),
   createdAt: Instant,
 };
 

@@ -4,7 +4,7 @@ import { z } from "zod";
 /** From the narrowest to the widest. */
 export const SessionMode = z.enum(["ask", "auto", "unattended"]).meta({
   description:
-    "ask: a person decides what no rule allows. auto: commands in an agent's own sandbox run without asking. unattended: nobody is asked; what would need a person is refused.",
+    "How much an agent may do without asking a person. ask: a person decides about each call that no rule allows. auto: as ask, but commands inside the agent's own sandbox run at once. unattended: no person is asked, and a call that would need one is refused.",
 });
 export type SessionMode = z.infer<typeof SessionMode>;
 

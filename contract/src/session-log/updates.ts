@@ -3,6 +3,7 @@
 // beside the log and is never part of it.
 import { z } from "zod";
 import { RequestId } from "../ids.ts";
+import { received } from "../received.ts";
 import { Capability, ModelChoice } from "../records/agent-kind.ts";
 import { AskedPermission, AskedQuestion, PermissionAnswer } from "../records/request.ts";
 import { SessionMode } from "../records/session-mode.ts";
@@ -157,10 +158,11 @@ export type SessionUpdate = {
 }[UpdateName];
 export type UpdateOf<Name extends UpdateName> = Extract<SessionUpdate, { sessionUpdate: Name }>;
 
-/** A stored update; undefined if another version wrote it in other terms, or if it was cut. */
+/** A reported update; undefined if another version wrote it in other terms, or if it was cut. */
 export function readUpdate(stored: { sessionUpdate: string }): SessionUpdate | undefined {
   const { sessionUpdate, _meta, ...rest } = stored as Record<string, unknown>;
   if (!Object.hasOwn(updates, sessionUpdate as string)) return undefined;
-  const { success, data } = updates[sessionUpdate as UpdateName].safeParse(rest);
-  return success ? ({ sessionUpdate, ...data } as SessionUpdate) : undefined;
+  const schema: z.ZodType<object> = updates[sessionUpdate as UpdateName];
+  const { data } = received(schema).safeParse(rest);
+  return data && ({ sessionUpdate, ...data } as SessionUpdate);
 }

@@ -41,7 +41,7 @@ const revoke = (key: string) =>
     hashSecret(key),
   ]);
 
-test("a secret's text tells a mistyped one from a wrong one", () => {
+test("the text of a secret distinguishes a mistyped one from a wrong one", () => {
   const secret = makeSecretText("hwp");
   assert.ok(looksLikeSecret("hwp", secret));
   assert.ok(!looksLikeSecret("hwk", secret));

@@ -1,17 +1,25 @@
 // Finds the caller of an Authorization header. A key is cached for a few seconds, so a busy key costs
 // no query. A revoked key therefore stops working within that time on every node, and immediately on
-// the node that revoked it.
+// the node that revoked it. Keys that are looked up at the same time share one query.
 import { agentKeyPermissions, roles, type Permission } from "@hawser/contract";
 import type { Caller } from "../dispatch/caller.ts";
+import { readInGroups } from "../postgres/in-groups.ts";
 import type { SystemSql } from "../postgres/statement.ts";
+import { createKeyUses } from "./key-uses.ts";
 import { hashSecret, looksLikeSecret } from "./secret-text.ts";
-import { noteKeyUses, selectKeyOwner, type KeyOwner } from "./store.ts";
+import { selectKeyOwners, type KeyOwner } from "./store.ts";
 
 const rememberedMs = 5_000;
 const mostRemembered = 10_000;
 
+/** Returns undefined if the key is missing or not valid. `fresh`: reads the key again, even if it is cached. */
+export type Authenticate = (
+  authorization: string | undefined,
+  options?: { fresh: boolean },
+) => Promise<Caller | undefined>;
+
 export interface Authenticator {
-  authenticate: (authorization: string | undefined) => Promise<Caller | undefined>;
+  authenticate: Authenticate;
   /** Records which keys were used since the last call. */
   noteUses: () => Promise<void>;
   /** Drops the cached keys of an organization. Call it when its keys or members have changed. */
@@ -23,41 +31,42 @@ export function createAuthenticator(
   now: () => number = Date.now,
 ): Authenticator {
   const remembered = new Map<string, { caller: Caller; until: number }>();
-  let used = new Map<string, Caller>();
+  const uses = createKeyUses(system, now);
   // A lookup that began before the cache was dropped must not be cached after it.
   let forgotten = 0;
 
+  const findOwner = readInGroups(async (hashes: string[]) => {
+    const rows = await system.rows(
+      selectKeyOwners,
+      [...new Set(hashes)].map((hash) => `\\x${hash}`),
+    );
+    const owners = new Map(rows.map((row) => [row.secret_hash.toString("hex"), row]));
+    return hashes.map((hash) => owners.get(hash));
+  });
+
   return {
-    async authenticate(authorization) {
+    async authenticate(authorization, { fresh } = { fresh: false }) {
       const key = bearer(authorization);
       if (!key || !looksLikeSecret("hwk", key)) return undefined;
-      const hash = hashSecret(key);
-      const cacheKey = hash.toString("base64");
-      const known = remembered.get(cacheKey);
-      if (known && known.until > now()) return known.caller;
-      remembered.delete(cacheKey);
+      const hash = hashSecret(key).toString("hex");
+      const known = remembered.get(hash);
+      if (!fresh && known && known.until > now()) return known.caller;
       const asked = now();
       const forgottenBefore = forgotten;
-      const owner = await system.first(selectKeyOwner, hash);
-      if (!owner) return undefined;
+      const owner = await findOwner(hash);
+      if (!owner) {
+        remembered.delete(hash);
+        return undefined;
+      }
       const caller = callerOf(owner);
-      used.set(caller.apiKeyId, caller);
+      uses.note(caller);
       if (forgotten !== forgottenBefore) return caller;
       if (remembered.size >= mostRemembered) remembered.clear();
       const lives = Math.min(rememberedMs, owner.expires_in_ms ?? rememberedMs);
-      remembered.set(cacheKey, { caller, until: asked + lives });
+      remembered.set(hash, { caller, until: asked + lives });
       return caller;
     },
-    async noteUses() {
-      if (used.size === 0) return;
-      const callers = [...used.values()];
-      used = new Map();
-      await system.rows(
-        noteKeyUses,
-        callers.map((caller) => caller.organizationId),
-        callers.map((caller) => caller.apiKeyId),
-      );
-    },
+    noteUses: () => uses.flush(),
     forget(organizationId) {
       forgotten += 1;
       for (const [key, { caller }] of remembered) {

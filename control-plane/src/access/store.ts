@@ -9,6 +9,7 @@ export const newId = systemStatement<{ id: string }>(
 );
 
 export interface KeyOwner {
+  secret_hash: Buffer;
   organization_id: string;
   organization_name: string;
   api_key_id: string;
@@ -19,17 +20,20 @@ export interface KeyOwner {
   expires_in_ms: number | null;
 }
 
-/** The owner of a key. A user's key ends with the membership, an agent's key with its session. */
-export const selectKeyOwner = systemStatement<KeyOwner>(
-  "find the owner of an API key by its hash",
-  `SELECT k.organization_id, o.name AS organization_name, k.api_key_id, k.user_id, k.session_id,
+/**
+ * $1 hashes of keys, each in bytea's hex form. No row for a key that is not valid. A user's key ends with
+ * the membership, an agent's key with its session.
+ */
+export const selectKeyOwners = systemStatement<KeyOwner>(
+  "find the owners of API keys by their hashes",
+  `SELECT k.secret_hash, k.organization_id, o.name AS organization_name, k.api_key_id, k.user_id, k.session_id,
           k.permissions, m.role,
           (extract(epoch FROM k.expires_at - hawser_now()) * 1000)::bigint AS expires_in_ms
-     FROM api_keys k
+     FROM unnest($1::bytea[]) AS asked (secret_hash)
+     JOIN api_keys k ON k.secret_hash = asked.secret_hash
      JOIN organizations o ON o.organization_id = k.organization_id
      LEFT JOIN memberships m ON m.organization_id = k.organization_id AND m.user_id = k.user_id
-    WHERE k.secret_hash = $1
-      AND k.revoked_at IS NULL
+    WHERE k.revoked_at IS NULL
       AND (k.expires_at IS NULL OR k.expires_at > hawser_now())
       AND (k.user_id IS NULL OR m.user_id IS NOT NULL)
       AND (k.session_id IS NULL OR EXISTS (
@@ -95,11 +99,26 @@ export const selectKeyName = statement<{ name: string }>(
   `SELECT name FROM api_keys WHERE organization_id = $1 AND api_key_id = $2`,
 );
 
-export const noteKeyUses = systemStatement(
+/**
+ * $1 organizations, $2 keys. Skips keys whose use was written within five minutes, and keys that another
+ * transaction has locked: this bookkeeping waits for nobody, so it cannot deadlock. Returns the keys that
+ * were locked.
+ */
+export const noteKeyUses = systemStatement<{ api_key_id: string }>(
   "record when API keys were last used",
-  `UPDATE api_keys SET last_used_at = hawser_now()
-     FROM unnest($1::uuid[], $2::uuid[]) AS used (organization_id, api_key_id)
-    WHERE api_keys.organization_id = used.organization_id AND api_keys.api_key_id = used.api_key_id`,
+  `WITH due AS MATERIALIZED (
+     SELECT k.organization_id, k.api_key_id
+       FROM unnest($1::uuid[], $2::uuid[]) AS used (organization_id, api_key_id)
+       JOIN api_keys k ON k.organization_id = used.organization_id AND k.api_key_id = used.api_key_id
+      WHERE k.last_used_at IS NULL OR k.last_used_at <= hawser_now() - interval '5 minutes'),
+   free AS MATERIALIZED (
+     SELECT k.organization_id, k.api_key_id
+       FROM due JOIN api_keys k ON k.organization_id = due.organization_id AND k.api_key_id = due.api_key_id
+      ORDER BY k.organization_id, k.api_key_id FOR NO KEY UPDATE OF k SKIP LOCKED),
+   written AS (
+     UPDATE api_keys k SET last_used_at = hawser_now() FROM free
+      WHERE k.organization_id = free.organization_id AND k.api_key_id = free.api_key_id)
+   SELECT api_key_id FROM due EXCEPT SELECT api_key_id FROM free`,
 );
 
 const oneApiKey = `SELECT ${apiKeyColumns} FROM api_keys WHERE organization_id = $1 AND api_key_id = $2`;

@@ -35,12 +35,14 @@ export const selectPage = statement<AuditRow>(
     LIMIT $3`,
 );
 
+/** Locks in the order of keys and actions, so that two nodes cannot deadlock. */
 export const addReads = systemStatement(
   "add counted reads to their hour",
   `INSERT INTO audit_reads AS known (organization_id, api_key_id, action, hour, calls)
    SELECT organization_id, api_key_id, action, date_trunc('hour', hawser_now()), calls
      FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::bigint[])
        AS counted (organization_id, api_key_id, action, calls)
+    ORDER BY organization_id, api_key_id, action
    ON CONFLICT (organization_id, api_key_id, action, hour)
    DO UPDATE SET calls = known.calls + excluded.calls`,
 );

@@ -77,10 +77,11 @@ export const selectChunk = statement<{ bytes: string }>(
 );
 
 /** Removes uploads that are older than any upload may take, so their sender or node is gone. A few at a time. */
-export const deleteCutUploads = systemStatement(
+export const deleteCutUploads = systemStatement<{ blob_id: string }>(
   "remove interrupted uploads of blobs",
   `DELETE FROM blobs WHERE blob_id IN (
      SELECT blob_id FROM blobs
       WHERE stored_at IS NULL AND created_at < hawser_now() - interval '15 minutes'
-      ORDER BY created_at LIMIT 20)`,
+      ORDER BY created_at LIMIT 20)
+   RETURNING blob_id`,
 );

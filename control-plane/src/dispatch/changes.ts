@@ -51,7 +51,7 @@ export async function changeRecords(
   return database.tenantTransaction(caller, async (sql) => {
     const claimed = idempotent ? await idempotent.claim(sql) : newClaim();
     if ("outcome" in claimed) return claimed.outcome;
-    if ("elsewhere" in claimed) throw inProgress();
+    if ("elsewhere" in claimed) throw inProgress(idempotent);
     const context = contextOf(change, sql, claimed.mine, services);
     const outcome = await settle(change.action, () =>
       sql.savepoint(() => handler(context as never, change.input as never)),
@@ -99,7 +99,7 @@ export async function changeOnHost(
           await idempotent?.finish(sql, claim, outcome);
           return { outcome };
         }
-        idempotent?.keepIntent(sql, intent);
+        idempotent?.keepIntent(sql, claim, intent);
         sql.later(insertEntry, ...auditValues(change, "accepted"));
         return { claim, intent };
       });
@@ -129,7 +129,7 @@ export async function changeOnHost(
       // If another node has taken the call over, that node records its outcome.
       if (isUnknown && !overtaken.signal.aborted) await recordUnknown();
       await idempotent?.giveUp(database, claim);
-      if (isUnknown) throw inProgress();
+      if (isUnknown) throw inProgress(idempotent);
       throw error;
     }
   }
@@ -174,7 +174,7 @@ export async function changeOnHost(
   }
 
   async function waitBriefly(): Promise<void> {
-    if (deadline.aborted) throw inProgress();
+    if (deadline.aborted) throw inProgress(idempotent);
     await sleep(100);
   }
 }
@@ -223,10 +223,17 @@ export function auditValues(
   return [organizationId, apiKeyId, userId, sessionId, name, outcome, auditInput, records, callId];
 }
 
-function inProgress(): Refusal {
+function inProgress(idempotent: IdempotentCall | undefined): Refusal {
+  if (idempotent) {
+    return new Refusal(
+      "in_progress",
+      "This call is still being carried out, or its outcome is not known yet. Call again with the same idempotency key to learn it.",
+      { retryAfterMs: 1000 },
+    );
+  }
+  // Without retryAfterMs: a repeated call without a key could take effect twice.
   return new Refusal(
     "in_progress",
-    "This call is still being carried out, or its outcome is not known yet. Call again with the same idempotency key to learn it.",
-    { retryAfterMs: 1000 },
+    "The host did not answer in time, so it is unknown whether the call took effect; it may still do so. Read the record to find out before you call again. A call with an idempotency key can be repeated safely.",
   );
 }

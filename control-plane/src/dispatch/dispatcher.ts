@@ -62,8 +62,14 @@ export interface Dispatcher {
   ): Promise<Admitted | { refusal: Refusal }>;
   /** The caller of a key, for a route that must know it before it reads a message. Counts as no call. */
   identify(authorization: string | undefined): Promise<{ caller: Caller } | { refusal: Refusal }>;
-  /** What is wrong with the key of a route that was admitted before. Does not count as a call. */
-  refusalOfKey(authorization: string | undefined, route: Route): Promise<Refusal | undefined>;
+  /**
+   * The caller, as of now, of a key that was admitted to a route; the refusal if the key may no longer use the
+   * route. A cached key is read again. Counts as no call.
+   */
+  admitAgain(
+    authorization: string | undefined,
+    route: Route,
+  ): Promise<{ caller: Caller } | { refusal: Refusal }>;
 }
 
 /** A path that is not an action, with what the dispatcher checks and records as it does for actions. */
@@ -89,7 +95,11 @@ export interface DispatcherParts {
   /** Passed to every handler in its context. */
   services: object;
   database: Database;
-  authenticate: (authorization: string | undefined) => Promise<Caller | undefined>;
+  /** `fresh`: reads the key again, even if it is cached. */
+  authenticate: (
+    authorization: string | undefined,
+    options?: { fresh: boolean },
+  ) => Promise<Caller | undefined>;
   buckets: TokenBuckets;
   /** The HMAC key for the hashes in idempotency rows. */
   pepper: Buffer;
@@ -166,25 +176,28 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
         return { refusal: asRefusal(error, { callId, action: name }) };
       }
     },
-    identify,
-    async refusalOfKey(authorization, route) {
-      const identified = await identify(authorization);
-      return "refusal" in identified
-        ? identified.refusal
-        : refusalOfRight(identified.caller, route);
+    identify: (authorization) => identify(authorization),
+    async admitAgain(authorization, route) {
+      const identified = await identify(authorization, { fresh: true });
+      if ("refusal" in identified) return identified;
+      const refusal = refusalOfRight(identified.caller, route);
+      return refusal ? { refusal } : identified;
     },
   };
 
-  async function identify(authorization: string | undefined) {
+  async function identify(authorization: string | undefined, options?: { fresh: boolean }) {
     try {
-      return { caller: await authenticate(authorization) };
+      return { caller: await authenticate(authorization, options) };
     } catch (error) {
       return { refusal: asRefusal(error, {}) };
     }
   }
 
-  async function authenticate(authorization: string | undefined): Promise<Caller> {
-    const caller = await parts.authenticate(authorization);
+  async function authenticate(
+    authorization: string | undefined,
+    options?: { fresh: boolean },
+  ): Promise<Caller> {
+    const caller = await parts.authenticate(authorization, options);
     if (caller) return caller;
     throw new Refusal(
       "unauthenticated",

@@ -6,10 +6,12 @@ import { randomBytes } from "node:crypto";
 import { Refusal } from "@hawser/contract";
 import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
 import { request, type Reply } from "@hawser/testkit/caller.ts";
+import { moveClock } from "@hawser/testkit/clock.ts";
 import { createTestOrganization } from "@hawser/testkit/organization.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { createToyTables, startToyProduct, type ToyProduct } from "@hawser/testkit/toy-product.ts";
 import type { Database } from "../postgres/database.ts";
+import { makeNextPartitions } from "../postgres/partitions.ts";
 
 let service: ServiceDatabase;
 let database: Database;
@@ -20,6 +22,7 @@ before(async () => {
   service = await openServiceDatabase({ connections: 20 });
   ({ database } = service);
   await createToyTables(service.url);
+  await makeNextPartitions(database.system);
   key = (await createTestOrganization(database, "Toys", "toy@toys.example")).keys.owner;
 });
 
@@ -173,7 +176,7 @@ test("a retry takes over from a node that stopped renewing, under the same comma
   assert.equal(await countOf(healthy, "intended fenced"), 1, "the intended state was made once");
 });
 
-test("what a host refuses is undone, told, and told again", async () => {
+test("a refusal of the host is undone, answered, and repeated to a retry", async () => {
   let asked = 0;
   const askHost = () => {
     asked += 1;
@@ -200,8 +203,22 @@ test("a call that outlasts its deadline is answered in_progress, and its retry f
   await using toy = await startToyProduct({ database, pepper, askHost: slowOnce, deadlineMs: 200 });
   const first = await call(toy, "add_one_remotely", { name: "slow" }, "slow-key");
   assert.equal(first.body.error.code, "in_progress");
+  assert.equal(first.body.error.retryAfterMs, 1000);
+  assert.match(first.body.error.message, /Call again with the same idempotency key/);
   const again = await call(toy, "add_one_remotely", { name: "slow" }, "slow-key");
   assert.deepEqual(again.body.result, { name: "slow", count: 1 });
+});
+
+test("without an idempotency key, in_progress advises to read the record, and not to repeat the call", async () => {
+  const askHost = (_id: string, _name: string, signal: AbortSignal) =>
+    new Promise<void>((_resolve, reject) =>
+      signal.addEventListener("abort", () => reject(new Error("no answer in time"))),
+    );
+  await using toy = await startToyProduct({ database, pepper, askHost, deadlineMs: 200 });
+  const { error } = (await call(toy, "add_one_remotely", { name: "keyless" })).body;
+  assert.equal(error.code, "in_progress");
+  assert.equal(error.retryAfterMs, undefined);
+  assert.match(error.message, /unknown whether the call took effect.* Read the record/);
 });
 
 test("no one-time secret, idempotency key or body lies readable in an idempotency row", async () => {
@@ -215,6 +232,54 @@ test("no one-time secret, idempotency key or body lies readable in an idempotenc
   for (const { row, outcome } of rows) {
     assert.doesNotMatch(row, /canary/);
     assert.doesNotMatch(outcome?.toString("latin1") ?? "", /canary/);
+  }
+});
+
+test("one effect for each key, also while a day ends and the next one's rows get another partition", async () => {
+  await using one = await startToyProduct({ database, pepper });
+  await using two = await startToyProduct({ database, pepper });
+  const day = 86_400_000;
+  await moveClock(service.url, (day - (Date.now() % day) - 700) / 1000);
+  try {
+    await makeNextPartitions(database.system);
+    const endsAt = performance.now() + 1_500;
+    const names: string[] = [];
+    while (performance.now() < endsAt) {
+      const name = `midnight ${names.length}`;
+      names.push(name);
+      const replies = await Promise.all(
+        [one, two, one, two].map((toy) => call(toy, "add_one", { name }, name.replace(" ", "-"))),
+      );
+      const expected = `{"result":{"name":"${name}","count":1}}`;
+      assert.deepEqual(new Set(replies.map(({ text }) => text)), new Set([expected]));
+    }
+    const [spread] = await ownerSql<{ partitions: number }>(
+      service.url,
+      `SELECT count(DISTINCT tableoid)::int AS partitions FROM idempotency
+        WHERE action = 'add_one' AND tableoid <> 'idempotency_rest'::regclass`,
+    );
+    assert.equal(spread?.partitions, 2);
+    for (const name of [names[0]!, names.at(-1)!]) {
+      const again = await call(one, "add_one", { name }, name.replace(" ", "-"));
+      assert.deepEqual(again.body.result, { name, count: 1 });
+    }
+  } finally {
+    await moveClock(service.url, 0);
+  }
+});
+
+test("a key is free again after a day", async () => {
+  await using toy = await startToyProduct({ database, pepper });
+  const add = async () => (await call(toy, "add_one", { name: "daily" }, "daily-key")).body.result;
+  assert.deepEqual(await add(), { name: "daily", count: 1 });
+  try {
+    await moveClock(service.url, 23.9 * 3600);
+    assert.deepEqual(await add(), { name: "daily", count: 1 });
+    await moveClock(service.url, 24.1 * 3600);
+    assert.deepEqual(await add(), { name: "daily", count: 2 });
+    assert.deepEqual(await add(), { name: "daily", count: 2 });
+  } finally {
+    await moveClock(service.url, 0);
   }
 });
 

@@ -52,9 +52,10 @@ export class IdempotentCall {
     this.key = [caller.organizationId, caller.apiKeyId, action, this.seal.keyHash];
   }
 
-  /** Must be the transaction's first statement: a concurrent call waits here until the transaction ends. */
+  /** Call it first in the transaction: a concurrent call waits here until the transaction ends. */
   async claim(sql: TenantTransaction): Promise<Claimed> {
     sql.later(waitForLock, longestLockWaitMs);
+    sql.later(store.lockKey, this.seal.keyHash);
     try {
       const made = await sql.first(
         store.insertRow,
@@ -76,7 +77,8 @@ export class IdempotentCall {
     if (!row) return { elsewhere: true };
     if (row.outcome) return { outcome: this.seal.open(row.outcome) as Outcome };
     if (!row.lapsed) return { elsewhere: true };
-    const taken = await sql.first(store.takeOver, ...this.key, row.fence, this.leaseSeconds);
+    const held = this.rowOf({ commandId: row.command_id, fence: row.fence });
+    const taken = await sql.first(store.takeOver, ...held, this.leaseSeconds);
     if (!taken) return { elsewhere: true };
     const intent = taken.intent ? this.seal.open(taken.intent) : undefined;
     return { mine: { commandId: taken.command_id, fence: taken.fence, intent, resumed: true } };
@@ -99,21 +101,21 @@ export class IdempotentCall {
     return row;
   }
 
-  keepIntent(sql: TenantTransaction, intent: unknown): void {
-    sql.later(store.saveIntent, ...this.key, this.seal.seal(intent));
+  keepIntent(sql: TenantTransaction, claim: Claim, intent: unknown): void {
+    sql.later(store.saveIntent, ...this.key, claim.commandId, this.seal.seal(intent));
   }
 
   /** False if another node has taken the call over; then that node's outcome counts. */
   async finish(sql: TenantTransaction, claim: Claim, outcome: Outcome): Promise<boolean> {
     const sealed = this.seal.seal(outcome);
-    return (await sql.first(store.finishRow, ...this.key, claim.fence, sealed)) !== undefined;
+    return (await sql.first(store.finishRow, ...this.rowOf(claim), sealed)) !== undefined;
   }
 
   /** Renews the lease while a host is asked. Calls `lost` if another node has taken the call over. */
   holdLease(database: Database, claim: Claim, lost: () => void): Disposable {
     const sql = database.tenant(this.key[0]);
     const renew = async () => {
-      const held = await sql.first(store.renewLease, ...this.key, claim.fence, this.leaseSeconds);
+      const held = await sql.first(store.renewLease, ...this.rowOf(claim), this.leaseSeconds);
       if (!held) lost();
     };
     // A failed renewal is repeated by the next one; three fit into a lease.
@@ -122,6 +124,10 @@ export class IdempotentCall {
   }
 
   async giveUp(database: Database, claim: Claim): Promise<void> {
-    await database.tenant(this.key[0]).rows(store.releaseLease, ...this.key, claim.fence);
+    await database.tenant(this.key[0]).rows(store.releaseLease, ...this.rowOf(claim));
+  }
+
+  private rowOf({ commandId, fence }: Pick<Claim, "commandId" | "fence">): unknown[] {
+    return [...this.key, commandId, fence];
   }
 }

@@ -2,24 +2,27 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import { Refusal, errorBody } from "@hawser/contract";
 import { fabricPath } from "@hawser/host-protocol";
 import { ConfigError } from "../config.ts";
 import { isWebSocketUpgrade } from "./admission.ts";
-import { createEdge, type EdgeParts } from "./edge.ts";
+import { createEdge, type Edge, type EdgeParts } from "./edge.ts";
 
 export interface EdgeRoleParts extends EdgeParts {
   listen: { host: string; port: number };
+  /** How long a stopping edge goes on after it answers readiness requests with 503. */
+  drainMs: number;
 }
 
-export interface EdgeRole {
+export interface EdgeRole extends Pick<Edge, "connections" | "load"> {
   address: AddressInfo;
-  connections(): number;
-  /** Answers readiness requests with "draining", then ends every link and the server. */
+  /** Answers readiness requests with "draining" for a while, then ends every link and the server. */
   stop(): Promise<void>;
 }
 
-export async function startEdgeRole({ listen, ...parts }: EdgeRoleParts): Promise<EdgeRole> {
+export async function startEdgeRole(options: EdgeRoleParts): Promise<EdgeRole> {
+  const { listen, drainMs, ...parts } = options;
   let draining = false;
   const edge = createEdge(parts);
   const server = createServer(
@@ -33,8 +36,11 @@ export async function startEdgeRole({ listen, ...parts }: EdgeRoleParts): Promis
   return {
     address,
     connections: () => edge.connections(),
+    load: () => edge.load(),
     async stop() {
       draining = true;
+      parts.log.info({ edgeId: parts.edgeId }, "edge stopping");
+      await pause(drainMs);
       const closed = new Promise((resolve) => server.close(resolve));
       await edge.close();
       server.closeAllConnections();
@@ -65,7 +71,7 @@ async function listenAt(server: Server, { host, port }: EdgeRoleParts["listen"])
   await once(server, "listening").catch((cause: NodeJS.ErrnoException) => {
     if (cause.code !== "EADDRINUSE") throw cause;
     throw new ConfigError(
-      `The address ${host}:${port} is already in use. Stop what listens there, or choose another.`,
+      `The address ${host}:${port} is already in use. Stop the program that listens there, or set another with HAWSER_LISTEN.`,
     );
   });
 }

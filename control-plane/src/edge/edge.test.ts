@@ -5,9 +5,11 @@ import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { after, before, beforeEach, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { fabricPath, makeNkey, makeProof, proofHeader } from "@hawser/host-protocol";
 import { freePort } from "@hawser/testkit/free-port.ts";
 import { startNats, type Nats } from "@hawser/testkit/nats.ts";
+import type { AdmittedLink } from "../fabric/edge-identity.ts";
 import { makeFabricKeys } from "../fabric/fabric-keys.ts";
 import { createHostTokens } from "../fabric/host-token.ts";
 import { createLog } from "../log.ts";
@@ -23,6 +25,7 @@ const log = createLog("silent");
 let nats: Nats;
 let edge: EdgeRole;
 let admitted: string[];
+let links: AdmittedLink[];
 let now: () => number;
 /** Replaces NATS, and counts the connections that reach it. */
 let reached = 0;
@@ -32,14 +35,20 @@ const recorder = createServer((socket) => {
 });
 let recording: EdgeRole;
 
-const start = (websockets: string[]) =>
+const start = (websockets: string[], linksPerSecond = 1_000) =>
   startEdgeRole({
     listen: { host: "127.0.0.1", port: 0 },
+    drainMs: 0,
     tokens,
     websockets,
     edgeId: "e1",
+    linksPerSecond,
     log,
-    admitted: (publicKey, id) => admitted.push(`${publicKey} ${id}`),
+    admitted(link, id) {
+      admitted.push(`${link.publicKey} ${id}`);
+      links.push(link);
+    },
+    leaving: () => Promise.resolve(),
     now: () => now(),
   });
 
@@ -53,6 +62,7 @@ before(async () => {
 
 beforeEach(() => {
   admitted = [];
+  links = [];
   reached = 0;
   now = Date.now;
 });
@@ -65,16 +75,21 @@ after(async () => {
 
 const hostOf = ({ address }: EdgeRole) => `127.0.0.1:${address.port}`;
 
-function headersFor(at: EdgeRole): Record<string, string> {
+function headersFor(at: EdgeRole, host = { key, token }): Record<string, string> {
   return {
     Host: hostOf(at),
     Connection: "Upgrade",
     Upgrade: "websocket",
     "Sec-WebSocket-Key": Buffer.alloc(16, 7).toString("base64"),
     "Sec-WebSocket-Version": "13",
-    Authorization: `Bearer ${token}`,
-    [proofHeader]: makeProof(key, hostOf(at), Date.now()),
+    Authorization: `Bearer ${host.token}`,
+    [proofHeader]: makeProof(host.key, hostOf(at), Date.now()),
   };
+}
+
+function newHost() {
+  const key = makeNkey("user");
+  return { key, token: tokens.mint(instanceId, key.publicKey).token };
 }
 
 interface Reply {
@@ -162,6 +177,9 @@ test("a host with its token and its proof speaks with NATS, and the edge says th
   // No node answers, and NATS itself reports that: the whole path works.
   await host.until(new RegExp(`HMSG _INBOX.${instanceId}.a 1 .*\\r\\nNATS/1.0 503`));
   assert.deepEqual(admitted, [`${key.publicKey} ${instanceId}`]);
+  const [, serverId] = await host.until(/"server_id":"(\w+)"/);
+  const [, clientId] = await host.until(/"client_id":(\d+)/);
+  assert.deepEqual(links, [{ publicKey: key.publicKey, serverId, clientId: Number(clientId) }]);
   assert.equal(edge.connections(), 1);
   assert.equal(host.socket.extensions, "", "compression is never agreed on");
   host.socket.close();
@@ -338,6 +356,53 @@ test("A6: the fifth link of a host is refused with the time to wait, and its pla
   assert.equal((await upgrade(edge, headersFor(edge))).status, 101);
   for (const { socket } of hosts) socket.close();
   await until(() => edge.connections() === 0);
+});
+
+test("an edge without room refuses before it verifies, and says when there is room", async (t) => {
+  const small = await start(nats.websockets, 1);
+  t.after(() => small.stop());
+  const replies = [];
+  for (let i = 0; i < 3; i++) replies.push(await upgrade(small, headersFor(small)));
+  assert.deepEqual(
+    replies.map(({ status, headers }) => [status, headers["retry-after"]]),
+    [
+      [101, undefined],
+      [503, "1"],
+      [503, "2"],
+    ],
+  );
+  assert.match(replies[2]!.body, /"unavailable".*Connect again in 2 s/);
+  const nobody = await upgrade(small, { ...headersFor(small), Authorization: "Bearer none" });
+  assert.equal(nobody.status, 503, "the token was not read");
+  assert.deepEqual(small.load(), { links: 1, perSecond: 1 });
+});
+
+test("requests without a valid token leave the room to hosts", async (t) => {
+  const small = await start(nats.websockets, 1);
+  t.after(() => small.stop());
+  const headers = { ...headersFor(small), Authorization: "Bearer none" };
+  for (let i = 0; i < 10; i++) assert.equal((await upgrade(small, headers)).status, 401);
+  assert.equal((await upgrade(small, headersFor(small))).status, 101);
+});
+
+test("hosts that open links all the time do not keep out a host that dials once", async (t) => {
+  const small = await start(nats.websockets, 20);
+  t.after(() => small.stop());
+  let opened = 0;
+  const over = new AbortController();
+  const flood = Array.from({ length: 10 }, newHost).map(async (host) => {
+    for (; !over.signal.aborted; await pause(10))
+      if ((await upgrade(small, headersFor(small, host))).status === 101) opened++;
+  });
+  await until(() => opened > 25);
+  const statuses: number[] = [];
+  for (let number = 1; number <= 8; number++) {
+    await pause(100);
+    statuses.push((await upgrade(small, headersFor(small, newHost()))).status);
+  }
+  over.abort();
+  await Promise.all(flood);
+  assert.deepEqual(statuses, Array(8).fill(101));
 });
 
 test("a server that is down is passed over; when none is left the host is told to try again", async () => {

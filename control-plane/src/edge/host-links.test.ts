@@ -28,7 +28,7 @@ function waitOf(publicKey: string): number | undefined {
 test("A6: a fifth link of a host is refused while all four are alive, and others are not", () => {
   const places = [1, 2, 3, 4].map((number) => open("UA", `link ${number}`));
   at += 8_000;
-  for (const place of places) place.received(6);
+  for (const place of places) place.received(6, 1);
   assert.equal(waitOf("UA"), 10_000);
   open("UB");
   places[0]!.close();
@@ -39,7 +39,7 @@ test("A6: a fifth link of a host is refused while all four are alive, and others
 test("A6: a fifth link takes the place of the link that was silent longest", () => {
   const places = [1, 2, 3, 4].map((number) => open("UA", `link ${number}`));
   at += 9_000;
-  for (const index of [0, 2, 3]) places[index]!.received(6);
+  for (const index of [0, 2, 3]) places[index]!.received(6, 1);
   assert.equal(waitOf("UA"), 1_000);
   at += 1_000;
   open("UA", "link 5");
@@ -64,13 +64,36 @@ test("A6: a host that opens links all the time is slowed to one a second", () =>
 
 test("A6: the links of a host share one speed, also after it connects again", () => {
   const [first, second] = [open("UA"), open("UA")];
-  assert.equal(first.received(2 * 1024 * 1024), 0);
-  assert.equal(second.received(1024), 1);
+  assert.equal(first.received(2 * 1024 * 1024, 0), 0);
+  assert.equal(second.received(1024, 0), 1);
   first.close();
   second.close();
   at += 1;
   const third = open("UA");
-  assert.equal(third.received(64 * 1024), 64);
+  assert.equal(third.received(64 * 1024, 0), 64);
   at += 3_000;
-  assert.equal(third.received(2 * 1024 * 1024), 0);
+  assert.equal(third.received(2 * 1024 * 1024, 0), 0);
+});
+
+test("A6: a message counts as a kilobyte, however small it is", () => {
+  const link = open("UA");
+  assert.equal(link.received(0, 2_048), 0);
+  assert.equal(link.received(0, 10), 10);
+});
+
+test("a link within a minute after another of the host is a repeated one", () => {
+  const isRepeated = (publicKey: string) => {
+    const place = links.open(publicKey);
+    assert.ok("isRepeated" in place);
+    place.close();
+    return place.isRepeated;
+  };
+  assert.equal(isRepeated("UA"), false);
+  assert.equal(isRepeated("UA"), false, "no link was opened");
+  open("UA").close();
+  assert.deepEqual([isRepeated("UA"), isRepeated("UB")], [true, false]);
+  at += 59_000;
+  assert.equal(isRepeated("UA"), true, "it is remembered after it has left");
+  at += 1_000;
+  assert.equal(isRepeated("UA"), false);
 });

@@ -8,10 +8,12 @@ export interface HostLinks {
 }
 
 export interface HostLinkPlace {
+  /** Whether another link of the host was opened in the last minute. */
+  isRepeated: boolean;
   /** `end` ends the link. It is called if a newer link needs the place and this one is silent. */
   linked(end: () => void): void;
-  /** Counts bytes from the host. Returns for how long nothing more may be read from it, in ms. */
-  received(bytes: number): number;
+  /** Counts what the host sent. Returns for how long nothing more may be read from it, in ms. */
+  received(bytes: number, messages: number): number;
   close(): void;
 }
 
@@ -27,11 +29,20 @@ const openingRate = { perSecond: 1, burst: 30 };
  */
 const bytesPerMs = 1024;
 const burstBytes = 2 * 1024 * 1024;
+/**
+ * A message counts as this many bytes more than it has: 1,000 small ones a second, or 2,000 at once. A
+ * small message costs NATS and a node as much work as a large one.
+ */
+const bytesPerMessage = 1024;
 const sweepEveryMs = 60_000;
+/** A host that loses its link waits for a part of the window, and has no reason to lose the next one at once. */
+const repeatedMs = 60_000;
 
 interface Host {
   places: Set<Place>;
-  /** Bytes it may send at once; negative after more were read. */
+  /** When its last link was opened. */
+  linkedAt: number;
+  /** Bytes it may send at once, messages included; negative after more were read. */
   bytes: number;
   countedAt: number;
 }
@@ -57,10 +68,13 @@ export function createHostLinks(now: () => number = performance.now.bind(perform
     return undefined;
   }
 
+  const isRecentlyLinked = ({ linkedAt }: Host) => now() - linkedAt < repeatedMs;
+
   /** Forgets hosts that left long enough ago to have all their bytes again. */
   function sweep(): void {
     for (const [publicKey, host] of hosts) {
-      if (host.places.size === 0 && now() - host.countedAt > sweepEveryMs) hosts.delete(publicKey);
+      const hasAllBytes = now() - host.countedAt > sweepEveryMs;
+      if (host.places.size === 0 && hasAllBytes && !isRecentlyLinked(host)) hosts.delete(publicKey);
     }
     sweptAt = now();
   }
@@ -79,7 +93,7 @@ export function createHostLinks(now: () => number = performance.now.bind(perform
       if (now() - sweptAt > sweepEveryMs) sweep();
       let host = hosts.get(publicKey);
       if (!host) {
-        host = { places: new Set(), bytes: burstBytes, countedAt: now() };
+        host = { places: new Set(), linkedAt: -Infinity, bytes: burstBytes, countedAt: now() };
         hosts.set(publicKey, host);
       }
       const { places } = host;
@@ -88,10 +102,14 @@ export function createHostLinks(now: () => number = performance.now.bind(perform
       const place: Place = { heardAt: now() };
       places.add(place);
       return {
-        linked: (end) => void (place.end = end),
-        received(bytes) {
+        isRepeated: isRecentlyLinked(host),
+        linked(end) {
+          place.end = end;
+          host.linkedAt = now();
+        },
+        received(bytes, messages) {
           place.heardAt = now();
-          return spend(host, bytes);
+          return spend(host, bytes + messages * bytesPerMessage);
         },
         close: () => void places.delete(place),
       };

@@ -29,17 +29,21 @@ let edge: EdgeRole;
 /** What the listener does with each connection, once it has read the request. */
 let serve: (socket: Socket, request: string) => void;
 const sockets = new Set<Socket>();
+let leaving = () => Promise.resolve();
 
-const start = (websockets: string[]) =>
+const start = (websockets: string[], drainMs = 0) =>
   startEdgeRole({
     listen: { host: "127.0.0.1", port: 0 },
+    drainMs,
     tokens,
     websockets,
     edgeId: "e1",
+    linksPerSecond: 1_000,
     log: createLog("silent"),
     admitted() {
       throw new Error("Nobody listens to the edge's notices.");
     },
+    leaving: () => leaving(),
   });
 
 before(async () => {
@@ -177,6 +181,29 @@ test("a host that stops reading holds NATS back, and costs the edge no memory", 
   host.end();
 });
 
+/** A frame of 900 MB with a mask of zeros, and the line of the message in it. The payload is to follow. */
+function startOfHugeMessage(): Buffer {
+  const header = Buffer.alloc(14);
+  header.set([0x82, 0xff]);
+  header.writeBigUInt64BE(900_000_000n, 2);
+  return Buffer.concat([header, Buffer.from("PUB a 800000000\r\n")]);
+}
+
+test("a host that does not send the NATS protocol loses its link, and NATS receives none of it", async () => {
+  let received = 0;
+  serve = (socket) => {
+    socket.write(accepted);
+    socket.on("data", (chunk: Buffer) => (received += chunk.length));
+  };
+  const socket = dial();
+  const host = listen(socket);
+  await until(() => edge.connections() === 1);
+  socket.write("plain text");
+  await until(() => host.ended() || socket.destroyed);
+  await until(() => edge.connections() === 0);
+  assert.equal(received, 0);
+});
+
 test("NATS that stops reading holds the host back", async () => {
   serve = (socket) => {
     socket.pause();
@@ -185,6 +212,7 @@ test("NATS that stops reading holds the host back", async () => {
   const host = dial();
   listen(host);
   await until(() => edge.connections() === 1);
+  host.write(startOfHugeMessage());
   const chunk = Buffer.alloc(64 * 1024, 1);
   let pushed = 0;
   let mark = -1;
@@ -293,4 +321,45 @@ test("an edge that stops ends every link, also those on their way, and lets nobo
   assert.ok(performance.now() - started < 1_000);
   assert.equal(stopping.connections(), 0);
   await until(() => host.ended() && late.readableEnded);
+});
+
+test("an edge that stops says so before it ends a link, and one that cannot say so still ends", async (t) => {
+  t.after(() => (leaving = () => Promise.resolve()));
+  serve = (socket) => {
+    socket.write(accepted);
+    socket.on("end", () => socket.end()).resume();
+  };
+  const stopping = await start([addressOf(upstream)]);
+  const socket = dial(stopping);
+  const host = listen(socket);
+  socket.on("end", () => socket.end());
+  await until(() => stopping.connections() === 1);
+  let endedBefore: boolean | undefined;
+  leaving = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    endedBefore = host.ended() || stopping.connections() === 0;
+    throw new Error("NATS is gone.");
+  };
+  await stopping.stop();
+  assert.equal(endedBefore, false);
+  await until(() => host.ended());
+});
+
+test("a stopping edge goes on while it answers 503, and then closes its port", async () => {
+  serve = (socket) => {
+    socket.write(accepted);
+    socket.on("end", () => socket.end()).resume();
+  };
+  const stopping = await start([addressOf(upstream)], 1_000);
+  const url = `http://127.0.0.1:${stopping.address.port}/readyz`;
+  assert.equal((await fetch(url)).status, 200);
+  const stopped = stopping.stop();
+  const socket = dial(stopping);
+  listen(socket);
+  socket.on("end", () => socket.end());
+  await until(() => stopping.connections() === 1);
+  const reply = await fetch(url);
+  assert.deepEqual([reply.status, await reply.text()], [503, "draining\n"]);
+  await stopped;
+  await assert.rejects(fetch(url));
 });

@@ -6,14 +6,14 @@ import type { Socket } from "node:net";
 const lingerMs = 5_000;
 
 /**
- * Calls `ended` once both are closed. Returns a function that ends both. `received` is called with the
- * bytes that came from `one`, and returns for how long to read nothing more from it, in ms.
+ * Calls `ended` once both are closed. Returns a function that ends both. `received` is called with
+ * each chunk that came from `one`, and returns for how long to read nothing more from it, in ms.
  */
 export function splice(
   one: Socket,
   other: Socket,
   ended: () => void,
-  received: (bytes: number) => number,
+  received: (chunk: Buffer) => number,
 ): () => void {
   let open = 2;
   let linger: NodeJS.Timeout | undefined;
@@ -44,7 +44,7 @@ export function splice(
   join(one, other);
   join(other, one);
   one.on("data", (chunk: Buffer) => {
-    const waitMs = received(chunk.length);
+    const waitMs = received(chunk);
     if (waitMs === 0) return;
     // pipe has written the chunk, and stops reading when it is taken away.
     one.unpipe(other);

@@ -2,7 +2,8 @@
 // session. The one place that decides who is notified of what. A notice may be lost.
 import { sessionAppliedSubject } from "@hawser/host-protocol";
 import type { TenantTransaction } from "../postgres/database.ts";
-import type { Notices, OrganizationFeed } from "./organization-feed.ts";
+import type { NumberedNotices } from "./notices.ts";
+import type { OrganizationFeed } from "./organization-feed.ts";
 
 /** The records that changed, by the ids that callers see. */
 export interface Changes {
@@ -28,10 +29,10 @@ export interface SessionNotice {
 
 export function createViewers(
   feed: Pick<OrganizationFeed, "changed">,
-  notices: Pick<Notices, "publish">,
+  notices: Pick<NumberedNotices, "publish">,
 ): Viewers {
   const notifyFollowers = (sessionId: string, notice: SessionNotice) =>
-    notices.publish(sessionAppliedSubject(sessionId), JSON.stringify(notice));
+    notices.publish(sessionAppliedSubject(sessionId), notice);
   return {
     notify(organizationId, { instances = [], sessions = [], requests = [], sessionLogs = [] }) {
       for (const id of instances) feed.changed(organizationId, "instance", id);

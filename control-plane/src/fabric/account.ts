@@ -185,10 +185,14 @@ async function dial({ urls, name, user }: AccountOptions): Promise<NatsConnectio
     maxPingOut: 2,
     noAsyncTraces: true,
   }).catch((cause: unknown) => {
+    if (cause instanceof errors.AuthorizationError) {
+      throw new UnknownToNats(
+        `NATS at ${where} does not know this service. Start nats-server with the configuration that "hawser-control-plane init-fabric" wrote.`,
+        { cause },
+      );
+    }
     throw new ConfigError(
-      cause instanceof errors.AuthorizationError
-        ? `NATS at ${where} does not know this service. Start nats-server with the configuration that "hawser-control-plane init-fabric" wrote.`
-        : `NATS at ${where} cannot be reached: ${(cause as Error).message}`,
+      `NATS at ${where} cannot be reached: ${(cause as Error).message}. Start nats-server, or correct HAWSER_NATS_URLS.`,
       { cause },
     );
   });
@@ -199,6 +203,9 @@ async function dial({ urls, name, user }: AccountOptions): Promise<NatsConnectio
     `NATS at ${where} is nats-server ${version}. Hawser needs ${leastVersion.join(".")} or later.`,
   );
 }
+
+/** A nats-server that runs but does not accept the keys of this service. */
+export class UnknownToNats extends ConfigError {}
 
 /** Earlier versions have a flaw that lets clients that have not logged in harm the WebSocket listener. */
 const leastVersion = [2, 12, 7];

@@ -57,15 +57,3 @@ export function readUserToken(
   const { data } = UserClaims.safeParse(content);
   return data?.iss === issuer.publicKey && isPublicNkey("user", data.sub) ? data : undefined;
 }
-
-/** The name in a token that NATS has verified, as it reports a connection; undefined if there is none. */
-export function nameInVerifiedToken(token: string): string | undefined {
-  try {
-    const content: unknown = JSON.parse(
-      Buffer.from(token.split(".")[1] ?? "", "base64url").toString(),
-    );
-    return z.looseObject({ name: z.string() }).safeParse(content).data?.name;
-  } catch {
-    return undefined;
-  }
-}

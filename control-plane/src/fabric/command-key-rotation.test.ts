@@ -41,6 +41,6 @@ test("a step that does not come next is refused and names the next one", () => {
       (error) => error instanceof ConfigError && message.test(error.message),
     );
   }
-  // A node may pair a host with the former key until it has read the keys again.
+  // A node may pair a host with the old key until it has read the keys again.
   assert.throws(() => stepCommandKey(switched, "finish", now), /nodes may not know it yet/);
 });

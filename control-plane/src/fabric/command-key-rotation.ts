@@ -2,8 +2,8 @@
 // nodes read it within seconds, and have every connected host pin the keys of the moment.
 //
 //   begin    a next key exists, and hosts pin it beside the present one
-//   switch   the next key signs; the former key only brings back hosts that were away
-//   finish   the former key is deleted, and hosts accept the new key alone
+//   switch   the next key signs; the old key only brings back hosts that were away
+//   finish   the old key is deleted, and hosts accept the new key alone
 import { makeSigningKey } from "@hawser/host-protocol";
 import type { FabricKeys } from "./fabric-keys.ts";
 import { notBegun, refuseTooSoon, underWay, type RotationStep } from "./rotation-step.ts";

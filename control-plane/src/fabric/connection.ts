@@ -9,6 +9,8 @@ import type { FabricKeys } from "./fabric-keys.ts";
 export { FabricDown, FabricTimeout, NoResponders } from "./account.ts";
 
 export interface Fabric extends FabricAccount {
+  /** The answers of all edges or nodes that listen, until there are `most` of them or the time is over. */
+  gather: AccountConnection["gather"];
   system: FabricAccount & {
     /**
      * Asks every nats-server. Returns fewer answers than there are servers if one did not answer in
@@ -87,12 +89,13 @@ export async function connectFabric({ keys, urls, name, log }: FabricOptions): P
     },
   );
   connections.push(system, hosts);
-  const { request, publish, subscribe, flush } = hosts;
+  const { request, publish, subscribe, flush, gather } = hosts;
   return {
     request,
     publish,
     subscribe,
     flush,
+    gather,
     system: {
       request: system.request,
       publish: system.publish,

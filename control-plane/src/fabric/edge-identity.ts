@@ -1,10 +1,14 @@
 // What an edge knows of the fabric: the public keys that host tokens are checked with, and a NATS user of
-// its own, which can publish that a host was admitted and nothing else. A separate edge reads both from a
-// file, so it needs neither the database nor the master key, and cannot sign anything.
+// its own, which can publish that a host was admitted, answer that the edge is alive and what its load is,
+// and nothing else. A separate edge reads both from a file, so it needs neither the database nor the master
+// key, and cannot sign anything.
 import { readFile } from "node:fs/promises";
+import { received } from "@hawser/contract";
 import {
   edgeAdmittedSubject,
+  edgeAliveSubject,
   edgeConnectionName,
+  everyEdgeSubject,
   makeNkey,
   nkeyFromSeed,
 } from "@hawser/host-protocol";
@@ -12,10 +16,11 @@ import { z } from "zod";
 import { ConfigError } from "../config.ts";
 import type { Log } from "../log.ts";
 import { dialAccount } from "./account.ts";
-import { encodeClaims, nameInVerifiedToken } from "./claims.ts";
+import { encodeClaims } from "./claims.ts";
 import type { FabricKeys } from "./fabric-keys.ts";
 import { hostTokenTrust } from "./host-token.ts";
 import { writeNew } from "./init-fabric.ts";
+import type { ConnectionId } from "./list-connections.ts";
 
 const EdgeIdentity = z.strictObject({
   /** The account of the hosts, and the public keys that may have signed their tokens. */
@@ -26,8 +31,7 @@ const EdgeIdentity = z.strictObject({
 });
 export type EdgeIdentity = z.infer<typeof EdgeIdentity>;
 
-/** The name in the signed token of every edge. The token of a host has the id of its instance. */
-const edgeUserName = "edge";
+const answerWithinNanoseconds = 5e9;
 
 export function makeEdgeIdentity(keys: FabricKeys): EdgeIdentity {
   const user = makeNkey("user");
@@ -35,13 +39,15 @@ export function makeEdgeIdentity(keys: FabricKeys): EdgeIdentity {
   const { nodeSigningSeed } = keys.secondNatsKeys?.stage === "next" ? keys.secondNatsKeys : keys;
   const token = encodeClaims(nkeyFromSeed(nodeSigningSeed), {
     subject: user.publicKey,
-    name: edgeUserName,
+    name: "edge",
     issuedAt: Math.floor(Date.now() / 1000),
     grant: {
       type: "user",
       issuer_account: keys.accountPublicKey,
       pub: { allow: [edgeAdmittedSubject] },
-      sub: { deny: [">"] },
+      // The id of an edge is made at its start, so the token cannot name it.
+      sub: { allow: [edgeAliveSubject("*")] },
+      resp: { max: 1, ttl: answerWithinNanoseconds },
       allowed_connection_types: ["STANDARD"],
       subs: -1,
       data: -1,
@@ -59,7 +65,8 @@ export async function writeEdgeFile(file: string, identity: EdgeIdentity): Promi
 
 export async function readEdgeFile(file: string): Promise<EdgeIdentity> {
   try {
-    return EdgeIdentity.parse(JSON.parse(await readFile(file, "utf8")));
+    // A newer version may have written the file.
+    return received(EdgeIdentity).parse(JSON.parse(await readFile(file, "utf8")));
   } catch (cause) {
     throw new ConfigError(
       `The edge file ${file} cannot be read. Make one on a node with: hawser-control-plane edge-file --out FILE`,
@@ -68,15 +75,33 @@ export async function readEdgeFile(file: string): Promise<EdgeIdentity> {
   }
 }
 
+/** A host's connection to NATS, made through an edge. */
+export interface AdmittedLink extends ConnectionId {
+  /** The host's key, which the edge has checked. */
+  publicKey: string;
+}
+
+/** How much an edge has to do when all its hosts return. */
+export const EdgeLoad = z.object({
+  /** The most links that were open in the last minutes. */
+  links: z.int().min(0),
+  /** Links that the edge can open in a second. */
+  perSecond: z.number().positive(),
+});
+export type EdgeLoad = z.infer<typeof EdgeLoad>;
+
 export interface EdgeConnection {
   /** Reports a host that is about to connect. The report may be lost. */
-  announce: (publicKey: string) => void;
+  announce: (link: AdmittedLink) => void;
+  /** Answers nodes that ask all edges for their load. */
+  reportLoad: (read: () => EdgeLoad) => void;
   /** Connects again, as the user that `user` returns now. */
   reconnect: () => Promise<void>;
+  /** From now on no node counts the edge as alive. */
   close: () => Promise<void>;
 }
 
-/** Connects an edge to NATS. The end of this connection shows the nodes that the edge has died. */
+/** Connects an edge to NATS. While it is connected, it answers that it is alive (edge-asker.ts). */
 export async function connectEdge(options: {
   user: () => EdgeIdentity["user"];
   urls: string[];
@@ -94,19 +119,19 @@ export async function connectEdge(options: {
     },
     onChange: () => {},
   });
+  connection.subscribe(edgeAliveSubject(edgeId), {}, ({ respond }) => respond(""));
+  await connection.flush();
   return {
-    announce: (publicKey) =>
-      connection.publish(edgeAdmittedSubject, JSON.stringify({ publicKey, edgeId })),
+    announce: ({ publicKey, serverId, clientId }) =>
+      connection.publish(
+        edgeAdmittedSubject,
+        JSON.stringify({ publicKey, edgeId, serverId, clientId }),
+      ),
+    reportLoad: (read) =>
+      void connection.subscribe(everyEdgeSubject, {}, ({ respond }) =>
+        respond(JSON.stringify(read())),
+      ),
     reconnect: connection.reconnect,
     close: connection.close,
   };
-}
-
-/**
- * The edge whose own connection this is; undefined for any other connection. Every client chooses the
- * name of its connection, so the signed token must say that it is an edge.
- */
-export function edgeOfConnection(client: { name: string; jwt: string }): string | undefined {
-  const [, edgeId] = /^edge\.(.+)$/.exec(client.name) ?? [];
-  return edgeId && nameInVerifiedToken(client.jwt) === edgeUserName ? edgeId : undefined;
 }

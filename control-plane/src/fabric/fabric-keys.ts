@@ -4,6 +4,7 @@
 // nats-servers start with contains only the first; the second is pushed with the list of revoked hosts
 // (revocation.ts). So a server that lost its disk accepts nodes and no host until a node has pushed the
 // revocations; it never accepts a revoked host.
+import { received } from "@hawser/contract";
 import { makeNkey, makeSigningKey, nkeyFromSeed, type Nkey } from "@hawser/host-protocol";
 import { z } from "zod";
 import { ConfigError } from "../config.ts";
@@ -181,7 +182,17 @@ export async function readFabricKeys(
   masterKeys: MasterKeys,
 ): Promise<FabricKeys | undefined> {
   const secret = await readSecret(system, masterKeys, secretName);
-  return secret && FabricKeys.parse(JSON.parse(secret.toString()));
+  return secret && readStored(secret).keys;
+}
+
+/**
+ * A newer version may have stored more (decision 0047). `unknown` contains its fields, so that a change by
+ * this version does not delete keys of that one.
+ */
+function readStored(secret: Buffer): { keys: FabricKeys; unknown: object } {
+  const stored = JSON.parse(secret.toString()) as object;
+  const unknown = Object.entries(stored).filter(([name]) => !Object.hasOwn(FabricKeys.shape, name));
+  return { keys: received(FabricKeys).parse(stored), unknown: Object.fromEntries(unknown) };
 }
 
 /** Stores new keys. Returns false, and stores nothing, if the service already has keys. */
@@ -201,8 +212,9 @@ export function changeFabricKeys(
 ): Promise<void> {
   return database.systemTransaction(async (tx) => {
     const isThere = await replaceSecret(tx, masterKeys, secretName, async (secret) => {
-      const changed = await change(FabricKeys.parse(JSON.parse(secret.toString())), tx);
-      return Buffer.from(JSON.stringify(changed));
+      const { keys, unknown } = readStored(secret);
+      const changed = await change(keys, tx);
+      return Buffer.from(JSON.stringify({ ...unknown, ...changed }));
     });
     if (!isThere) throw new ConfigError("There is no fabric yet. Run init-fabric first.");
   });

@@ -23,6 +23,7 @@ import {
 } from "./connection.ts";
 import { makeFabricKeys } from "./fabric-keys.ts";
 import { createHostTokens } from "./host-token.ts";
+import { createKick } from "./kick-connection.ts";
 
 const log = createLog("silent");
 const { keys } = makeFabricKeys();
@@ -91,6 +92,10 @@ const forbiddenToHear = [
   "org.>",
   "session.>",
   "edge.>",
+  "edge.*.alive",
+  "edge.1111.alive",
+  "presence.compare",
+  "viewers.compare",
   "edge.admitted",
   ">",
   "*",
@@ -114,6 +119,9 @@ const forbiddenToSay = [
   "$JS.API.STREAM.CREATE.x",
   "org.o.changed",
   "session.s.applied",
+  "edge.1111.alive",
+  "presence.compare",
+  "viewers.compare",
   "edge.admitted",
   "anything",
 ];
@@ -170,6 +178,24 @@ test("a host cannot hoard subscriptions", async () => {
   assert.match(said[0] ?? "", /maximum subscriptions exceeded/i);
 });
 
+test("one connection can be ended; the others of the same host stay, and it may come back", async () => {
+  const key = makeNkey("user");
+  using kept = await dialAs("ins_a", key);
+  using ended = await dialAs("ins_a", key);
+  const { client_id: clientId, server_id: serverId } = JSON.parse(ended.lines[0]!.slice(5)) as {
+    client_id: number;
+    server_id: string;
+  };
+  await createKick(fabric.system, log)({ serverId, clientId, user: key.publicKey });
+  await ended.untilClosed();
+  assert.deepEqual(await kept.say(""), []);
+  using back = await dialAs("ins_a", key);
+  assert.deepEqual(await back.say(""), []);
+  // A connection or server that is gone is no error.
+  await createKick(fabric.system, log)({ serverId, clientId, user: key.publicKey });
+  await createKick(fabric.system, log)({ serverId: "NONE", clientId, user: key.publicKey });
+});
+
 test("refused at the door: expired, foreign, another's key, and anything but a WebSocket", async () => {
   const key = makeNkey("user");
   const good = tokens.mint("ins_a", key.publicKey).token;
@@ -224,7 +250,7 @@ test("the client a daemon uses gets in with the same token", async () => {
   stop();
 });
 
-test("a question nobody takes, and one nobody answers, are told apart at once", async () => {
+test("a question without a subscriber and one without an answer are distinguished at once", async () => {
   const started = performance.now();
   await assert.rejects(fabric.request("host.ins_none.cmd", "", { timeoutMs: 5_000 }), NoResponders);
   assert.ok(performance.now() - started < 1_000);
@@ -247,7 +273,7 @@ test("a handler that fails does not end its subscription", async () => {
   stop();
 });
 
-test("a node outlives its NATS: told when it goes, refusing while away, and hearing again after", async (t) => {
+test("a node outlives its NATS: it notices the loss, refuses meanwhile, and receives again afterwards", async (t) => {
   await using own = await startNats({ keys });
   const node = await connectFabric({ keys, urls: own.urls, name: "node.lasting", log });
   t.after(() => node.close());

@@ -2,7 +2,7 @@
 // unknown, so the same command is sent again under the same id until its deadline; the host's journal
 // makes that harmless.
 import { randomUUID } from "node:crypto";
-import { Refusal } from "@hawser/contract";
+import { Refusal, received } from "@hawser/contract";
 import {
   CommandReply,
   commandSubject,
@@ -143,7 +143,7 @@ export function createHostAsker(fabric: Pick<Fabric, "request">, keyring: Keyrin
 const silent = "The host does not answer. Try again, or check the state of its daemon.";
 
 function parseReply(commandId: string, data: Uint8Array): CommandReply {
-  const reply = CommandReply.parse(JSON.parse(Buffer.from(data).toString()));
+  const reply = received(CommandReply).parse(JSON.parse(Buffer.from(data).toString()));
   if (reply.commandId === commandId) return reply;
   throw new Error("A host answered a different command than the one it was asked.");
 }
@@ -152,16 +152,17 @@ const isNotGenuine = ({ outcome }: CommandReply) =>
   "refusal" in outcome && outcome.refusal.code === "not_genuine";
 
 function readReply(command: HostCommand, reply: CommandReply): unknown {
+  const kind: CommandKind = hostCommands[command];
   if ("refusal" in reply.outcome) {
     const { code, message, field } = reply.outcome.refusal;
-    const { refusals = [] }: CommandKind = hostCommands[command];
+    const { refusals = [] } = kind;
     // Every action that asks a host lists `daemon_outdated` and `host_refused`; the host's message
     // explains the rest.
     const passed = [...refusals, "daemon_outdated" as const].find((known) => known === code);
     const details = passed === "invalid_input" && field ? { fields: [{ field, message }] } : {};
     throw new Refusal(passed ?? "host_refused", message, details);
   }
-  return hostCommands[command].result.parse(reply.outcome.result);
+  return received(kind.result).parse(reply.outcome.result);
 }
 
 /** The refusal if a host is needed and is known to be disconnected. */

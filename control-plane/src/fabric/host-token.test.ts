@@ -11,7 +11,7 @@ const host = makeNkey("user");
 const now = Date.parse("2026-03-01T12:00:00.900Z");
 const minted = tokens.mint("ins_abc", host.publicKey, now);
 
-test("a token tells whose it is until it runs out", () => {
+test("a token names its host until it expires", () => {
   assert.equal(minted.expiresAt, "2026-03-01T13:00:00.000Z");
   const identity = { publicKey: host.publicKey, instanceId: "ins_abc" };
   assert.deepEqual(tokens.read(minted.token, now), identity);

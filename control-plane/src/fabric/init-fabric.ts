@@ -63,7 +63,10 @@ function hostAndPort(option: string, text: string): string {
 /** Throws a ConfigError if the file exists. */
 export async function writeNew(file: string, text: string): Promise<void> {
   await writeFile(file, text, { mode: 0o600, flag: "wx" }).catch((cause: NodeJS.ErrnoException) => {
-    const why = cause.code === "EEXIST" ? "it is there already" : cause.message;
+    const why =
+      cause.code === "EEXIST"
+        ? "it is there already. Move it to another place, then run this again"
+        : cause.message;
     throw new ConfigError(`${file} cannot be written: ${why}.`, { cause });
   });
 }

@@ -58,10 +58,11 @@ include ${JSON.stringify(natsKeysFile)}
 # hosts were revoked meanwhile.
 resolver { type: full, dir: ${JSON.stringify(server.storeDirectory)}, interval: "1s", limit: 100 }
 
-# A host that froze is out in under 30 s: a ping is skipped after recent traffic, so it can take four
-# intervals.
-ping_interval: "7s"
-ping_max: 2
+# A host that froze is out in under 30 s: a ping is skipped after recent traffic, so it can take three
+# intervals. The interval is a little longer than that of the hosts' own pings, so none is sent to a host
+# that sends its own.
+ping_interval: "9300ms"
+ping_max: 1
 ${server.cluster ? clusterBlock(keys, server.cluster) : ""}`;
 }
 

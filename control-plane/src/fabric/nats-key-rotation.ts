@@ -4,7 +4,7 @@
 //   begin    next keys exist, and the accounts accept users of both; nats-servers are then restarted once,
 //            to trust both operators
 //   switch   the next keys sign accounts, nodes and hosts; nodes and hosts get new tokens
-//   finish   the former keys are deleted, and no account accepts them
+//   finish   the old keys are deleted, and no account accepts them
 import { makeNatsKeys, withStartAccounts, type FabricKeys, type NatsKeys } from "./fabric-keys.ts";
 import { notBegun, refuseTooSoon, underWay, type RotationStep } from "./rotation-step.ts";
 

@@ -15,7 +15,7 @@ import { createLog } from "../log.ts";
 import { connectFabric, type Fabric } from "./connection.ts";
 import { makeFabricKeys } from "./fabric-keys.ts";
 import { createHostTokens } from "./host-token.ts";
-import { createRevocations } from "./revocation.ts";
+import { createRevocations, mostEntries, type PushedRevocations } from "./revocation.ts";
 
 const log = createLog("silent");
 const { keys } = makeFabricKeys();
@@ -25,26 +25,39 @@ let instance: [organizationId: string, instanceId: string];
 
 before(async () => {
   service = await openServiceDatabase();
-  const { organizationId } = await createTestOrganization(service.database, "Acme", "a@x.example");
-  const organization = parseId("organization", organizationId)!;
-  const [row] = await ownerSql<{ instance_id: string }>(
-    service.url,
-    `INSERT INTO instances (organization_id, name) VALUES ($1, 'box') RETURNING instance_id`,
-    [organization],
-  );
-  instance = [organization, row!.instance_id];
+  instance = await addInstance("Acme");
 });
 
 after(async () => {
   await service[Symbol.asyncDispose]();
 });
 
-async function keepKeys(hosts: Nkey[], expiresIn = "1 hour"): Promise<void> {
+async function addInstance(organization: string): Promise<typeof instance> {
+  const { organizationId } = await createTestOrganization(
+    service.database,
+    organization,
+    `${organization}@x.example`,
+  );
+  const stored = parseId("organization", organizationId)!;
+  const [row] = await ownerSql<{ instance_id: string }>(
+    service.url,
+    `INSERT INTO instances (organization_id, name) VALUES ($1, 'box') RETURNING instance_id`,
+    [stored],
+  );
+  return [stored, row!.instance_id];
+}
+
+async function keepKeys(
+  hosts: Nkey[],
+  expiresIn = "1 hour",
+  instanceId = instance[1],
+  organizationId = instance[0],
+): Promise<void> {
   await ownerSql(
     service.url,
     `INSERT INTO host_keys (organization_id, instance_id, public_key, machine_id, token_expires_at)
      SELECT $1, $2, unnest($3::text[]), 'm', hawser_now() + $4::interval`,
-    [...instance, hosts.map(({ publicKey }) => publicKey), expiresIn],
+    [organizationId, instanceId, hosts.map(({ publicKey }) => publicKey), expiresIn],
   );
 }
 
@@ -142,7 +155,16 @@ test("no host gets in before the revocations are pushed, and a wiped disk undoes
   }
 });
 
-test("an entry goes an hour after the last token it could hit has run out", async (t) => {
+/** The keys that the fabric's account of the hosts lists as revoked. */
+async function listedBy(fabric: Fabric): Promise<string[]> {
+  const subject = `$SYS.REQ.ACCOUNT.${keys.accountPublicKey}.CLAIMS.LOOKUP`;
+  const account = Buffer.from(await fabric.system.request(subject, "", { timeoutMs: 2_000 }));
+  const payload = Buffer.from(account.toString().split(".")[1]!, "base64url").toString();
+  const { nats } = JSON.parse(payload) as { nats: { revocations?: object } };
+  return Object.keys(nats.revocations ?? {});
+}
+
+test("an entry goes ten minutes after the last token it could hit has run out", async (t) => {
   await using nats = await startNats({ keys });
   const fabric = await dialFabric(t, nats.urls);
   const revocations = revocationsBy(fabric);
@@ -151,16 +173,12 @@ test("an entry goes an hour after the last token it could hit has run out", asyn
   await revoke(key);
   const listed = async () => {
     await revocations.push();
-    const subject = `$SYS.REQ.ACCOUNT.${keys.accountPublicKey}.CLAIMS.LOOKUP`;
-    const account = Buffer.from(await fabric.system.request(subject, "", { timeoutMs: 2_000 }));
-    const payload = Buffer.from(account.toString().split(".")[1]!, "base64url").toString();
-    const { nats } = JSON.parse(payload) as { nats: { revocations?: object } };
-    return Object.keys(nats.revocations ?? {});
+    return listedBy(fabric);
   };
   assert.deepEqual(await listed(), [key.publicKey]);
-  await moveClock(service.url, 1.9 * 3600);
+  await moveClock(service.url, 69 * 60);
   assert.deepEqual(await listed(), [key.publicKey]);
-  await moveClock(service.url, 2.1 * 3600);
+  await moveClock(service.url, 71 * 60);
   assert.deepEqual(await listed(), []);
   await moveClock(service.url, 0);
   assert.deepEqual(await listed(), [key.publicKey], "also when the clock went back");
@@ -206,6 +224,148 @@ test("a thousand revoked hosts are pushed in a moment", async (t) => {
   t.diagnostic(`1,000 entries: ${took.map((ms) => ms.toFixed(0)).join(", ")} ms`);
   assert.ok(Math.min(...took) < 1_000);
   assert.ok(await isRefused(dialAs(revoked[999]!, server)));
+});
+
+test("if there is no room for all, replaced hosts and then the newest revocations are pushed", async (t) => {
+  await using nats = await startNats({ keys });
+  const [server] = nats.servers as [NatsServer];
+  const fabric = await dialFabric(t, nats.urls);
+  let pushed: PushedRevocations | undefined;
+  const revocations = createRevocations({
+    database: service.database,
+    fabric,
+    keys,
+    observe: (what) => void (pushed = what),
+    most: 3,
+  });
+  const [first, second, third, replaced] = Array.from({ length: 4 }, () => makeNkey("user")) as [
+    Nkey,
+    Nkey,
+    Nkey,
+    Nkey,
+  ];
+  await keepKeys([replaced]);
+  await revoke(replaced);
+  const [gone] = await ownerSql<{ instance_id: string }>(
+    service.url,
+    `INSERT INTO instances (organization_id, name, deleted_at) VALUES ($1, 'gone', hawser_now())
+     RETURNING instance_id`,
+    [instance[0]],
+  );
+  for (const [minutes, key] of [first, second, third].entries()) {
+    await moveClock(service.url, minutes * 60);
+    await keepKeys([key], "1 hour", gone!.instance_id);
+    await revoke(key);
+  }
+  await moveClock(service.url, 0);
+  await revocations.push();
+  const expected = [second, third, replaced].map(({ publicKey }) => publicKey);
+  assert.deepEqual((await listedBy(fabric)).sort(), expected.sort());
+  assert.deepEqual([pushed!.entries, pushed!.omitted], [3, 1]);
+  assert.ok(await isRefused(dialAs(third, server)));
+});
+
+test("an organization that replaces a host again and again pushes no other off the list", async (t) => {
+  await using nats = await startNats({ keys });
+  const fabric = await dialFabric(t, nats.urls);
+  const { database } = service;
+  const revocations = createRevocations({ database, fabric, keys, most: 3 });
+  const [victim, ...many] = Array.from({ length: 6 }, () => makeNkey("user")) as [Nkey, ...Nkey[]];
+  const [organizationId, instanceId] = await addInstance("Globex");
+  await keepKeys([victim], "1 hour", instanceId, organizationId);
+  await revoke(victim);
+  await moveClock(service.url, 60);
+  await keepKeys(many);
+  await revoke(...many);
+  await revocations.push();
+  await moveClock(service.url, 0);
+  const listed = await listedBy(fabric);
+  assert.equal(listed.length, 3);
+  assert.ok(listed.includes(victim.publicKey));
+});
+
+test("the longest list fits: 11,000 revoked hosts are pushed within a second", async (t) => {
+  await using nats = await startNats({ keys });
+  const [server] = nats.servers as [NatsServer];
+  const fabric = await dialFabric(t, nats.urls);
+  let pushed: PushedRevocations | undefined;
+  const revocations = createRevocations({
+    database: service.database,
+    fabric,
+    keys,
+    observe: (what) => void (pushed = what),
+  });
+  const revoked = Array.from({ length: mostEntries + 1 }, () => makeNkey("user"));
+  await keepKeys(revoked);
+  await revoke(...revoked);
+  const started = performance.now();
+  await revocations.push();
+  const tookMs = performance.now() - started;
+  t.diagnostic(`${pushed!.entries} entries, ${pushed!.bytes} bytes: ${tookMs.toFixed(0)} ms`);
+  assert.ok(mostEntries > 11_000);
+  assert.deepEqual([pushed!.entries, pushed!.omitted], [mostEntries, 1]);
+  assert.ok(tookMs < 1_000);
+  const refused = await Promise.all(revoked.slice(-2).map((key) => isRefused(dialAs(key, server))));
+  assert.ok(refused.includes(true));
+});
+
+test("no transaction and no lock is held while the servers are asked", async (t) => {
+  await using nats = await startNats({ keys });
+  const fabric = await dialFabric(t, nats.urls);
+  let asked = 0;
+  const requestMany: Fabric["system"]["requestMany"] = async (...request) => {
+    const [row] = await ownerSql<{ open: number; locks: number }>(
+      service.url,
+      `SELECT (SELECT count(*)::int FROM pg_stat_activity
+                WHERE datname = current_database() AND state LIKE 'idle in transaction%') AS open,
+              (SELECT count(*)::int FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+                WHERE d.datname = current_database() AND l.pid <> pg_backend_pid()) AS locks`,
+    );
+    assert.deepEqual({ ...row }, { open: 0, locks: 0 });
+    asked += 1;
+    return fabric.system.requestMany(...request);
+  };
+  const system = { ...fabric.system, requestMany };
+  await createRevocations({ database: service.database, fabric: { system }, keys }).push();
+  assert.ok(asked > 0);
+});
+
+test("a node that lost its turn while it pushed pushes again", async (t) => {
+  await using nats = await startNats({ keys });
+  const fabric = await dialFabric(t, nats.urls);
+  let asked = 0;
+  const requestMany: Fabric["system"]["requestMany"] = async (...request) => {
+    // As a node does that took this one for dead.
+    if (++asked === 1) {
+      await ownerSql(service.url, "UPDATE leases SET fence = fence + 1 WHERE name LIKE 'push%'");
+    }
+    return fabric.system.requestMany(...request);
+  };
+  const system = { ...fabric.system, requestMany };
+  const revocations = createRevocations({ database: service.database, fabric: { system }, keys });
+  await revocations.push();
+  assert.equal(asked, 3, "the account, the system account, and the account again");
+});
+
+test("the turn of a node that died ends by itself", async (t) => {
+  await using nats = await startNats({ keys });
+  const fabric = await dialFabric(t, nats.urls);
+  const revocations = revocationsBy(fabric);
+  await revocations.push();
+  await ownerSql(
+    service.url,
+    "UPDATE leases SET until = hawser_now() + interval '1 second' WHERE name LIKE 'push%'",
+  );
+  const started = performance.now();
+  await revocations.push();
+  const tookMs = performance.now() - started;
+  assert.ok(tookMs > 500 && tookMs < 3_000, `${tookMs} ms`);
+  // A turn from a clock that was ahead holds up nobody.
+  await ownerSql(
+    service.url,
+    "UPDATE leases SET until = hawser_now() + interval '1 day' WHERE name LIKE 'push%'",
+  );
+  await revocations.push();
 });
 
 test("a push says so when NATS is away or refuses it, and the next one works", async (t) => {

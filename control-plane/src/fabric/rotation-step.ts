@@ -13,13 +13,14 @@ export const notBegun = () =>
 
 /**
  * Throws a ConfigError if nodes may not have read the keys since the last step. Until then they may use
- * the former key, for example to pair a host.
+ * the old key, for example to pair a host.
  */
 export function refuseTooSoon(since: string, now: Date): void {
   const passedMs = now.getTime() - Date.parse(since);
   const neededMs = 5 * refreshKeysEveryMs;
   if (passedMs >= neededMs) return;
+  const leftSeconds = Math.ceil((neededMs - passedMs) / 1000);
   throw new ConfigError(
-    `The last step was ${Math.round(passedMs / 1000)} s ago, and nodes may not know it yet. Wait ${neededMs / 1000} s.`,
+    `The last step was a moment ago, and nodes may not know it yet. Run this again in ${leftSeconds} s.`,
   );
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decodeDataUrl } from "./data-url.ts";
 
-test("a data: address gives its bytes, and nothing when it cannot be read", () => {
+test("a data: address is decoded to its bytes; undefined if it cannot be read", () => {
   const cases: [url: string, text: string | undefined][] = [
     ["data:text/plain;base64,aGVsbG8=", "hello"],
     ["data:text/plain;charset=utf-8;BASE64,aGVs bG8", "hello"],

@@ -52,14 +52,16 @@ export const keepBlobsOfFiles = statement(
 );
 
 /** Removes a few at a time. A file that was used while this runs has a later time, and stays. */
-export const deleteUnusedBlobs = systemStatement(
+export const deleteUnusedBlobs = systemStatement<{ blob_id: string }>(
   "remove the bytes of files that nobody has used for days",
   `DELETE FROM blobs WHERE kept_until < hawser_now() AND blob_id IN (
-     SELECT blob_id FROM blobs WHERE kept_until < hawser_now() ORDER BY kept_until LIMIT 20)`,
+     SELECT blob_id FROM blobs WHERE kept_until < hawser_now() ORDER BY kept_until LIMIT 20)
+   RETURNING blob_id`,
 );
 
-export const deleteUnusedFiles = systemStatement(
+export const deleteUnusedFiles = systemStatement<{ file_id: string }>(
   "remove files that nobody has used for days",
   `DELETE FROM files WHERE kept_until < hawser_now() AND file_id IN (
-     SELECT file_id FROM files WHERE kept_until < hawser_now() ORDER BY kept_until LIMIT 100)`,
+     SELECT file_id FROM files WHERE kept_until < hawser_now() ORDER BY kept_until LIMIT 100)
+   RETURNING file_id`,
 );

@@ -21,8 +21,11 @@ export interface HostAgentsRow {
 }
 
 export const selectHostAgents = statement<HostAgentsRow>(
-  `SELECT status, agents, fallback_chain, last_seen_at FROM instances
-    WHERE organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL`,
+  `SELECT i.status, i.agents, i.fallback_chain, seen.last_seen_at
+     FROM instances i
+     LEFT JOIN host_sightings seen
+       ON seen.organization_id = i.organization_id AND seen.instance_id = i.instance_id
+    WHERE i.organization_id = $1 AND i.instance_id = $2 AND i.deleted_at IS NULL`,
 );
 
 /** Locks in the order of ids, so that two transactions that lock several instances cannot deadlock. */

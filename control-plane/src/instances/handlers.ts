@@ -27,6 +27,7 @@ import {
   selectNewestOfInstanceInStatus,
   type SessionListRow,
 } from "../sessions/store.ts";
+import type { CutOff } from "./cut-off.ts";
 import { browseDirectory, listDirectories } from "./directories.ts";
 import { revokeHostKeys } from "./host-identity.ts";
 import { issuePairingToken } from "./pairing.ts";
@@ -37,7 +38,7 @@ import { factValues } from "./up-calls.ts";
 export interface InstanceServices {
   /** The address callers and hosts use. */
   baseUrl: string;
-  hosts: HostAsker & { pushRevocations: () => Promise<void> };
+  hosts: HostAsker & { cutOff: CutOff };
   viewers: Viewers;
 }
 
@@ -120,18 +121,26 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
       sql.later(deleteSessionsOfInstance, sql.organizationId, id);
       sql.later(deleteRequestsOfInstance, sql.organizationId, id);
       sql.later(forgetEndingsOfInstance, sql.organizationId, id);
-      if (!(await sql.first(store.deleteInstance, sql.organizationId, id)))
-        throw notFound("instance");
+      const deleted = await sql.first(store.deleteInstance, sql.organizationId, id);
+      if (!deleted) throw notFound("instance");
       sql.later(store.revokePairingTokens, sql.organizationId, id);
       revokeHostKeys(sql, sql.organizationId, id);
+      return { hostKey: deleted.host_key };
     },
-    async ask(context, { instanceId }) {
-      // The host is told before it is cut off. A host that cannot be reached learns it when it next calls.
+    async ask(context, { instanceId }, intent) {
+      // A call that a node of version 0.1.0 began has no intent.
+      const { hostKey } = (intent as typeof intent | undefined) ?? { hostKey: null };
+      // The order reaches the host before it is cut off. A host that cannot be reached receives the proof of
+      // its removal when it next calls.
       const host = { instanceId, isOnline: false };
-      await askHost({ ...context, resumed: false }, host, "forget_host", {}).catch(
-        ignoreUnreachable,
-      );
-      await context.hosts.pushRevocations();
+      const isSilent =
+        hostKey !== null &&
+        (await askHost({ ...context, resumed: false }, host, "forget_host", { hostKey }).then(
+          () => false,
+          isUnanswered,
+        ));
+      const id = parseId("instance", instanceId)!;
+      await context.hosts.cutOff(context.caller.organizationId, id, { isSilent });
     },
     conclude: (_context, { instanceId }) => ({ instanceId, deleted: true }),
   }),
@@ -208,9 +217,10 @@ const logQuotaUsedUp: HostWarning = {
     "The organization has used up its log bytes of the day (UTC). The host keeps its log entries and sends them tomorrow. To receive them earlier, ask the operator for a larger quota.",
 };
 
-/** An unreachable host must not prevent the removal of its record. */
-function ignoreUnreachable(error: unknown): void {
+/** Throws a fault. A host that refuses or cannot be reached must not prevent the removal of its record. */
+function isUnanswered(error: unknown): boolean {
   if (!(error instanceof Refusal) && !(error instanceof OutcomeUnknown)) throw error;
+  return error instanceof OutcomeUnknown;
 }
 
 function instanceRecord(row: store.InstanceRow): InstanceRecord {

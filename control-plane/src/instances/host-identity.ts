@@ -13,19 +13,21 @@ import {
 import { hashSecret, looksLikeSecret } from "../access/secret-text.ts";
 import { insertEntry } from "../audit/store.ts";
 import type { HostTokens } from "../fabric/host-token.ts";
-import type { Database, SystemTransaction, TenantTransaction } from "../postgres/database.ts";
+import type { SystemDatabase, SystemTransaction, TenantTransaction } from "../postgres/database.ts";
 import { withdrawRequestsOfInstance } from "../requests/log-store.ts";
+import type { CutOff } from "./cut-off.ts";
 import * as keys from "./host-key-store.ts";
+import type { RemovedHosts } from "./removed-hosts.ts";
 import { redeemPairingToken } from "./store.ts";
 
 export interface HostIdentity {
-  database: Database;
+  database: SystemDatabase;
   tokens: Pick<HostTokens, "mint">;
   /** The public half of the key that signs commands. */
   commandKey: string;
   nonces: Nonces;
-  /** Called once a revocation is committed, to push it to the fabric. */
-  revoked: () => void;
+  cutOff: CutOff;
+  removed: Pick<RemovedHosts, "answerKey">;
 }
 
 interface Pairing {
@@ -39,7 +41,7 @@ interface Pairing {
  * unless `countWrongToken` throws because the sender has tried too many wrong ones.
  */
 export async function pairHost(
-  parts: HostIdentity,
+  parts: Omit<HostIdentity, "removed">,
   request: PairRequest,
   callId: string,
   countWrongToken: () => void,
@@ -70,7 +72,7 @@ export async function pairHost(
       tx.later(insertEntry, ...attempt("done", pairing.tookOver ? { tookOver: true } : {}));
       return pairing;
     });
-    if (tookOver) parts.revoked();
+    if (tookOver) void parts.cutOff(found.organization_id, found.instance_id);
     return reply;
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
@@ -84,7 +86,7 @@ export async function pairHost(
 }
 
 async function takeOver(
-  { tokens, commandKey }: HostIdentity,
+  { tokens, commandKey }: Pick<HostIdentity, "tokens" | "commandKey">,
   tx: SystemTransaction,
   found: keys.PairingRow,
   hash: Buffer,
@@ -115,7 +117,7 @@ async function takeOver(
 function wrongToken(): Refusal {
   return new Refusal(
     "not_found",
-    "This pairing token is not valid: it is mistyped, used, replaced or older than 15 minutes. Make a new one for the instance.",
+    "This pairing token is not valid: it is mistyped, used, replaced or older than 15 minutes. Make a new one with regenerate_pairing_token.",
   );
 }
 
@@ -130,24 +132,24 @@ export async function renewHost(parts: HostIdentity, request: RenewRequest): Pro
   return renewToken(parts, request.publicKey);
 }
 
-/** A new token for a host whose key is already proven. `forget`: the key is unknown or revoked. */
+/** A new token for a host whose key is already proven, if the key is that of a paired host. */
 export async function renewToken(
-  { database, tokens }: Pick<HostIdentity, "database" | "tokens">,
+  { database, tokens, removed }: Pick<HostIdentity, "database" | "tokens" | "removed">,
   publicKey: string,
 ): Promise<RenewReply> {
   const host = await database.system.first(keys.selectHostKey, publicKey);
-  if (!host) return { forget: true };
+  if (!host) return removed.answerKey(publicKey);
   const instanceId = formatId("instance", host.instance_id);
   const { token, expiresAt, signer } = tokens.mint(instanceId, publicKey);
   // If the key was revoked in the meantime, it gets no token: a token that is not recorded could
   // outlive the revocation.
   const noted = await database.system.first(keys.extendHostKey, publicKey, expiresAt, signer);
-  return noted ? { token } : { forget: true };
+  return noted ? { token } : removed.answerKey(publicKey);
 }
 
 /**
- * Revokes the keys of an instance's hosts, in the transaction that removes the instance. Push the
- * revocation to the fabric afterwards.
+ * Revokes the keys of an instance's hosts, in the transaction that removes the instance. Cut them off
+ * afterwards.
  */
 export function revokeHostKeys(
   tx: TenantTransaction,

@@ -51,7 +51,7 @@ export const insertHostKey = systemStatement<{ public_key: string }>(
   `INSERT INTO host_keys AS known
      (organization_id, instance_id, public_key, machine_id, token_expires_at, command_keys,
       token_signer)
-   VALUES ($1, $2, $3, $4, $5, ARRAY[$6], $7)
+   VALUES ($1, $2, $3, $4, $5, $6, $7)
    ON CONFLICT (public_key) DO UPDATE
       SET machine_id = excluded.machine_id, command_keys = excluded.command_keys,
           token_signer = excluded.token_signer,
@@ -68,7 +68,7 @@ export const revokeFormerKeys = systemStatement<{ public_key: string }>(
    RETURNING public_key`,
 );
 
-/** Forgets what the former host reported; the new host has not reported anything yet. */
+/** Forgets what the old host reported; the new host has not reported anything yet. */
 export const setHost = systemStatement(
   "record which host an instance is paired with",
   `UPDATE instances
@@ -94,6 +94,27 @@ export const selectHostKey = systemStatement<{ organization_id: string; instance
     WHERE k.public_key = $1 AND k.revoked_at IS NULL AND i.deleted_at IS NULL`,
 );
 
+/** A host key whose revocation is on record. */
+export interface RemovedHost {
+  instance_id: string;
+  public_key: string;
+}
+
+const removedHosts = `SELECT k.instance_id, k.public_key FROM host_keys k
+     JOIN instances i ON i.organization_id = k.organization_id AND i.instance_id = k.instance_id
+    WHERE (k.revoked_at IS NOT NULL OR i.deleted_at IS NOT NULL)`;
+
+export const selectRemovedKeys = systemStatement<RemovedHost>(
+  "find the record of removed hosts by their keys",
+  `${removedHosts} AND k.public_key = ANY ($1::text[])`,
+);
+
+/** Only the last host of an instance, which may be another than the one that calls. */
+export const selectRemovedHostsOfInstances = systemStatement<RemovedHost>(
+  "find the record of removed hosts by their instances",
+  `${removedHosts} AND k.instance_id = ANY ($1::uuid[]) AND k.public_key = i.host_key`,
+);
+
 export const extendHostKey = systemStatement<{ public_key: string }>(
   "record the expiry of a host's newest token",
   `UPDATE host_keys SET token_expires_at = greatest(token_expires_at, $2), token_signer = $3
@@ -110,30 +131,59 @@ const pairedHosts = `host_keys k
      JOIN instances i ON i.organization_id = k.organization_id AND i.instance_id = k.instance_id
     WHERE k.revoked_at IS NULL AND i.deleted_at IS NULL`;
 
+/** The stored form of the command keys that a host has pinned: their order does not matter. */
+export const pinnedKeys = (keys: readonly string[]) => keys.toSorted().join(" ");
+
+/**
+ * Lets PostgreSQL plan the statements of this transaction for their values. It then sees that nearly all
+ * hosts have the current keys, and reads only the others; a generic plan expects one host in two to lack
+ * them, and reads all hosts.
+ */
+export const planForValues = systemStatement(
+  "plan the search for hosts that lack keys for its values",
+  `SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`,
+);
+
+/** $1 pinned keys. Two ranges of an index, because no index finds unequal values. */
 export const selectUnpinned = systemStatement<{ public_key: string; instance_id: string }>(
   "find connected hosts that have not pinned the command keys",
   `SELECT k.public_key, k.instance_id FROM ${pairedHosts} AND i.status = 'online'
-      AND NOT (k.command_keys @> $1::text[] AND k.command_keys <@ $1::text[])`,
+      AND (k.command_keys < $1 OR k.command_keys > $1)`,
 );
 
 export const selectFormerTokens = systemStatement<{ public_key: string; instance_id: string }>(
   "find connected hosts whose token was signed by another key",
   `SELECT k.public_key, k.instance_id FROM ${pairedHosts} AND i.status = 'online'
-      AND k.token_signer IS DISTINCT FROM $1`,
+      AND (k.token_signer < $1 OR k.token_signer > $1 OR k.token_signer IS NULL)`,
 );
 
 export const notePinned = systemStatement(
   "record which command keys a host has pinned",
-  `UPDATE host_keys SET command_keys = $2::text[] WHERE public_key = $1`,
+  `UPDATE host_keys SET command_keys = $2 WHERE public_key = $1`,
 );
 
-export const selectHostsWithoutKey = systemStatement<{
+export interface HostWithoutKey {
   instance_id: string;
   name: string;
   online: boolean;
-}>(
+}
+
+export const selectHostsWithoutKey = systemStatement<HostWithoutKey>(
   "find hosts that have not pinned a command key",
   `SELECT i.instance_id, i.name, i.status = 'online' AS online FROM ${pairedHosts}
-      AND NOT ($1 = ANY (k.command_keys))
+      AND $1 <> ALL (string_to_array(k.command_keys, ' '))
     ORDER BY online DESC, i.instance_id`,
+);
+
+/** Removes the hosts that accept no command from now on, so that they are not shown online. */
+export const revokeHostsWithoutKey = systemStatement(
+  "revoke hosts that have not pinned a command key",
+  `WITH behind AS (
+     SELECT k.public_key, i.organization_id, i.instance_id FROM ${pairedHosts}
+        AND $1 <> ALL (string_to_array(k.command_keys, ' '))),
+   revoked AS (
+     UPDATE host_keys k SET revoked_at = hawser_now() FROM behind WHERE k.public_key = behind.public_key)
+   UPDATE instances i SET status_reason = 'revoked' FROM behind
+    WHERE i.organization_id = behind.organization_id AND i.instance_id = behind.instance_id
+      AND i.status = 'offline'`,
 );

@@ -6,7 +6,14 @@ import type { HostCommand, PayloadOf } from "@hawser/host-protocol";
 import type { HostAsker } from "../fabric/host-asker.ts";
 import type { Log } from "../log.ts";
 import type { Database } from "../postgres/database.ts";
-import { notePinned, selectFormerTokens, selectUnpinned } from "./host-key-store.ts";
+import { query, type SystemStatement } from "../postgres/statement.ts";
+import {
+  notePinned,
+  pinnedKeys,
+  planForValues,
+  selectFormerTokens,
+  selectUnpinned,
+} from "./host-key-store.ts";
 
 export interface KnownKeys {
   /** Asks every connected host that needs it. Run it on one node at a time. */
@@ -77,8 +84,13 @@ export function createKnownKeys(parts: KnownKeysParts): KnownKeys {
   async function pin(row: HostRow): Promise<void> {
     const keys = wanted;
     if (await ask(row, "pin_command_keys", { keys })) {
-      await system.rows(notePinned, row.public_key, keys);
+      await system.rows(notePinned, row.public_key, pinnedKeys(keys));
     }
+  }
+
+  async function find(hostsBehind: SystemStatement<HostRow>, current: string): Promise<HostRow[]> {
+    const [, rows] = await system.together(query(planForValues), query(hostsBehind, current));
+    return rows;
   }
 
   async function sweepOnce(): Promise<void> {
@@ -86,8 +98,8 @@ export function createKnownKeys(parts: KnownKeysParts): KnownKeys {
     // After a change every host is asked at once.
     if (keys.join() !== wanted.join()) pinAll = inTurns(pin);
     wanted = keys;
-    await pinAll(await system.rows(selectUnpinned, keys));
-    await renewAll(await system.rows(selectFormerTokens, parts.tokenSigner()));
+    await pinAll(await find(selectUnpinned, pinnedKeys(keys)));
+    await renewAll(await find(selectFormerTokens, parts.tokenSigner()));
   }
 
   return {

@@ -88,7 +88,7 @@ test("a token works at 14:59 and not at 15:01, by the database's clock", async (
   await assert.rejects(redeem(late.token), refused);
 });
 
-test("making a new token ends the former one", async () => {
+test("a new token ends the old one", async () => {
   const first = await newToken();
   const second = await newToken(first.instanceId);
   await assert.rejects(redeem(first.token), refused);

@@ -38,8 +38,10 @@ export interface InstanceDetailRow extends InstanceRow {
   log_quota_used_up: boolean;
 }
 
+const lastSeen = `(SELECT seen.last_seen_at FROM host_sightings seen
+    WHERE seen.organization_id = instances.organization_id AND seen.instance_id = instances.instance_id)`;
 const columns = `instance_id, name, name_key, status, status_reason, host, daemon_version, agents,
-  active_session_count, last_seen_at, created_at`;
+  active_session_count, ${lastSeen} AS last_seen_at, created_at`;
 
 export const insertInstance = statement<InstanceRow>(
   `INSERT INTO instances (organization_id, name) VALUES ($1, $2) RETURNING ${columns}`,
@@ -80,10 +82,11 @@ export const renameInstance = statement<InstanceRow>(
    RETURNING ${columns}`,
 );
 
-export const deleteInstance = statement<{ instance_id: string }>(
+/** Returns the key of the instance's host; null if the instance was never paired. */
+export const deleteInstance = statement<{ host_key: string | null }>(
   `UPDATE instances SET deleted_at = hawser_now(), status_reason = 'revoked'
     WHERE organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL
-   RETURNING instance_id`,
+   RETURNING host_key`,
 );
 
 export const insertPairingToken = statement<{ expires_at: string }>(

@@ -34,7 +34,7 @@ export const noteHellos = systemStatement(
       SET machine_id = received.machine_id, journal_id = received.journal_id, boot_id = received.boot_id,
           host = received.host, daemon_version = received.daemon_version, agents = received.agents,
           roots = received.roots, code_hosting_cli = received.code_hosting_cli, warnings = received.warnings,
-          operations = received.operations, last_seen_at = hawser_now(), status = 'online', status_reason = NULL, moving_since = NULL
+          operations = received.operations, status = 'online', status_reason = NULL, moving_since = NULL
      FROM jsonb_to_recordset($1::jsonb) AS received (
             organization_id uuid, instance_id uuid, machine_id text, journal_id text, boot_id text,
             host jsonb, daemon_version text, agents jsonb, roots jsonb, code_hosting_cli jsonb,
@@ -62,13 +62,6 @@ export const noteFacts = systemStatement<{ instance_id: string }>(
           IS DISTINCT FROM
           ($3::jsonb, $4::text, $5::jsonb, $6::jsonb, $7::jsonb, $8::jsonb, $9::jsonb)
    RETURNING instance_id`,
-);
-
-/** Written at most every five minutes while a host is online. */
-export const noteSeen = systemStatement(
-  "record when a host last called",
-  `UPDATE instances SET last_seen_at = hawser_now()
-    WHERE organization_id = $1 AND instance_id = $2 AND last_seen_at < hawser_now() - interval '5 minutes'`,
 );
 
 export const noteStopped = systemStatement(

@@ -1,6 +1,6 @@
 // The calls that hosts make by themselves, and their answers. The fabric lets a host publish only under
 // its own id, so the subject proves which host calls.
-import { formatId, parseId } from "@hawser/contract";
+import { formatId, parseId, received } from "@hawser/contract";
 import {
   Bye,
   Heartbeat,
@@ -17,14 +17,17 @@ import {
 import type { Viewers } from "../events/viewers.ts";
 import { lockInstances } from "../hosts/store.ts";
 import type { Database } from "../postgres/database.ts";
-import { inGroups } from "../postgres/in-groups.ts";
+import { inGroups, readInGroups } from "../postgres/in-groups.ts";
 import type { Intake } from "../session-log/intake.ts";
 import type { LogQuota } from "../session-log/log-quota.ts";
 import { answerHellos, failLost, type ReceivedHello } from "../session-log/hello.ts";
+import type { RemovedHosts } from "./removed-hosts.ts";
+import { noteSightings } from "./sighting-store.ts";
+import { sightingValues, type Sightings } from "./sightings.ts";
 import * as store from "./up-call-store.ts";
 
 export interface UpCalls {
-  /** Answers one message of a host. Throws if the message cannot be parsed. */
+  /** Answers one message of a host. Throws if the id or the message cannot be parsed. */
   answer(instanceId: string, call: UpCall, message: Uint8Array): Promise<object>;
 }
 
@@ -32,31 +35,47 @@ interface UpCallParts {
   database: Database;
   intake: Intake;
   logQuota: Pick<LogQuota, "refusal">;
+  sightings: Pick<Sightings, "note">;
   /** A new token for a key that is still valid. */
   renewToken: (publicKey: string) => Promise<RenewReply>;
+  removed: Pick<RemovedHosts, "answerInstance">;
   viewers: Viewers;
+  /** The window over which hosts spread their return after an outage. */
+  reconnectSeconds: () => number;
   /** Called once a hello is stored, with the stored id. */
   isBack: (instanceId: string) => void;
 }
 
-const heartbeatSeconds = 30;
-const reconnectJitterSeconds = 4;
+/**
+ * The interval of a host without news; it reports changed facts at once. Presence does not depend on
+ * heartbeats.
+ */
+const heartbeatSeconds = 300;
 /** How long the fabric's connect event may take after the first message of the connection. */
 const ownEventMs = 1_000;
-const forget = { forget: true } as const;
+/** Bytes of messages that wait until their hosts are found. Hosts keep the rest, and send it again. */
+const mostHeldBytes = 32 * 1024 * 1024;
+const busy: Refused = { refused: "rate_limited", retryAfterMs: 1_000 };
+/** How long a heartbeat may wait for a lock. The next one repeats what it says. */
+const heartbeatLockMs = 500;
 
 export function createUpCalls(parts: UpCallParts): UpCalls {
-  const { database, intake, logQuota, renewToken, viewers, isBack } = parts;
-  const { system } = database;
+  const { database, intake, logQuota, sightings, renewToken, removed, viewers, isBack } = parts;
+  const { reconnectSeconds } = parts;
+  const { system: signIn } = database.connectionsFor("sign-in");
+  const presence = database.connectionsFor("presence");
+  const { system } = presence;
+  const { system: heartbeats } = presence.waitingAtMost(heartbeatLockMs);
+  let heldBytes = 0;
 
-  const find = inGroups(async (instanceIds: string[]) => {
-    const rows = await system.rows(store.selectHosts, [...new Set(instanceIds)]);
+  const find = readInGroups(async (instanceIds: string[]) => {
+    const rows = await signIn.rows(store.selectHosts, [...new Set(instanceIds)]);
     const hosts = new Map(rows.map((row) => [row.instance_id, row]));
     return instanceIds.map((id) => hosts.get(id));
   });
 
-  const storeHello = inGroups((hellos: (ReceivedHello & { hello: Hello })[]) =>
-    database.systemTransaction(async (tx) => {
+  const storeHello = inGroups((hellos: (ReceivedHello & { hello: Hello })[], lockMs) =>
+    presence.waitingAtMost(lockMs).systemTransaction(async (tx) => {
       const { replies, lost } = await answerHellos(tx, hellos);
       // If one host sent two hellos, the later one counts.
       const rows = [
@@ -68,6 +87,7 @@ export function createUpCalls(parts: UpCallParts): UpCalls {
         rows.map((row) => row.instance_id),
       );
       tx.later(store.noteHellos, JSON.stringify(rows));
+      tx.later(noteSightings, ...sightingValues(hellos.map(({ host }) => host)));
       const withdrawn = await failLost(tx, lost);
       return hellos.map(({ host }, index) => {
         const sessionIds = lost
@@ -86,7 +106,7 @@ export function createUpCalls(parts: UpCallParts): UpCalls {
     (host: store.SpeakingHost, shownId: string, message: unknown) => Promise<object>
   > = {
     async hello(host, shownId, message): Promise<HelloReply> {
-      const hello = Hello.parse(message);
+      const hello = received(Hello).parse(message);
       // The same key from another machine while the first is still connected: a copied disk.
       const isOtherMachine = host.machine_id !== null && host.machine_id !== hello.machineId;
       if (isOtherMachine && (await hasOtherConnection(host))) {
@@ -94,32 +114,40 @@ export function createUpCalls(parts: UpCallParts): UpCalls {
         viewers.notify(host.organization_id, { instances: [shownId] });
         return { refused: "duplicate_host" };
       }
-      const received = { host: tenantHost(host), hello, formerJournalId: host.journal_id };
-      const { sessions, lost } = await storeHello(received);
+      const { sessions, lost } = await storeHello({
+        host: tenantHost(host),
+        hello,
+        formerJournalId: host.journal_id,
+      });
       viewers.notify(host.organization_id, {
         instances: [shownId],
         sessions: lost.sessionIds.map((id) => formatId("session", id)),
         requests: lost.requestIds.map((id) => formatId("request", id)),
       });
       isBack(host.instance_id);
-      return { heartbeatSeconds, reconnectJitterSeconds, sessions };
+      return { heartbeatSeconds, reconnectJitterSeconds: reconnectSeconds(), sessions };
     },
     async heartbeat(host, shownId, message): Promise<HeartbeatReply> {
-      const { bootId, facts } = Heartbeat.parse(message);
-      const self = [host.organization_id, host.instance_id];
-      await system.rows(store.noteSeen, ...self);
+      const { bootId, facts } = received(Heartbeat).parse(message);
+      sightings.note(tenantHost(host));
       if (facts) {
-        await system.rows(store.noteFacts, ...self, ...factValues(facts), bootId);
-        viewers.notify(host.organization_id, { instances: [shownId] });
+        const self = [host.organization_id, host.instance_id];
+        const changed = await heartbeats.rows(
+          store.noteFacts,
+          ...self,
+          ...factValues(facts),
+          bootId,
+        );
+        if (changed.length > 0) viewers.notify(host.organization_id, { instances: [shownId] });
       }
       return { nextSeconds: heartbeatSeconds };
     },
     async report(host, _shownId, message): Promise<ReportReply> {
-      return intake.accept(tenantHost(host), Report.parse(message));
+      return intake.accept(tenantHost(host), received(Report).parse(message));
     },
     renew: (host) => renewToken(host.host_key),
     async bye(host, _shownId, message) {
-      const { bootId } = Bye.parse(message);
+      const { bootId } = received(Bye).parse(message);
       await system.rows(store.noteStopped, host.organization_id, host.instance_id, bootId);
       return {};
     },
@@ -140,6 +168,15 @@ export function createUpCalls(parts: UpCallParts): UpCalls {
     return connections > 1;
   }
 
+  async function findSender(id: string, message: Uint8Array) {
+    heldBytes += message.length;
+    try {
+      return await find(id);
+    } finally {
+      heldBytes -= message.length;
+    }
+  }
+
   function overQuota(host: store.SpeakingHost, shownId: string): Refused | undefined {
     const { organization_id: organizationId, log_bytes_left: left } = host;
     return logQuota.refusal({ organizationId, shownId }, left);
@@ -148,8 +185,10 @@ export function createUpCalls(parts: UpCallParts): UpCalls {
   return {
     async answer(instanceId, call, message) {
       const id = parseId("instance", instanceId);
-      const host = id && (await find(id));
-      if (!host) return forget;
+      if (!id) throw new Error("This is not an instance's id.");
+      if (heldBytes > mostHeldBytes) return busy;
+      const host = await findSender(id, message);
+      if (!host) return removed.answerInstance(id);
       const refused = call === "report" ? overQuota(host, instanceId) : undefined;
       if (refused) return refused;
       const parsed: unknown = JSON.parse(Buffer.from(message).toString());

@@ -5,9 +5,13 @@ import { parseId } from "@hawser/contract";
 import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
 import { createTestOrganization } from "@hawser/testkit/organization.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
+import { startPostgres } from "@hawser/testkit/postgres.ts";
+import { until } from "@hawser/testkit/until.ts";
+import pg from "pg";
 import {
   DatabaseUnavailable,
   LockTimeout,
+  ReadOnlyDatabase,
   StatementTimeout,
   openDatabase,
   type Database,
@@ -198,6 +202,80 @@ test("a statement that takes too long, or waits too long for a lock, is unavaila
   });
 });
 
+const readPid = systemStatement<{ pid: number }>(
+  "test: read the process of a connection",
+  `SELECT pg_backend_pid() AS pid`,
+);
+
+test("a write that a read-only server refuses is unavailable, and no connection is used again", async () => {
+  const { system } = database.connectionsFor("sign-in");
+  const before = await system.first(readPid);
+  const write = database.tenantTransaction(acme, async (sql) => {
+    await sql.rows(statement(`SET TRANSACTION READ ONLY`));
+    await sql.rows(addInstance, acme, "not written");
+  });
+  await assert.rejects(write, ReadOnlyDatabase);
+  assert.notDeepEqual(await system.first(readPid), before);
+});
+
+test("blocked work of one kind does not delay work of another", async () => {
+  const sleep = systemStatement("test: sleep", `SELECT pg_sleep(0.8)`);
+  const blocked = Array.from({ length: 12 }, () =>
+    database
+      .connectionsFor("intake")
+      .system.rows(sleep)
+      .catch(() => {}),
+  );
+  const startedAt = performance.now();
+  await database.connectionsFor("sign-in").system.first(readPid);
+  await database.connectionsFor("presence").system.first(readPid);
+  await database.system.first(readPid);
+  assert.ok(performance.now() - startedAt < 400);
+  await Promise.all(blocked);
+});
+
+test("idle work keeps a connection, so that a server without free ones does not stop it", async () => {
+  const cluster = await startPostgres({ settings: { max_connections: "20" } });
+  await using full = await openServiceDatabase({ cluster, patienceMs: 2_000 });
+  const presence = full.database.connectionsFor("presence").system;
+  await Promise.all([presence.first(readPid), presence.first(readPid)]);
+  const others = `SELECT FROM pg_stat_activity WHERE application_name = 'hawser hawser_system'`;
+  const areIdleOnesClosed = async () => (await ownerSql(full.url, others)).length < 2;
+  await until("the others are closed", areIdleOnesClosed, 20_000);
+  const held: pg.Client[] = [];
+  try {
+    for (;;) {
+      const client = new pg.Client({ connectionString: full.url });
+      await client.connect();
+      held.push(client);
+    }
+  } catch (error) {
+    assert.equal((error as { code?: string }).code, "53300", "the server has no free connection");
+  }
+  assert.ok(await presence.first(readPid));
+  await Promise.all(held.map((client) => client.end()));
+});
+
+test("a limit for locks is valid for its own statements only", async () => {
+  const lock = systemStatement(
+    "test: lock an instance",
+    `SELECT FROM instances WHERE name = 'acme box' FOR UPDATE`,
+  );
+  const intake = database.connectionsFor("intake");
+  const limited = intake.waitingAtMost(100);
+  await database.tenantTransaction(acme, async (holder) => {
+    await holder.rows(statement(`SELECT FROM instances WHERE name = 'acme box' FOR UPDATE`));
+    const startedAt = performance.now();
+    await assert.rejects(limited.system.rows(lock), LockTimeout);
+    await assert.rejects(
+      limited.systemTransaction((tx) => tx.rows(lock)),
+      LockTimeout,
+    );
+    assert.ok(performance.now() - startedAt < 800);
+    await assert.rejects(intake.system.rows(lock), StatementTimeout);
+  });
+});
+
 test("a database that is not there is unavailable", async () => {
   const nowhere = openDatabase({
     url: "postgres://postgres@127.0.0.1:1/none",
@@ -216,4 +294,59 @@ test("ids sort by when the database made them", async () => {
        FROM (SELECT n, hawser_new_id() AS id, pg_sleep(0.0001) FROM generate_series(1, 500) n) made`,
   );
   assert.deepEqual(row, { ordered: true, version: "7" });
+});
+
+test("ids are UUIDs that contain the shard of their database, those of users included", async () => {
+  const made = (count: number) =>
+    ownerSql<{ id: string; shard: number }>(
+      service.url,
+      `SELECT id,
+              (('x' || substring(replace(id::text, '-', '') FROM 17 FOR 3))::bit(12)::int & 1023) AS shard
+         FROM (SELECT hawser_new_id() AS id FROM generate_series(1, $1::int)
+               UNION ALL SELECT hawser_user_for_email(n || '@shard.example') FROM generate_series(1, $1::int) n) made`,
+      [count],
+    );
+  const setShard = (shard: number) =>
+    ownerSql(
+      service.url,
+      `CREATE OR REPLACE FUNCTION hawser_shard() RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN ${shard}`,
+    );
+  const valid = /^[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+  const seen = new Set<string>();
+  for (const shard of [0, 1, 42, 1023]) {
+    await setShard(shard);
+    await ownerSql(service.url, `DELETE FROM users WHERE email LIKE '%@shard.example'`);
+    for (const { id, shard: found } of await made(100)) {
+      assert.match(id, valid);
+      assert.equal(found, shard, id);
+      seen.add(id);
+    }
+  }
+  await setShard(0);
+  assert.equal(seen.size, 800);
+});
+
+test("no index contains a column of sessions that reports change, so that a report touches no index", async () => {
+  const changing = [
+    "activity",
+    "turn_id",
+    "turn_outcome",
+    "queued_turns",
+    "applied_seq",
+    "journal_id",
+  ];
+  const indexed = await ownerSql<{ index: string; column: string }>(
+    service.url,
+    `SELECT d.objid::regclass::text AS index, a.attname AS column
+       FROM pg_index i
+       JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid
+                       AND d.refobjid = i.indrelid AND d.refobjsubid > 0
+       JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
+      WHERE i.indrelid = 'sessions'::regclass`,
+  );
+  assert.ok(indexed.some(({ column }) => column === "status"));
+  assert.deepEqual(
+    indexed.filter(({ column }) => changing.includes(column)),
+    [],
+  );
 });

@@ -3,8 +3,11 @@
 //
 //   tenant   as hawser_app, under row-level security, for one organization at a time
 //   system   as hawser_system, across organizations, for the few paths that must
-import pg from "pg";
+//
+// Each kind of system work has its own connections, so that work that waits for a lock does not delay work
+// of another kind (decision 0043).
 import { NoAnswer, runBatch } from "./batch.ts";
+import { openPool, readOnlyCode, type Pool, type PoolSettings } from "./pool.ts";
 import {
   query,
   sqlFrom,
@@ -17,14 +20,36 @@ import {
   type TenantSql,
 } from "./statement.ts";
 
-export interface Database extends AsyncDisposable {
+export interface Database extends SystemDatabase, AsyncDisposable {
   /** Statements of one organization: each call is its own transaction, in one round trip. */
   tenant(whose: Tenant): TenantSql;
   /** Runs `work` in one transaction of one organization: committed when it returns, rolled back when it throws. */
   tenantTransaction<T>(whose: Tenant, work: (tx: TenantTransaction) => Promise<T>): Promise<T>;
+  /** The same as `system` and `systemTransaction`, with the connections of one kind of work. */
+  connectionsFor(work: SystemWork): SystemDatabase;
+}
+
+/** Statements across organizations. A database uses the connections for upkeep, unless `connectionsFor` is called. */
+export interface SystemDatabase {
   system: SystemSql;
   systemTransaction<T>(work: (tx: SystemTransaction) => Promise<T>): Promise<T>;
+  /** The same connections. A wait for a lock of another transaction throws LockTimeout after `lockMs`. */
+  waitingAtMost(lockMs: number): SystemDatabase;
 }
+
+/**
+ * sign-in: find out who calls, a key or a host. intake: store reports. presence: store what hosts say about
+ * themselves, and their connections. upkeep: everything else.
+ */
+export type SystemWork = "sign-in" | "intake" | "presence" | "upkeep";
+
+/** Maximum number of connections. The intake writes in two lanes. */
+const systemConnections: Record<SystemWork, number> = {
+  "sign-in": 3,
+  intake: 2,
+  presence: 5,
+  upkeep: 4,
+};
 
 /**
  * Whose rows are visible: an organization's, or those that one of its callers reaches. Pass the caller
@@ -51,14 +76,14 @@ export interface SystemTransaction extends SystemSql {
   later(statement: SystemStatement<unknown>, ...values: unknown[]): void;
 }
 
-export interface DatabaseSettings {
-  url: string;
-  /** Connections for callers; the system role has a few in addition. */
+export interface DatabaseSettings extends PoolSettings {
+  /** Connections for callers; the system role has some in addition. */
   connections: number;
-  /** How long a statement, or the wait for a connection, may take. */
-  patienceMs: number;
-  onIdleError: (error: Error) => void;
+  /** Called with the time for which work waited for a connection. */
+  onWait?: (pool: PoolName, seconds: number) => void;
 }
+
+type PoolName = "callers" | SystemWork;
 
 const begin = statement("BEGIN");
 const commit = statement("COMMIT");
@@ -69,33 +94,72 @@ const setTenant = statement(
   `SELECT set_config('hawser.organization_id', $1, true), set_config('hawser.agent_session_id', $2, true)`,
 );
 
+const setLockTimeout = statement(`SELECT set_config('lock_timeout', $1, true)`);
+
+/** A server that is read-only for longer is noticed again, and all connections are opened again. */
+const renewEveryMs = 1_000;
+
 export function openDatabase(settings: DatabaseSettings): Database {
-  const app = openPool(settings, "hawser_app", settings.connections);
-  const system = openPool(settings, "hawser_system", 4);
-  const { patienceMs } = settings;
+  const { patienceMs, onWait = () => {} } = settings;
+  const sizes = { callers: settings.connections, ...systemConnections };
+  const open = (name: PoolName): Pool =>
+    openPool(settings, {
+      role: name === "callers" ? "hawser_app" : "hawser_system",
+      most: sizes[name],
+      onWait: (seconds) => onWait(name, seconds),
+    });
+  const pools = new Map((Object.keys(sizes) as PoolName[]).map((name) => [name, open(name)]));
+  let renewedAt = -Infinity;
+
+  /** The other connections lead to the same server, which may have ceased to be the primary. */
+  function readOnly(): void {
+    if (performance.now() - renewedAt < renewEveryMs) return;
+    renewedAt = performance.now();
+    for (const pool of pools.values()) pool.renew();
+  }
+
+  const connectionsOf = (name: PoolName) => ({ pool: pools.get(name)!, patienceMs, readOnly });
+  const callers = connectionsOf("callers");
   return {
     tenant(whose) {
       const of = tenantOf(whose);
       const tenantSet = query(setTenant, of.organizationId, of.agentSessionId ?? "");
-      return {
-        ...of,
-        ...sqlFrom(async (queries) =>
-          (await runOnce(app, [tenantSet, ...queries], patienceMs)).slice(1),
-        ),
-      };
+      return { ...of, ...sqlAfter(callers, [tenantSet]) };
     },
     tenantTransaction(whose, work) {
       const of = tenantOf(whose);
       const tenantSet = query(setTenant, of.organizationId, of.agentSessionId ?? "");
       const opening = [query(begin), tenantSet];
-      return inTransaction(app, opening, patienceMs, (tx) => work({ ...of, ...tx }));
+      return inTransaction(callers, opening, (tx) => work({ ...of, ...tx }));
     },
-    system: sqlFrom((queries) => runOnce(system, queries, patienceMs)),
-    systemTransaction: (work) => inTransaction(system, [query(begin)], patienceMs, work),
+    ...systemDatabase(connectionsOf("upkeep")),
+    connectionsFor: (work) => systemDatabase(connectionsOf(work)),
     async [Symbol.asyncDispose]() {
-      await Promise.all([app.end(), system.end()]);
+      await Promise.all([...pools.values()].map((pool) => pool.end()));
     },
   };
+}
+
+interface Connections {
+  pool: Pool;
+  patienceMs: number;
+  /** Called when a write was refused because the server is read-only. */
+  readOnly: () => void;
+}
+
+function systemDatabase(connections: Connections, opening: Query<unknown>[] = []): SystemDatabase {
+  return {
+    system: sqlAfter(connections, opening),
+    systemTransaction: (work) => inTransaction(connections, [query(begin), ...opening], work),
+    waitingAtMost: (lockMs) => systemDatabase(connections, [query(setLockTimeout, `${lockMs}ms`)]),
+  };
+}
+
+/** Runs `opening` before each batch, in the same round trip and transaction. */
+function sqlAfter(connections: Connections, opening: Query<unknown>[]): Sql {
+  return sqlFrom(async (queries) =>
+    (await runOnce(connections, [...opening, ...queries])).slice(opening.length),
+  );
 }
 
 function tenantOf(whose: Tenant): Pick<TenantSql, "organizationId" | "agentSessionId"> {
@@ -104,51 +168,29 @@ function tenantOf(whose: Tenant): Pick<TenantSql, "organizationId" | "agentSessi
     : { organizationId: whose.organizationId, agentSessionId: whose.sessionId };
 }
 
-function openPool(settings: DatabaseSettings, role: string, max: number): pg.Pool {
-  const pool = new pg.Pool({
-    connectionString: settings.url,
-    max,
-    connectionTimeoutMillis: settings.patienceMs,
-    application_name: `hawser ${role}`,
-    options: [
-      `-c role=${role}`,
-      // Every statement is written for one index, whatever its values. By default, PostgreSQL plans the
-      // listings at each call, because it cannot know how small their LIMIT is (decision 0004).
-      "-c plan_cache_mode=force_generic_plan",
-      `-c statement_timeout=${settings.patienceMs}`,
-      `-c idle_in_transaction_session_timeout=${settings.patienceMs * 2}`,
-      "-c TimeZone=UTC",
-      "-c DateStyle=ISO",
-    ].join(" "),
-  });
-  pool.on("error", settings.onIdleError);
-  // Listen for errors of a client in use: an error without a listener ends the process. The query that
-  // it runs, or runs next, fails.
-  pool.on("connect", (client) => client.on("error", () => {}));
-  return pool;
-}
-
-async function runOnce(pool: pg.Pool, queries: Query<unknown>[], patienceMs: number) {
+async function runOnce(connections: Connections, queries: Query<unknown>[]) {
+  const { pool, patienceMs, readOnly } = connections;
   const client = await connect(pool);
+  let isBroken = false;
   try {
-    const results = await runBatch(client, queries, patienceMs);
-    client.release();
-    return results;
-  } catch (error) {
-    client.release(error instanceof NoAnswer);
-    throw asDatabaseError(error);
+    return await runBatch(client, queries, patienceMs);
+  } catch (cause) {
+    isBroken = isUseless(cause);
+    throw translate(cause, readOnly);
+  } finally {
+    pool.release(client, isBroken);
   }
 }
 
 async function inTransaction<T>(
-  pool: pg.Pool,
+  { pool, patienceMs, readOnly }: Connections,
   opening: Query<unknown>[],
-  patienceMs: number,
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
   const client = await connect(pool);
   let unsent = [...opening];
   let begun = false;
+  let isBroken = false;
   const afterwards: (() => void)[] = [];
   const sql = sqlFrom(async (queries) => {
     const before = unsent;
@@ -156,8 +198,9 @@ async function inTransaction<T>(
     begun = true;
     try {
       return (await runBatch(client, [...before, ...queries], patienceMs)).slice(before.length);
-    } catch (error) {
-      throw asDatabaseError(error);
+    } catch (cause) {
+      isBroken ||= isUseless(cause);
+      throw translate(cause, readOnly);
     }
   });
   const tx: Transaction = {
@@ -180,26 +223,28 @@ async function inTransaction<T>(
       }
     },
   };
-  let broken = false;
   try {
     const result = await work(tx);
     if (begun || unsent.length > opening.length) await sql.rows(commit);
     for (const run of afterwards) run();
     return result;
   } catch (error) {
-    if (begun) await runBatch(client, [query(rollback)], patienceMs).catch(() => (broken = true));
+    if (begun && !isBroken) {
+      await runBatch(client, [query(rollback)], patienceMs).catch(() => (isBroken = true));
+    }
     throw error;
   } finally {
-    // A connection in an unknown state is closed, never passed to the next caller.
-    client.release(broken);
+    pool.release(client, isBroken);
   }
 }
 
-async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+async function connect(pool: Pool) {
   try {
     return await pool.connect();
   } catch (cause) {
-    throw new DatabaseUnavailable(cause);
+    throw codeOf(cause) === readOnlyCode
+      ? new ReadOnlyDatabase(cause)
+      : new DatabaseUnavailable(cause);
   }
 }
 
@@ -208,8 +253,8 @@ async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
  * unknown whether the transaction committed; a retry with the same idempotency key finds out.
  */
 export class DatabaseUnavailable extends Error {
-  constructor(cause: unknown) {
-    super("PostgreSQL is not reachable or does not answer.", { cause });
+  constructor(cause: unknown, message = "PostgreSQL is not reachable or does not answer.") {
+    super(message, { cause });
     this.name = "DatabaseUnavailable";
   }
 }
@@ -220,15 +265,34 @@ export class LockTimeout extends DatabaseUnavailable {}
 /** A statement ran for too long: the database is slow, or the statement is too expensive. */
 export class StatementTimeout extends DatabaseUnavailable {}
 
-function asDatabaseError(error: unknown): unknown {
+/** The server refuses writes: it is a standby, or its operator has made it read-only. */
+export class ReadOnlyDatabase extends DatabaseUnavailable {
+  constructor(cause: unknown) {
+    super(cause, "PostgreSQL is read-only.");
+  }
+}
+
+/** Whether the connection cannot be used again after this error of a batch. */
+const isUseless = (error: unknown) => error instanceof NoAnswer || codeOf(error) === readOnlyCode;
+
+const codeOf = (error: unknown) => (error as { code?: string }).code ?? "";
+
+/** Translates an error of the driver. Calls `readOnly` if the server refused a write. */
+function translate(error: unknown, readOnly: () => void): unknown {
+  const code = codeOf(error);
   if (error instanceof NoAnswer) return new DatabaseUnavailable(error);
-  const { code = "", message } = error as Error & { code?: string };
   if (code === "55P03") return new LockTimeout(error);
   if (code === "57014") return new StatementTimeout(error);
+  if (code === readOnlyCode) {
+    readOnly();
+    return new ReadOnlyDatabase(error);
+  }
   const passing =
     // 08 connection, 40 rolled back to break a deadlock, 53 resources, 57P shutdown, 25P03 a
     // time-out; E… are the socket's own.
     /^(08|40|53|57P|25P03|E[A-Z]+)/.test(code) ||
-    /^(Connection terminated|Client has encountered a connection error)/.test(message);
+    /^(Connection terminated|Client has encountered a connection error)/.test(
+      (error as Error).message,
+    );
   return passing ? new DatabaseUnavailable(error) : error;
 }

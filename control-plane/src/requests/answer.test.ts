@@ -68,7 +68,7 @@ async function recordOf(sessionId: string): Promise<Record<string, unknown>> {
   return (requests as Record<string, unknown>[])[0]!;
 }
 
-test("an answer that the agent took is answered, and the record says by whom", async () => {
+test("an answer that the agent accepted is answered, and the record says by whom", async () => {
   bed.host.answer_request = () => ({ status: "answered" });
   const { sessionId, requestId } = await raise();
   const open = await recordOf(sessionId);
@@ -110,7 +110,7 @@ test("of twenty answers on two nodes one reaches the host", async () => {
   assert.equal(bed.asked.length, 1);
 });
 
-test("what cannot be brought is undeliverable and on record, and offered again when the host is back", async () => {
+test("an answer that cannot be delivered is on record, and the request is offered again when the host is back", async () => {
   for (const away of [refusing("host_offline"), refusing("unavailable"), unknown]) {
     bed.host.answer_request = away;
     const { sessionId, requestId } = await raise();
@@ -126,7 +126,7 @@ test("what cannot be brought is undeliverable and on record, and offered again w
   }
 });
 
-test("an answer whose confirmation was lost is put right by the log", async () => {
+test("an answer whose confirmation was lost is corrected by the log", async () => {
   bed.host.answer_request = unknown;
   const { sessionId, requestId } = await raise();
   await node.result("answer_permission", { requestId, answer: "once" });
@@ -154,7 +154,7 @@ test("another answer at the host was first", async () => {
   assert.deepEqual([record["answer"], record["answeredBy"]], ["reject", null]);
 });
 
-test("what the host refuses was no answer, and the next one counts", async () => {
+test("an answer that the host refuses does not count, and the next one does", async () => {
   bed.host.answer_request = refusing("daemon_outdated");
   const { sessionId, requestId } = await raise();
   const answer = { requestId, answer: "once" };
@@ -165,7 +165,7 @@ test("what the host refuses was no answer, and the next one counts", async () =>
   assert.deepEqual(await node.result("answer_permission", answer), { status: "answered" });
 });
 
-test("an answer that a dead node took with it can be given again after a while", async () => {
+test("an answer that was lost with a node can be repeated after a while", async () => {
   bed.host.answer_request = () => ({ status: "answered" });
   const { requestId } = await raise();
   const hold = (until: string) =>
@@ -185,7 +185,13 @@ test("an answer that does not fit consumes nothing", async () => {
   const { sessionId, requestId } = await raise("question");
   const wrongType = await node.call("answer_permission", { requestId, answer: "once" });
   assert.equal("refusal" in wrongType && wrongType.refusal.code, "wrong_request_type");
-  for (const answers of [[["A"]], [["A"], [], []], [["A", "A"], ["B"]], [["C"], ["B"]]]) {
+  for (const answers of [
+    [["A"]],
+    [["A"], [], []],
+    [["A", "A"], ["B"]],
+    [["C"], ["B"]],
+    [["A"], [" "]],
+  ]) {
     const unfit = await node.call("answer_question", { requestId, answers });
     assert.ok("refusal" in unfit);
     assert.deepEqual(
@@ -203,7 +209,7 @@ test("an answer that does not fit consumes nothing", async () => {
   assert.equal((await recordOf(dismissed.sessionId))["answer"], "reject");
 });
 
-test("ending withdraws what is open; an answer after it is on record and reaches nobody", async () => {
+test("ending a session withdraws its open requests; a later answer is on record and not delivered", async () => {
   bed.host.end_session = () => ({});
   bed.host.answer_request = () => ({ status: "answered" });
   const { sessionId, requestId } = await raise();

@@ -31,6 +31,8 @@ export async function readMasterKeys(config: MasterKeySettings): Promise<MasterK
   };
 }
 
+const keyCommandMs = 10_000;
+
 type MasterKeySettings = Pick<Config, "masterKeyFile" | "masterKeyCommand">;
 
 function parseKeys(text: string): MasterKey[] {
@@ -52,16 +54,33 @@ async function masterKeyText(settings: MasterKeySettings): Promise<string> {
   const { masterKeyFile, masterKeyCommand } = settings;
   if (masterKeyFile) {
     return readFile(masterKeyFile, "utf8").catch((cause: unknown) => {
-      throw new ConfigError(`The master key file ${masterKeyFile} cannot be read.`, { cause });
+      throw new ConfigError(
+        `The master key file ${masterKeyFile} cannot be read: ${(cause as Error).message}. Correct HAWSER_MASTER_KEY_FILE, or let this user read the file.`,
+        { cause },
+      );
     });
   }
   if (masterKeyCommand) {
-    const { stdout } = await promisify(execFile)("/bin/sh", ["-c", masterKeyCommand], {
-      timeout: 10_000,
-    });
-    return stdout;
+    return runKeyCommand(masterKeyCommand);
   }
   throw new ConfigError(
     "A node needs its master key: set HAWSER_MASTER_KEY_FILE or HAWSER_MASTER_KEY_COMMAND. Make one with: openssl rand -hex 32",
   );
+}
+
+async function runKeyCommand(command: string): Promise<string> {
+  try {
+    const { stdout } = await promisify(execFile)("/bin/sh", ["-c", command], {
+      timeout: keyCommandMs,
+    });
+    return stdout;
+  } catch (cause) {
+    // The message of execFile repeats the command, which may contain a secret.
+    const { code, killed } = cause as { code?: number | string; killed?: boolean };
+    const how = killed ? `did not end within ${keyCommandMs / 1000} s` : `ended with ${code}`;
+    throw new ConfigError(
+      `The command in HAWSER_MASTER_KEY_COMMAND ${how}. It must print the master key and end with 0.`,
+      { cause },
+    );
+  }
 }

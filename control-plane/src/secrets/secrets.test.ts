@@ -33,7 +33,7 @@ test("a secret is made once, is the same for every node, and lies wrapped", asyn
   await assert.rejects(randomSecret(database.system, masterKeys, "b"), ConfigError);
 });
 
-test("a secret is kept under a free name only, and a name without one is told from a wrong key", async () => {
+test("a secret is stored under a free name only, and a missing secret is distinguished from a wrong key", async () => {
   await using service = await openServiceDatabase();
   const { system } = service.database;
   const masterKeys = newMasterKeys();
@@ -47,7 +47,7 @@ test("a secret is kept under a free name only, and a name without one is told fr
   await assert.rejects(readSecret(system, newMasterKeys(), "fabric"), ConfigError);
 });
 
-test("A14: the master key is replaced while a node runs, and the former one then decrypts nothing", async (t) => {
+test("A14: the master key is replaced while a node runs, and the old one then decrypts nothing", async (t) => {
   await using service = await openServiceDatabase();
   const { database } = service;
   const { system } = database;

@@ -86,7 +86,7 @@ test("raised and settled in one report is settled; raised again is open again", 
   assert.equal((await requestOf(requestId))[0], "pending");
 });
 
-test("a status that the log tells follows the machine, with its reason", async () => {
+test("a status in the log follows the machine, with its reason", async () => {
   const sessionId = await bed.addSession();
   await bed.report(sessionId, status("error", "agent_died"));
   assert.deepEqual(await statusOf(sessionId), ["error", "agent_died"]);
@@ -101,7 +101,7 @@ test("a status that the log tells follows the machine, with its reason", async (
   assert.equal(count!.active_session_count, count!.active);
 });
 
-test("of prompts that a host tells without end, the newest hundred are kept", async () => {
+test("of prompts that a host reports without end, the newest hundred are kept", async () => {
   const sessionId = await bed.addSession();
   const queued = (from: number, to: number) =>
     Array.from({ length: to - from }, (_, at) => ({
@@ -134,7 +134,7 @@ test("of prompts that a host tells without end, the newest hundred are kept", as
   assert.deepEqual(await queue(), ["t351", "t450"]);
 });
 
-test("usage and cost are the last told; a title that a caller gave stays", async () => {
+test("usage and cost are those last reported; a caller's title stays", async () => {
   const ours = await bed.addSession({ title: "Mine", title_given: "true" });
   const theirs = await bed.addSession();
   await bed.report(ours, info("Agent's"), usage(1, 0.5), usage(9, 0.75));
@@ -148,6 +148,42 @@ test("usage and cost are the last told; a title that a caller gave stays", async
     ["Mine", 0.75, 9],
   );
   assert.equal([...rows[1]!.title].length, 200);
+});
+
+test("a host cannot make a record large, whatever texts it reports", async () => {
+  const sessionId = await bed.addSession();
+  const long = "x/".repeat(10_000);
+  await bed.report(
+    sessionId,
+    {
+      sessionUpdate: "session_placed",
+      directory: long,
+      worktreeBranch: long,
+      model: { providerId: long, modelId: long },
+      capabilities: Array<string>(3_000).fill("diff"),
+    },
+    { sessionUpdate: "prompt_queued", turnId: long, messageId: "m", text: "" },
+    status("error", long),
+  );
+  const read = async () =>
+    (
+      await bed.sql<{ directory: string; bytes: number; queued: number; capabilities: string[] }>(
+        `SELECT directory, octet_length(s::text) AS bytes, cardinality(queued_turns) AS queued, capabilities
+           FROM sessions s WHERE session_id = $1`,
+        [parseId("session", sessionId)],
+      )
+    )[0]!;
+  const record = await read();
+  assert.ok(record.bytes < 16_000, `${record.bytes} bytes`);
+  assert.ok(record.directory.startsWith("x/x/") && record.directory.endsWith("…"));
+  assert.deepEqual([record.queued, record.capabilities], [1, ["diff"]]);
+  await bed.report(sessionId, {
+    sessionUpdate: "prompt_dropped",
+    turnId: long,
+    messageId: "m",
+    reason: "",
+  });
+  assert.equal((await read()).queued, 0);
 });
 
 test("a repeated report causes nothing again", async () => {
@@ -206,16 +242,16 @@ test("entries that cannot be understood are stored, cause nothing and fail nothi
   assert.deepEqual(await workOf(sessionId), ["active", "idle", null, null]);
 });
 
-test("after the commit the session's followers and the organization's viewers are told", async () => {
+test("after the commit the session's followers and the organization's viewers are notified", async () => {
   const sessionId = await bed.addSession();
   const requestId = newRequestId();
   bed.notices.published.length = 0;
   await bed.report(sessionId, { sessionUpdate: "plan", entries: [] });
   await bed.report(sessionId, turn("t1"), raised(requestId));
-  const told = bed.notices.published.map(({ subject, data }) => [
-    subject.split(".")[0],
-    JSON.parse(data) as unknown,
-  ]);
+  const told = bed.notices.published.map(({ subject, data }) => {
+    const { from: _from, number: _number, ...notice } = JSON.parse(data) as Record<string, unknown>;
+    return [subject.split(".")[0], notice];
+  });
   assert.deepEqual(told, [
     ["session", { seq: 1 }],
     ["session", { seq: 3, record: true }],

@@ -3,7 +3,7 @@
 //
 // An entry whose content is not understood is stored and causes nothing.
 import { codePointLength, parseId, readUpdate, type SessionUpdate } from "@hawser/contract";
-import type { SessionStatus } from "@hawser/contract";
+import type { ModelChoice, SessionStatus } from "@hawser/contract";
 import { lockInstances } from "../hosts/store.ts";
 import type { SystemTransaction } from "../postgres/database.ts";
 import { raiseRequests, settleRequests } from "../requests/log-store.ts";
@@ -133,7 +133,10 @@ function fold({ status: before, effects }: CausingEntries) {
   for (const { effect, turnId } of effects) {
     switch (effect.sessionUpdate) {
       case "session_status":
-        move(statusAfter(current, `reported_${effect.status}`), effect.reason);
+        move(
+          statusAfter(current, `reported_${effect.status}`),
+          shortened(effect.reason, longestText),
+        );
         if (effect.status === "active") state.begun = true;
         else state.activity = "idle";
         break;
@@ -144,7 +147,7 @@ function fold({ status: before, effects }: CausingEntries) {
         state.turn_id = turnId;
         state.turn_outcome = null;
         if (turnId) (state.unqueued ??= []).push(turnId);
-        state.model = effect.model ?? state.model;
+        state.model = modelOf(effect) ?? state.model;
         break;
       case "turn_finished":
         state.activity = "idle";
@@ -153,10 +156,10 @@ function fold({ status: before, effects }: CausingEntries) {
         state.turn_outcome = effect.outcome;
         break;
       case "prompt_queued":
-        (state.queued ??= []).push(effect.turnId);
+        (state.queued ??= []).push(shortened(effect.turnId, longestName));
         break;
       case "prompt_dropped":
-        (state.unqueued ??= []).push(effect.turnId);
+        (state.unqueued ??= []).push(shortened(effect.turnId, longestName));
         break;
       case "usage_update":
         state.usage = effect.usage;
@@ -164,13 +167,13 @@ function fold({ status: before, effects }: CausingEntries) {
         state.cost_is_estimate = effect.costIsEstimate;
         break;
       case "session_info_update":
-        state.title = shortened(effect.title) ?? state.title;
+        state.title = shortened(effect.title || null, longestName) ?? state.title;
         break;
       case "session_placed":
-        state.directory = effect.directory;
-        state.worktree_branch = effect.worktreeBranch;
-        state.capabilities = effect.capabilities;
-        state.model = effect.model ?? state.model;
+        state.directory = shortened(effect.directory, longestText);
+        state.worktree_branch = shortened(effect.worktreeBranch, longestText);
+        state.capabilities = [...new Set(effect.capabilities)];
+        state.model = modelOf(effect) ?? state.model;
         break;
       case "mode_changed":
         state.mode = effect.mode;
@@ -181,13 +184,27 @@ function fold({ status: before, effects }: CausingEntries) {
   return { status, state };
 }
 
-const longestTitle = 200;
+/** Limits of titles and ids, and of other texts, in characters. No path is longer than the second. */
+const longestName = 200;
+const longestText = 4_096;
 
-/** Shortens a title that an agent has chosen. */
-function shortened(title: string | null): string | null {
-  if (!title) return null;
-  if (codePointLength(title) <= longestTitle) return title;
-  return `${[...title].slice(0, longestTitle - 1).join("")}…`;
+/**
+ * Shortens what a host puts into a record. Every listing contains records, and every node with viewers
+ * compares all followed ones every few seconds, in one query for all organizations.
+ */
+function shortened<Text extends string | null>(text: Text, longest: number): Text;
+function shortened(text: string | null, longest: number): string | null {
+  if (text === null || codePointLength(text) <= longest) return text;
+  return `${[...text].slice(0, longest - 1).join("")}…`;
+}
+
+function modelOf({ model }: Of<"turn_started"> | Of<"session_placed">): ModelChoice | null {
+  return (
+    model && {
+      providerId: shortened(model.providerId, longestName),
+      modelId: shortened(model.modelId, longestName),
+    }
+  );
 }
 
 type Of<Name> = Extract<Effect, { sessionUpdate: Name }>;

@@ -3,7 +3,7 @@ import { notFound, parseId, type sessionTurnActions } from "@hawser/contract";
 import type { HandlersFor } from "../dispatch/handler.ts";
 import { query } from "../postgres/statement.ts";
 import { selectSession } from "../sessions/store.ts";
-import { selectEntries } from "./follow-store.ts";
+import { selectEntriesOf } from "./follow-store.ts";
 import { waitForSession, type SessionLogServices } from "./wait.ts";
 
 type LogActions = Pick<typeof sessionTurnActions, "list_session_events" | "wait_for_session">;
@@ -16,7 +16,7 @@ export const sessionLogHandlers: HandlersFor<LogActions, SessionLogServices> = {
     if (!id) throw notFound("session");
     // Read entries first, so that lastSeq is never older than the page.
     const [rows, [session]] = await sql.together(
-      query(selectEntries, sql.organizationId, id, after, limit, largestListing),
+      query(selectEntriesOf(id), sql.organizationId, id, after, limit, largestListing),
       query(selectSession, sql.organizationId, id),
     );
     if (!session) throw notFound("session");
@@ -27,7 +27,9 @@ export const sessionLogHandlers: HandlersFor<LogActions, SessionLogServices> = {
       update: JSON.parse(update) as Record<string, unknown>,
     }));
     const lastSeq = session.applied_seq;
-    return { events, lastSeq, hasMore: (events.at(-1)?.seq ?? after) < lastSeq };
+    // The entries of an expired period are gone, so an empty page is the last.
+    const lastRead = events.at(-1)?.seq;
+    return { events, lastSeq, hasMore: lastRead !== undefined && lastRead < lastSeq };
   },
 
   wait_for_session: (context, input) => waitForSession(context, input),

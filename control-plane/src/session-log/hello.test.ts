@@ -20,7 +20,7 @@ before(async () => {
 
 after(() => service[Symbol.asyncDispose]());
 
-test("a host is told how far each of its own sessions is applied, and nothing of others", async () => {
+test("a host receives how far each of its own sessions is applied, and nothing about others", async () => {
   const mine = await addSession({ appliedSeq: 7, journalId: "j1" });
   const fresh = await addSession({ host: mine.host });
   const deleted = await addSession({ host: mine.host, deleted: true });
@@ -35,7 +35,7 @@ test("a host is told how far each of its own sessions is applied, and nothing of
   assert.deepEqual(await hello(mine.host, "j1", 0), []);
 });
 
-test("a journal that is new becomes the log's, and what the former still has under way is refused", async () => {
+test("a new journal becomes the log's, and late reports of the old journal are refused", async () => {
   const { host, sessionId } = await addSession({ appliedSeq: 7, journalId: "j1" });
   assert.deepEqual(await hello(host, "j2", 0, sessionId), [{ sessionId, appliedSeq: 7 }]);
   assert.equal(await journalOf(sessionId), "j2");
@@ -68,7 +68,7 @@ test("another journal that claims more than is applied does not become the log's
   assert.equal(await journalOf(sessionId), "j1");
 });
 
-test("hosts that say hello together are each told of their own sessions", async () => {
+test("hosts that say hello together each receive their own sessions", async () => {
   const one = await addSession({ appliedSeq: 7, journalId: "j1" });
   const two = await addSession({ appliedSeq: 4, journalId: "j2" });
   const none = await addSession({});

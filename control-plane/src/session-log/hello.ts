@@ -4,10 +4,10 @@
 // applied them, and the host continues after that. Some journals cannot know which entries they lack:
 // one that was restored from an older copy of the disk, and one that is not the journal the log was
 // written from. Such a journal continues at appliedSeq + 1 with an entry `journal_reset`, for which it
-// needs only appliedSeq. From then on the intake refuses late reports of the former journal; for this,
+// needs only appliedSeq. From then on the intake refuses late reports of the old journal; for this,
 // hello records the journal under the lock that the intake takes.
 //
-// A session of a former journal that the new journal does not name is unknown to the host: its agent
+// A session of an old journal that the new journal does not name is unknown to the host: its agent
 // was ended, and nothing will be reported about it. It is shown in error.
 import { formatId, parseId } from "@hawser/contract";
 import type { Hello } from "@hawser/host-protocol";

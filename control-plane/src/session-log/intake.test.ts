@@ -207,7 +207,7 @@ test("a host that keeps sending what cannot be stored costs the others no second
   await counted.close();
 });
 
-test("another journal goes on after a reset and not without; the former is refused from then on", async () => {
+test("another journal continues the log after a reset only, and the old journal is refused from then on", async () => {
   const { host, sessionId } = await addSession();
   await take(host, sessionId, [1, 2]);
   const from = (journalId: string, ...entries: LogEntry[]) =>
@@ -225,7 +225,7 @@ test("another journal goes on after a reset and not without; the former is refus
   });
 });
 
-test("without a database reports are answered failed, and the same reports are taken once it is there", async () => {
+test("without a database reports are answered failed, and the same reports are accepted once it is back", async () => {
   const nowhere = openDatabase({
     url: "postgres://postgres@127.0.0.1:1/none",
     connections: 1,

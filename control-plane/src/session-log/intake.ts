@@ -84,7 +84,7 @@ interface Waiting extends ReadReport {
   answer: (reply: ReportReply) => void;
 }
 
-/** Counts the statements of one group that timed out in a row while the group is halved. */
+/** Counts the statements of one group that timed out or got no answer in a row while the group is halved. */
 interface Timeouts {
   inARow: number;
   /** Up to this many can be one report's fault. More mean that the database is slow for everyone. */
@@ -155,7 +155,7 @@ function createLane(options: IntakeOptions): Intake {
       applied = await database.systemTransaction((tx) => applyReports(tx, reports));
       timeouts.inARow = 0;
     } catch (error) {
-      if (error instanceof StatementTimeout) timeouts.inARow += 1;
+      if (error instanceof DatabaseUnavailable) timeouts.inARow += 1;
       return writeSeparately(reports, error, timeouts);
     }
     for (const { organizationId, addedBytes } of applied.sessions) {

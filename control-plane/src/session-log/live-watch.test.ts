@@ -10,6 +10,7 @@ import { createLiveWatch } from "./live-watch.ts";
 const watched = { instanceId: "ins_1", sessionId: "ses_1" };
 const open = { itemId: "i", turnId: "t", kind: "message" as const, text: "Hel" };
 const piece: LiveText = { ...open, text: "lo", offset: 3 };
+const shown = (text: LiveText) => JSON.stringify({ sessionId: "ses_1", ...text });
 
 function bench() {
   let take: ((message: { data: Uint8Array }) => void) | undefined;
@@ -43,8 +44,8 @@ function bench() {
 
 test("each viewer gets the beginning once, then what is added; the last to leave ends the watch", async (t) => {
   const { watch, publish, subjects } = bench();
-  const first: LiveText[] = [];
-  const second: LiveText[] = [];
+  const first: string[] = [];
+  const second: string[] = [];
   const leave = watch.watch(watched, (text) => first.push(text));
   t.after(leave);
   await until("the first viewer has the beginning", () => first.length === 1);
@@ -54,8 +55,8 @@ test("each viewer gets the beginning once, then what is added; the last to leave
   await until("the second viewer has the beginning", () => second.length === 1);
   publish({ nonsense: true });
   publish(piece);
-  assert.deepEqual(first, [{ ...open, offset: 0 }, piece, piece]);
-  assert.deepEqual(second, [{ ...open, offset: 0 }, piece]);
+  assert.deepEqual(first, [{ ...open, offset: 0 }, piece, piece].map(shown));
+  assert.deepEqual(second, [{ ...open, offset: 0 }, piece].map(shown));
   assert.deepEqual(subjects, [liveSubject("ins_1", "ses_1")]);
   leave();
   leaveToo();
@@ -76,7 +77,7 @@ test("the lease is renewed while someone watches, and not after", async (t) => {
 
 test("a host that was away sends the beginning again", async (t) => {
   const bed = bench();
-  const seen: LiveText[] = [];
+  const seen: string[] = [];
   const leave = bed.watch.watch(watched, (text) => seen.push(text));
   t.after(leave);
   await until("the viewer has the beginning", () => seen.length === 1);
@@ -87,4 +88,35 @@ test("a host that was away sends the beginning again", async (t) => {
   await until("the viewer has the beginning again", () => seen.length === 2);
   await until("the lease is renewed once more", () => bed.asked > asked + 2);
   assert.equal(seen.length, 2);
+});
+
+test("a thousand viewers that join at once cost two requests, one after the other", async (t) => {
+  const answers: ((open: object) => void)[] = [];
+  let inFlight = 0;
+  const watch = createLiveWatch({
+    notices: { publish: () => {}, subscribe: () => () => {} },
+    hosts: {
+      read() {
+        inFlight += 1;
+        const answer = Promise.withResolvers<object>();
+        answers.push(answer.resolve);
+        return answer.promise.finally(() => (inFlight -= 1)) as never;
+      },
+    },
+  });
+  const seen = new Map<number, number>();
+  const join = (viewer: number) =>
+    watch.watch(watched, () => seen.set(viewer, (seen.get(viewer) ?? 0) + 1));
+  const leave = [join(0)];
+  t.after(() => leave.forEach((each) => each()));
+  await until("the first request", () => answers.length === 1);
+  for (let viewer = 1; viewer < 1_000; viewer++) leave.push(join(viewer));
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.deepEqual([answers.length, inFlight], [1, 1]);
+  answers[0]!({ open: [open] });
+  await until("the second request", () => answers.length === 2);
+  answers[1]!({ open: [open] });
+  await until("everyone has the beginning", () => seen.size === 1_000);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.deepEqual([answers.length, [...new Set(seen.values())]], [2, [1]]);
 });

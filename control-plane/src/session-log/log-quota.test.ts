@@ -108,9 +108,12 @@ function openNode() {
     database,
     intake,
     logQuota,
+    sightings: { note: () => {} },
     viewers: { notify: () => {} },
     isBack: () => {},
+    reconnectSeconds: () => 1,
     renewToken: () => Promise.reject(new Error("No host renews its token here.")),
+    removed: { answerInstance: () => Promise.reject(new Error("No host is removed here.")) },
   });
   const close = () => intake.close();
   return {

@@ -1,15 +1,14 @@
 // A session as one viewer sees it: its record, at first and when it changes, its log after a seq, and
 // the text that is being written. The viewer sets the pace until it reaches the newest entry. From then
 // on a viewer that does not keep up is cut off with `resync` before much waits for it.
-import { formatId, parseId, type SessionRecord } from "@hawser/contract";
+import { formatId, parseId } from "@hawser/contract";
 import type { Database } from "../postgres/database.ts";
 import type { SessionViews, ViewFrame } from "../transports/session-stream.ts";
 import { followLog, type Follower, type Follows } from "./follow.ts";
-import { selectEntries, type LogRow } from "./follow-store.ts";
+import { selectEntriesOf, type LogRow } from "./follow-store.ts";
 import { isOver } from "../sessions/lifecycle.ts";
 import type { LiveWatch } from "./live-watch.ts";
-import { sessionRecord } from "../sessions/record.ts";
-import { selectSession } from "../sessions/store.ts";
+import { selectSessionVersion } from "../sessions/store.ts";
 
 interface ViewParts {
   database: Pick<Database, "tenant">;
@@ -34,7 +33,7 @@ export function createSessionViews({ database, follows, live }: ViewParts): Sess
     if (!read) {
       read = database
         .tenant(organizationId)
-        .rows(selectEntries, organizationId, sessionId, after, pageEntries, pageBytes)
+        .rows(selectEntriesOf(sessionId), organizationId, sessionId, after, pageEntries, pageBytes)
         .finally(() => sharedReads.delete(key));
       sharedReads.set(key, read);
     }
@@ -46,10 +45,12 @@ export function createSessionViews({ database, follows, live }: ViewParts): Sess
       const { organizationId } = caller;
       const sessionId = parseId("session", shownId);
       if (!sessionId) return undefined;
+      // The caller's own read decides whether the caller reaches the session, which does not change. All
+      // later reads are shared.
       const sql = database.tenant(caller);
-      const find = () => sql.first(selectSession, organizationId, sessionId);
-      const row = await find();
+      const row = await sql.first(selectSessionVersion, organizationId, sessionId);
       if (!row) return undefined;
+      const session = { organizationId, sessionId };
       const waiting = createWaiting();
       const ended = new AbortController();
       const watched = { instanceId: formatId("instance", row.instance_id), sessionId: shownId };
@@ -58,21 +59,26 @@ export function createSessionViews({ database, follows, live }: ViewParts): Sess
       let notifyOfRecord = () => {};
       /** The record changed while there was no room for it. */
       let isRecordOwed = false;
+      let shownVersion: string | undefined;
       const sessionLog = {
         follow(follower: Follower) {
           notifyOfRecord = () => follower.recordChanged();
-          return follows.follow({ organizationId, sessionId }, follower);
+          return follows.follow(session, follower);
         },
         settled: () => follows.settled(),
         read: (from: number) => readShared(organizationId, sessionId, from),
-        appliedSeq: async () => (await find())?.applied_seq,
+        async appliedSeq() {
+          const record = await follows.readRecord(session);
+          // What the other viewers share may be older than what this caller has just read.
+          if (record && record.version !== row.record_version) follows.recordChanged(session);
+          return record && Math.max(record.appliedSeq, row.applied_seq);
+        },
       };
       let isAtNewest = after >= row.applied_seq;
       const watchLive = () => {
         if (isOver(row.status) || ended.signal.aborted) return;
         unwatch = live.watch(watched, (text) => {
-          if (waiting.size() < readAhead)
-            waiting.add({ event: "live", text: JSON.stringify({ sessionId: shownId, ...text }) });
+          if (waiting.size() < readAhead) waiting.add({ event: "live", text });
         });
       };
       const following = followLog(sessionLog, {
@@ -89,10 +95,13 @@ export function createSessionViews({ database, follows, live }: ViewParts): Sess
           if (!isAtNewest) await waiting.below(readAhead);
         },
         async recordChanged() {
-          const record: SessionRecord | undefined = sessionRecord(await find());
+          const record = await follows.readRecord(session);
           if (!record) return ended.abort();
+          if (record.version === shownVersion) return;
           isRecordOwed = waiting.size() >= readAhead;
-          if (!isRecordOwed) waiting.add({ event: "record", text: JSON.stringify(record) });
+          if (isRecordOwed) return;
+          shownVersion = record.version;
+          waiting.add({ event: "record", text: record.text });
         },
       });
       if (isAtNewest) watchLive();
@@ -116,7 +125,12 @@ export function createSessionViews({ database, follows, live }: ViewParts): Sess
         }
         return frames;
       }
-      return { next, close: end };
+      function close(): void {
+        end();
+        // Whoever may no longer view the session gets nothing of what waited.
+        waiting.drop();
+      }
+      return { next, close };
     },
   };
 }
@@ -143,6 +157,10 @@ function createWaiting() {
       queue.isOver = true;
       wakeReader();
       wakeWriter();
+    },
+    drop(): void {
+      queue.frames = [];
+      queue.size = 0;
     },
     /** Resolves when less than the limit is left, or when the queue is closed. */
     async below(limit: number): Promise<void> {

@@ -117,7 +117,7 @@ test("it waits for what the caller has not seen, and answers at its timeout", as
   assert.equal((await waiting).result["lastSeq"], 3);
 });
 
-test("what is over is told whatever the caller has seen; what was deleted is not found", async () => {
+test("a session that is over is returned whatever the caller has seen; a deleted session is not found", async () => {
   const sessionId = await bed.addSession({ status: "ended" });
   assert.equal((await wait({ sessionId, afterSeq: 9 })).result["status"], "ended");
   const deleted = await bed.addSession();

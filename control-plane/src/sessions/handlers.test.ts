@@ -106,7 +106,7 @@ test("a start that is refused because somebody ended the session leaves it ended
   assert.deepEqual([status, await statusOf(sessionId)], ["ended", "ended"]);
 });
 
-test("when nobody knows whether it was started the session is in error until someone does", async () => {
+test("a session whose start has an unknown outcome is in error until the outcome is known", async () => {
   bed.host.start_session = () => {
     throw new OutcomeUnknown("silent");
   };
@@ -127,7 +127,7 @@ test("when nobody knows whether it was started the session is in error until som
   assert.equal(bed.asked[1]!.commandId, bed.asked[0]!.commandId);
 });
 
-test("a start of unknown outcome that the log has told of stays as the log tells", async () => {
+test("a start of unknown outcome keeps the state that the log has reported", async () => {
   bed.host.start_session = async ({ sessionId }) => {
     const status = { sessionUpdate: "session_status", status: "active", reason: null };
     await bed.report(sessionId as string, status);
@@ -206,7 +206,7 @@ test("a summary has what the host says now, or nothing", async () => {
   assert.deepEqual((await node.result("get_session_summary", { sessionId }))["live"], live);
 });
 
-test("a rename counts at once, and the host is told if it is there", async () => {
+test("a rename counts at once, and is sent to the host if it is connected", async () => {
   const sessionId = await bed.addSession();
   const record = await node.result("rename_session", { sessionId, title: "Renamed" });
   assert.equal(record["title"], "Renamed");
@@ -225,9 +225,29 @@ test("a mode is set on the host first, and none is wider than the organization a
   assert.equal((await node.result("get_session_summary", { sessionId }))["mode"], "ask");
   await bed.sql("UPDATE organizations SET highest_mode = 'ask'");
   const refusal = await refusalOf("set_session_mode", { sessionId, mode: "auto" });
-  assert.equal(refusal.code, "forbidden");
-  assert.match(refusal.message, /widest mode is ask/);
+  assert.equal(refusal.code, "mode_not_allowed");
+  assert.match(refusal.message, /at most the mode ask\. .* raise highestMode with update_settings/);
+  bed.host.set_session_mode = refusing("mode_not_allowed");
+  const byHost = await refusalOf("set_session_mode", { sessionId, mode: "ask" });
+  assert.equal(byHost.code, "mode_not_allowed");
   await bed.sql("UPDATE organizations SET highest_mode = 'unattended'");
+});
+
+test("a call that is repeated late does not show its mode instead of a later one", async () => {
+  const sessionId = await bed.addSession();
+  const changed = (mode: string) => ({ sessionUpdate: "mode_changed", mode, reason: null });
+  const call = [{ sessionId, mode: "ask" }, { idempotencyKey: "set-ask" }] as const;
+  bed.host.set_session_mode = () => {
+    throw new OutcomeUnknown();
+  };
+  const { refusal } = (await node.call("set_session_mode", ...call)) as { refusal: Refusal };
+  assert.equal(refusal.code, "in_progress");
+  // The host has set this mode, and then the mode of another caller.
+  await bed.report(sessionId, changed("ask"), changed("unattended"));
+  bed.host.set_session_mode = () => ({});
+  assert.equal((await node.result("set_session_mode", ...call))["mode"], "unattended");
+  const record = await node.result("get_session_summary", { sessionId });
+  assert.equal(record["mode"], "unattended");
 });
 
 test("stopping what is over asks nobody", async () => {

@@ -48,15 +48,17 @@ export const sessionHandlers: HandlersFor<typeof sessionActions, SessionServices
       const row = await findSession(sql, sessionId);
       refuseOver(row);
       if (narrower(mode, row.highest_mode) !== mode) {
-        const message = `The organization's widest mode is ${row.highest_mode}. An owner can change it with update_settings.`;
-        throw new Refusal("forbidden", message);
+        const message = `The organization allows at most the mode ${row.highest_mode}. Set that mode or a narrower one, or ask an owner to raise highestMode with update_settings.`;
+        throw new Refusal("mode_not_allowed", message);
       }
-      return hostOf(row);
+      return { ...hostOf(row), appliedSeq: row.applied_seq };
     },
     ask: (context, wanted, host) => askHost(context, host, "set_session_mode", wanted),
-    conclude(context, { sessionId, mode }) {
+    conclude(context, { sessionId, mode }, { appliedSeq }) {
       const { sql } = context;
-      sql.later(store.setMode, sql.organizationId, parseId("session", sessionId)!, mode);
+      const key = [sql.organizationId, parseId("session", sessionId)!];
+      sql.later(store.lockSession, ...key);
+      sql.later(store.setMode, ...key, mode, appliedSeq);
       return readRecordAndNotify(context, sessionId);
     },
   }),

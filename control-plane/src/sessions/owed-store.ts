@@ -71,8 +71,8 @@ export const giveUpStarts = systemStatement<{ organization_id: string; session_i
   "show unfinished starts in error",
   `UPDATE sessions
       SET status = ${statusAfterSql("start_unknown")}, status_reason = 'start_unknown', activity = 'idle'
-    WHERE activity = 'starting' AND deleted_at IS NULL AND created_at < hawser_now() - interval '1 minute'
-      AND (directory IS NOT NULL OR created_at < hawser_now() - interval '31 minutes')
+    WHERE starting_since < hawser_now() - interval '1 minute'
+      AND (directory IS NOT NULL OR starting_since < hawser_now() - interval '31 minutes')
       AND ${movedBySql("start_unknown")}
    RETURNING organization_id, session_id`,
 );

@@ -1,4 +1,4 @@
-// Giving a session work: what is checked before the host is asked, and what the host receives.
+// Work for a session: what is checked before the host is asked, and what the host receives.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { openSessionBed, type SessionBed } from "@hawser/testkit/session-bed.ts";
@@ -29,6 +29,10 @@ test("without the capability nobody asks the host", async () => {
   ] as const) {
     assert.equal((await refusalOf(action, { sessionId, ...more })).code, "capability_missing");
   }
+  const withCommands = await bed.addSession({ capabilities: "{commands}" });
+  const { code, message } = await refusalOf("summarize_session", { sessionId: withCommands });
+  assert.equal(code, "capability_missing");
+  assert.match(message, /Call run_command with the command "compact" instead\./);
   assert.deepEqual(bed.asked, []);
 });
 

@@ -1,4 +1,4 @@
-// Giving a session work that becomes a turn: prompts with their files, slash commands, summaries. The
+// Work for a session that becomes a turn: prompts with their files, slash commands, summaries. The
 // host answers when it has accepted the work; the log reports the results.
 import {
   Refusal,
@@ -113,10 +113,12 @@ async function prepareWith(
   const row = await findSession(sql, sessionId);
   refuseOver(row);
   if (!row.capabilities.includes(capability)) {
-    throw new Refusal(
-      "capability_missing",
-      `Sessions of ${row.agent_kind} do not have the capability ${capability}. list_agent_kinds lists the kinds that do.`,
-    );
+    const instead =
+      capability === "summarize" && row.capabilities.includes("commands")
+        ? 'Call run_command with the command "compact" instead.'
+        : "list_agent_kinds lists the kinds that do.";
+    const message = `Sessions of ${row.agent_kind} do not have the capability ${capability}. ${instead}`;
+    throw new Refusal("capability_missing", message);
   }
   const { applied_seq: appliedSeq, highest_mode: highestMode } = row;
   return { ...hostOf(row), appliedSeq, highestMode };

@@ -27,7 +27,7 @@ const refusalOf = (work: Promise<unknown>) =>
     (error: unknown) => (assert.ok(error instanceof Refusal, String(error)), error),
   );
 
-test("a pull request has the session's title and tells where it comes from, unless the caller says more", async () => {
+test("a pull request has the session's title and names the session and the agent, unless the caller says more", async () => {
   const pushed = {
     branch: "hawser/x-1234567890",
     uncommittedChanges: 0,
@@ -50,7 +50,7 @@ test("a pull request has the session's title and tells where it comes from, unle
   assert.equal(await asked({ openPr: false }), null);
 });
 
-test("a session that is over is not pushed, and the host's own reason is told", async () => {
+test("a session that is over is not pushed, and the host's own reason is returned", async () => {
   const ended = await bed.addSession({ status: "ended" });
   const over = await refusalOf(node.result("push_session", { sessionId: ended }));
   assert.equal(over.code, "session_ended");
@@ -73,7 +73,7 @@ const rowOf = async () => {
 };
 const shownId = () => bed.asked.at(-1)!.payload["sessionId"] as string;
 
-test("a session whose clone outlasts its caller is starting, until its log tells", async () => {
+test("a session whose clone outlasts its caller is starting, until its log reports the end", async () => {
   const owed = createOwedEndings({
     database: bed.service.database,
     hosts: bed.hosts,

@@ -29,14 +29,17 @@ export const startSession: HostHandler<Start, SessionServices> = onHost({
     const { sql, caller } = context;
     const { instanceId, directory } = input;
     const id = parseId("instance", instanceId);
-    const host = id && (await sql.first(store.selectStartHost, sql.organizationId, id));
+    const starter = caller.sessionId;
+    const host = id && (await sql.first(store.selectStartHost, sql.organizationId, id, starter));
     if (!host) throw notFound("instance");
     if (host.status !== "online") {
       throw hostOffline();
     }
     const wanted = wantedAgent(input, host);
     const title = input.title || null;
-    const mode = narrower(host.default_mode, host.highest_mode);
+    // An agent cannot start a session that may do more than the agent's own.
+    const allowed = narrower(host.highest_mode, host.starter_mode ?? host.highest_mode);
+    const mode = narrower(host.default_mode, allowed);
     const made = await sql.first(
       store.insertSession,
       sql.organizationId,

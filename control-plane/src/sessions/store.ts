@@ -97,14 +97,31 @@ export interface SessionRow extends SessionListRow {
   applied_seq: number;
 }
 
-const oneSession = `SELECT ${listColumns}, s.mode, o.highest_mode, s.model, s.usage, s.capabilities, s.activity,
-            s.turn_id, s.turn_outcome, s.queued_turns, s.applied_seq
+const recordColumns = `${listColumns}, s.mode, s.model, s.usage, s.capabilities`;
+
+/**
+ * A hash of the record that callers see, for statements that join `sessions s` and `instances i`. It is
+ * computed instead of stored, so that changes of a session cost nothing more.
+ */
+export const recordVersionSql = `(SELECT hashtextextended(shown::text, 0)::text
+               FROM (SELECT ${recordColumns}) AS shown)`;
+
+const sessionColumns = `${recordColumns}, o.highest_mode, s.activity, s.turn_id, s.turn_outcome,
+            s.queued_turns, s.applied_seq`;
+const ofOneSession = `
        FROM sessions s
        JOIN instances i ON i.organization_id = s.organization_id AND i.instance_id = s.instance_id
        JOIN organizations o ON o.organization_id = s.organization_id
       WHERE s.organization_id = $1 AND s.session_id = $2 AND s.deleted_at IS NULL`;
+const oneSession = `SELECT ${sessionColumns} ${ofOneSession}`;
 
 export const selectSession = statement<SessionRow>(oneSession);
+
+/** `record_version` differs if the record that callers see differs. */
+export const selectSessionVersion = statement<SessionRow & { record_version: string }>(
+  `SELECT ${sessionColumns}, ${recordVersionSql} AS record_version ${ofOneSession}`,
+);
+
 /** Lock the session before its status is changed; the instance's count of sessions changes after it. */
 export const lockSession = statement<SessionRow>(`${oneSession} FOR NO KEY UPDATE OF s`);
 
@@ -121,12 +138,16 @@ export interface StartHostRow {
   policy: AgentPolicy;
   default_mode: SessionMode;
   highest_mode: SessionMode;
+  /** The mode of the session whose agent starts this one; null if no agent does. */
+  starter_mode: SessionMode | null;
 }
 
 /** The host that a new session is started on, with the organization's policy. */
+/** $3: the session of the agent that starts another one; null if no agent does. */
 export const selectStartHost = statement<StartHostRow>(
   `SELECT i.status, i.agents, i.fallback_chain, o.default_agent_policy AS policy,
-          o.default_mode, o.highest_mode
+          o.default_mode, o.highest_mode,
+          (SELECT s.mode FROM sessions s WHERE s.organization_id = $1 AND s.session_id = $3) AS starter_mode
      FROM instances i JOIN organizations o ON o.organization_id = i.organization_id
     WHERE i.organization_id = $1 AND i.instance_id = $2 AND i.deleted_at IS NULL`,
 );
@@ -179,9 +200,18 @@ export const renameSession = statement<{ session_id: string }>(
    RETURNING session_id`,
 );
 
+/**
+ * Shows the mode that a host has set, even before the log reports it. $4 is the seq of the log when the host
+ * was first asked. No-op if the log has reported a mode since then: another caller may have set it later. Lock
+ * the session before, so that this statement sees what the log has reported.
+ */
 export const setMode = statement(
   `UPDATE sessions SET mode = $3
-    WHERE organization_id = $1 AND session_id = $2 AND deleted_at IS NULL`,
+    WHERE organization_id = $1 AND session_id = $2 AND deleted_at IS NULL
+      AND NOT EXISTS (
+        SELECT FROM session_log
+         WHERE organization_id = $1 AND session_id = $2 AND seq > $4
+           AND update ->> 'sessionUpdate' = 'mode_changed')`,
 );
 
 /**

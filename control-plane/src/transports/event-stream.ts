@@ -5,15 +5,19 @@ import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
 import type { Caller } from "../dispatch/caller.ts";
 import type { Dispatcher, Route } from "../dispatch/dispatcher.ts";
-import { watchKey } from "./key-watch.ts";
+import type { FeedEvent } from "../events/organization-feed.ts";
+import { createKeyWatch } from "./key-watch.ts";
 import type { OpenLimit } from "./open-limit.ts";
 import { callId, respond } from "./rest.ts";
 
 export interface Feed {
   /** Whether this caller may see any events. */
   mayFollow(caller: Caller): boolean;
-  /** Gives the events that this caller may see. */
-  follow(caller: Caller, viewer: (event: { type: string }) => void): () => void;
+  maySee(caller: Caller, event: FeedEvent): boolean;
+  /** Delivers the events of an organization until the returned function is called. */
+  follow(organizationId: string, viewer: (event: FeedEvent) => void): () => void;
+  /** Resolves once the current viewers receive every event, or after a short wait. */
+  settled(): Promise<void>;
 }
 
 /** Closed to agents: events are about every session of the organization. */
@@ -27,7 +31,12 @@ const followEvents: Route = {
 const mostWaiting = 256;
 const keepAliveMs = 15_000;
 
-export function eventStreamTransport(dispatcher: Dispatcher, feed: Feed, streams: OpenLimit): Hono {
+export function eventStreamTransport(
+  dispatcher: Dispatcher,
+  feed: Feed,
+  streams: OpenLimit,
+  keys = createKeyWatch(),
+): Hono {
   const app = new Hono();
   app.get("/api/events", async (c) => {
     // GET routes also answer HEAD; nobody would read or end such a stream.
@@ -39,19 +48,27 @@ export function eventStreamTransport(dispatcher: Dispatcher, feed: Feed, streams
     const authorization = c.req.header("authorization");
     const admitted = await dispatcher.admit(authorization, followEvents, callId(c));
     if ("refusal" in admitted) return respond(c, admitted);
-    const { caller } = admitted;
-    if (!feed.mayFollow(caller)) {
-      return respond(c, {
-        refusal: new Refusal(
-          "forbidden",
-          "This key may see nothing that changes. It needs instances:view or sessions:view.",
-        ),
-      });
-    }
+    let { caller } = admitted;
+    if (!feed.mayFollow(caller)) return respond(c, { refusal: seesNothing() });
     const refused = streams.during((c.env as HttpBindings).outgoing, caller)(1);
     if (refused) return respond(c, { refusal: refused });
-    const refusalOfKey = () => dispatcher.refusalOfKey(authorization, followEvents);
-    return new Response(eventStream(caller, feed, refusalOfKey), {
+    const checkKey = async () => {
+      const again = await dispatcher.admitAgain(authorization, followEvents);
+      if ("refusal" in again) return again.refusal;
+      // What the caller may see is decided by the permissions of now, not by those of the opening.
+      ({ caller } = again);
+      return feed.mayFollow(caller) ? undefined : seesNothing();
+    };
+    const stream = eventStream({
+      follow: (viewer) =>
+        feed.follow(caller.organizationId, (event) => {
+          if (feed.maySee(caller, event)) viewer(event);
+        }),
+      watchKey: (end) => keys.watch(checkKey, end),
+    });
+    // A caller that reads its records once the stream is open misses no change after that.
+    await feed.settled();
+    return new Response(stream, {
       headers: {
         "content-type": "text/event-stream",
         "cache-control": "no-store",
@@ -62,22 +79,29 @@ export function eventStreamTransport(dispatcher: Dispatcher, feed: Feed, streams
   return app;
 }
 
-function eventStream(
-  caller: Caller,
-  feed: Feed,
-  refusalOfKey: () => Promise<Refusal | undefined>,
-): ReadableStream<Uint8Array> {
+const seesNothing = () =>
+  new Refusal(
+    "forbidden",
+    "This key may see nothing that changes. It needs instances:view or sessions:view.",
+  );
+
+interface StreamParts {
+  follow: (viewer: (event: FeedEvent) => void) => () => void;
+  watchKey: (end: () => void) => () => void;
+}
+
+function eventStream({ follow, watchKey }: StreamParts): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let stop = () => {};
   let sendWaiting = () => {};
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        const waiting: { type: string }[] = [];
+        const waiting: FeedEvent[] = [];
         let hasDropped = false;
         const hasRoom = () => (controller.desiredSize ?? 0) > 0;
         const send = (text: string) => controller.enqueue(encoder.encode(text));
-        const frame = (event: { type: string }) =>
+        const frame = (event: FeedEvent) =>
           `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
         sendWaiting = () => {
           if (waiting.length === 0 || !hasRoom()) return;
@@ -85,7 +109,7 @@ function eventStream(
           hasDropped = false;
           send(waiting.splice(0).map(frame).join(""));
         };
-        const unfollow = feed.follow(caller, (event) => {
+        const unfollow = follow((event) => {
           waiting.push(event);
           if (waiting.length > mostWaiting) {
             waiting.shift();
@@ -96,7 +120,7 @@ function eventStream(
         const alive = setInterval(() => {
           if (hasRoom()) send(": alive\n\n");
         }, keepAliveMs);
-        const unwatch = watchKey(refusalOfKey, () => {
+        const unwatch = watchKey(() => {
           stop();
           controller.close();
         });

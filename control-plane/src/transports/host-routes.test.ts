@@ -5,6 +5,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, beforeEach, test } from "node:test";
 import { Refusal } from "@hawser/contract";
+import { asNewer } from "@hawser/testkit/other-versions.ts";
 import { getRequestListener } from "@hono/node-server";
 import { createLog } from "../log.ts";
 import { DatabaseUnavailable } from "../postgres/database.ts";
@@ -82,26 +83,53 @@ test("each door answers with the reply itself, and nobody keeps it", async () =>
   assert.deepEqual((await post("renew", renewRequest)).json, { token: "t2" });
 });
 
-test("a host that is to forget is told so by status, code and word", async () => {
-  renew = () => Promise.resolve({ forget: true });
+test("a removed host receives status, code, word and proof", async () => {
+  const proof = { instanceId: "ins_1", hostKey: "UX", issuedAt: "2026-11-15T10:00:00.000Z" };
+  renew = () => Promise.resolve({ forget: true, proof: { ...proof, signatures: ["s"] } });
   const { status, json, headers } = await post("renew", renewRequest);
   assert.equal(status, 403);
   assert.equal(json.forget, true);
+  assert.deepEqual(json.proof, { ...proof, signatures: ["s"] });
   assert.equal(json.error.code, "forbidden");
   assert.equal(headers.get("cache-control"), "no-store");
 });
 
-test("a refusal that is not about the pairing tells nobody to forget", async () => {
+test("a host without any record is answered to ask later, and by no word to forget", async () => {
+  renew = () => Promise.resolve({ refused: "unknown_host", retryAfterMs: 1_500 });
+  const { status, json, headers } = await post("renew", renewRequest);
+  assert.deepEqual([status, headers.get("retry-after")], [503, "2"]);
+  assert.deepEqual(
+    [json.error.code, json.refused, json.retryAfterMs],
+    ["unavailable", "unknown_host", 1_500],
+  );
+  assert.ok(!("forget" in json), "a daemon of version 0.1.0 forgets at this word");
+});
+
+test("a refusal that is not about the pairing makes no host forget", async () => {
   renew = () => Promise.reject(new Refusal("unauthenticated", "The nonce is not valid any more."));
   const { status, json } = await post("renew", renewRequest);
   assert.equal(status, 401);
   assert.deepEqual(Object.keys(json), ["error"]);
 });
 
+test("a newer daemon is paired and renewed, without the fields that this node does not know", async () => {
+  const seen: unknown[] = [];
+  pair = (request) => {
+    seen.push(request);
+    return Promise.resolve(paired);
+  };
+  renew = (request) => {
+    seen.push(request);
+    return Promise.resolve({ token: "t2" });
+  };
+  assert.equal((await post("pair", asNewer(pairRequest))).status, 200);
+  assert.equal((await post("renew", asNewer(renewRequest))).status, 200);
+  assert.deepEqual(seen, [pairRequest, renewRequest]);
+});
+
 test("what does not fit the schema is refused field by field", async () => {
   const cases: [unknown, string][] = [
     [{}, "pairingToken"],
-    [{ ...pairRequest, more: 1 }, "more"],
     [{ ...pairRequest, machineId: "" }, "machineId"],
     [{ ...pairRequest, machineId: "m".repeat(201) }, "machineId"],
     [{ ...pairRequest, machineId: "a\0b" }, "machineId"],
@@ -118,7 +146,7 @@ test("what does not fit the schema is refused field by field", async () => {
   assert.equal((await post("pair", pairRequest, form)).status, 400);
 });
 
-test("a body of more than 64 KiB is refused, whether its length is told or not", async () => {
+test("a body of more than 64 KiB is refused, whether its length is announced or not", async () => {
   const body = JSON.stringify({ ...pairRequest, machineId: "m".repeat(64 * 1024) });
   assert.equal((await post("pair", body)).status, 413);
   const chunked = new ReadableStream({
@@ -127,13 +155,13 @@ test("a body of more than 64 KiB is refused, whether its length is told or not",
       controller.close();
     },
   });
-  // Undici must be told that the body may still be sent when the answer arrives.
+  // Undici must know that the body may still be sent when the answer arrives.
   const init = { body: chunked, duplex: "half" } as RequestInit;
   const { status, json } = await post("renew", "", init);
   assert.deepEqual([status, json.error.code], [413, "payload_too_large"]);
 });
 
-test("other methods, and the link's path without an upgrade, are told what is served there", async () => {
+test("other methods, and the link's path without an upgrade, are answered with what is served there", async () => {
   const response = await fetch(`${baseUrl}/pair`);
   assert.deepEqual([response.status, response.headers.get("allow")], [405, "POST"]);
   const link = await fetch(baseUrl.replace("/hosts", "/fabric"));

@@ -1,7 +1,7 @@
 // The HTTP routes of hosts: pairing, and a new token for an expired one. They belong to no registry and
 // accept no API key; a host proves its identity with its own key. What they do is passed in.
 import { randomUUID } from "node:crypto";
-import { Refusal, errorBody, type Action } from "@hawser/contract";
+import { Refusal, errorBody, received, type Action, type MessageSchema } from "@hawser/contract";
 import {
   PairRequest,
   RenewRequest,
@@ -11,7 +11,6 @@ import {
 } from "@hawser/host-protocol";
 import type { HttpBindings } from "@hono/node-server";
 import { Hono, type Context } from "hono";
-import type { z } from "zod";
 import { createTokenBuckets } from "../dispatch/token-bucket.ts";
 import { validate } from "../dispatch/validate.ts";
 import type { Log } from "../log.ts";
@@ -52,11 +51,21 @@ export function hostRoutes({ log, ...routes }: HostRoutes): Hono {
     answer(c, async () => {
       const reply = await routes.renew(await read(c, RenewRequest));
       if ("token" in reply) return c.json(reply);
+      if ("forget" in reply) {
+        const refusal = new Refusal(
+          "forbidden",
+          "This host was removed, or its key replaced. Pair it again to use it.",
+        );
+        return c.json({ ...errorBody(refusal), ...reply }, 403);
+      }
+      const { retryAfterMs } = reply;
       const refusal = new Refusal(
-        "forbidden",
-        "This host is no longer paired. Forget its credentials, and pair it again to use it.",
+        "unavailable",
+        "The service has no record of this host now. Keep its credentials, and ask again later.",
+        { retryAfterMs },
       );
-      return c.json({ ...errorBody(refusal), ...reply }, 403);
+      c.header("Retry-After", String(Math.ceil(retryAfterMs / 1000)));
+      return c.json({ ...errorBody(refusal), ...reply }, 503);
     }),
   );
 
@@ -130,12 +139,9 @@ function asRefusal(error: unknown, id: string, log: Log): Refusal {
   );
 }
 
-async function read<Schema extends z.ZodObject>(
-  c: Context,
-  input: Schema,
-): Promise<z.output<Schema>> {
+async function read<Message>(c: Context, message: MessageSchema<Message>): Promise<Message> {
   return validate(
-    { input } as unknown as Action,
+    { input: received(message) } as unknown as Action,
     await readJsonBody(c.env as HttpBindings, { largest: largestBody }),
-  ) as z.output<Schema>;
+  ) as Message;
 }

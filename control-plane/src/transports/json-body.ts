@@ -112,13 +112,18 @@ async function receive(
   // The caller disconnected, which is not a fault of the service.
   const onClose = () =>
     reject(new Refusal("invalid_input", "The body ended before it was complete. Send it again."));
+  // "close" follows at once, and would make an error of every body: its stack costs more than the reading.
+  const onEnd = () => {
+    incoming.off("close", onClose);
+    resolve();
+  };
   const timer = setTimeout(() => reject(tooSlow()), deadlineMs);
-  incoming.on("data", onData).on("end", resolve).on("error", onClose).on("close", onClose);
+  incoming.on("data", onData).on("end", onEnd).on("error", onClose).on("close", onClose);
   try {
     await promise;
   } finally {
     clearTimeout(timer);
-    incoming.off("data", onData).off("end", resolve).off("error", onClose).off("close", onClose);
+    incoming.off("data", onData).off("end", onEnd).off("error", onClose).off("close", onClose);
   }
 }
 

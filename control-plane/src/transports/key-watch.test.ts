@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Refusal } from "@hawser/contract";
 import { until } from "@hawser/testkit/until.ts";
-import { watchKey } from "./key-watch.ts";
+import { createKeyWatch } from "./key-watch.ts";
 
 const unavailable = new Refusal("unavailable", "The database is away.");
 const unauthenticated = new Refusal("unauthenticated", "The key is not valid.");
@@ -12,13 +12,12 @@ test("a key that is refused ends it, once", async () => {
   const answers = [undefined, unavailable, unauthenticated];
   const seen: (Refusal | undefined)[] = [];
   let ends = 0;
-  watchKey(
+  createKeyWatch({ everyMs: 5, unjudgedMs: 60_000 }).watch(
     async () => {
       seen.push(answers[seen.length]);
       return seen.at(-1);
     },
     () => (ends += 1),
-    { everyMs: 5, unjudgedMs: 60_000 },
   );
   await until("the end", () => ends > 0);
   await new Promise((resolve) => setTimeout(resolve, 30));
@@ -29,13 +28,12 @@ test("a key that could not be judged for long ends it, however good it was", asy
   const startedAt = performance.now();
   let looks = 0;
   let endedAt: number | undefined;
-  watchKey(
+  createKeyWatch({ everyMs: 5, unjudgedMs: 100 }).watch(
     async () => {
       looks += 1;
       return unavailable;
     },
     () => (endedAt = performance.now()),
-    { everyMs: 5, unjudgedMs: 100 },
   );
   await until("the end", () => endedAt !== undefined);
   assert.ok(endedAt! - startedAt >= 100 && looks > 1, `${looks} looks`);
@@ -45,13 +43,12 @@ test("no look begins before the one before is done, and none counts after it was
   const look = Promise.withResolvers<Refusal>();
   let looks = 0;
   let ends = 0;
-  const stop = watchKey(
+  const stop = createKeyWatch({ everyMs: 5, unjudgedMs: 60_000 }).watch(
     () => {
       looks += 1;
       return look.promise;
     },
     () => (ends += 1),
-    { everyMs: 5, unjudgedMs: 60_000 },
   );
   await until("a look", () => looks > 0);
   await new Promise((resolve) => setTimeout(resolve, 30));
@@ -60,4 +57,25 @@ test("no look begins before the one before is done, and none counts after it was
   look.resolve(unauthenticated);
   await new Promise((resolve) => setTimeout(resolve, 30));
   assert.deepEqual([looks, ends], [1, 0]);
+});
+
+test("all keys are checked at the same moment, whenever their streams were opened", async () => {
+  const keys = createKeyWatch({ everyMs: 40, unjudgedMs: 60_000 });
+  const looks: { stream: number; at: number }[] = [];
+  const stops: (() => void)[] = [];
+  for (let stream = 0; stream < 3; stream++) {
+    stops.push(
+      keys.watch(
+        async () => void looks.push({ stream, at: Math.round(performance.now()) }),
+        () => {},
+      ),
+    );
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  await until("two checks of each", () => looks.length >= 6);
+  stops.forEach((stop) => stop());
+  for (let stream = 1; stream < 3; stream++) {
+    const between = looks.find((look) => look.stream === stream)!.at - looks[0]!.at;
+    assert.ok(between < 5, `${between} ms`);
+  }
 });

@@ -1,36 +1,59 @@
-// Checks the key of an open stream every few seconds, so that a revoked key is cut off soon, even if it
-// only listens.
+// Checks the keys of open streams every few seconds, so that a revoked key is cut off soon, even if it only
+// listens. All keys are checked at the same moment: their lookups then share one query.
 import type { Refusal } from "@hawser/contract";
 
+export interface KeyWatch {
+  /** Calls `end` at most once, and never after the returned function was called. */
+  watch(refusalOfKey: () => Promise<Refusal | undefined>, end: () => void): () => void;
+}
+
 /** While the database is unreachable no key can be checked; a valid key stays valid for this long. */
-const timing = { everyMs: 2_500, unjudgedMs: 60_000 };
+const timing = { everyMs: 4_000, unjudgedMs: 60_000 };
 
-/** Calls `end` at most once, and never after the returned function was called. */
-export function watchKey(
-  refusalOfKey: () => Promise<Refusal | undefined>,
-  end: () => void,
-  { everyMs, unjudgedMs } = timing,
-): () => void {
-  let isOver = false;
-  let goodAt = performance.now();
-  // Check one after the other: if the database hangs, several checks would wait, and each would end the
-  // stream.
-  let timer = setTimeout(() => void look(), everyMs);
+export function createKeyWatch({ everyMs, unjudgedMs } = timing): KeyWatch {
+  const checks = new Set<() => Promise<void>>();
+  let timer: NodeJS.Timeout | undefined;
 
-  async function look(): Promise<void> {
-    const refusal = await refusalOfKey();
-    if (isOver) return;
-    const now = performance.now();
-    if (!refusal) goodAt = now;
-    else if (refusal.code !== "unavailable" || now - goodAt >= unjudgedMs) {
-      isOver = true;
-      return end();
-    }
-    timer = setTimeout(() => void look(), everyMs);
+  function add(check: () => Promise<void>): void {
+    checks.add(check);
+    timer ??= setInterval(() => {
+      for (const each of checks) void each();
+    }, everyMs);
   }
 
-  return () => {
-    isOver = true;
-    clearTimeout(timer);
+  function remove(check: () => Promise<void>): void {
+    checks.delete(check);
+    if (checks.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  }
+
+  return {
+    watch(refusalOfKey, end) {
+      let isOver = false;
+      let isChecking = false;
+      let goodAt = performance.now();
+      const check = async () => {
+        // One check at a time: if the database hangs, several checks would wait, and each would end the
+        // stream.
+        if (isChecking) return;
+        isChecking = true;
+        const refusal = await refusalOfKey();
+        isChecking = false;
+        if (isOver) return;
+        const now = performance.now();
+        if (!refusal) goodAt = now;
+        else if (refusal.code !== "unavailable" || now - goodAt >= unjudgedMs) {
+          stop();
+          end();
+        }
+      };
+      const stop = () => {
+        isOver = true;
+        remove(check);
+      };
+      add(check);
+      return stop;
+    },
   };
 }

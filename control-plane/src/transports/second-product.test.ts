@@ -103,7 +103,7 @@ test("its description bears its own title and version", async () => {
   ]);
 });
 
-test("a refusal that its action does not list is a fault of ours, and told as one", async () => {
+test("a refusal that its action does not list is a fault of ours, and answered as one", async () => {
   const listed = await call("/api/rest/actions/add_one", { name: "z", refuse: "queue_full" });
   assert.equal(listed.body.error.code, "queue_full");
   const unlisted = await call("/api/rest/actions/add_one", { name: "z", refuse: "turn_running" });

@@ -75,7 +75,7 @@ export function createHttpServer({
     { shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket" },
     serve,
   );
-  // A route tells the sender to begin once it wants the body.
+  // A route asks the sender to begin once it wants the body.
   server.on("checkContinue", serve);
   server.requestTimeout = longestRequestMs;
   server.headersTimeout = 15_000;

@@ -5,7 +5,7 @@ import type { HttpBindings } from "@hono/node-server";
 import { Hono, type Context } from "hono";
 import type { Dispatcher, Route } from "../dispatch/dispatcher.ts";
 import type { Caller } from "../dispatch/caller.ts";
-import { watchKey } from "./key-watch.ts";
+import { createKeyWatch } from "./key-watch.ts";
 import type { OpenLimit } from "./open-limit.ts";
 import { callId, respond } from "./rest.ts";
 
@@ -40,6 +40,7 @@ export function sessionStreamTransport(
   streams: OpenLimit,
 ): Hono {
   const app = new Hono();
+  const keys = createKeyWatch();
   const path = "/api/sessions/:sessionId/events";
   app.get(path, async (c) => {
     // GET routes also answer HEAD; nobody would read or end such a stream.
@@ -53,8 +54,12 @@ export function sessionStreamTransport(
     if (refused) return respond(c, { refusal: refused });
     const view = await views.open(admitted.caller, c.req.param("sessionId"), after);
     if (!view) return respond(c, { refusal: notFound("session") });
-    const refusalOfKey = () => dispatcher.refusalOfKey(authorization, followSession);
-    return new Response(frameStream(view, refusalOfKey), {
+    const refusalOfKey = async () => {
+      const again = await dispatcher.admitAgain(authorization, followSession);
+      return "refusal" in again ? again.refusal : undefined;
+    };
+    const watchKey = (end: () => void) => keys.watch(refusalOfKey, end);
+    return new Response(frameStream(view, watchKey), {
       headers: {
         "content-type": "text/event-stream",
         "cache-control": "no-store",
@@ -88,7 +93,7 @@ function readCursor(c: Context): number | Refusal {
 
 function frameStream(
   view: SessionView,
-  refusalOfKey: () => Promise<Refusal | undefined>,
+  watchKey: (end: () => void) => () => void,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let alive: NodeJS.Timeout | undefined;
@@ -105,7 +110,7 @@ function frameStream(
         alive = setInterval(() => {
           if ((controller.desiredSize ?? 0) >= 0) controller.enqueue(encoder.encode(": alive\n\n"));
         }, keepAliveMs);
-        unwatch = watchKey(refusalOfKey, stop);
+        unwatch = watchKey(stop);
       },
       // Request the next frames only when the previous ones are sent: the view limits what waits.
       async pull(controller) {

@@ -18,7 +18,7 @@ export function bodyDeadlineMs(size: number): number {
 }
 
 /**
- * A sender that asked before sending (Expect: 100-continue) is told to begin. Call it only after all
+ * Answers 100 Continue to a sender that asked for it (Expect: 100-continue). Call it only after all
  * checks that need no body.
  */
 export function letSenderBegin({ incoming, outgoing }: HttpBindings): void {

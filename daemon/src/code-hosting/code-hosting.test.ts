@@ -53,7 +53,7 @@ function makeHome(name: string, own: Record<string, string> = {}) {
 const soon = () => AbortSignal.timeout(10_000);
 const everything = { query: "", limit: 100 };
 
-test("no client, and none that can be run, is told without an error", async () => {
+test("a client that is missing or cannot be run is reported without an error", async () => {
   const { environment } = makeHome("absent");
   const bin = join(place, "no-programs");
   mkdirSync(join(bin, "gh"), { recursive: true });
@@ -129,7 +129,7 @@ test("own, organization's and shared repositories are listed, with what is known
   assert.deepEqual(await named("", 2), ["ada/notes", "ada/empty"]);
 });
 
-test("what goes wrong is told by its kind, without the server's words or the token", async () => {
+test("a failure is reported by its kind, without the server's words or the token", async () => {
   const home = makeHome("failing", { GH_TOKEN: token });
   const hosting = createCodeHosting(home.environment);
   github.fail(502);

@@ -4,7 +4,9 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, statSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { fabricPath } from "@hawser/host-protocol";
+import { warningsOf } from "../directories/host-facts.ts";
 import { childEnvironment } from "../environment.ts";
+import { createGit, oldestSafe } from "../git/git.ts";
 import { createPolicy } from "../policy/policy.ts";
 import { daemonVersion, trustedKeys } from "../release.ts";
 import { programOf } from "../service/program.ts";
@@ -39,7 +41,7 @@ export const checks: readonly Check[] = [
   server,
   daemon,
   service,
-  () => program("git", "Install it: apt-get install git"),
+  git,
   () => program("gh", "To have pull requests made, install it: apt-get install gh", true),
   () => program("curl", "To install by command again, install it: apt-get install curl", true),
 ];
@@ -83,7 +85,10 @@ function policy({ policyPath }: State): Finding[] {
   const { roots, problems } = createPolicy(policyPath).read();
   const add = "Add one: hawserd roots add DIR";
   if (problems.length > 0) {
-    return problems.map(({ message }) => ({ what: message, cure: `Edit ${policyPath}` }));
+    return problems.map(({ code, message }) => ({
+      what: message,
+      cure: code === "policy_missing" ? add : `Edit ${policyPath}`,
+    }));
   }
   if (roots.length === 0) return [{ what: "No directory may be worked in", cure: add }];
   return roots.map((root) => {
@@ -133,9 +138,10 @@ async function server(state: State): Promise<Finding[]> {
 }
 
 function daemon(state: State): Finding[] {
-  const { isOnline, sentence } = lookAtLink(state);
+  const { isOnline, sentence, warning } = lookAtLink(state);
   if (!state.readCredentials()) return [];
   if (isOnline) return [{ what: sentence }];
+  if (warning !== undefined) return [{ what: sentence, cure: warning }];
   if (runningDaemon(state) !== undefined) {
     return [
       { what: sentence, cure: "The daemon keeps trying by itself. For details, run: hawserd logs" },
@@ -167,6 +173,18 @@ function service(state: State): Finding[] {
     found.push({ what: "It ends when its user logs out", cure });
   }
   return found;
+}
+
+async function git(): Promise<Finding[]> {
+  const found = createGit();
+  const [version, [warning]] = await Promise.all([found.version(), warningsOf(found)]);
+  if (!version) return [{ what: "git is not found", cure: "Install it: apt-get install git" }];
+  if (!warning) return [{ what: `git version ${version.text}` }];
+  const isUsable = version.compare(oldestSafe) >= 0;
+  const cure = isUsable
+    ? "Repositories can be used meanwhile. To update it: apt-get install git"
+    : "No repository is used until then. Update it: apt-get install git";
+  return [{ what: warning.message, cure, optional: isUsable }];
 }
 
 function program(name: string, cure: string, optional = false): Finding[] {

@@ -12,6 +12,10 @@ export interface Given {
 export interface CommandLine {
   /** As in the usage, without the options that every command has. */
   usage: string;
+  /** What it does, for the usage. */
+  summary: string;
+  /** Whether it is refused if there is no state directory, instead of making one. */
+  needsState?: boolean;
   options?: Record<string, { type: "string" | "boolean"; short?: string; multiple?: boolean }>;
   /** How many words may follow the name. */
   words?: number;

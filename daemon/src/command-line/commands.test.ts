@@ -20,15 +20,16 @@ import { startSmallControlPlane } from "@hawser/testkit/small-control-plane.ts";
 import { until } from "@hawser/testkit/until.ts";
 import { logPathOf, openLogFile } from "../log-file.ts";
 import { openState } from "../state/state.ts";
+import { lookAtLink } from "./status.ts";
 
 const main = join(import.meta.dirname, "../main.ts");
 
-function open(t: TestContext) {
+function open(t: TestContext, path = process.env["PATH"]) {
   const directory = mkdtempSync(join(tmpdir(), "hawser-commands-"));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   const state = openState(join(directory, "state"));
   const start = (args: string[]) => {
-    const env = { PATH: process.env["PATH"], HOME: directory, HAWSER_HOME: state.directory };
+    const env = { PATH: path, HOME: directory, HAWSER_HOME: state.directory };
     const child = spawn(process.execPath, [main, ...args], {
       env,
       stdio: ["ignore", "pipe", "pipe"],
@@ -55,11 +56,31 @@ test("roots are listed with what is in them, added and removed", async (t) => {
   assert.deepEqual(added, { code: 0, output: `${directory}/src  (1 repository)\n` });
   const missing = await call("roots", "add", join(directory, "nowhere"));
   assert.equal(missing.code, 1);
-  assert.match(missing.output, /nowhere is no directory/);
+  assert.match(missing.output, /nowhere does not exist\./);
   assert.match((await call("status")).output, new RegExp(`Roots: {3}${directory}/src\n`));
   assert.equal((await call("roots", "remove", join(directory, "src"))).code, 0);
   assert.equal((await call("roots", "remove", join(directory, "src"))).code, 1);
   assert.equal((await call("roots", "dance")).code, 2);
+});
+
+test("a wrong call is answered with what to write, and makes no directory", async (t) => {
+  const { directory, call } = open(t);
+  const unknown = await call("status", "--json");
+  assert.equal(unknown.code, 2);
+  assert.match(unknown.output, /^Unknown option '--json'\. Usage: hawserd status\n.*--help\n$/);
+  assert.match((await call("roots", "add")).output, /"add" or "remove" and a directory\. Usage: /);
+  const nowhere = join(directory, "nowhere");
+  const missing = await call("status", "--state", nowhere);
+  assert.equal(missing.code, 1);
+  assert.match(missing.output, /^There is no state directory .*nowhere\. Run the install command/);
+  assert.ok(!readdirSync(directory).includes("nowhere"));
+  writeFileSync(nowhere, "");
+  const taken = await call("roots", "--state", join(nowhere, "state"));
+  assert.equal(taken.code, 1);
+  assert.match(
+    taken.output,
+    /^The state directory .* cannot be made: .*\. Choose another with --state\.\n$/,
+  );
 });
 
 test("a policy file that cannot be understood is not edited over", async (t) => {
@@ -123,11 +144,11 @@ test("doctor names each problem with its cure, and finds nothing wrong with a ho
   const { directory, state, call, start } = open(t);
   const before = await call("doctor");
   assert.equal(before.code, 1);
-  for (const told of [
-    /PROBLEM {2}No directory may be worked in\n.*roots add/,
+  for (const words of [
+    /PROBLEM {2}The policy file .* is missing.*\n.*roots add/,
     /PROBLEM {2}This host is not paired\n.*token/,
   ]) {
-    assert.match(before.output, told);
+    assert.match(before.output, words);
   }
   await using control = await startSmallControlPlane();
   await pairHost(state, control.baseUrl, "hwp_0123456789abcdef0123456789abcdef");
@@ -142,7 +163,9 @@ test("doctor names each problem with its cure, and finds nothing wrong with a ho
   );
   chmodSync(join(state.directory, "credentials.json"), 0o600);
   const daemon = start(["run", "--quiet"]);
-  await until("it is online", async () => (await call("status")).code === 0, 30_000);
+  // Read here, without a process for each look: on a busy machine a process takes seconds to start.
+  await until("it is online", () => lookAtLink(state).isOnline);
+  assert.equal((await call("status")).code, 0);
   const well = await call("doctor");
   assert.equal(well.code, 0, well.output);
   assert.match(well.output, /Nothing is wrong\.\n$/);
@@ -150,6 +173,55 @@ test("doctor names each problem with its cure, and finds nothing wrong with a ho
   assert.match(readFileSync(logPathOf(state), "utf8"), /"the daemon runs"/);
   await control[Symbol.asyncDispose]();
   assert.match((await call("doctor")).output, /PROBLEM .*cannot be reached: .*\n.*curl -v/);
+});
+
+test("doctor shows an outdated git, and a policy file that is missing or cannot be read", async (t) => {
+  const bin = mkdtempSync(join(tmpdir(), "hawser-git-"));
+  t.after(() => rmSync(bin, { recursive: true, force: true }));
+  const { directory, state, call } = open(t, `${bin}:${process.env["PATH"]}`);
+  const git = (version: string) =>
+    writeFileSync(join(bin, "git"), `#!/bin/sh\necho git version ${version}\n`, { mode: 0o755 });
+  git("2.39.5");
+  const missing = (await call("doctor")).output;
+  assert.match(missing, /note {5}Git 2\.39\.5 .* is older than 2\.43\.7.*\n.*apt-get install git/);
+  assert.match(
+    missing,
+    /PROBLEM {2}The policy file .*policy is missing.*\n.*hawserd roots add DIR/,
+  );
+  git("2.30.0");
+  writeFileSync(state.policyPath, `root = ${directory}\ndance = yes\n`);
+  const unreadable = (await call("doctor")).output;
+  assert.match(unreadable, /PROBLEM {2}Git 2\.30\.0 .*\n.*No repository is used/);
+  assert.match(unreadable, /PROBLEM {2}The policy file .* cannot be read.* line 2: .*\n +Edit \//);
+});
+
+test("status and doctor warn while the control plane does not find the host", async (t) => {
+  const { directory, state, call, start } = open(t);
+  await using control = await startSmallControlPlane();
+  await pairHost(state, control.baseUrl, "hwp_0123456789abcdef0123456789abcdef");
+  await control.startFabric();
+  await call("roots", "add", directory);
+  control.answers.hello = () => ({ refused: "unknown_host", retryAfterMs: 100 });
+  start(["run", "--quiet"]);
+  await until("its owner is warned", () => lookAtLink(state).warning !== undefined);
+  // Both at once: the daemon's waits between hellos grow meanwhile.
+  const [status, doctor] = await Promise.all([call("status"), call("doctor")]);
+  assert.equal(status.code, 1);
+  assert.match(
+    status.output,
+    /Warning: The control plane does not find this host\. .*keeps its cred/,
+  );
+  assert.equal(doctor.code, 1);
+  assert.match(
+    doctor.output,
+    /PROBLEM .*its link has been connecting.*\n.*does not find this host/,
+  );
+  assert.ok(state.readCredentials());
+  control.answers = {};
+  // The limit of a wait is 2 s, then 4, 8 and 16 s.
+  await until("it is online", () => lookAtLink(state).isOnline, 30_000);
+  const after = await call("status");
+  assert.deepEqual([after.code, after.output.includes("Warning: ")], [0, false]);
 });
 
 test("uninstall removes what is the daemon's own, and keeps whatever may hold work", async (t) => {

@@ -7,6 +7,8 @@ import { print } from "./print.ts";
 
 export const doctor: CommandLine = {
   usage: "doctor",
+  summary: "checks everything that a host needs, and names each problem with its cure",
+  needsState: true,
   async run({ state }) {
     let problems = 0;
     for (const check of checks) {

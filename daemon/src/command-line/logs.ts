@@ -9,6 +9,8 @@ const lookEveryMs = 200;
 
 export const logs: CommandLine = {
   usage: "logs [-n <lines>] [-f]",
+  summary: "prints the last 50 lines of the daemon's log; -f follows it",
+  needsState: true,
   options: { lines: { type: "string", short: "n" }, follow: { type: "boolean", short: "f" } },
   async run({ state, options: { lines = "50", follow } }) {
     const wanted = Number(lines);

@@ -6,6 +6,7 @@ import { UsageError, type CommandLine } from "./command.ts";
 import { print } from "./print.ts";
 
 export const pair: CommandLine = {
+  summary: "pairs this host with a control plane",
   usage: "pair --server <address> --token <pairing token>",
   options: { server: { type: "string" }, token: { type: "string" } },
   async run({ state, options: { server, token = process.env["HAWSER_TOKEN"] } }) {

@@ -12,11 +12,13 @@ import { UsageError, type CommandLine } from "./command.ts";
 const takeoverSeconds = 30;
 
 export const run: CommandLine = {
-  usage: "run [--quiet] [--takeover <seconds a new version may take, 30 unless given>]",
+  usage: "run [--quiet] [--takeover <seconds>]",
+  summary:
+    "runs the daemon under its supervisor; a new version has --takeover seconds to start, 30 by default",
   options: { quiet: { type: "boolean" }, takeover: { type: "string" } },
   async run({ state, options: { quiet, takeover = `${takeoverSeconds}` } }) {
     const takeoverMs = Number(takeover) * 1000;
-    if (!(takeoverMs > 0)) throw new UsageError("--takeover is a number of seconds.");
+    if (!(takeoverMs > 0)) throw new UsageError("--takeover must be a number of seconds above 0.");
     if (!state.readCredentials()) throw new NotPaired();
     const log = openDaemonLog(state, quiet === true);
     // Not through the pointer, which may name another version when it is used.

@@ -1,13 +1,15 @@
 // `hawserd serve`: the daemon itself. Only its supervisor starts it.
 import { openDaemonLog } from "../log-file.ts";
 import { daemonVersion } from "../release.ts";
-import { createChannel, serve as serveHost } from "../serve.ts";
 import type { CommandLine } from "./command.ts";
 
 export const serve: CommandLine = {
-  usage: "serve (for hawserd run)",
+  usage: "serve",
+  summary: "the daemon itself; hawserd run starts it",
   options: { quiet: { type: "boolean" }, standby: { type: "boolean" } },
   async run({ state, options }) {
+    // Two thirds of the daemon's modules. The other commands, and the supervisor, do not load them.
+    const { createChannel, serve: serveHost } = await import("../serve.ts");
     const standby = options["standby"] === true;
     const log = openDaemonLog(state, options["quiet"] === true);
     const channel = createChannel();

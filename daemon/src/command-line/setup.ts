@@ -13,12 +13,13 @@ import { startService, stopService } from "../service/service.ts";
 import type { State } from "../state/state.ts";
 import { CommandFailed, UsageError, type CommandLine } from "./command.ts";
 import { print } from "./print.ts";
-import { describeRoot, problemOf } from "./roots.ts";
+import { describeRoot, problemOf, requireParsed } from "./roots.ts";
 import { lookAtLink } from "./status.ts";
 
 const onlinePatienceMs = 30_000;
 
 export const setup: CommandLine = {
+  summary: "pairs the host and starts the daemon; the installer runs this",
   usage: "setup --server <address> [--token <pairing token>] [--root <directory> …]",
   options: {
     server: { type: "string" },
@@ -64,17 +65,16 @@ function writePolicy(state: State, asked: readonly string[]): void {
     }
     roots.push(own);
   }
-  const { problems } = createPolicy(state.policyPath).read();
-  if (problems[0]) throw new CommandFailed(problems[0].message);
+  requireParsed(state.policyPath);
   for (const root of roots) {
     const problem = problemOf(root);
-    if (problem) throw new CommandFailed(`${root} ${problem}. Give another --root.`);
+    if (problem) throw new CommandFailed(`${root} ${problem}. Name another directory with --root.`);
     addRoot(state.policyPath, root);
   }
   if (isNew) print(`Wrote ${state.policyPath}.`);
 }
 
-/** Returns why the host could not be paired; a former pairing stays. */
+/** Returns why the host could not be paired; an old pairing stays. */
 async function pairIfAsked(
   state: State,
   server: string,
@@ -84,7 +84,7 @@ async function pairIfAsked(
   if (!token) {
     if (former) return undefined;
     return new CommandFailed(
-      "This host is not paired, and no token was given. Copy the whole install command, which has one.",
+      "This host is not paired, and the command has no token. Run the whole install command, as create_instance or regenerate_pairing_token returned it.",
     );
   }
   print(`Pairing with ${server} …`);
@@ -102,7 +102,7 @@ async function pairIfAsked(
       return undefined;
     }
     return new CommandFailed(
-      `${describe(error)} Make a new token (regenerate_pairing_token), and give the install command it comes with.`,
+      `${describe(error)} This host is not paired. When the cause is solved, run the whole install command again.`,
     );
   }
 }

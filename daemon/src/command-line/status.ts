@@ -11,9 +11,12 @@ import { print } from "./print.ts";
 
 export const status: CommandLine = {
   usage: "status",
+  summary: "prints the link with its reason, the version and the roots; exit code 0 if online",
+  needsState: true,
   run({ state }) {
     const link = lookAtLink(state);
     print(link.sentence);
+    if (link.warning) print(`Warning: ${link.warning}`);
     print(`Version: ${daemonVersion}`);
     const { roots, problems } = createPolicy(state.policyPath).read();
     const [first = "none; add one with: hawserd roots add DIR", ...others] = roots;
@@ -28,11 +31,13 @@ export const status: CommandLine = {
 };
 
 interface LinkSeen {
+  /** Whether the host can be used: it is linked, and the control plane finds it. */
   isOnline: boolean;
   sentence: string;
+  warning?: string;
 }
 
-/** The state of the link, in one sentence. */
+/** The state of the link, in one sentence, with the daemon's warning if there is one. */
 export function lookAtLink(state: State): LinkSeen {
   const credentials = state.readCredentials();
   if (!credentials) return { isOnline: false, sentence: "This host is not paired." };
@@ -48,8 +53,10 @@ export function lookAtLink(state: State): LinkSeen {
     return { isOnline: false, sentence: `${paired} The daemon, process ${pid}, is starting.` };
   }
   const reason = typeof last["reason"] === "string" ? `: ${last["reason"]}` : "";
+  const warning = typeof last["warning"] === "string" ? last["warning"] : undefined;
   return {
-    isOnline: last["state"] === "online",
-    sentence: `${paired} The daemon runs as process ${String(last["pid"])} under supervisor ${pid}; its link is ${String(last["state"])} since ${String(last["since"])}${reason}`,
+    isOnline: last["state"] === "online" && warning === undefined,
+    ...(warning !== undefined && { warning }),
+    sentence: `${paired} The daemon runs as process ${String(last["pid"])} under supervisor ${pid}; its link has been ${String(last["state"])} since ${String(last["since"])}${reason}`,
   };
 }

@@ -26,6 +26,8 @@ const besideJournal = /^(journal-\w+)\.(?:sqlite-(?:wal|shm|journal)|blobs)$/;
 
 export const uninstall: CommandLine = {
   usage: "uninstall [--yes]",
+  summary: "stops the daemon, and removes it with its unit and its files",
+  needsState: true,
   options: { yes: { type: "boolean" } },
   async run({ state, options: { yes } }) {
     const credentials = state.readCredentials();

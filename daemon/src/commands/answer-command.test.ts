@@ -34,6 +34,7 @@ after(() => rmSync(directory, { recursive: true, force: true }));
 
 const key = makeSigningKey();
 const instanceId = "ins_this";
+const hostKey = "UTHIS";
 const start = Date.parse("2026-01-01T00:00:00Z");
 
 function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
@@ -48,6 +49,7 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
   const codeHosting = createCodeHosting({});
   const options = {
     instanceId,
+    hostKey,
     bootId: "boot 1",
     commandKeys: () => pinned,
     journal,
@@ -115,6 +117,9 @@ function make(changes: Changes = {}): SignedCommand {
     },
   });
 }
+
+const restoring = { sessionId: "ses_a", parkedId: "ses_b", author: null };
+const laterPolicy = { allowedCommands: [], outsideWorktree: "ask", network: "refuse" };
 
 const bytes = (command: unknown) => Buffer.from(JSON.stringify(command));
 const codeOf = (outcome: CommandOutcome) => ("refusal" in outcome ? outcome.refusal.code : "done");
@@ -186,7 +191,17 @@ test("refusals have their code and last, whatever is corrected afterwards", asyn
     ],
     ["an unknown command", { command: "make_coffee" }, "daemon_outdated"],
     ["a name from the prototype", { command: "constructor" }, "daemon_outdated"],
-    ["a payload of a later version", { payload: { deep: true } }, "daemon_outdated"],
+    ["a payload without a field", { command: "browse_directory" }, "daemon_outdated"],
+    [
+      "a payload with an unknown word",
+      { command: "set_session_mode", payload: { sessionId: "ses_a", mode: "later" } },
+      "daemon_outdated",
+    ],
+    [
+      "a policy with a field of a later version",
+      { command: "restore_session", payload: { ...restoring, policy: laterPolicy } },
+      "daemon_outdated",
+    ],
   ];
   for (const [name, changes, code] of cases) {
     await t.test(name, async () => {
@@ -201,9 +216,41 @@ test("refusals have their code and last, whatever is corrected afterwards", asyn
   }
 });
 
+test("a command runs without the fields of a later version, wherever they are", async () => {
+  const world = openWorld();
+  const later = { later: [{ deep: 1 }] };
+  const command = signCommand(key.privateKey, {
+    instanceId,
+    commandId: randomUUID(),
+    issuedAt: new Date(start).toISOString(),
+    body: {
+      command: "refresh_host_facts",
+      deadlineAt: new Date(start + 10_000).toISOString(),
+      actor: { type: "user", id: "usr_ada", ...later },
+      payload: later,
+      ...later,
+    },
+  });
+  const payloads: unknown[] = [];
+  const answer = createCommands(world.options, {
+    ...catalogue,
+    refresh_host_facts: {
+      ...refreshHostFacts,
+      run(payload, context) {
+        payloads.push(payload);
+        return refreshHostFacts.run(payload, context);
+      },
+    },
+  });
+  const answered = await answer(bytes({ ...command, ...later }));
+  assert.equal(codeOf(answered!.reply.outcome), "done");
+  assert.deepEqual(payloads, [{}]);
+  world.journal.close();
+});
+
 test("a message that is no command is dropped without an answer", async () => {
   const world = openWorld();
-  for (const data of ["", "hello", "{}", JSON.stringify({ ...make(), extra: 1 })]) {
+  for (const data of ["", "hello", "{}", JSON.stringify({ ...make(), commandId: 7 })]) {
     assert.equal(await world.answer(Buffer.from(data)), undefined);
   }
   world.journal.close();
@@ -258,7 +305,7 @@ test("a command that throws is refused with what went wrong, once and for all", 
   world.journal.close();
 });
 
-test("an outcome that could not be written is not told, and not done again", async () => {
+test("an outcome that could not be written is not sent, and its command does not run again", async () => {
   const world = openWorld();
   let broken = true;
   const { commands } = world.journal;
@@ -284,10 +331,31 @@ test("an outcome that could not be written is not told, and not done again", asy
 
 test("forget_host wipes the credentials before it is answered, and ends the host after", async () => {
   const world = openWorld();
-  const answered = await world.answer(bytes(make({ command: "forget_host" })));
+  const forget = make({ command: "forget_host", payload: { hostKey } });
+  const answered = await world.answer(bytes(forget));
   assert.deepEqual(answered!.reply.outcome, { result: {} });
   assert.equal(answered!.endsHost, true);
   assert.equal(world.forgotten.count, 1);
+  const again = await world.answer(bytes(forget));
+  assert.equal(again!.endsHost, true, "the first reply may have been lost");
+  world.journal.close();
+});
+
+test("forget_host of an old pairing has no effect, even if the journal has it as done", async () => {
+  const first = openWorld();
+  const recorded = make({ command: "forget_host", payload: { hostKey } });
+  await first.answer(bytes(recorded));
+  first.journal.close();
+
+  // The instance is back, from a backup for example, and the host is paired with it again.
+  const world = openWorld(first.path);
+  const answer = createCommands({ ...world.options, hostKey: "UNEXT" });
+  const withoutKey = make({ command: "forget_host" });
+  for (const command of [recorded, withoutKey]) {
+    const { reply, endsHost } = (await answer(bytes(command)))!;
+    assert.deepEqual([codeOf(reply.outcome), endsHost], ["other_host_key", false]);
+  }
+  assert.equal(world.forgotten.count, 0);
   world.journal.close();
 });
 

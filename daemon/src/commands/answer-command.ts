@@ -1,5 +1,6 @@
 // Answers a command, which must be genuine, for this host and in time. The journal records the command
 // before it runs and its outcome before the reply; the same id gets the same outcome.
+import { received } from "@hawser/contract";
 import {
   CommandBody,
   SignedCommand,
@@ -23,12 +24,23 @@ export interface Answer {
 
 export interface CommandOptions extends Omit<CommandContext, "signal"> {
   instanceId: string;
+  /** Public key of this host. A command that ends the host must name it. */
+  hostKey: string;
   /** A command must be signed by one of these. */
   commandKeys: () => readonly string[];
   /** The time by the control plane's clock, in milliseconds. */
   now: () => number;
   log: Log;
 }
+
+/** A command that may run, with the fields of its payload that this daemon knows. */
+interface Run {
+  name: HostCommand;
+  payload: object;
+  remainingMs: number;
+}
+
+type Refused = Extract<CommandOutcome, { refusal: object }>;
 
 /** undefined if there is nobody to reply to, or no reply may be sent: the control plane then asks again under the same id. */
 export type AnswerCommand = (data: Uint8Array) => Promise<Answer | undefined>;
@@ -41,45 +53,56 @@ export function createCommands(options: CommandOptions, commands = catalogue): A
 
   async function carryOut(commandId: string, body: CommandBody): Promise<Answer> {
     const name = knownName(body.command);
+    if (name && isForOtherHost(name, body)) {
+      const message = "The command names another host key, of an old pairing. It has no effect.";
+      return answer(commandId, undefined, refuse("other_host_key", message));
+    }
     const settled = unwritten.get(commandId);
     if (settled) return finish(commandId, name, settled);
     if (name && effectOf(name) === "reads") return read(commandId, name, body);
     const begun = journal.commands.begin(commandId, body.command);
     if (begun.state === "done") return answer(commandId, name, begun.outcome);
-    const remainingMs = Date.parse(body.deadlineAt) - options.now();
-    const refusal = refusalBefore(body, name, remainingMs, begun.state === "unfinished");
-    if (refusal) return finish(commandId, name, () => refusal);
-    return finish(commandId, name, await run(name!, body.payload, remainingMs));
+    const readied = ready(body, name, begun.state === "unfinished");
+    if ("refusal" in readied) return finish(commandId, name, () => readied);
+    return finish(commandId, name, await run(readied));
   }
 
   /** Runs a command that only reads. The journal does not record it: the same id reads again. */
   async function read(commandId: string, name: HostCommand, body: CommandBody): Promise<Answer> {
-    const remainingMs = Date.parse(body.deadlineAt) - options.now();
-    const refusal = refusalBefore(body, name, remainingMs, false);
-    if (refusal) return answer(commandId, name, refusal);
-    const outcome = await run(name, body.payload, remainingMs);
+    const readied = ready(body, name, false);
+    if ("refusal" in readied) return answer(commandId, name, readied);
+    const outcome = await run(readied);
     return answer(commandId, name, outcome());
   }
 
-  /** Refusal of a genuine, unfinished command; undefined if it may run. */
-  function refusalBefore(
+  /** The run of a genuine, unfinished command, or its refusal. */
+  function ready(
     body: CommandBody,
     name: HostCommand | undefined,
-    remainingMs: number,
     wasInterrupted: boolean,
-  ): CommandOutcome | undefined {
-    if (!name || !hostCommands[name].payload.safeParse(body.payload).success) {
+  ): Run | Refused {
+    const payload = name && readPayload(name, body);
+    if (!name || !payload) {
       const message = `This host's daemon does not understand "${body.command}". Update it.`;
       return refuse("daemon_outdated", message);
     }
+    const remainingMs = Date.parse(body.deadlineAt) - options.now();
     // A deadline that is no date counts as passed.
     const isLate = !(remainingMs > 0);
     if (wasInterrupted && (isLate || !commandOf(name).repeatable)) {
       const message = "The daemon was stopped while it did this. How far it got is not known.";
       return refuse("interrupted", message);
     }
-    return isLate ? refuse("deadline_passed", "The command reached the host too late.") : undefined;
+    if (isLate) return refuse("deadline_passed", "The command reached the host too late.");
+    return { name, payload, remainingMs };
   }
+
+  /**
+   * Checked before the journal is read: a journal outlives a pairing, and may contain a command of the former
+   * one as done.
+   */
+  const isForOtherHost = (name: HostCommand, { payload }: CommandBody) =>
+    commandOf(name).endsHost === true && payload["hostKey"] !== options.hostKey;
 
   /** A command that only reads has neither of the two flags, and needs neither. */
   const commandOf = (name: HostCommand) =>
@@ -95,11 +118,7 @@ export function createCommands(options: CommandOptions, commands = catalogue): A
     return { reply: { commandId, outcome }, endsHost };
   }
 
-  async function run(
-    name: HostCommand,
-    payload: CommandBody["payload"],
-    remainingMs: number,
-  ): Promise<() => CommandOutcome> {
+  async function run({ name, payload, remainingMs }: Run): Promise<() => CommandOutcome> {
     const signal = AbortSignal.timeout(remainingMs);
     try {
       const ended = await commandOf(name).run(payload as never, { ...options, signal });
@@ -138,7 +157,8 @@ export function createCommands(options: CommandOptions, commands = catalogue): A
     const isSigned = (key: string) => isGenuine(key, options.instanceId, command);
     if (!options.commandKeys().some(isSigned)) {
       log.warn("refused a command", { commandId, reason: "not_genuine" });
-      const message = "The command is not signed by this host's control plane for this host.";
+      const message =
+        "This host does not know the key that signed the command. If the service's command key was replaced while the host was away, pair the host again.";
       return answer(commandId, undefined, refuse("not_genuine", message));
     }
     const body = parseBody(command.body);
@@ -181,7 +201,13 @@ function refusalOf({ code, message, field }: CommandRefusal): CommandOutcome {
 
 const effectOf = (name: HostCommand): CommandKind["effect"] => hostCommands[name].effect;
 
-const refuse = (code: string, message: string) => ({ refusal: { code, message } });
+const refuse = (code: string, message: string): Refused => ({ refusal: { code, message } });
+
+/** undefined if this daemon does not understand the payload. It ignores fields that it does not know. */
+function readPayload(name: HostCommand, { payload }: CommandBody): object | undefined {
+  const kind: CommandKind = hostCommands[name];
+  return received(kind.payload, { unknownWords: "refuse" }).safeParse(payload).data;
+}
 
 function knownName(text: string): HostCommand | undefined {
   return Object.hasOwn(hostCommands, text) ? (text as HostCommand) : undefined;
@@ -189,7 +215,7 @@ function knownName(text: string): HostCommand | undefined {
 
 function parseCommand(data: Uint8Array): SignedCommand | undefined {
   try {
-    return SignedCommand.safeParse(JSON.parse(Buffer.from(data).toString())).data;
+    return received(SignedCommand).safeParse(JSON.parse(Buffer.from(data).toString())).data;
   } catch {
     return undefined;
   }
@@ -204,7 +230,7 @@ function parseBody(text: string): CommandBody {
     payload: {},
   };
   try {
-    return CommandBody.safeParse(JSON.parse(text)).data ?? unknown;
+    return received(CommandBody).safeParse(JSON.parse(text)).data ?? unknown;
   } catch {
     return unknown;
   }

@@ -4,6 +4,7 @@ import { AgentKind } from "@hawser/contract";
 import type { HostCommand } from "@hawser/host-protocol";
 import { GhError } from "../code-hosting/gh.ts";
 import { CommandRefusal } from "../command-refusal.ts";
+import { requireReadable } from "../policy/forbidden.ts";
 import { asRefusal } from "../sessions/refusals.ts";
 import type { Command } from "./command.ts";
 import { describeAgentKind } from "./describe-agent-kind.ts";
@@ -51,11 +52,15 @@ export const catalogue: Catalogue = {
     run: async (_payload, { directories }) => ({ roots: await directories.list() }),
   },
   browse_directory: {
-    async run({ path }, { directories }) {
+    async run({ path }, { directories, policy }) {
+      requireReadable(policy());
       const contents = await directories.browse(path);
       if (contents) return contents;
       // The same words for a directory that is missing and for one that callers may not see.
-      throw new CommandRefusal("not_found", "There is no such directory below the host's roots.");
+      throw new CommandRefusal(
+        "not_found",
+        "There is no such directory below the host's roots. list_directories shows the roots.",
+      );
     },
   },
   list_github_repos: {
@@ -70,7 +75,10 @@ export const catalogue: Catalogue = {
   clone_repository: {
     // A crash may have come just after the clone got its name; only a person can tell.
     repeatable: false,
-    run: (wanted, { clones, signal }) => clones.clone(wanted, signal),
+    run(wanted, { clones, policy, signal }) {
+      requireReadable(policy());
+      return clones.clone(wanted, signal);
+    },
   },
 
   // Agents.

@@ -31,7 +31,7 @@ export interface CommandContext {
   sessions: Sessions;
   /** undefined if this host installs no agents. */
   installs: Installs | undefined;
-  /** Reads the facts about the machine again; the next heartbeat reports them too. */
+  /** Reads the facts about the machine again. Changed ones are also reported by a heartbeat. */
   refreshFacts: () => Promise<HostFacts>;
   /** Replaces this daemon with another version; undefined if it has no supervisor. */
   updates: Pick<Updates, "order"> | undefined;
@@ -57,7 +57,7 @@ interface ReadingCommand<Name extends HostCommand> {
 export interface ChangingCommand<Name extends HostCommand> extends ReadingCommand<Name> {
   /** Whether running it twice has the same effect as running it once. */
   repeatable: boolean;
-  /** Whether the daemon stops after its reply. */
+  /** Whether the daemon stops after its reply. The payload of such a command names the host's key. */
   endsHost?: boolean;
 }
 

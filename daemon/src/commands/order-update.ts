@@ -3,14 +3,16 @@
 import type { CommandResultOf } from "@hawser/host-protocol";
 import { CommandRefusal } from "../command-refusal.ts";
 import { describe } from "../log.ts";
+import { requireReadable } from "../policy/forbidden.ts";
 import type { CommandContext } from "./command.ts";
 
 export async function orderUpdate({
   policy,
   updates,
 }: CommandContext): Promise<CommandResultOf<"update_daemon">> {
-  if (!policy().installs) {
-    const message = "The policy of this host does not allow the service to update its daemon.";
+  if (!requireReadable(policy()).installs) {
+    const message =
+      "The host's policy file does not allow the service to update the daemon. The host's owner can allow it with \"installs = yes\".";
     throw new CommandRefusal("not_allowed", message);
   }
   if (!updates) {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { explainCloneFailure } from "./clone-failure.ts";
 import { followProgress } from "./clone-progress.ts";
 
-test("progress is told once a change, whatever pieces it comes in", () => {
+test("progress is reported once per change, whatever pieces it arrives in", () => {
   const said =
     "Cloning into 'x'...\nremote: Receiving objects: 99% (99/100)\rremote: Counting objects: 5%\n" +
     "Receiving objects:   0% (1/200)\rReceiving objects:   0% (1/200)\rReceiving objects:  50% (100/200), 1.00 MiB | 2 KiB/s\r" +
@@ -25,7 +25,7 @@ test("progress is told once a change, whatever pieces it comes in", () => {
   }
 });
 
-test("a failure is told by its kind, and what a server says does not count", () => {
+test("a failure is reported by its kind, and a server's own words do not count", () => {
   const cases: [said: string, told: RegExp][] = [
     ["fatal: could not read Username for 'https://h': terminal prompts disabled", /not let/],
     [

@@ -206,7 +206,7 @@ test("only a folder root takes a clone", async () => {
     join(host.root, "none"),
   ];
   for (const rootPath of others) {
-    await assert.rejects(host.clone({ rootPath, url }), refusal("not_found", /no folder root/));
+    await assert.rejects(host.clone({ rootPath, url }), refusal("not_found", /not a folder root/));
   }
   assert.equal(
     (await host.clone({ rootPath: `${host.root}/`, url })).path,
@@ -273,7 +273,7 @@ test("a clone ends with its daemon, and at its deadline, and leaves nothing", as
   }
 });
 
-test("a failure is told in our words: no answer of the server's, no credentials", async () => {
+test("a failure is reported in our words: no answer of the server's, no credentials", async () => {
   const host = openHost();
   const redirected = `[url "https://ada:hunter2@github.com/"]\n\tinsteadOf = https://github.com/\n`;
   writeFileSync(join(host.home, ".gitconfig"), host.settings + redirected);

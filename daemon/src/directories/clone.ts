@@ -74,7 +74,10 @@ export function createClones(options: ClonesOptions): Clones {
     const asked = normalize(path).replace(/(.)\/$/, "$1");
     const root = roots.find((each) => each.path === asked && each.type === "folder");
     if (root) return root.path;
-    throw new CommandRefusal("not_found", "This path is no folder root of the instance.");
+    throw new CommandRefusal(
+      "not_found",
+      "rootPath is not a folder root of this host. list_directories shows the roots.",
+    );
   }
 
   async function bringIn({ wanted, root, target, step, signal }: Errand): Promise<void> {

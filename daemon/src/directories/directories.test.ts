@@ -118,7 +118,7 @@ test("a worktree has its own branch and the repository's remote, also from outsi
   ]);
 });
 
-test("a .git that points at somebody else's repository tells nothing of it", async () => {
+test("a .git that points at another user's repository reveals nothing of it", async () => {
   const root = createRoot();
   const secret = createRepository(join(createRoot(), "secret"));
   git(secret, "checkout", "-q", "-b", "acquisition");

@@ -54,7 +54,7 @@ for (const [version, codes] of [
   ["2.44.0", []],
   ["3.0", []],
 ] as const) {
-  test(`git ${version} is ${codes.length > 0 ? "told of" : "good"}`, async () => {
+  test(`git ${version} is ${codes.length > 0 ? "outdated" : "good"}`, async () => {
     writeFileSync(file, "");
     const { warnings } = await createReader(version)();
     assert.deepEqual(

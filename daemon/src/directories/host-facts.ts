@@ -15,12 +15,13 @@ export function createDirectoryFacts(
   git: Git,
 ): FactReader {
   return async () => {
-    const [{ roots, warnings }, ofGit] = await Promise.all([directories.roots(), lookAtGit(git)]);
+    const [{ roots, warnings }, ofGit] = await Promise.all([directories.roots(), warningsOf(git)]);
     return { roots, warnings: [...policy().problems, ...warnings, ...ofGit] };
   };
 }
 
-async function lookAtGit(git: Git): Promise<HostWarning[]> {
+/** Warnings about the host's git. */
+export async function warningsOf(git: Git): Promise<HostWarning[]> {
   const version = await git.version();
   if (!version) {
     const message =

@@ -25,7 +25,10 @@ export interface Driver {
   kind: AgentKind;
   /** True if the agent's processes end with the daemon. Its sessions then resume on their next prompt. */
   endsWithDaemon: boolean;
-  /** Whether the agent's commands run in a sandbox that lets them change only the session's directory. */
+  /**
+   * Whether the agent's commands run in a sandbox: they change only the session's directory, and read only
+   * that one and programs.
+   */
   hasSandbox: boolean;
   /** What the agent can do besides answering prompts. The capabilities that callers see are its keys. */
   abilities: Abilities;
@@ -232,6 +235,10 @@ export type ItemUpdate = Extract<
       | "unknown";
   }
 >;
+
+/** Says that an agent is not installed, and which action installs it. */
+export const notInstalled = (name: string, action = "install_agent_kind") =>
+  `${name} is not installed on this host. Call ${action} to install it.`;
 
 /** The agent cannot work now: it is not installed, not logged in, or does not start. */
 export class AgentNotReady extends Error {}

@@ -11,11 +11,21 @@ export function findInRepository(directory: string, matches: (name: string) => b
   let folder = directory;
   for (;;) {
     for (const name of namesIn(folder)) {
-      if (matches(name)) found.push(relative(directory, join(folder, name)));
+      const path = join(folder, name);
+      if (matches(name) && !isEmptyDirectory(path)) found.push(relative(directory, path));
     }
     const parent = dirname(folder);
     if (existsSync(join(folder, ".git")) || parent === folder) return found.sort();
     folder = parent;
+  }
+}
+
+/** Contains no configuration. The sandbox of codex makes such directories (decision 0048). */
+function isEmptyDirectory(path: string): boolean {
+  try {
+    return readdirSync(path).length === 0;
+  } catch {
+    return false;
   }
 }
 

@@ -3,7 +3,15 @@
 // environment of agents switches the setting off, or because the repository is refused.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -169,6 +177,16 @@ const ways: Record<string, { plant: Plant; refused?: RegExp }> = {
     },
     refused: /^core\.sshcommand \(/,
   },
+  "commondir of a checkout": {
+    plant(directory) {
+      for (const name of ["objects", "refs", "config"]) {
+        cpSync(join(directory, ".git", name), join(directory, "shared", name), { recursive: true });
+      }
+      git(directory, "config", "-f", "shared/config", "filter.evil.clean", evil);
+      writeFileSync(join(directory, ".git/commondir"), "../shared\n");
+    },
+    refused: /^filter\.evil\.clean \(/,
+  },
   "files of a bare repository": {
     plant(directory) {
       rmSync(join(directory, ".git"), { recursive: true });
@@ -198,6 +216,24 @@ for (const [name, { plant, refused }] of Object.entries(ways)) {
     assert.equal(existsSync(marker), false);
   });
 }
+
+test("A3: git runs no program of a repository whose files an agent wrote into its directory", () => {
+  const directory = join(createProject(), "x");
+  git(place, "init", "--quiet", "--bare", directory);
+  set("core.bare", "false")(directory);
+  set("core.worktree", ".")(directory);
+  set("filter.evil.clean", evil)(directory);
+  writeFileSync(join(directory, ".gitattributes"), "*.txt filter=evil\n");
+  writeFileSync(join(directory, "a.txt"), "one\n");
+  spawnSync("git", ["-C", directory, "add", "a.txt"], { env: own });
+  rmSync(marker, { force: true });
+  runLikeAgents(directory, {});
+  assert.ok(existsSync(marker), "plain git does not fall for it, so the rest shows nothing");
+  rmSync(marker);
+  writeFileSync(join(directory, "a.txt"), "one\n");
+  runLikeAgents(directory, agentGitEnvironment);
+  assert.equal(existsSync(marker), false);
+});
 
 test("A3: a repository with common settings of teams is accepted, and runs none of them", async () => {
   const directory = createProject();

@@ -7,12 +7,12 @@
 // Harmless, because those commands never run them: hooks (no command writes an index or a ref), aliases
 // (built-in commands win), editors, pagers (there is no terminal), diff and merge programs, and programs of
 // a transfer, unless git fetches missing objects by itself.
-import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Environment } from "../environment.ts";
 import { stampOf } from "../find-program.ts";
 import { realOf } from "../real-path.ts";
-import { findRepository, type Repository } from "./find-repository.ts";
+import { commonOf, findRepository, type Repository } from "./find-repository.ts";
 import { GitError, settingsEnvironment, type Git } from "./git.ts";
 
 /** For the processes of agents. The user's own values are overridden too: these only cost speed and detail. */
@@ -20,6 +20,8 @@ export const agentGitEnvironment: Environment = settingsEnvironment([
   ["core.fsmonitor", "false"],
   // Would run gpg.program.
   ["log.showSignature", "false"],
+  // An agent may write files into its directory that git takes for a repository of its own.
+  ["safe.bareRepository", "explicit"],
   // A submodule's git would not see this environment.
   ["diff.ignoreSubmodules", "dirty"],
 ]);
@@ -124,7 +126,7 @@ export function createAgentGit(git: Pick<Git, "run">): AgentGit {
     );
     return [
       ...checkedOut.filter((repository) => repository !== undefined),
-      ...kept.map((folder) => ({ top: folder, own: folder, common: folder })),
+      ...kept.map((folder) => ({ top: folder, own: folder, common: commonOf(folder) })),
     ];
   }
 
@@ -179,9 +181,7 @@ function bareAround(directory: string): Repository[] {
   const found: Repository[] = [];
   for (let at = realOf(directory); ; at = dirname(at)) {
     if (existsSync(join(at, "HEAD"))) {
-      const shared = join(at, "commondir");
-      const common = existsSync(shared) ? resolve(at, readFileSync(shared, "utf8").trim()) : at;
-      found.push({ top: at, own: at, common });
+      found.push({ top: at, own: at, common: commonOf(at) });
     }
     if (existsSync(join(at, ".git")) || at === dirname(at)) return found;
   }

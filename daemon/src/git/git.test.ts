@@ -146,7 +146,7 @@ test("the version is asked for once, and again when the program has changed", as
   assert.equal((await git.version())!.text, "2.51.0");
 });
 
-test("a directory inside a repository is not taken for it", async () => {
+test("a directory inside a repository does not count as the repository", async () => {
   const directory = createRepository("outer");
   mkdirSync(join(directory, "inner"));
   const error = await failure(
@@ -155,7 +155,7 @@ test("a directory inside a repository is not taken for it", async () => {
   assert.match(error.message, /not a git repository/);
 });
 
-test("what git says of an address with a secret in it is told without the secret", async () => {
+test("git's message about an address with a secret is reported without the secret", async () => {
   const git = createGit(own);
   const address = "https://ada:hunter2@127.0.0.1:9/x.git";
   const clone = git.run("clone", { operands: [address, join(place, "clone")], deadlineMs: 5_000 });

@@ -80,7 +80,7 @@ const readConfigMs = 5_000;
 const defaultOutputLimitBytes = 8 * 1024 * 1024;
 const errorLimitBytes = 64 * 1024;
 /** The first git with GIT_CONFIG_COUNT, which names that contain `=` need. */
-const oldestSafe = [2, 31] as const;
+export const oldestSafe = [2, 31] as const;
 
 export function createGit(own: NodeJS.ProcessEnv = process.env): Git {
   const environment = gitEnvironment(own);

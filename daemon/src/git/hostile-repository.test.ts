@@ -20,7 +20,7 @@ const bin = join(place, "bin");
 mkdirSync(home);
 mkdirSync(bin);
 program(evil, `echo "$0 $*" >> ${marker}`);
-// A stand-in for ssh and the far host: what it is told to run there, it runs here.
+// A stand-in for ssh and the far host: it runs here what git asks it to run there.
 program(join(bin, "ssh"), `for last; do :; done\nexec sh -c "$last"`);
 writeFileSync(join(home, ".gitconfig"), "[user]\nname = Ada\nemail = ada@acme.example\n");
 const environment = { HOME: home, PATH: `${bin}:${process.env["PATH"]}` };

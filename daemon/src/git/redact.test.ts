@@ -19,7 +19,7 @@ for (const [text, shown] of [
     "fatal: 'https://h/' and 'http://h/'",
   ],
 ] as const) {
-  test(`${text} is told as ${shown}`, () => assert.equal(redactCredentials(text), shown));
+  test(`${text} is shown as ${shown}`, () => assert.equal(redactCredentials(text), shown));
 }
 
 for (const [address, shown] of [

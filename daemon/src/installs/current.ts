@@ -1,5 +1,5 @@
 // The version of an agent that is in use: a small file per kind, replaced atomically. The directory that it
-// names is complete and was tried; other directories are the former version, or left over.
+// names is complete and was tried; other directories are the previous version, or left over.
 import { existsSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentKind } from "@hawser/contract";
@@ -14,7 +14,7 @@ export interface Current {
   programSize: number;
   /** Hashes of the packages it was made of. */
   packages: string[];
-  /** Directory of the former version. */
+  /** Directory of the previous version. */
   previous: string | null;
 }
 
@@ -44,7 +44,7 @@ export function isWhole(agents: string, kind: AgentKind, current: Current): bool
   return found?.isFile() === true && found.size === current.programSize && (found.mode & 0o100) > 0;
 }
 
-/** Removes everything except the version in use, the former one, and these downloads. */
+/** Removes everything except the version in use, the previous one, and these downloads. */
 export function removeOthers(
   agents: string,
   kind: AgentKind,

@@ -17,7 +17,7 @@ export interface Download {
   signal: AbortSignal;
 }
 
-/** A server that sends nothing for this long is given up. */
+/** A download ends if the server sends nothing for this long. */
 const longestSilenceMs = 30_000;
 const mostRedirects = 3;
 

@@ -1,5 +1,5 @@
-// A new version takes the former's place when it is whole, tried and on the disk. Whatever goes wrong
-// before that leaves the former, and says why.
+// A new version replaces the installed one when it is whole, tried and on the disk. Whatever goes wrong
+// before that keeps the installed one, and says why.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -235,7 +235,7 @@ const faults: [Fault, code: string, words: RegExp][] = [
   ["gone", "download_failed", /answered 404/],
 ];
 for (const [fault, code, words] of faults) {
-  test(`a download that is served ${fault} leaves the former version`, () =>
+  test(`a download that is served ${fault} keeps the installed version`, () =>
     assertFormerStays(
       (world) => {
         world.ship([publish("2.0.0")], { serial: 6 });
@@ -264,7 +264,7 @@ const spoilt: Record<
   ],
 };
 for (const [name, [spoil, code, words]] of Object.entries(spoilt)) {
-  test(`${name} leaves the former version`, () =>
+  test(`${name} keeps the installed version`, () =>
     assertFormerStays(
       (world) => {
         const agent = publish("2.0.0");
@@ -284,7 +284,7 @@ const programs: Record<string, [script: string, words: RegExp]> = {
   "nothing and crashes": ["kill -SEGV $$", /was ended by SIGSEGV/],
 };
 for (const [name, [script, words]] of Object.entries(programs)) {
-  test(`a program that says ${name} leaves the former version`, () =>
+  test(`a program that says ${name} keeps the installed version`, () =>
     assertFormerStays(
       (world) => {
         const content = `#!/bin/sh\n${script}\n`;
@@ -303,7 +303,7 @@ const lists: Record<string, [Publication, words: RegExp]> = {
   "is older than the last": [{ serial: 4 }, /older list of agents \(4\).+before \(5\)/],
 };
 for (const [name, [publication, words]] of Object.entries(lists)) {
-  test(`a list of agents that ${name} leaves the former version`, () =>
+  test(`a list of agents that ${name} keeps the installed version`, () =>
     assertFormerStays(
       (world) => world.ship([publish("2.0.0")], publication),
       "manifest_refused",
@@ -311,7 +311,7 @@ for (const [name, [publication, words]] of Object.entries(lists)) {
     ));
 }
 
-test("a service without a list, and a platform it ships nothing for, are told apart", async () => {
+test("a service without a list, and a platform without agents, are distinguished", async () => {
   await using world = await openWorld();
   await assert.rejects(
     world.install(),
@@ -332,6 +332,9 @@ test("the owner's policy has the last word, and says where packages come from", 
   world.policy.agents = new Set(["opencode"]);
   await assert.rejects(world.install(), refusedAs("policy_forbids", /agents = … codex/));
   assert.ok(world.found().problems.some(({ code }) => code === "policy_forbids"));
+  world.policy.problems = [{ code: "policy_unreadable", message: "The file cannot be read." }];
+  await assert.rejects(world.install(), refusedAs("policy_forbids", /^The file cannot be read\.$/));
+  world.policy.problems = [];
   world.policy.agents = allowAll.agents;
   for (const tarballs of ["http://files.example", "ftp://127.0.0.1/x"]) {
     world.policy.tarballs = tarballs;

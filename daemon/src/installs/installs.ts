@@ -192,11 +192,11 @@ export function createInstalls(options: InstallsOptions): Installs {
   };
 }
 
-function refuseByPolicy(kind: AgentKind, { installs, agents }: Policy): void {
+function refuseByPolicy(kind: AgentKind, { installs, agents, problems }: Policy): void {
   const line = installs ? `agents = … ${kind}` : "installs = yes";
   if (installs && agents.has(kind)) return;
-  const message = `The owner of this host does not allow it. To allow it, write "${line}" into the host's policy file.`;
-  throw new InstallRefused("policy_forbids", message);
+  const forbidden = `The owner of this host does not allow it. To allow it, write "${line}" into the host's policy file.`;
+  throw new InstallRefused("policy_forbids", problems[0]?.message ?? forbidden);
 }
 
 function isMadeOf({ version, packages }: Current, agent: PublishedAgent): boolean {

@@ -24,7 +24,9 @@ export function problemsOf(
   const ask = kind === "opencode" ? "update_opencode" : "install_agent_kind";
   const cure = policy.installs
     ? `Call ${ask} to install it.`
-    : 'The host\'s policy file must say "installs = yes" before it can be installed.';
+    : policy.problems.length > 0
+      ? "It can be installed when the host's policy file can be read again."
+      : 'The host\'s policy file must say "installs = yes" before it can be installed.';
   const last = failure === undefined ? "" : ` The last try failed: ${failure}`;
   if (isBroken) {
     add("broken", `Files of ${kind} ${current!.version} are missing or changed. ${cure}${last}`);

@@ -14,7 +14,7 @@ const frozen = join(import.meta.dirname, "frozen/before-versions");
 const everything = { bytes: Infinity, entries: 10_000 };
 const rules = ["ls", "rm a.txt"];
 
-/** What the journal has, as its former daemon read it. */
+/** What the journal contains, as its old daemon read it. */
 type Reading = ReturnType<typeof readAll>;
 
 function readAll({ id, log, driven, messages, blobs, commands }: Journal, commandIds: string[]) {

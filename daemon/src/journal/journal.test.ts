@@ -284,7 +284,7 @@ test("above half of its limit the journal takes no new turns, at the limit nothi
   again.close();
 });
 
-/** Counted anew from the entries themselves. */
+/** Counted from the entries themselves. */
 function weighUnapplied(journal: Journal): number {
   return journal.log
     .unapplied(all)

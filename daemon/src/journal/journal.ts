@@ -15,7 +15,7 @@ export { JournalFull, JournalInUse } from "./database.ts";
 export { JournalTooNew } from "./steps.ts";
 
 export interface Journal {
-  /** Identifies this journal. A host with another id has lost its former journal. */
+  /** Identifies this journal. A host with another id has lost its old journal. */
   id: string;
   commands: CommandRecord;
   log: SessionLog;

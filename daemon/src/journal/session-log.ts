@@ -29,7 +29,7 @@ export interface SessionLog {
   newcomers(): SessionEnd[];
   /**
    * Records how far the control plane has applied the log of each session that a hello named. Entries of
-   * a session are sent only after that: a journal that was lost and made anew would otherwise send
+   * a session are sent only after that: a journal that was lost and made again would otherwise send
    * numbers that its former entries have.
    */
   welcome(applied: SessionPosition[], named: SessionEnd[]): void;

@@ -1,4 +1,4 @@
-// The journal's version: steps are taken once, a step that fails changes nothing, and daemons of two
+// The journal's version: each step runs once, a step that fails changes nothing, and daemons of two
 // versions use one journal as long as the newer one only added to it.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -64,7 +64,7 @@ test("a new journal has the latest version, and opening it again takes no step",
   );
 });
 
-test("every step after the first only adds, so that the former daemon can use the journal", () => {
+test("every step after the first only adds, so that the old daemon can use the journal", () => {
   const database = new DatabaseSync(":memory:");
   let before = columnsOf(database);
   for (const [index, step] of journalSteps.entries()) {
@@ -91,7 +91,7 @@ test("every step after the first only adds, so that the former daemon can use th
   database.close();
 });
 
-test("after an update that failed behind a step, the former daemon reads and writes the journal", () => {
+test("after an update that failed behind a step, the old daemon reads and writes the journal", () => {
   const path = newPath();
   const former = openJournal(path);
   former.commands.begin("before", "x");
@@ -129,7 +129,7 @@ test("after an update that failed behind a step, the former daemon reads and wri
   updated.close();
 });
 
-test("a step that fails leaves the journal at its former version, with everything in it", () => {
+test("a step that fails leaves the journal at its old version, with everything in it", () => {
   const path = newPath();
   const journal = openJournal(path);
   journal.commands.begin("a", "x");

@@ -21,7 +21,7 @@ export class JournalTooNew extends Error {}
 
 /**
  * Takes the steps that the journal lacks. Call it in a transaction, so that a step that fails leaves
- * the journal at its former version. Throws JournalTooNew if this daemon cannot use the journal; a
+ * the journal at its old version. Throws JournalTooNew if this daemon cannot use the journal; a
  * newer journal that it can use stays as it is.
  */
 export function takeSteps(database: DatabaseSync, steps: readonly Step[], path: string): void {

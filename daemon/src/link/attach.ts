@@ -9,17 +9,24 @@ import {
 } from "@hawser/host-protocol";
 import { describe, type Log } from "../log.ts";
 import { pause, within } from "../pause.ts";
-import { backOff } from "./back-off.ts";
+import { backOff, type BackOff } from "./back-off.ts";
 import { close, dial, type Connection, type Dialling } from "./dial.ts";
 import { Forgotten } from "./forgotten.ts";
-import { createUpCalls, waitBefore, type Ask } from "./up-call.ts";
+import {
+  createUpCalls,
+  isUnknownHost,
+  waitBefore,
+  type Ask,
+  type UpCallOptions,
+} from "./up-call.ts";
 
 export type Welcome = Exclude<HelloReply, { forget: true } | { refused: string }>;
 
-export interface Attaching extends Dialling {
+export interface Attaching extends Dialling, UpCallOptions {
   /** Returns a connection that was made ahead, once; undefined after that. */
   takeDialled: () => Connection | undefined;
-  callMs: number;
+  /** Waits between attempts while the control plane does not find this host. */
+  unknownHost: BackOff;
   log: Log;
   hello: () => Hello;
   answer: (data: Uint8Array) => Promise<{ reply: CommandReply; endsHost: boolean } | undefined>;
@@ -48,7 +55,7 @@ export async function attach(
   const given = () => connection.cut();
   signal.addEventListener("abort", given);
   try {
-    const ask = createUpCalls(connection, instanceId, callMs);
+    const ask = createUpCalls(connection, attaching);
     const said = await sayHello(attaching, connection, ask, signal);
     const answering = new Set<Promise<void>>();
     const keep = (work: Promise<void>) => {
@@ -90,6 +97,8 @@ export async function attach(
   }
 }
 
+const helloWait: BackOff = { firstMs: 500, longestMs: 15_000 };
+
 /** Tries as long as the connection lasts: the fabric may be up before any node is. */
 async function sayHello(
   attaching: Attaching,
@@ -98,7 +107,7 @@ async function sayHello(
   signal: AbortSignal,
 ): Promise<{ hello: Hello; welcome: Welcome }> {
   for (let failures = 1; ; failures++) {
-    let waitMs = backOff(failures, { firstMs: 500, longestMs: 15_000 });
+    let waitMs: number;
     try {
       const hello = attaching.hello();
       const reply = await ask("hello", hello, HelloReply);
@@ -109,8 +118,9 @@ async function sayHello(
     } catch (error) {
       const isAnswer = error instanceof Forgotten || error instanceof DuplicateHost;
       if (isAnswer || signal.aborted || connection.isClosed()) throw error;
-      attaching.log.warn("nobody answers hello", { error: describe(error) });
-      waitMs = waitBefore(error, waitMs);
+      attaching.log.warn("hello was not accepted", { error: describe(error) });
+      const limits = isUnknownHost(error) ? attaching.unknownHost : helloWait;
+      waitMs = waitBefore(error, backOff(failures, limits));
     }
     await Promise.race([pause(waitMs, signal), connection.closed]);
   }

@@ -4,6 +4,7 @@ import { fabricPath, inboxPrefix, makeProof, proofHeader, type Nkey } from "@haw
 import { errors, wsconnect, type NatsConnection } from "@nats-io/nats-core";
 import { WebSocket } from "ws";
 import { within } from "../pause.ts";
+import { EdgeBusy, readRetryAfter } from "./edge-busy.ts";
 import type { ServerClock } from "./server-clock.ts";
 
 export interface Dialling {
@@ -97,14 +98,24 @@ function upgrade(
       const moved = clock.learn(headers.date);
       const message = `The edge refused the link (${statusCode}).`;
       request.destroy();
-      const refused = statusCode === 401 || statusCode === 403;
-      settle(() => reject(refused ? new NotAdmitted(message, moved) : new Error(message)));
+      settle(() => reject(refusalOf(statusCode, headers["retry-after"], message, moved)));
     });
     socket.on("open", () => {
       socket.pause();
       settle(() => resolve(socket));
     });
   });
+}
+
+function refusalOf(
+  status: number,
+  retryAfter: string | undefined,
+  message: string,
+  clockMoved: number,
+): Error {
+  if (status === 401 || status === 403) return new NotAdmitted(message, clockMoved);
+  const waitMs = status === 429 || status === 503 ? readRetryAfter(retryAfter) : undefined;
+  return waitMs === undefined ? new Error(message) : new EdgeBusy(message, waitMs);
 }
 
 async function greet(

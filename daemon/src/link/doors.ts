@@ -1,9 +1,10 @@
 // The HTTP requests of a host without a link: pairing, and a new token when the old one has expired or is
 // refused. The clock is set by each answer.
+import { received, type MessageSchema } from "@hawser/contract";
 import {
+  NewToken,
   NonceReply,
   PairReply,
-  RenewReply,
   fabricPath,
   isServerUrl,
   makeNkey,
@@ -12,8 +13,8 @@ import {
 } from "@hawser/host-protocol";
 import { daemonVersion } from "../release.ts";
 import type { State } from "../state/state.ts";
-import { Forgotten } from "./forgotten.ts";
 import type { ServerClock } from "./server-clock.ts";
+import { throwIfRefused, type IsRemoved } from "./up-call.ts";
 
 /** The control plane refused the request, or its answer cannot be understood. */
 export class DoorError extends Error {}
@@ -41,21 +42,24 @@ export async function pairHost(
   return { instanceId };
 }
 
-/** Gets a token by the host's key alone. Throws Forgotten if the control plane no longer knows the host. */
+/** Gets a token by the host's key alone. Throws as `throwIfRefused` does, and DoorError. */
 export async function renewToken(
-  serverUrl: string,
-  key: Nkey,
-  clock: ServerClock,
+  { serverUrl, key, clock, isRemoved }: Renewing,
   signal: AbortSignal,
 ): Promise<string> {
   const ask = (path: string, body: object) => post(serverUrl, path, body, { clock, signal });
   const { nonce } = read(NonceReply, await ask("/api/hosts/nonce", {}));
   const answer = await ask("/api/hosts/renew", makeRenewRequest(key, nonce));
-  // Only this code counts: a 403 may also come from a proxy.
-  if ((answer.body as { forget?: unknown } | undefined)?.forget === true) throw new Forgotten();
-  const reply = read(RenewReply, answer);
-  if ("forget" in reply) throw new Forgotten();
-  return reply.token;
+  // The status does not count: a 403 may also come from a proxy.
+  throwIfRefused(answer.body, isRemoved);
+  return read(NewToken, answer).token;
+}
+
+interface Renewing {
+  serverUrl: string;
+  key: Nkey;
+  clock: ServerClock;
+  isRemoved: IsRemoved;
 }
 
 /** Sets the clock by any answer of the server. */
@@ -106,11 +110,8 @@ async function post(
   }
 }
 
-function read<Value>(
-  schema: { safeParse: (value: unknown) => { data?: Value } },
-  { status, body }: Answered,
-): Value {
-  const value = status === 200 ? schema.safeParse(body).data : undefined;
+function read<Value>(schema: MessageSchema<Value>, { status, body }: Answered): Value {
+  const value = status === 200 ? received(schema).safeParse(body).data : undefined;
   if (value !== undefined) return value;
   throw new DoorError(sentence(body) ?? `The control plane gave an unexpected answer (${status}).`);
 }

@@ -4,7 +4,16 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import type { Hello, Report } from "@hawser/host-protocol";
+import {
+  makeNkey,
+  makeSigningKey,
+  signForgetProof,
+  type Forget,
+  type Heartbeat,
+  type Hello,
+  type HostFacts,
+  type Report,
+} from "@hawser/host-protocol";
 import { startHost, type Host, type HostOptions } from "../host.ts";
 import { createLog } from "../log.ts";
 import { openState } from "../state/state.ts";
@@ -130,38 +139,40 @@ test("a token that the edge does not take is renewed from nothing", async (t) =>
   assert.equal(control.renewals, 1);
 });
 
-test("a host that the control plane no longer knows forgets its credentials and stops", async (t) => {
-  const error = { code: "forbidden", message: "This host is not paired any more." };
-  const refusal = JSON.stringify({ error, forget: true });
-  const cases: [name: string, arrange: (control: SmallControlPlane) => void][] = [
+/** Every message of a host, with the way to let it be answered so. */
+const everyAnswer: [name: string, arrange: (control: SmallControlPlane, answer: Forget) => void][] =
+  [
     [
       "at the renewal",
-      ({ answers }) => {
+      ({ answers }, answer) => {
+        const error = { code: "forbidden", message: "This host was removed." };
         answers.upgrade = () => 401;
-        answers.httpRenew = () => ({ status: 403, text: refusal });
+        answers.httpRenew = () => ({ status: 403, text: JSON.stringify({ error, ...answer }) });
       },
     ],
-    ["at hello", ({ answers }) => void (answers.hello = () => ({ forget: true }))],
+    ["at hello", ({ answers }, answer) => void (answers.hello = () => answer)],
     [
       "at a heartbeat",
-      (control) => {
+      (control, answer) => {
         control.heartbeatSeconds = 0.05;
-        control.answers.heartbeat = () => ({ forget: true });
+        control.answers.heartbeat = () => answer;
       },
     ],
-    ["at a report", ({ answers }) => void (answers.report = () => ({ forget: true }))],
+    ["at a report", ({ answers }, answer) => void (answers.report = () => answer)],
     [
       "at the renewal of a live link",
-      (control) => {
+      (control, answer) => {
         control.tokenSeconds = 1;
-        control.answers.renew = () => ({ forget: true });
+        control.answers.renew = () => answer;
       },
     ],
   ];
-  for (const [name, arrange] of cases) {
+
+test("a host that the control plane proves to have removed forgets its credentials and stops", async (t) => {
+  for (const [name, arrange] of everyAnswer) {
     await t.test(name, async (t) => {
-      const { control, state, start, forgotten } = await open(t);
-      arrange(control);
+      const { control, state, instanceId, start, forgotten } = await open(t);
+      arrange(control, control.removal(instanceId));
       control.remint(state);
       const host = start();
       host.appendEntry("ses_a", text("."));
@@ -171,6 +182,112 @@ test("a host that the control plane no longer knows forgets its credentials and 
       await until("the link is closed", () => control.links.count() === 0);
     });
   }
+});
+
+test("an answer to forget without the proof for this very host is no reason to forget", async (t) => {
+  const invalid: [
+    name: string,
+    proof: (control: SmallControlPlane, id: string) => Forget["proof"],
+  ][] = [
+    ["no proof, as from version 0.1.0", () => undefined],
+    ["of a former pairing", (control, id) => control.removal(id, makeNkey("user").publicKey).proof],
+    [
+      "of another instance",
+      (control, id) => ({ ...control.removal(id).proof!, instanceId: "ins_other" }),
+    ],
+    [
+      "signed by another key",
+      (control, instanceId) => {
+        const hostKey = control.hostKeyOf(instanceId);
+        const forger = makeSigningKey().privateKey;
+        return signForgetProof([forger], { instanceId, hostKey }, Date.now());
+      },
+    ],
+    [
+      "recorded an hour ago",
+      (control, instanceId) => {
+        const hostKey = control.hostKeyOf(instanceId);
+        const { privateKey } = control.commandKey;
+        return signForgetProof([privateKey], { instanceId, hostKey }, Date.now() - 3600_000);
+      },
+    ],
+  ];
+  for (const [what, proof] of invalid) {
+    // One function reads every answer; hello and the renewal over HTTP are the two ways to it.
+    const messages = what.startsWith("no proof") ? everyAnswer : everyAnswer.slice(0, 2);
+    for (const [when, arrange] of messages) {
+      await t.test(`${what}, ${when}`, async (t) => {
+        const { control, state, instanceId, start } = await open(t, {
+          timing: { shortestBeatMs: 1, unknownHost: { firstMs: 20, longestMs: 50 } },
+        });
+        arrange(control, { forget: true, proof: proof(control, instanceId) });
+        control.remint(state);
+        const host = start();
+        host.appendEntry("ses_a", text("."));
+        await until("the owner is warned", () => host.status().warning !== null);
+        assert.ok(state.readCredentials());
+        assert.notEqual(host.status().state, "forgotten");
+        control.answers = {};
+        await until("the host is known again", () => host.status().warning === null);
+        await online(host);
+        await applied(control, "ses_a", 1);
+      });
+    }
+  }
+});
+
+test("a host that the control plane does not find keeps everything, and asks less and less often", async (t) => {
+  const { control, state, start, log } = await open(t, {
+    timing: { unknownHost: { firstMs: 2, longestMs: 400 } },
+  });
+  const times: number[] = [];
+  control.answers.hello = () => {
+    times.push(performance.now());
+    return { refused: "unknown_host", retryAfterMs: 0 };
+  };
+  const host = start();
+  await until("it has asked 14 times", () => times.length >= 14);
+  const [first, last] = [times[5]! - times[0]!, times[13]! - times[8]!];
+  assert.ok(last > first, `five waits: first ${first} ms, then ${last} ms`);
+  assert.equal(control.upgrades.admitted, 1, "on one connection");
+  assert.match(host.status().warning!, /does not find this host.*keeps its credentials/);
+  assert.ok(state.readCredentials());
+  const warnings = log.filter((line) => line.includes('does not find this host","warning'));
+  assert.equal(warnings.length, 1, "logged when it begins");
+  control.answers = {};
+  await online(host);
+  assert.equal(host.status().warning, null);
+});
+
+test("a host waits as long as the answer says before it asks again", async (t) => {
+  const { control, start } = await open(t, {
+    timing: { unknownHost: { firstMs: 1, longestMs: 1 } },
+  });
+  let askedAt = 0;
+  let waitedMs = 0;
+  control.answers.hello = () => {
+    if (askedAt > 0) {
+      waitedMs = performance.now() - askedAt;
+      return undefined;
+    }
+    askedAt = performance.now();
+    return { refused: "unknown_host", retryAfterMs: 700 };
+  };
+  await online(start());
+  assert.ok(waitedMs >= 690, `${waitedMs} ms`);
+});
+
+test("a host dials again when a busy edge says so, and not by its own back-off", async (t) => {
+  const { control, start } = await open(t);
+  const dialledAt: number[] = [];
+  control.answers.upgrade = () => {
+    dialledAt.push(performance.now());
+    return dialledAt.length === 1 ? { status: 503, retryAfter: "1" } : undefined;
+  };
+  await online(start());
+  const waitedMs = dialledAt[1]! - dialledAt[0]!;
+  // The host's own first wait is at most 250 ms.
+  assert.ok(waitedMs >= 990 && waitedMs < 3_000, `${waitedMs} ms`);
 });
 
 test("a bare 403, as a proxy on the way may give, is no reason to forget", async (t) => {
@@ -187,7 +304,7 @@ test("a bare 403, as a proxy on the way may give, is no reason to forget", async
 test("forget_host is answered, then the host forgets and is gone", async (t) => {
   const { control, state, instanceId, start, forgotten } = await open(t);
   await online(start());
-  assert.deepEqual(await control.ask(instanceId, "forget_host"), { result: {} });
+  assert.deepEqual(await control.askToForget(instanceId), { result: {} });
   await forgotten;
   assert.equal(state.readCredentials(), undefined);
   await until("the link is closed", () => control.links.count() === 0);
@@ -282,6 +399,29 @@ test("the heart beats as the server says, without facts while they stay the same
   assert.equal(runsOf(await control.ask(instanceId, "refresh_host_facts")), 1);
 });
 
+test("changed facts are reported at once, however rarely the heart beats, and unchanged ones are not", async (t) => {
+  let agents: HostFacts["agents"] = [];
+  const { control, instanceId, start } = await open(t, {
+    timing: { shortestBeatMs: 20 },
+    factReaders: [async () => ({ agents })],
+  });
+  control.heartbeatSeconds = 3_600;
+  const host = start();
+  await online(host);
+  const reported = () =>
+    control.calls("heartbeat").map(({ body }) => (body as Heartbeat).facts?.agents);
+  // The facts of the start may have been read only after hello was sent.
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const before = reported().length;
+  agents = [{ kind: "codex", installed: true, version: "1", ready: true, problems: [] }];
+  await control.ask(instanceId, "refresh_host_facts");
+  await until("the change is reported", () => reported().length > before);
+  assert.deepEqual(reported().slice(before), [agents]);
+  await control.ask(instanceId, "refresh_host_facts");
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.equal(reported().length, before + 1);
+});
+
 test("reports stay below their limit, and a failed or lost one is said again", async (t) => {
   const { control, start } = await open(t, { timing: { callMs: 200 } });
   let troubles = 0;
@@ -322,7 +462,7 @@ test("A6: a refused report is sent again after the time that the refusal says, a
   await until("the entry is applied", () => host.journal.log.size().unappliedBytes === 0);
 });
 
-test("one session whose entries are never taken does not hold up the others", async (t) => {
+test("one session whose entries are never accepted does not delay the others", async (t) => {
   const { control, start } = await open(t);
   control.answers.report = ({ sessions }) =>
     sessions.some(({ sessionId }) => sessionId === "ses_bad") ? { failed: true } : undefined;
@@ -338,7 +478,7 @@ test("entries of a session nobody knows are not said again", async (t) => {
   control.answers.report = () => ({ applied: [] });
   const host = start();
   host.appendEntry("ses_gone", text("."));
-  await until("the entry is given up", () => host.journal.log.size().unappliedBytes === 0);
+  await until("the entry is dropped", () => host.journal.log.size().unappliedBytes === 0);
   assert.equal(control.calls("report").length, 1);
 });
 
@@ -364,8 +504,9 @@ test("a journal that was lost goes on after what was applied", async (t) => {
   );
 });
 
-test("one process can be many hosts", async (t) => {
+test("one process can be many hosts, which return over the window if they lose their links together", async (t) => {
   const control = await startSmallControlPlane();
+  control.reconnectSeconds = 1;
   const states = Array.from({ length: 60 }, (_, index) => {
     const state = openState(join(control.directory, `host-${index}`));
     return { state, instanceId: control.pair(state) };
@@ -381,4 +522,12 @@ test("one process can be many hosts", async (t) => {
   for (const outcome of await Promise.all(answers)) assert.equal(runsOf(outcome), 1);
   const ids = control.calls("hello").map(({ body }) => (body as Hello).machineId);
   assert.equal(new Set(ids).size, hosts.length);
+
+  const admitted = control.upgrades.admitted;
+  control.links.cut();
+  const since = performance.now();
+  const areBack = () => control.upgrades.admitted >= admitted + hosts.length;
+  await until("all are back", areBack, 30_000);
+  const tookMs = performance.now() - since;
+  assert.ok(tookMs > 600, `all were back after ${tookMs} ms`);
 });

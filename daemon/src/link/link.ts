@@ -1,9 +1,11 @@
 // The host's link to the control plane: dials, sends hello and heartbeats, renews its token through a second
 // connection before the first one's expires, and dials again after every loss. It never gives up; it ends
-// when it is stopped, or when the control plane says that the host is to be forgotten.
+// when it is stopped, or when the control plane proves that it has removed the host.
 import {
+  ByeReply,
   HeartbeatReply,
-  RenewReply,
+  NewToken,
+  isForgetProven,
   type Bye,
   type Heartbeat,
   type Hello,
@@ -23,16 +25,20 @@ import { backOff } from "./back-off.ts";
 import { NotAdmitted, dial, type Connection, type Ending } from "./dial.ts";
 import { askTime, renewToken } from "./doors.ts";
 import { Forgotten } from "./forgotten.ts";
+import { createLinkStatus, type LinkStatus } from "./link-status.ts";
 import type { ServerClock } from "./server-clock.ts";
 import { defaultTiming, type LinkTiming } from "./timing.ts";
 import { readTokenLife } from "./token.ts";
-import { waitBefore, type Ask } from "./up-call.ts";
+import { isUnknownHost, waitBefore, type Ask, type IsRemoved } from "./up-call.ts";
+import { createWaits } from "./waits.ts";
 
 export interface LinkOptions {
   serverUrl: string;
   instanceId: string;
   key: Nkey;
   token: string;
+  /** The pinned command keys. One of them must have signed the proof that the host was removed. */
+  commandKeys: () => readonly string[];
   saveToken: (token: string) => void;
   clock: ServerClock;
   log: Log;
@@ -46,16 +52,9 @@ export interface LinkOptions {
   /** Called when a hello was answered. */
   onWelcome: (welcome: Welcome, hello: Hello) => void;
   onOnline: () => void;
-  /** Called last, when the host is to be forgotten. */
+  /** Called last, when the control plane has proven that it removed the host. */
   onForget: () => void;
   onStatus: (status: LinkStatus) => void;
-}
-
-export interface LinkStatus {
-  state: "connecting" | "online" | "refused" | "forgotten" | "stopped";
-  since: string;
-  /** Why the host is not online. */
-  reason: string | null;
 }
 
 export interface Link {
@@ -65,11 +64,11 @@ export interface Link {
   ask: Ask;
   /** Publishes over the newest connection, if there is one. Delivery is not confirmed. */
   publish: (subject: string, body: object) => void;
-  /** Reports changed facts or operations within a second, instead of with the next heartbeat. */
+  /** Sends changed facts or operations within a second, instead of with the next heartbeat. No-op if unchanged. */
   factsChanged: () => void;
   /** Renews the token now instead of in time. */
   renewNow: () => void;
-  /** Ends the link as if the control plane had said to forget the host. */
+  /** Ends the link as if the control plane had proven that it removed the host. */
   forget: () => void;
   /**
    * Accepts no more commands and sends nothing more, but stays connected, so that the host is not seen
@@ -104,19 +103,20 @@ export function startLink(options: LinkOptions): Link {
   let reportedFacts = "";
   let news = () => {};
   let dialled = options.dialled;
-  let jitterMs = 0;
   /** Heartbeats and renewal. */
   let tasks: Promise<unknown> | undefined;
   let isForgotten = false;
   let isStopping = false;
-  let status: LinkStatus = { state: "connecting", since: new Date().toISOString(), reason: null };
+  const status = createLinkStatus(clock, log, options.onStatus);
+  const waits = createWaits(timing);
 
-  function setStatus(state: LinkStatus["state"], reason: string | null = null): void {
-    if (status.state === state && status.reason === reason) return;
-    status = { state, since: new Date(clock.now()).toISOString(), reason };
-    log.info("link", { state, reason });
-    options.onStatus(status);
-  }
+  const isRemoved: IsRemoved = (proof) =>
+    isForgetProven(proof, {
+      instanceId: options.instanceId,
+      hostKey: key.publicKey,
+      commandKeys: options.commandKeys(),
+      now: clock.now(),
+    });
 
   function keepToken(fresh: string): void {
     life = readTokenLife(fresh);
@@ -133,6 +133,8 @@ export function startLink(options: LinkOptions): Link {
     ...options,
     ...timing,
     token: () => token,
+    isRemoved,
+    onAnswer: status.setKnown,
     onEnd: forget,
     takeDialled() {
       const connection = dialled;
@@ -142,7 +144,13 @@ export function startLink(options: LinkOptions): Link {
   };
 
   async function renewFromNothing(): Promise<void> {
-    keepToken(await renewToken(serverUrl, key, clock, ended.signal));
+    try {
+      keepToken(await renewToken({ serverUrl, key, clock, isRemoved }, ended.signal));
+    } catch (error) {
+      if (isUnknownHost(error)) status.setKnown(false);
+      throw error;
+    }
+    status.setKnown(true);
     log.info("got a new token by the host's key");
   }
 
@@ -172,45 +180,40 @@ export function startLink(options: LinkOptions): Link {
   }
 
   async function keepLinked(): Promise<void> {
-    let failures = 0;
     let mustRenew = false;
     // Commands have deadlines of seconds. The link is worth having even if the server's time is unknown.
     if (!clock.isKnown()) await askTime(serverUrl, clock, ended.signal).catch(() => {});
     while (!ended.signal.aborted) {
       let waitMs: number;
       try {
-        const ending = await stayOnline(await establish(mustRenew), () => {
-          failures = 0;
-        });
+        const ending = await stayOnline(await establish(mustRenew));
         if (isStopping || ended.signal.aborted) return;
         mustRenew = ending.expired;
-        setStatus("connecting", ending.reason);
+        status.setState("connecting", ending.reason);
         // An expiry concerns one host; any other loss may concern all of them.
-        waitMs = ending.expired ? 0 : Math.random() * jitterMs + backOff(++failures, timing);
+        waitMs = ending.expired ? 0 : waits.afterLoss();
       } catch (error) {
         if (error instanceof Forgotten) return forget();
         mustRenew = false;
         if (isStopping || ended.signal.aborted) return;
+        waitMs = waits.afterFailure(error);
         const isDuplicate = error instanceof DuplicateHost;
-        waitMs = isDuplicate
-          ? timing.duplicateMs * (0.75 + Math.random() / 2)
-          : backOff(++failures, timing);
-        setStatus(isDuplicate ? "refused" : "connecting", describe(error));
+        status.setState(isDuplicate ? "refused" : "connecting", describe(error));
       }
       await pause(waitMs, ended.signal);
     }
   }
 
   /** Resolves when the last connection is lost. */
-  async function stayOnline(first: AttachedConnection, onStable: () => void): Promise<Ending> {
+  async function stayOnline(first: AttachedConnection): Promise<Ending> {
     const lost = new AbortController();
     const signal = AbortSignal.any([ended.signal, quiet.signal, lost.signal]);
-    const stable = setTimeout(onStable, timing.stableMs);
+    const stable = setTimeout(waits.linkIsStable, timing.stableMs);
     const cut = () => (current ?? first).connection.cut();
     ended.signal.addEventListener("abort", cut);
     try {
       adopt(first);
-      setStatus("online");
+      status.setState("online");
       if (ended.signal.aborted) cut();
       tasks = Promise.all([beat(signal), renewInTime(signal)]).catch((error: unknown) => {
         if (error instanceof Forgotten) return forget();
@@ -235,7 +238,7 @@ export function startLink(options: LinkOptions): Link {
   function adopt(attachment: AttachedConnection): void {
     const { welcome, hello } = attachment;
     options.onWelcome(welcome, hello);
-    jitterMs = welcome.reconnectJitterSeconds * 1000;
+    waits.spreadOver(welcome.reconnectJitterSeconds);
     reportedFacts = JSON.stringify(hello.facts);
     current = attachment;
     options.onOnline();
@@ -284,7 +287,7 @@ export function startLink(options: LinkOptions): Link {
         continue;
       }
       try {
-        if (!hasOldToken) keepToken((await ask("renew", {}, RenewReply)).token);
+        if (!hasOldToken) keepToken((await ask("renew", {}, NewToken)).token);
         await moveOver(signal);
         failures = 0;
       } catch (error) {
@@ -322,13 +325,13 @@ export function startLink(options: LinkOptions): Link {
     await keepLinked();
     await within(timing.stopMs, Promise.all(retiring.values()));
     for (const { connection } of retiring.keys()) connection.cut();
-    setStatus(isForgotten ? "forgotten" : "stopped");
+    status.setState(isForgotten ? "forgotten" : "stopped");
     if (isForgotten) options.onForget();
   }
   const running = runToTheEnd();
 
   return {
-    status: () => status,
+    status: status.read,
     isOnline: () => current !== undefined,
     ask,
     publish(subject, body) {
@@ -340,7 +343,9 @@ export function startLink(options: LinkOptions): Link {
         log.warn("nothing was published", { error: describe(error) });
       }
     },
-    factsChanged: () => news(),
+    factsChanged() {
+      if (JSON.stringify(options.facts()) !== reportedFacts) news();
+    },
     renewNow() {
       life = { ...life, renewAt: 0 };
       renewSoon.abort();
@@ -372,9 +377,7 @@ export function startLink(options: LinkOptions): Link {
     async stop() {
       isStopping = true;
       const bye: Bye = { bootId: options.bootId };
-      await current?.retire(timing.stopMs, (ask) =>
-        ask("bye", bye, { parse: (value) => value as object }, timing.stopMs),
-      );
+      await current?.retire(timing.stopMs, (ask) => ask("bye", bye, ByeReply, timing.stopMs));
       ended.abort();
       await running;
     },

@@ -22,6 +22,7 @@ const common: Rules = {
   directory,
   hasSandbox: false,
   unattendedCommands: false,
+  temporaryDirectory: join(folder, "state/tmp"),
   ownDirectories: [join(folder, ".agent")],
   secrets: [state, join(folder, ".ssh")],
 };
@@ -178,6 +179,43 @@ test("a denial names its rule and lets the agent go on", () => {
   const denied = decide({ ...common, mode: "unattended" }, { callId: null, type: "question" });
   assert.match(
     denialText(denied),
-    /the agent asks a question, and nobody is asked .* Go on without it/,
+    /the agent asks a question, and in mode unattended no person is asked.* Go on without it/,
   );
+});
+
+test("A8: a path is where the kernel finds it, also with `..` after a link", () => {
+  const tree = join(folder, "plain", "tree");
+  mkdirSync(join(tree, "deep"), { recursive: true });
+  symlinkSync(".", join(tree, "self"));
+  symlinkSync("self/../sibling", join(tree, "leaves"));
+  const rules: Partial<Rules> = { directory: tree };
+  for (const path of [
+    "self/../x",
+    "self/self/../../x",
+    "deep/../self/../x",
+    "leaves",
+    "leaves/x",
+  ]) {
+    for (const written of [path, join(tree, "deep").slice(0, -"deep".length) + path]) {
+      assert.equal(answerTo({ type: "read", paths: [written] }, rules), "ask", `read ${written}`);
+      assert.equal(answerTo({ type: "edit", paths: [written] }, rules), "ask", `edit ${written}`);
+    }
+    assert.equal(answerTo(run(`echo a > ${path}`, tree), rules), "ask", `redirect to ${path}`);
+    assert.equal(answerTo(run("git status", `${tree}/${path}`), rules), "ask", `run in ${path}`);
+  }
+  const secret = `${tree}/self/../../.ssh/id`;
+  assert.equal(answerTo({ type: "read", paths: [secret] }, rules), "deny");
+  for (const path of ["deep/../x", "self/x", "./x"]) {
+    assert.equal(answerTo({ type: "edit", paths: [path] }, rules), "allow", path);
+  }
+});
+
+test("temporary files of agents are outside, but not closed like the daemon's other files", () => {
+  const file = join(state, "tmp/ses_1/notes.txt");
+  assert.equal(answerTo({ type: "read", paths: [file] }), "ask");
+  assert.equal(answerTo({ type: "edit", paths: [file] }), "ask");
+  assert.equal(answerTo(run(`cat ${file}`), { mode: "auto", hasSandbox: true }), "allow");
+  const policyFile = join(state, "tmp/../policy");
+  assert.equal(answerTo({ type: "read", paths: [policyFile] }), "deny");
+  assert.equal(answerTo(run(`cat ${policyFile}`), { mode: "auto", hasSandbox: true }), "deny");
 });

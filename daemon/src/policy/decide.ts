@@ -4,10 +4,10 @@
 //
 // The order: what is denied in every mode, then what the mode allows, then a person; in mode `unattended`
 // nobody is asked, so what would need a person is denied.
-import { resolve } from "node:path";
 import type { AgentPolicy, SessionMode } from "@hawser/contract";
 import type { Call, Decision } from "./call.ts";
-import { isBelow, locatePath } from "./path-location.ts";
+import { heldWords } from "./command-options.ts";
+import { absolutePath, isBelow, locatePath, placesOf } from "./path-location.ts";
 import { readShellText, type Segment } from "./shell-text.ts";
 
 /** What calls of one session are decided by. */
@@ -21,6 +21,8 @@ export interface Rules extends AgentPolicy {
   unattendedCommands: boolean;
   /** Directories of the daemon and of the agents: no agent changes them. */
   ownDirectories: readonly string[];
+  /** Temporary files of agents. Not among the secrets, although the daemon keeps them. */
+  temporaryDirectory: string;
   /** Files and directories with secrets of the host's user: no agent reads or changes them. */
   secrets: readonly string[];
 }
@@ -120,8 +122,8 @@ function decideCommand(rules: Rules, call: Extract<Call, { type: "execute" }>): 
     return allow("commands run in the agent's sandbox");
   if (rules.mode === "unattended" && rules.unattendedCommands && isInside)
     return allow("the host's owner allows unattended commands");
-  const why = opaque === undefined ? "" : `: ${opaque}`;
-  return needsPerson(rules, `no rule allows the command${why}`);
+  const why = opaque ?? segments.map(({ words }) => whyHeld(words)).find(Boolean);
+  return needsPerson(rules, `no rule allows the command${why === undefined ? "" : `: ${why}`}`);
 }
 
 /** The rules that cover the command; undefined if they do not cover all of it. */
@@ -143,12 +145,19 @@ function coveringRule(
     .flatMap(({ redirects }) => redirects)
     .every(
       ({ path }) =>
-        path === "/dev/null" || locatePath(rules.directory, resolve(cwd, path)) === "inside",
+        path === "/dev/null" || locatePath(rules.directory, absolutePath(cwd, path)) === "inside",
     );
   return stays ? [...new Set(covering)].join(", ") : undefined;
 }
 
-/** Whether a rule covers a command. A rule that ends with ` *` covers any arguments. */
+function whyHeld(words: Segment["words"]): string | undefined {
+  const [at] = heldWords(words);
+  return at === undefined
+    ? undefined
+    : `${words[0]} can run a program or write a file with ${words[at]?.slice(0, 80)}`;
+}
+
+/** Whether a rule covers a command. A rule that ends with ` *` covers any arguments that are not held. */
 function covers(rule: string, words: readonly (string | null)[]): boolean {
   const { segments, opaque } = readShellText(rule.replace(/ \*$/, ""));
   const wanted = segments[0]?.words;
@@ -157,7 +166,8 @@ function covers(rule: string, words: readonly (string | null)[]): boolean {
   if (opaque !== undefined && wanted.includes(null)) return false;
   if (rule.endsWith(" *") ? words.length < wanted.length : words.length !== wanted.length)
     return false;
-  return wanted.every((word, at) => word === words[at]);
+  if (!wanted.every((word, at) => word === words[at])) return false;
+  return heldWords(words).every((at) => at < wanted.length);
 }
 
 /** The paths among a command's words. Not a wall: only what is written as a path is seen. */
@@ -176,7 +186,7 @@ function denyCommand(
     .flatMap(({ redirects }) => redirects)
     .filter(({ access }) => access === "write")
     .map(({ path }) => path);
-  const absolute = (path: string) => resolve(cwd, path);
+  const absolute = (path: string) => absolutePath(cwd, path);
   const { secrets, ownDirectories } = rules;
   return (
     denyFloor(rules, secrets, [...named, ...written].map(absolute)) ??
@@ -184,19 +194,17 @@ function denyCommand(
   );
 }
 
-/** Denied in every mode: what lies below a protected path, except in the session's own directory. */
+/** Denied in every mode: what lies below a protected path, except in these two directories. */
 function denyFloor(
-  { directory }: Rules,
+  { directory, temporaryDirectory }: Rules,
   protectedPaths: readonly string[],
   paths: readonly string[],
 ): Decision | undefined {
   const found = protectedPaths.find((place) => {
-    const holdsSession = isBelow(place, directory);
-    return paths.some(
-      (path) =>
-        isBelow(place, resolve(directory, path)) &&
-        !(holdsSession && isBelow(directory, resolve(directory, path))),
-    );
+    const open = [directory, temporaryDirectory].filter((each) => isBelow(place, each));
+    return paths
+      .flatMap((path) => placesOf(absolutePath(directory, path)))
+      .some((path) => isBelow(place, path) && !open.some((each) => isBelow(each, path)));
   });
   return found === undefined ? undefined : deny(`${found} is closed to agents`);
 }
@@ -205,6 +213,6 @@ const allow = (rule: string): Decision => ({ answer: "allow", rule });
 const deny = (rule: string): Decision => ({ answer: "deny", rule });
 
 function needsPerson({ mode }: Rules, rule: string): Decision {
-  if (mode === "unattended") return deny(`${rule}, and nobody is asked in mode unattended`);
+  if (mode === "unattended") return deny(`${rule}, and in mode unattended no person is asked`);
   return { answer: "ask", rule };
 }

@@ -1,12 +1,22 @@
-// Which agents the policy file forbids, and why.
+// Why the policy file forbids something. If the file cannot be read, that is the reason, and not what the
+// empty policy would forbid.
 import type { AgentKind } from "@hawser/contract";
+import { CommandRefusal } from "../command-refusal.ts";
 import type { Policy } from "./policy.ts";
+
+/** Throws a refusal if the policy file is missing or cannot be read. */
+export function requireReadable(policy: Policy): Policy {
+  const [problem] = policy.problems;
+  if (problem) throw new CommandRefusal(problem.code, problem.message);
+  return policy;
+}
 
 /** Why agents of this kind may not work here, as a sentence; undefined if they may. */
 export function whyForbidden(
-  { agents, ownLogins }: Pick<Policy, "agents" | "ownLogins">,
+  { agents, ownLogins, problems }: Pick<Policy, "agents" | "ownLogins" | "problems">,
   kind: AgentKind,
 ): string | undefined {
+  if (problems[0]) return problems[0].message;
   if (!agents.has(kind)) return `The host's policy file does not name ${kind} among its agents.`;
   // The logins of the host's user are the only ones that agents have.
   if (!ownLogins) {

@@ -1,6 +1,14 @@
-// The policy file: read as its owner wrote it. A file that cannot be parsed allows nothing.
+// The policy file: read as its owner wrote it. A file that is missing or cannot be read allows nothing.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  rmdirSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -37,31 +45,54 @@ test("each setting is obeyed", () => {
 
 for (const [text, why] of [
   ["roots = /srv", 'line 1: there is no setting "roots".'],
-  ["\nroot = srv", 'line 2: "srv" is no absolute path.'],
-  ["shell", "line 1: is not name = value."],
-  ["shell = maybe", 'line 1: "shell" is yes or no.'],
-  ["shell = no\nshell = yes", 'line 2: "shell" stands here twice.'],
-  ["agents = aider", 'line 1: "aider" is no agent; there are opencode, claude_code, codex.'],
+  ["\nroot = srv", 'line 2: "srv" is not an absolute path.'],
+  ["shell", 'line 1: "shell" is not of the form name = value.'],
+  ["shell = maybe", 'line 1: "shell" must be yes or no.'],
+  ["shell = no\nshell = yes", 'line 2: "shell" is set a second time. Keep one of the two lines.'],
+  [
+    "agents = aider",
+    'line 1: "aider" is not an agent. The agents are opencode, claude_code, codex.',
+  ],
   ["__proto__ = yes", 'line 1: there is no setting "__proto__".'],
-  ["parked-gib = much", 'line 1: "much" is no number of GiB.'],
-  ["highest-mode = all", 'line 1: "all" is no mode; there are ask, auto, unattended.'],
-  ["tarballs = ftp://x", 'line 1: "ftp://x" is no address.'],
+  ["parked-gib = much", 'line 1: "much" is not a whole number of GiB.'],
+  ["highest-mode = all", 'line 1: "all" is not a mode. The modes are ask, auto, unattended.'],
+  ["tarballs = ftp://x", 'line 1: "ftp://x" is not an https:// address.'],
 ] as const) {
   test(`${JSON.stringify(text)} is not understood`, () => {
     assert.throws(() => parsePolicy(text), { message: why });
   });
 }
 
-test("a file that is not understood allows nothing and says why, until it is put right", () => {
+test("a file that is missing or not understood allows nothing and says why, until it is put right", () => {
   const path = join(directory, "policy");
-  const { read } = createPolicy(path);
-  assert.deepEqual(read(), allowAll);
+  let changes = 0;
+  const { read } = createPolicy(path, () => changes++);
+  const allowsNothing = (code: string, message: string) => {
+    const { highestMode, shell, installs, agents, parkedLimitBytes, problems } = read();
+    assert.deepEqual([highestMode, shell, installs, agents.size], ["ask", false, false, 0]);
+    assert.equal(parkedLimitBytes, Infinity, "no reason to drop what was put aside");
+    assert.deepEqual(problems, [{ code, message: `The policy file ${path} ${message}` }]);
+  };
+  allowsNothing(
+    "policy_missing",
+    "is missing, so this host allows nothing. On the host, make the file with: hawserd roots add DIR",
+  );
+  const unreadable = (why: string) =>
+    allowsNothing(
+      "policy_unreadable",
+      `cannot be read, so this host allows nothing: ${why}. On the host, correct the file; a restart is not needed.`,
+    );
+  mkdirSync(path);
+  unreadable("EISDIR: illegal operation on a directory, read");
+  rmdirSync(path);
+  symlinkSync(path, path);
+  unreadable(`ELOOP: too many symbolic links encountered, open '${path}'`);
+  unlinkSync(path);
   writeFileSync(path, "shell = maybe\n");
-  const { shell, installs, agents, parkedLimitBytes, problems } = read();
-  assert.deepEqual([shell, installs, agents.size], [false, false, 0]);
-  assert.equal(parkedLimitBytes, Infinity, "no reason to drop what was put aside");
-  assert.equal(problems[0]?.code, "policy_unreadable");
-  assert.match(problems[0]?.message ?? "", /line 1: "shell" is yes or no\./);
+  unreadable('line 1: "shell" must be yes or no');
   writeFileSync(path, "shell = no\nroot = /srv\n");
   assert.deepEqual(read(), { ...allowAll, shell: false, roots: ["/srv"] });
+  assert.equal(changes, 4, "a directory, a link, a wrong line, a right one");
+  read();
+  assert.equal(changes, 4, "unchanged");
 });

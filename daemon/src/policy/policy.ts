@@ -1,8 +1,8 @@
 // The policy file: what the owner of this host allows. The daemon obeys it, and nothing that the control
 // plane sends can change it.
 //
-// Lines of `name = value`; `#` begins a comment. A file that cannot be read or parsed allows nothing: its
-// owner meant to restrict something, and a guess could allow it.
+// Lines of `name = value`; `#` begins a comment. A file that is missing, or that cannot be read or parsed,
+// allows nothing: its owner meant to restrict something, and a guess could allow it.
 import { readFileSync, statSync } from "node:fs";
 import { isAbsolute, normalize } from "node:path";
 import { AgentKind, SessionMode, type HostWarning } from "@hawser/contract";
@@ -25,7 +25,7 @@ export interface Policy {
   tarballs: string | null;
   /** Limit for all parked worktrees on disk. */
   parkedLimitBytes: number;
-  /** What is wrong with the file. */
+  /** Why the file cannot be used, and what to do. A policy with a problem allows nothing. */
   problems: readonly HostWarning[];
 }
 
@@ -61,7 +61,7 @@ const allowNothing: Policy = {
 /** The file as the installer writes it, with a line for each root. */
 export function policyText(roots: readonly string[]): string {
   return `# What Hawser may do on this host. The daemon obeys this file; the service cannot change it.
-# Edit it at any time: it is read anew before each use.
+# Edit it at any time: it is read again before each use.
 
 # The directories the service may work in: folders that hold projects, or repositories. One a line.
 ${roots.map((root) => `root = ${root}`).join("\n")}
@@ -97,40 +97,57 @@ parked-gib = 20
 `;
 }
 
-/** Reads the file again only if it has changed. A missing file allows everything but has no roots. */
-export function createPolicy(path: string): { read: () => Policy } {
-  let known: { stamp: string; policy: Policy } | undefined;
+/**
+ * Reads the file again only if it has changed, or could not be used. Calls `onChange` if it has changed since
+ * the first read.
+ */
+export function createPolicy(path: string, onChange?: () => void): { read: () => Policy } {
+  let known: { stamp: string | undefined; policy: Policy } | undefined;
   return {
     read() {
+      const former = known;
       const stamp = stampOf(path);
-      if (stamp === undefined) return allowAll;
-      if (known?.stamp !== stamp) known = { stamp, policy: readPolicy(path) };
-      return known.policy;
+      if (former && former.stamp === stamp && former.policy.problems.length === 0) {
+        return former.policy;
+      }
+      const policy = readPolicy(path, stamp);
+      known = { stamp, policy };
+      if (former && (former.stamp !== stamp || messageOf(former.policy) !== messageOf(policy))) {
+        onChange?.();
+      }
+      return policy;
     },
   };
 }
 
+const messageOf = ({ problems }: Policy) => problems[0]?.message;
+
+function readPolicy(path: string, stamp: string | undefined): Policy {
+  if (stamp === undefined) return missing(path);
+  try {
+    return parsePolicy(readFileSync(path, "utf8"));
+  } catch (error) {
+    return unreadable(path, (error as Error).message);
+  }
+}
+
+/** undefined if there is no file. Differs after each change, and names what keeps it from being looked at. */
 function stampOf(path: string): string | undefined {
-  const found = statSync(path, { throwIfNoEntry: false, bigint: true });
-  return found && `${found.mtimeNs} ${found.ctimeNs} ${found.size} ${found.ino}`;
-}
-
-function readPolicy(path: string): Policy {
-  let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    const found = statSync(path, { throwIfNoEntry: false, bigint: true });
+    return found && `${found.mtimeNs} ${found.ctimeNs} ${found.size} ${found.ino}`;
   } catch (error) {
-    return broken(path, (error as Error).message);
-  }
-  try {
-    return parsePolicy(text);
-  } catch (error) {
-    return broken(path, (error as Error).message);
+    return (error as Error).message;
   }
 }
 
-function broken(path: string, why: string): Policy {
-  const message = `The policy file ${path} allows nothing until it is corrected: ${why}`;
+function missing(path: string): Policy {
+  const message = `The policy file ${path} is missing, so this host allows nothing. On the host, make the file with: hawserd roots add DIR`;
+  return { ...allowNothing, problems: [{ code: "policy_missing", message }] };
+}
+
+function unreadable(path: string, why: string): Policy {
+  const message = `The policy file ${path} cannot be read, so this host allows nothing: ${why.replace(/\.?$/, ".")} On the host, correct the file; a restart is not needed.`;
   return { ...allowNothing, problems: [{ code: "policy_unreadable", message }] };
 }
 
@@ -154,33 +171,37 @@ export function parsePolicy(text: string): Policy {
       throw new Error(`line ${index + 1}: ${why}`);
     };
     const [, name = "", value = ""] =
-      /^([\w-]+)\s*=\s*(.+)$/.exec(meant) ?? fail("is not name = value.");
+      /^([\w-]+)\s*=\s*(.+)$/.exec(meant) ?? fail(`"${meant}" is not of the form name = value.`);
     if (name === "root") {
-      if (!isAbsolute(value)) fail(`"${value}" is no absolute path.`);
+      if (!isAbsolute(value)) fail(`"${value}" is not an absolute path.`);
       const root = normalize(value).replace(/(.)\/$/, "$1");
       if (!roots.includes(root)) roots.push(root);
       return;
     }
-    if (seen.has(name)) fail(`"${name}" stands here twice.`);
+    if (seen.has(name)) fail(`"${name}" is set a second time. Keep one of the two lines.`);
     seen.add(name);
     if (name === "agents") {
       const kinds = value.split(/[\s,]+/).map((kind) => {
         const known = AgentKind.safeParse(kind).data;
-        return known ?? fail(`"${kind}" is no agent; there are ${AgentKind.options.join(", ")}.`);
+        return (
+          known ??
+          fail(`"${kind}" is not an agent. The agents are ${AgentKind.options.join(", ")}.`)
+        );
       });
       changes["agents"] = new Set(kinds);
     } else if (name === "highest-mode") {
       const modes = SessionMode.options.join(", ");
       changes["highestMode"] =
-        SessionMode.safeParse(value).data ?? fail(`"${value}" is no mode; there are ${modes}.`);
+        SessionMode.safeParse(value).data ??
+        fail(`"${value}" is not a mode. The modes are ${modes}.`);
     } else if (name === "tarballs") {
-      if (!/^https?:\/\/\S+$/.test(value)) fail(`"${value}" is no address.`);
+      if (!/^https?:\/\/\S+$/.test(value)) fail(`"${value}" is not an https:// address.`);
       changes["tarballs"] = value.replace(/\/+$/, "");
     } else if (name === "parked-gib") {
-      if (!/^\d{1,6}$/.test(value)) fail(`"${value}" is no number of GiB.`);
+      if (!/^\d{1,6}$/.test(value)) fail(`"${value}" is not a whole number of GiB.`);
       changes["parkedLimitBytes"] = Number(value) * 2 ** 30;
     } else if (Object.hasOwn(switches, name)) {
-      if (value !== "yes" && value !== "no") fail(`"${name}" is yes or no.`);
+      if (value !== "yes" && value !== "no") fail(`"${name}" must be yes or no.`);
       changes[switches[name as keyof typeof switches]] = value === "yes";
     } else {
       fail(`there is no setting "${name}".`);

@@ -1,6 +1,7 @@
 // Paths of this user that are closed to agents, whatever a session's mode is.
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { temporaryIn } from "../drivers/temporary-directories.ts";
 import type { Rules } from "./decide.ts";
 
 /** Below the user's home: logins and keys, of the agents too. */
@@ -16,10 +17,11 @@ const agents = `.claude .claude.json .codex .agents .config/opencode .local/shar
 export function protectedPaths(
   stateDirectory: string,
   home = homedir(),
-): Pick<Rules, "secrets" | "ownDirectories"> {
+): Pick<Rules, "secrets" | "ownDirectories" | "temporaryDirectory"> {
   const atHome = (path: string) => join(home, path);
   return {
     secrets: [stateDirectory, ...secrets.map(atHome)],
+    temporaryDirectory: temporaryIn(stateDirectory),
     ownDirectories: agents.map(atHome),
   };
 }

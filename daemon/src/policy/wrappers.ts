@@ -9,28 +9,63 @@ export interface Unwrapped {
   opaque?: string;
 }
 
-/** Programs that run the rest of their words, with the options that take a value. */
-const wrappers: Record<string, { valued: RegExp; leading?: number }> = {
-  env: { valued: /^(-u|--unset|-C|--chdir)$/ },
-  sudo: { valued: /^(-[ughpCcrtTUD]|--(user|group|host|prompt|chdir|role|type))$/ },
-  doas: { valued: /^-[uC]$/ },
-  timeout: { valued: /^(-k|-s|--kill-after|--signal)$/, leading: 1 },
-  nice: { valued: /^(-n|--adjustment)$/ },
-  ionice: { valued: /^(-[cnpPu]|--(class|classdata))$/ },
-  nohup: { valued: /^$/ },
-  setsid: { valued: /^$/ },
-  stdbuf: { valued: /^(-[ioe]|--(input|output|error))$/ },
-  time: { valued: /^(-[fo]|--(format|output))$/ },
-  command: { valued: /^$/ },
-  exec: { valued: /^-a$/ },
-  builtin: { valued: /^$/ },
-  chroot: { valued: /^$/, leading: 1 },
-  xargs: { valued: /^(-[aEeIiLlnPsd]|--(arg-file|delimiter|max-args|max-procs|replace))$/ },
-  watch: { valued: /^(-n|--interval)$/ },
-  strace: { valued: /^-[eopsu]$/ },
+interface Wrapper {
+  /** Options without a value: letters and long names, separated by spaces. */
+  flags?: string;
+  /** Options with a value. */
+  valued?: string;
+  /** How many words stand between the options and the command. */
+  leading?: number;
+  /** Words such as `A=1` before the command set variables. */
+  setsVariables?: true;
+  /** The words are joined, and a shell runs the text. */
+  joinsWords?: true;
+}
+
+/**
+ * Programs that run the rest of their words. A command with an option that is not listed here is opaque, so
+ * the lists omit options that run a text, write a file, or change the directory or the environment.
+ */
+const wrappers: Record<string, Wrapper> = {
+  env: { flags: "0 v null debug", setsVariables: true },
+  sudo: { flags: "H k n", valued: "g u group user", setsVariables: true },
+  doas: { flags: "n", valued: "u" },
+  timeout: {
+    flags: "v foreground preserve-status verbose",
+    valued: "k s kill-after signal",
+    leading: 1,
+  },
+  nice: { valued: "n adjustment" },
+  ionice: { flags: "t ignore", valued: "c n class classdata" },
+  nohup: {},
+  setsid: { flags: "c f w ctty fork wait" },
+  stdbuf: { valued: "e i o error input output" },
+  time: { flags: "p q v portability quiet verbose", valued: "f format" },
+  command: { flags: "p v V" },
+  exec: { flags: "l" },
+  builtin: {},
+  watch: {
+    flags: "b c e g p t beep chgexit color errexit no-title precise",
+    valued: "n interval",
+    joinsWords: true,
+  },
+  strace: { flags: "c f i q r t T v y", valued: "e s" },
+  flock: {
+    flags: "e F n o s u v x close exclusive nonblock no-fork shared unlock verbose",
+    valued: "E w conflict-exit-code timeout",
+    leading: 1,
+  },
 };
 
+/** Programs that run what their words do not show: words are added, or commands are read from the input. */
+const opaquePrograms = new Set(
+  "busybox chroot ed emacs ex nvim parallel runuser su vi view vim xargs".split(" "),
+);
+
 const shells = /^(ba|da|k|z|a|fi|tc|c)?sh$/;
+/** Shells whose quotes mean what they mean to bash. */
+const readableShells = /^(ba|da|k|a)?sh$/;
+const plainShellOption = /^-[ceilnuvx]+$/;
 const interpreters = /^(python|perl|ruby|node|nodejs|deno|bun|php|lua|osascript|tclsh)[\d.]*$/;
 const inlineCode = /^(-[A-Za-z]*[ceErRpn]|--(eval|print|execute|command|exec)(=.*)?)$/;
 
@@ -51,40 +86,58 @@ export function unwrap(words: readonly (string | null)[]): Unwrapped {
   if (name === "git" && words.some((word) => word && /^(-c|--config-env|--exec-path)/.test(word)))
     return { opaque: "git gets settings that can name programs" };
   if (name === "find") return find(words);
-  if (shells.test(name)) return shell(words);
+  if (shells.test(name)) return shell(name, words);
   if (interpreters.test(name)) return interpreter(words);
-  const wrapper = Object.hasOwn(wrappers, name) ? wrappers[name] : undefined;
-  if (!wrapper) return {};
-  const sets = words.some((word) => word !== null && /^\w+=|^-S|^--split-string/.test(word));
-  if (name === "env" && sets) return { ...wrapped(words, wrapper), opaque: "env sets a variable" };
-  if (name === "xargs") return { ...wrapped(words, wrapper), opaque: "xargs adds words" };
-  return wrapped(words, wrapper);
+  if (opaquePrograms.has(name)) return { opaque: `${name} runs what nobody can see here` };
+  return Object.hasOwn(wrappers, name) ? wrapped(name, wrappers[name]!, words) : {};
 }
 
-function wrapped(
+function wrapped(name: string, wrapper: Wrapper, words: readonly (string | null)[]): Unwrapped {
+  const { leading = 0, setsVariables, joinsWords } = wrapper;
+  const start = endOfOptions(wrapper, words);
+  if (start === undefined) return { opaque: `an option of ${name} is not known to be plain` };
+  const rest = words.slice(start + leading);
+  if (setsVariables && rest[0]?.includes("=")) return { opaque: `${name} sets a variable` };
+  if (rest.length === 0) return {};
+  if (!joinsWords) return { words: rest };
+  return rest.includes(null) ? {} : { script: rest.join(" ") };
+}
+
+/** Position after the options, as getopt reads them; undefined if one of them is not listed. */
+function endOfOptions(
+  { flags = "", valued = "" }: Wrapper,
   words: readonly (string | null)[],
-  { valued, leading = 0 }: { valued: RegExp; leading?: number },
-): Unwrapped {
-  let at = 1;
-  for (; at < words.length; at++) {
+): number | undefined {
+  const isFlag = (option: string) => flags.split(" ").includes(option);
+  const isValued = (option: string) => valued.split(" ").includes(option);
+  for (let at = 1; at < words.length; at++) {
     const word = words[at];
-    if (word === "--") {
-      at += 1;
-      break;
-    }
-    if (word !== null && word !== undefined && /^\w+=/.test(word)) continue;
-    if (!word?.startsWith("-")) break;
-    if (valued.test(word)) at += 1;
+    if (word === "--") return at + 1;
+    if (!word?.startsWith("-")) return at;
+    const [, long, value] = /^--([^=]+)(=.*)?$/s.exec(word) ?? [];
+    const cluster = word.slice(1);
+    const end = [...cluster].findIndex((letter) => !isFlag(letter));
+    // `--n` is the beginning of a long option, not the short option `-n`.
+    if (long?.length === 1) return undefined;
+    if (long !== undefined && isValued(long)) at += value === undefined ? 1 : 0;
+    else if (long !== undefined && isFlag(long) && value === undefined) continue;
+    else if (long !== undefined || cluster.length === 0) return undefined;
+    else if (end === -1) continue;
+    else if (isValued(cluster[end]!)) at += end === cluster.length - 1 ? 1 : 0;
+    else return undefined;
   }
-  const rest = words.slice(at + leading);
-  return rest.length > 0 ? { words: rest } : {};
+  return words.length;
 }
 
-function shell(words: readonly (string | null)[]): Unwrapped {
+function shell(name: string, words: readonly (string | null)[]): Unwrapped {
   const at = words.findIndex((word) => word !== null && /^-[a-z]*c[a-z]*$/.test(word));
-  const options = words.slice(1, at === -1 ? undefined : at);
+  const options = words.slice(1, at + 1);
   const script = words[at + 1];
-  if (at === -1 || options.some((word) => !word?.startsWith("-")))
+  if (
+    at === -1 ||
+    !readableShells.test(name) ||
+    !options.every((word) => word && plainShellOption.test(word))
+  )
     return { opaque: "a shell runs what nobody can see here" };
   if (script === null || script === undefined) return { opaque: "a shell runs an unknown text" };
   return { script };

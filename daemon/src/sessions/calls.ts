@@ -1,12 +1,14 @@
 // Decides about the calls of a session's agent by the session's mode, the organization's policy and the
-// host's policy file, all read anew for each call. The log shows every decision with the rule behind it:
+// host's policy file, all read again for each call. The log shows every decision with the rule behind it:
 // what was allowed or denied in an entry of its own, what a person is asked in the request.
-import { narrower } from "@hawser/contract";
+import type { SessionMode } from "@hawser/contract";
 import type { SessionSettings } from "../drivers/driver.ts";
 import type { DrivenSession } from "../journal/driven-sessions.ts";
 import type { Call, Decision } from "../policy/call.ts";
 import { decide, type Rules } from "../policy/decide.ts";
+import { whyForbidden } from "../policy/forbidden.ts";
 import { protectedPaths } from "../policy/protected-paths.ts";
+import { modeOf } from "./modes.ts";
 import type { Session } from "./session.ts";
 
 /** What the agent needs to know about the session. */
@@ -21,21 +23,35 @@ function decideCall(session: Session, call: Call): Decision {
   if (!record || session.host.closed.aborted) {
     return { answer: "deny", rule: "the session has ended" };
   }
-  const { highestMode, unattendedCommands } = session.host.policy();
-  const rules: Rules = {
-    ...record.policy,
-    mode: narrower(record.mode ?? "ask", highestMode),
-    directory: record.directory,
-    hasSandbox: session.driver.hasSandbox,
-    unattendedCommands,
-    ...protectedPaths(session.host.stateDirectory),
-  };
-  const { answer, rule } = decide(rules, call);
+  const mode = modeOf(session);
+  const { answer, rule } = decideByPolicy(session, record, mode, call);
   if (answer !== "ask") {
     session.note(
-      { sessionUpdate: "call_decided", toolCallId: call.callId, answer, rule, mode: rules.mode },
+      { sessionUpdate: "call_decided", toolCallId: call.callId, answer, rule, mode },
       session.turnId,
     );
   }
   return { answer, rule };
+}
+
+function decideByPolicy(
+  session: Session,
+  record: DrivenSession,
+  mode: SessionMode,
+  call: Call,
+): Decision {
+  const { drivers, stateDirectory } = session.host;
+  const policy = session.host.policy();
+  // The file can change, or become unreadable, while a turn runs.
+  const forbidden = whyForbidden(policy, record.kind);
+  if (forbidden !== undefined) return { answer: "deny", rule: forbidden };
+  const rules: Rules = {
+    ...record.policy,
+    mode,
+    directory: record.directory,
+    hasSandbox: drivers.get(record.kind)!.hasSandbox,
+    unattendedCommands: policy.unattendedCommands,
+    ...protectedPaths(stateDirectory),
+  };
+  return decide(rules, call);
 }

@@ -123,7 +123,7 @@ const withBranches = (random: Random) => [
   `git pack-refs --all`,
 ];
 
-for (const seed of Array.from({ length: isLong ? 100 : 8 }, (_, index) => index + 1)) {
+for (const seed of Array.from({ length: isLong ? 100 : 4 }, (_, index) => index + 1)) {
   test(`sequence ${seed} of changes, commits, branches and reverts in a clone`, async () => {
     using cloning = makeHost();
     const host = cloning.open();
@@ -189,7 +189,7 @@ test("a parked clone is restored unchanged as a new session, and pushes to the s
   assert.ok(existsSync(place));
   await host.close();
   host = cloning.open();
-  await until("it is taken back", () => host.journal.driven.get(lost) === undefined);
+  await until("it is undone", () => host.journal.driven.get(lost) === undefined);
   assert.equal(existsSync(place), false);
   assert.deepEqual(host.entries(lost), [], "nobody heard of it");
   // Configuration that the agent would run without asking is found, and the tree is parked again.
@@ -262,7 +262,7 @@ test("the next daemon removes what a killed daemon left of a restored clone", as
   host.journal.close();
   host = cloning.open();
   assert.deepEqual((await host.must("list_parked_sessions", {})).parkedSessions, []);
-  await until("it is taken away", () => isEmpty(cloning.parked));
+  await until("it is removed", () => isEmpty(cloning.parked));
   assert.ok(existsSync(place));
   await turn(host, heir, "true");
   await host.close();

@@ -67,7 +67,7 @@ test("the host's policy file and the organization can only narrow a mode", async
   assert.equal(narrowed?.mode, "auto");
   assert.match(narrowed.reason, /The host's policy file allows at most the mode auto/);
   const wider = await host.ask("set_session_mode", { sessionId, mode: "unattended" });
-  assert.equal(codeOf(wider), "policy_forbids");
+  assert.equal(codeOf(wider), "mode_not_allowed");
 
   writeFileSync(policyFile, `root = ${small.repository}\nunattended-commands = yes\n`);
   await host.must("set_session_mode", { sessionId, mode: "unattended" });

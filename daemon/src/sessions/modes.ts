@@ -2,17 +2,25 @@
 // the organization and by the host's policy file.
 import { narrower, type SessionMode } from "@hawser/contract";
 import { CommandRefusal } from "../command-refusal.ts";
+import { requireReadable } from "../policy/forbidden.ts";
 import type { Session } from "./session.ts";
 
 /** Holds for the agent's next call. Throws refusals. */
 export function setMode(session: Session, mode: SessionMode): void {
   const record = session.require("mode");
-  const { highestMode } = session.host.policy();
+  const policy = session.host.policy();
+  const { highestMode } = policy;
   if (narrower(mode, highestMode) !== mode) {
-    const message = `The host's policy file allows at most the mode ${highestMode}.`;
-    throw new CommandRefusal("policy_forbids", message);
+    requireReadable(policy);
+    const message = `The host's policy file allows at most the mode ${highestMode}. Set that mode or a narrower one, or ask the host's owner to raise highest-mode in that file.`;
+    throw new CommandRefusal("mode_not_allowed", message);
   }
   if (mode !== (record.mode ?? "ask")) session.commit(() => changeMode(session, mode, null));
+}
+
+/** The mode that holds for the agent's next call. */
+export function modeOf(session: Session): SessionMode {
+  return narrower(session.record?.mode ?? "ask", session.host.policy().highestMode);
 }
 
 /** Within a commit: the organization or the host allows only a narrower mode than the session has. */

@@ -1,14 +1,16 @@
 // Sessions of the real opencode, with a scripted model: the session layer behaves as it does with the scripted agent.
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { agentProgram } from "@hawser/testkit/agent-programs.ts";
 import { writeOpencodeHome } from "@hawser/testkit/opencode-home.ts";
 import { startScriptedModel } from "@hawser/testkit/scripted-model/scripted-model.ts";
+import { until } from "@hawser/testkit/until.ts";
 import { listAgentProcesses } from "../drivers/agent-processes.ts";
 import { createOpencodeDriver } from "../drivers/opencode/driver.ts";
 import { isStartOf } from "../drivers/start-id.ts";
+import { temporaryIn } from "../drivers/temporary-directories.ts";
 import { silentLog } from "../log.ts";
 import { git, makeSessionId, makeSmallHost, policy, script } from "@hawser/testkit/small-host.ts";
 import type { OpenHost, SmallHost } from "@hawser/testkit/small-host.ts";
@@ -110,3 +112,43 @@ test(
     }
   },
 );
+
+test("opencode loads its library from a directory of its own, which is removed after it", async () => {
+  using small = makeSmallHost();
+  let host = open(small);
+  try {
+    const sessionId = makeSessionId();
+    const wanted = { sessionId, kind: "opencode" as const, directory: small.repository, policy };
+    await host.must("start_session", { ...wanted, title: "Try it" });
+    const [server] = servers(small);
+    const { pid, startId } = server!;
+    const temporary = temporaryIn(join(small.directory, "state"));
+    const own = join(temporary, startId);
+    assert.equal(statSync(own).mode & 0o777, 0o700);
+    const variables = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+    assert.deepEqual(
+      variables.filter((each) => each.startsWith("TMPDIR=")),
+      [`TMPDIR=${own}`],
+    );
+    // opencode writes the library when it first needs it.
+    await host.must("send_prompt", { sessionId, text: script([{ text: "Hello." }]) });
+    await host.until(sessionId, "turn_finished");
+    const isLibrary = (name: string) => name.endsWith(".so");
+    await until("the library is there", () => readdirSync(own).some(isLibrary));
+    const loaded = readFileSync(`/proc/${pid}/maps`, "utf8");
+    assert.ok(loaded.includes(join(own, readdirSync(own).find(isLibrary)!)));
+
+    // The next daemon keeps the directory, because it adopts the server.
+    await host.close();
+    mkdirSync(join(temporary, "left-behind"));
+    host = open(small);
+    await until("the others are removed", () => !readdirSync(temporary).includes("left-behind"));
+    assert.deepEqual(readdirSync(temporary), [startId]);
+    await host.must("restart_agent", { kind: "opencode" });
+    await host.must("end_session", { sessionId });
+    await until("it is removed", () => !readdirSync(temporary).includes(startId));
+  } finally {
+    await host.close();
+    for (const { pid } of servers(small)) process.kill(pid, "SIGKILL");
+  }
+});

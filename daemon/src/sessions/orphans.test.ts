@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
+import { until } from "@hawser/testkit/until.ts";
 import { makeStartId } from "../drivers/start-id.ts";
 import { silentLog } from "../log.ts";
 import { reapOrphans } from "./orphans.ts";
@@ -60,9 +61,7 @@ test("orphans are ended by pid, by SIGKILL if needed, and no other process is", 
           : undefined,
     log: silentLog,
   });
-  for (let tries = 0; tries < 100 && !isGone(stubborn); tries++) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  await until("the end of the one that ignores SIGTERM", () => isGone(stubborn));
   for (const child of [orphan, stubborn, left, agentInParked]) assert.ok(isGone(child));
   for (const child of [owned, others, looking, stranger]) assert.equal(isGone(child), false);
 });

@@ -12,7 +12,7 @@ export interface OrphansOptions {
   stateDirectory: string;
   /** Marks (HAWSER_AGENT) of processes that are in use. */
   liveStarts: () => string[];
-  /** Tells whether a path lies in the tree of an ended session or in a parked one; else undefined. */
+  /** Says whether a path lies in the tree of an ended or of a parked session; undefined if in neither. */
   placeOf: (realPath: string) => "ended" | "parked" | undefined;
   log: Log;
 }

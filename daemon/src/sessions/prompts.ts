@@ -45,7 +45,7 @@ export async function acceptPrompt(
     const record = session.require(task.type === "command" ? "command" : "prompt");
     const waiting = session.prompts.filter(({ state }) => state === "queued").length;
     if (waiting < longestQueue) return record;
-    const message = `${longestQueue} prompts wait already. Wait for one to start, or stop the turn.`;
+    const message = `${longestQueue} prompts wait already. Wait until one has started, or call abort_session, which stops the turn and discards all prompts that wait.`;
     throw new CommandRefusal("queue_full", message);
   };
   const { directory } = check();
@@ -77,7 +77,8 @@ export async function acceptSummary(session: Session): Promise<() => { turnId: s
   const { kind } = session.require("summary");
   try {
     if (!session.driver.abilities.summarize) {
-      throw new CommandRefusal("capability_missing", `${kind} sessions cannot be summarized.`);
+      const message = `${kind} sessions cannot be summarized. Call run_command with the command "compact" instead.`;
+      throw new CommandRefusal("capability_missing", message);
     }
     await checkProjectConfig(session);
     await attach(session);

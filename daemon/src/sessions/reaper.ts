@@ -2,6 +2,7 @@
 // session. orphans.ts decides which processes those are.
 import type { Attachments } from "../attachments/attachments.ts";
 import type { Driver } from "../drivers/driver.ts";
+import { removeTemporary, temporaryIn } from "../drivers/temporary-directories.ts";
 import type { Journal } from "../journal/journal.ts";
 import { describe, type Log } from "../log.ts";
 import type { Checkouts } from "../worktrees/checkouts.ts";
@@ -54,10 +55,19 @@ export function createReaper(options: ReaperOptions): Reaper {
     if (closed.aborted) return;
     const kept = driven.list().flatMap(({ sessionId }) => driven.prompts(sessionId));
     options.attachments.tidy(kept.flatMap(({ attachments = [] }) => attachments));
+    // A host without drivers has no processes. Looking for them takes longer the more the machine runs.
+    if (options.drivers.length === 0) return;
     try {
       await reapOrphans({ stateDirectory: options.stateDirectory, liveStarts, placeOf, log });
     } catch (error) {
       log.warn("processes were not checked", { error: describe(error) });
+    }
+    try {
+      // Read again for each directory, because an agent or a session may have started meanwhile.
+      const isUsed = (id: string) => driven.get(id) !== undefined || liveStarts().includes(id);
+      await removeTemporary(temporaryIn(options.stateDirectory), isUsed);
+    } catch (error) {
+      log.warn("temporary files were not removed", { error: describe(error) });
     }
   }
 

@@ -57,7 +57,7 @@ test("a turn continues while one daemon hands over to the next, and its end is r
       update.sessionUpdate === "agent_message_chunk" ? [update.content.text] : [],
     );
   assert.deepEqual(said, ["one two three four five six", "Second."]);
-  assert.deepEqual(statusesIn(next, sessionId), ["active"], "nobody was told of anything else");
+  assert.deepEqual(statusesIn(next, sessionId), ["active"], "nothing else was reported");
   await next.close();
 });
 

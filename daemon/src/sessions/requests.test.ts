@@ -56,6 +56,12 @@ test("always remembers the exact rules that were shown, and no part of them", as
   assert.deepEqual(await answerNext("once"), ["rm x"], "the second was not asked, its part is");
   assert.deepEqual(await answerNext("once"), [], "no rules are no rules that are all remembered");
   await host.until(sessionId, "turn_finished", ({ outcome }) => outcome === "completed");
+  const decided = await host.until(sessionId, "call_decided", () => true);
+  assert.deepEqual(
+    [decided.answer, decided.rule, decided.mode],
+    ["allow", "a person answered always: git status && rm x", "ask"],
+    "the log shows what was not asked",
+  );
   assert.equal(host.journal.driven.openRequests(sessionId).length, 0);
   await host.close();
 });

@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import type { AgentEvent, AgentSession } from "../drivers/driver.ts";
 import type { GivenAnswer, KeptRequest } from "../journal/driven-sessions.ts";
 import { makeRequestId } from "./ids.ts";
+import { modeOf } from "./modes.ts";
 import type { Session } from "./session.ts";
 import { untilWritten } from "./until-written.ts";
 
@@ -25,7 +26,7 @@ export function raiseRequest(
   // An agent that is resumed may repeat what it waits for.
   if (driven.requestByKey(session.id, key)) return;
   const request: KeptRequest = {
-    requestId: makeRequestId(session.host.now()),
+    requestId: makeRequestId(session.host.now(), session.id),
     sessionId: session.id,
     key,
     asked,
@@ -36,6 +37,16 @@ export function raiseRequest(
   const rules = "permission" in asked ? asked.permission.alwaysRules : [];
   if (driven.isRemembered(session.id, rules)) {
     driven.addRequest({ ...request, state: "granted" });
+    session.note(
+      {
+        sessionUpdate: "call_decided",
+        toolCallId,
+        answer: "allow",
+        rule: `a person answered always: ${rules.join(", ")}`,
+        mode: modeOf(session),
+      },
+      turnId,
+    );
     session.afterwards(() => answerByRule(session));
     return;
   }

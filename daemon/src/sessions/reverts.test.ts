@@ -156,7 +156,7 @@ test("a shell command and a revert exclude each other, so that no file the comma
   await host.close();
 });
 
-for (const seed of Array.from({ length: isLong ? 100 : 8 }, (_, index) => index + 1)) {
+for (const seed of Array.from({ length: isLong ? 100 : 4 }, (_, index) => index + 1)) {
   test(`sequence ${seed} of changes, commits and reverts`, async () => {
     using small = makeSmallHost();
     write(small.repository, ".gitignore", "ignored/\n*.log\n");

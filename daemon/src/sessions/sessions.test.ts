@@ -58,7 +58,7 @@ test("a start that cannot work is refused and leaves nothing behind", async (t) 
   using small = makeSmallHost();
   const host = small.open();
   writeFileSync(join(small.repository, "opencode.json"), "{}");
-  mkdirSync(join(small.folder, ".opencode"));
+  mkdirSync(join(small.folder, ".opencode", "plugin"), { recursive: true });
   const plain = join(small.folder, "..", "plain");
   mkdirSync(plain);
   const cases: [name: string, changes: object, code: string, field?: string][] = [

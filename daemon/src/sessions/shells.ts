@@ -9,6 +9,7 @@ import { findProgram } from "../find-program.ts";
 import type { DrivenSession, KeptShell } from "../journal/driven-sessions.ts";
 import { describe } from "../log.ts";
 import { within } from "../pause.ts";
+import { requireReadable } from "../policy/forbidden.ts";
 import { makeShellId } from "./ids.ts";
 import { checkProjectConfig } from "./project-config.ts";
 import { asRefusal } from "./refusals.ts";
@@ -65,8 +66,11 @@ export async function acceptShell(
 
 function check(session: Session): DrivenSession {
   const record = session.require("shell");
-  if (!session.host.policy().shell) {
-    const message = "The host's policy file does not allow shell commands.";
+  const policy = session.host.policy();
+  if (!policy.shell) {
+    requireReadable(policy);
+    const message =
+      "The host's policy file does not allow shell commands. The host's owner can allow them with \"shell = yes\".";
     throw new CommandRefusal("policy_forbids", message);
   }
   if ((record.shells?.length ?? 0) < mostAtOnce) return record;

@@ -9,6 +9,7 @@ import type { AgentState, Driver } from "../drivers/driver.ts";
 import { checkOptions, chooseModel } from "../drivers/offer.ts";
 import { GitError } from "../git/git.ts";
 import type { OwnWorktree } from "../journal/driven-sessions.ts";
+import { requireReadable } from "../policy/forbidden.ts";
 import type { Author, WorktreePlan } from "../worktrees/worktrees.ts";
 import { begin, checkStarting, type Plan, type StartedSession } from "./begin.ts";
 import { planClone } from "./clone-plan.ts";
@@ -95,12 +96,15 @@ async function chooseWanted(
 }
 
 async function findDirectory(host: HostParts, directories: Directories, wanted: WantedSession) {
-  const roots = await findRoots(host.policy().roots);
+  const roots = await findRoots(requireReadable(host.policy()).roots);
   const { directory = "" } = wanted;
   using place = await openBelowRoots(roots, directory);
   const facts = place && (await directories.describe(directory));
   if (!place || !facts) {
-    throw new CommandRefusal("not_found", "There is no such directory below the host's roots.");
+    throw new CommandRefusal(
+      "not_found",
+      "There is no such directory below the host's roots. list_directories shows the roots.",
+    );
   }
   const { isGitRepository } = facts;
   const useWorktree = wanted.useWorktree ?? isGitRepository;

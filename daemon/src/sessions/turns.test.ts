@@ -14,10 +14,9 @@ test("at most twenty prompts wait, in order; an abort drops them and records tha
     waiting.push(await host.must("send_prompt", { sessionId, text: `later ${count}` }));
   }
   assert.ok(waiting.every(({ queued }) => queued));
-  assert.equal(
-    codeOf(await host.ask("send_prompt", { sessionId, text: "too many" })),
-    "queue_full",
-  );
+  const refused = await host.ask("send_prompt", { sessionId, text: "too many" });
+  assert.equal(codeOf(refused), "queue_full");
+  assert.match(JSON.stringify(refused), /20 prompts wait already\. .* call abort_session/);
   assert.equal((await host.must("describe_session", { sessionId })).status, "waiting");
   const aborted = await host.must("abort_turn", { sessionId });
   assert.deepEqual(aborted, { aborted: true, droppedPrompts: 20 });

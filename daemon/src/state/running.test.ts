@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { noteRunning, runningDaemon } from "./running.ts";
 import { openState } from "./state.ts";
 
-test("a process is the daemon by its number and its start, so that no later one is taken for it", (t) => {
+test("a process is the daemon by its number and its start, so that no later process counts as the daemon", (t) => {
   const directory = mkdtempSync(join(tmpdir(), "hawser-running-"));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   const state = openState(directory);

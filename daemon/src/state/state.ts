@@ -11,7 +11,7 @@ export interface Credentials {
   instanceId: string;
   /** The host's own key (SU…). */
   seed: string;
-  /** The edge and the fabric admit the host by it; valid for a day. */
+  /** The edge and the fabric admit the host by it; valid for two hours. */
   token: string;
   /** Commands must be signed by this key, which the host got at pairing or from `pin_command_keys`. */
   commandKey: string;
@@ -22,7 +22,7 @@ export interface Credentials {
 export interface State {
   directory: string;
   machineId: string;
-  /** undefined before pairing, and after the host was forgotten. */
+  /** undefined before pairing, and after the host was removed. */
   readCredentials(): Credentials | undefined;
   /** Durable when it returns. */
   saveCredentials(credentials: Credentials): void;
@@ -40,14 +40,21 @@ export interface State {
   parkedDirectory: string;
   /** Temporary files of snapshots and diffs. */
   scratchDirectory: string;
-  /** One journal per instance: entries of a former pairing are never sent on a new one. */
+  /** One journal per instance: entries of an old pairing are never sent on a new one. */
   journalPath(instanceId: string): string;
   writeStatus(status: object): void;
   readStatus(): Record<string, unknown> | undefined;
 }
 
 export function openState(directory: string): State {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    throw new StateError(
+      `The state directory ${directory} cannot be made: ${(cause as Error).message}. Choose another with --state.`,
+      { cause },
+    );
+  }
   const { uid } = statSync(directory);
   if (process.getuid && uid !== process.getuid()) {
     throw new StateError(`The directory ${directory} belongs to another user. Choose your own.`);

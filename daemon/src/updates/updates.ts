@@ -51,13 +51,13 @@ export function createUpdates(options: UpdateOptions): Updates {
     await options.refresh();
   }
 
-  /** Clears the failure of a former update. */
+  /** Clears the failure of an earlier update. */
   function forget(): void {
     failed = undefined;
     try {
       clearFailure(directory);
     } catch (error) {
-      log.warn("could not clear the failure of a former update", { error: describe(error) });
+      log.warn("could not clear the failure of an earlier update", { error: describe(error) });
     }
     void options.refresh();
   }

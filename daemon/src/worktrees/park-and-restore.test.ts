@@ -95,7 +95,7 @@ async function makeSession(worktrees: Worktrees, repository: string) {
   };
 }
 
-const seeds = Array.from({ length: isLong ? 50 : 15 }, (_, index) => index + 1);
+const seeds = Array.from({ length: isLong ? 50 : 6 }, (_, index) => index + 1);
 
 for (const seed of seeds) {
   test(`tree ${seed} comes back byte for byte after a garbage collection`, async () => {
@@ -163,7 +163,7 @@ for (const seed of seeds) {
   });
 }
 
-test("a clone's place that is taken is told, and a restore that was cut is taken back", async () => {
+test("an occupied place of a clone is reported, and an interrupted restore is undone", async () => {
   const bed = await makeBed();
   const { worktrees } = bed;
   const { parked } = worktrees;
@@ -197,7 +197,7 @@ test("a clone's place that is taken is told, and a restore that was cut is taken
   assert.ok(existsSync(join(clone.directory, "kept.txt")));
 });
 
-test("a place, a branch or a repository that is not free is told, and nothing is moved", async () => {
+test("a place, a branch or a repository that is not free is reported, and nothing is moved", async () => {
   const bed = await makeBed();
   write(bed.directory, "kept.txt", "kept\n");
   await bed.park();
@@ -219,7 +219,7 @@ test("a place, a branch or a repository that is not free is told, and nothing is
   assert.ok(existsSync(join(bed.directory, "kept.txt")));
 });
 
-test("a restore that was cut is taken back, wherever it was", async () => {
+test("an interrupted restore is undone, wherever it was", async () => {
   const bed = await makeBed();
   write(bed.directory, "kept.txt", "kept\n");
   const before = filesOf(bed.directory);
@@ -234,7 +234,7 @@ test("a restore that was cut is taken back, wherever it was", async () => {
   assert.deepEqual(filesOf(bed.directory), before);
 });
 
-test("a branch of that name that the user made meanwhile is not taken for the session's", async () => {
+test("a branch of that name that the user made meanwhile does not count as the session's", async () => {
   const bed = await makeBed();
   await bed.park();
   git(bed.repository, "commit", "--quiet", "--allow-empty", "--message=theirs");

@@ -281,7 +281,7 @@ export function moveAdmin(from: string, to: string): void {
   rmSync(moved, { recursive: true, force: true });
 }
 
-/** On the same disk. If a leftover process has made the directory anew, its files are kept beside it. */
+/** On the same disk. If a leftover process has made the directory again, its files are kept beside it. */
 function moveTree(from: string, parked: string): void {
   let to = join(parked, "tree");
   for (let count = 2; existsSync(to); count++) to = join(parked, `tree-${count}`);

@@ -223,7 +223,7 @@ test("what a repository says of remotes, hooks and helpers leads nowhere (T7)", 
   assert.equal(existsSync(marker), false);
 });
 
-test("what is there already is not overwritten, and git's reason is told", async () => {
+test("an existing branch is not overwritten, and git's reason is reported", async () => {
   const { directory, push, branch } = openHost();
   await push();
   git(directory, "commit", "--quiet", "--amend", "--message=another");
@@ -244,7 +244,7 @@ test("what is there already is not overwritten, and git's reason is told", async
   assert.match((await refusal(push({ directory: empty }))).message, /no commit to push/);
 });
 
-test("credentials in an address are used and never told (T10)", async () => {
+test("credentials in an address are used and never shown (T10)", async () => {
   const { push, branch, tip, directory, pushes } = openHost({});
   const secret = token;
   const origin = `https://ada:${secret}@github.com/acme/widget.git`;

@@ -69,7 +69,7 @@ for (const [what, change] of Object.entries(changes)) {
   });
 }
 
-test("a commit in a clone is seen, on whatever branch, also where no reflog tells of it", async () => {
+test("a commit in a clone is seen, on whatever branch, also where no reflog has it", async () => {
   const directory = createRepository(join(folder, "clone"));
   const run = (...args: string[]) =>
     execFileSync("git", ["-C", directory, "-c", "user.name=a", "-c", "user.email=a@b.c", ...args]);

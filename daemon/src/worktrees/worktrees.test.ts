@@ -283,7 +283,7 @@ test("what was removed by hand is no reason not to put the rest aside", async ()
   await worktrees.park("ses_never000", null);
 });
 
-test("a place tells which worktree it lies in", async () => {
+test("the worktree of a path is found", async () => {
   const { directory, sessionId } = await makeWorktree(makeRepository());
   assert.deepEqual(worktrees.placeOf(join(directory, "sub")), { directory, isParked: false });
   const parked = join(place, "parked", sessionId);

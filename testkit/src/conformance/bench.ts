@@ -76,6 +76,7 @@ export function placeIn(directory: string, more: Place = {}): SessionSettings {
     unattendedCommands: false,
     secrets: [],
     ownDirectories: [],
+    temporaryDirectory: "/none",
   };
   // Sub-agents need no permission here, so that the cases for them are the same for every kind.
   const allowed: Decision = { answer: "allow", rule: "the suite allows sub-agents" };

@@ -34,7 +34,7 @@ export function endingCases(bench: () => Bench): void {
     assert.deepEqual(recording.messages(), ["Next."]);
   });
 
-  test("an abort right after the prompt ends it, and nothing of it is told later", async () => {
+  test("an abort right after the prompt ends the turn, and nothing of it is reported later", async () => {
     const recording = await startSession(bench());
     await recording.prompt([slow]);
     await recording.session.abort(never);
@@ -44,7 +44,7 @@ export function endingCases(bench: () => Bench): void {
     assert.deepEqual(recording.messages().slice(told), ["Next."]);
   });
 
-  test("a prompt that is taken back on its way has no part in the next turn", async () => {
+  test("a prompt that is withdrawn on its way has no part in the next turn", async () => {
     const recording = await startSession(bench());
     for (const delayMs of [0, 5, 20]) {
       const taking = new AbortController();
@@ -115,7 +115,7 @@ export function endingCases(bench: () => Bench): void {
     assert.equal(recording.events.length, told);
   });
 
-  test("a session that is let go tells nothing more", async () => {
+  test("a released session reports nothing more", async () => {
     const recording = await startSession(bench());
     await recording.prompt([slow]);
     await recording.untilType("text");
@@ -128,7 +128,7 @@ export function endingCases(bench: () => Bench): void {
     await recording.untilType("turn_ended");
   });
 
-  test("a restart tells every session that it is lost, and the next prompt works", async () => {
+  test("a restart reports every session as lost, and the next prompt works", async () => {
     const [busy, idle] = [await startSession(bench()), await startSession(bench())];
     await busy.prompt([slow]);
     await busy.untilType("text");

@@ -176,7 +176,7 @@ export function assertWhole(recording: Recording): void {
           ? `${update.sessionUpdate} ${update.toolCallId}`
           : undefined;
     if (id === undefined) continue;
-    assert.ok(!seen.has(id), `${id} was told twice:\n${recording.describe()}`);
+    assert.ok(!seen.has(id), `${id} was reported twice:\n${recording.describe()}`);
     seen.add(id);
     if (update.sessionUpdate === "tool_call_update") {
       assert.ok(seen.has(`tool_call ${update.toolCallId}`), "A call ended that had not begun.");

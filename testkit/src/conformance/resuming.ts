@@ -19,7 +19,7 @@ export function resumeCases(bench: () => Bench): void {
     assert.deepEqual(recording.messages(), ["Before.", "After."]);
   });
 
-  test("a turn goes on while the daemon is away, and is told to its end afterwards", async (t) => {
+  test("a turn goes on while the daemon is away, and is reported to its end afterwards", async (t) => {
     if (bench().driver().endsWithDaemon) return t.skip("Its turns end with the daemon.");
     const recording = await startSession(bench());
     await recording.prompt([
@@ -48,7 +48,7 @@ export function resumeCases(bench: () => Bench): void {
     assertWhole(recording);
   });
 
-  test("a turn that ended while the daemon was away is told", async (t) => {
+  test("a turn that ended while the daemon was away is reported", async (t) => {
     if (bench().driver().endsWithDaemon) return t.skip("Its turns end with the daemon.");
     const recording = await startSession(bench());
     await recording.prompt([{ text: "Soon over.", delayMs: 300 }]);
@@ -59,7 +59,7 @@ export function resumeCases(bench: () => Bench): void {
     assert.deepEqual(recording.messages(), ["Soon over."]);
   });
 
-  test("from any cursor of a turn, exactly the rest is told", async (t) => {
+  test("from any cursor of a turn, exactly the rest is reported", async (t) => {
     if (bench().driver().endsWithDaemon) return t.skip("Its turns end with the daemon.");
     const recording = await startSession(bench());
     const below = bench().subAgent([{ calls: [bench().command("echo below")] }, { text: "B." }]);
@@ -102,7 +102,7 @@ export function resumeCases(bench: () => Bench): void {
     assertWhole(recording);
   });
 
-  test("a question that was asked while the daemon was away is told afterwards", async (t) => {
+  test("a question that was asked while the daemon was away is reported afterwards", async (t) => {
     if (bench().driver().endsWithDaemon) return t.skip("Its turns end with the daemon.");
     const recording = await startSession(bench());
     await recording.prompt([
@@ -117,7 +117,7 @@ export function resumeCases(bench: () => Bench): void {
     assert.equal((await recording.untilType("turn_ended")).outcome, "completed");
   });
 
-  test("a turn that ends with the daemon is told as interrupted, and what it asked is gone", async (t) => {
+  test("a turn that ends with the daemon is reported as interrupted, and its request is gone", async (t) => {
     if (!bench().driver().endsWithDaemon) return t.skip("Its turns go on.");
     const recording = await startSession(bench());
     await recording.prompt([
@@ -143,7 +143,7 @@ export function resumeCases(bench: () => Bench): void {
     assertWhole(recording);
   });
 
-  test("a prompt that never reached the agent is told as interrupted", async () => {
+  test("a prompt that never reached the agent is reported as interrupted", async () => {
     const recording = await startSession(bench());
     await recording.play([{ text: "Before." }]);
     await bench().reopen();
@@ -155,7 +155,7 @@ export function resumeCases(bench: () => Bench): void {
     assert.deepEqual(recording.messages(), ["Before."]);
   });
 
-  test("a turn whose agent died with the daemon away is told as interrupted", async () => {
+  test("a turn whose agent died with the daemon away is reported as interrupted", async () => {
     const recording = await startSession(bench());
     await recording.prompt([{ calls: [bench().asking("touch never.txt")] }, { text: "Never." }]);
     const { key } = await recording.untilType("request");

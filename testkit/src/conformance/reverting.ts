@@ -34,7 +34,7 @@ export function revertCases(bench: () => Bench): void {
     assert.equal(await session.revert!(third, never), "unknown");
   });
 
-  test("what was taken back stays so, whoever goes away before and after", async (t) => {
+  test("a revert lasts, whichever process ends before and after it", async (t) => {
     if (!can()) return t.skip("This kind cannot go back.");
     const recording = await startSession(bench());
     const known = ["One.", "Two.", "Three.", "Four.", "Five."];

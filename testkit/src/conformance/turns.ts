@@ -54,7 +54,7 @@ export function turnCases(bench: () => Bench): void {
     assertWhole(recording);
   });
 
-  test("a thought is told apart from the message", async () => {
+  test("a thought is distinguished from the message", async () => {
     const recording = await startSession(bench());
     await recording.play([{ reasoning: "Let me think about it.", text: "Done." }]);
     const [thought] = recording
@@ -66,7 +66,7 @@ export function turnCases(bench: () => Bench): void {
     assert.deepEqual(recording.messages(), ["Done."]);
   });
 
-  test("a call is told when it starts and when it ends, with what it gave", async () => {
+  test("a call is reported when it starts and when it ends, with its result", async () => {
     const recording = await startSession(bench());
     await recording.play([
       { calls: [bench().command("echo one; echo two")] },
@@ -86,7 +86,7 @@ export function turnCases(bench: () => Bench): void {
     assertWhole(recording);
   });
 
-  test("text before a call is told before the call", async () => {
+  test("text before a call is reported before the call", async () => {
     const recording = await startSession(bench());
     await recording.play([
       { text: "I look at it.", calls: [bench().command("echo look")] },
@@ -98,7 +98,7 @@ export function turnCases(bench: () => Bench): void {
     );
   });
 
-  test("two calls at once are told apart", async () => {
+  test("two calls at once are distinguished", async () => {
     const recording = await startSession(bench());
     await recording.play([
       { calls: [bench().command("echo first"), bench().command("echo second")] },
@@ -111,7 +111,7 @@ export function turnCases(bench: () => Bench): void {
     assertWhole(recording);
   });
 
-  test("a call that fails is told as failed, and the turn goes on", async () => {
+  test("a call that fails is reported as failed, and the turn goes on", async () => {
     const recording = await startSession(bench());
     const read = { tool: "read", input: { filePath: `${recording.place.directory}/none.txt` } };
     await recording.play([
@@ -123,7 +123,7 @@ export function turnCases(bench: () => Bench): void {
     assert.deepEqual(recording.messages(), ["There is none."]);
   });
 
-  test("a plan is told", async (t) => {
+  test("a plan is reported", async (t) => {
     if (bench().differs?.hasNoPlans) return t.skip("It makes no plans.");
     const recording = await startSession(bench());
     await recording.play([{ calls: [bench().plan("Paint the boat")] }, { text: "Planned." }]);
@@ -132,7 +132,7 @@ export function turnCases(bench: () => Bench): void {
     assert.deepEqual(entries, [{ content: "Paint the boat", status: "pending" }]);
   });
 
-  test("what a sub-agent does is told with the call it works for", async () => {
+  test("the work of a sub-agent is reported with the call that it belongs to", async () => {
     const recording = await startSession(bench());
     const below = { text: "Below.", delayMs: belowMs(bench()) };
     await recording.play([
@@ -160,7 +160,7 @@ export function turnCases(bench: () => Bench): void {
     assertWhole(recording);
   });
 
-  test("usage and cost are told for each call of the model, sub-agents' included", async () => {
+  test("usage and cost are reported for each call of the model, sub-agents' included", async () => {
     const recording = await startSession(bench());
     const usage = { input: 1000, output: 50, cached: 400, reasoning: 10 };
     const below = { text: "Below.", usage, delayMs: belowMs(bench()) };

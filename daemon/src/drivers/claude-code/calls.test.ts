@@ -49,6 +49,7 @@ before(async () => {
     hasSandbox: false,
     unattendedCommands: false,
     secrets: [join(host.folder, "private")],
+    temporaryDirectory: "/none",
     ownDirectories: [join(host.home, ".claude")],
   };
   driver = host.openDriver();

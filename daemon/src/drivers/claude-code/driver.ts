@@ -9,12 +9,14 @@ import {
   capabilitiesOf,
   type Abilities,
   AgentNotReady,
+  notInstalled,
   SessionGone,
   type AgentState,
   type Driver,
   type SessionSettings,
   type Sink,
 } from "../driver.ts";
+import { makeTemporary } from "../temporary-directories.ts";
 import { answerOf } from "./decisions.ts";
 import { chooseSettings, offerOf, type ClaudeOffer } from "./offer.ts";
 import { startProcess } from "./process.ts";
@@ -27,6 +29,8 @@ export interface ClaudeSettings {
   program(): { path: string; version: string } | undefined;
   /** Added to the environment that every child process gets. */
   environment?: Environment;
+  /** Contains the directory for temporary files of each session. */
+  temporaryDirectory: string;
   newStartId?: () => string;
   /** After this time without a turn, a process is ended; ten minutes if not set. */
   idleMs?: number;
@@ -41,7 +45,7 @@ const offerAgeMs = 10 * minuteMs;
 const noSession: Decision = { answer: "deny", rule: "this process has no session" };
 
 export function createClaudeDriver(settings: ClaudeSettings): Driver {
-  const { log, environment = {}, newStartId = randomUUID } = settings;
+  const { log, environment = {}, temporaryDirectory, newStartId = randomUUID } = settings;
   const config = configDirectory(childEnvironment(environment));
   const sessions = new Set<ClaudeSession>();
   /** Start ids of the processes that are asked for the offer. */
@@ -53,7 +57,7 @@ export function createClaudeDriver(settings: ClaudeSettings): Driver {
   function program(): string {
     const found = settings.program();
     if (found) return found.path;
-    throw new AgentNotReady("Claude Code is not installed on this host. Install it first.");
+    throw new AgentNotReady(notInstalled("Claude Code"));
   }
 
   /** Cached while program, settings and login files are unchanged. */
@@ -83,7 +87,7 @@ export function createClaudeDriver(settings: ClaudeSettings): Driver {
           program: path,
           startId,
           directory: "/",
-          environment,
+          environment: { ...environment, TMPDIR: makeTemporary(temporaryDirectory, startId) },
           session: undefined,
           notes: undefined,
           onMessage() {},
@@ -108,6 +112,7 @@ export function createClaudeDriver(settings: ClaudeSettings): Driver {
       program,
       newStartId,
       environment,
+      temporaryDirectory,
       config,
       idleMs: settings.idleMs ?? 10 * minuteMs,
       silenceMs: settings.silenceMs ?? 5 * minuteMs,
@@ -149,7 +154,7 @@ export function createClaudeDriver(settings: ClaudeSettings): Driver {
         problems: [{ code, message }],
         options: [],
       });
-      if (!found) return blocked("not_installed", "Claude Code is not installed on this host.");
+      if (!found) return blocked("not_installed", notInstalled("Claude Code"));
       try {
         const offer = await readOffer(signal);
         if (!offer.isLoggedIn) {

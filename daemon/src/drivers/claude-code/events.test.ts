@@ -34,6 +34,22 @@ test("unknown messages are reported as received; heartbeats are ignored", () => 
   );
 });
 
+test("the path of a patch is relative to the session's directory, also if the agent named it so", () => {
+  for (const filePath of ["/tree/a/b.txt", "a/b.txt"]) {
+    const [event] = eventsOf([
+      {
+        type: "user",
+        parent_tool_use_id: null,
+        message: { content: [{ type: "tool_result", tool_use_id: "t", content: "Done." }] },
+        tool_use_result: { type: "create", filePath, content: "x\n", structuredPatch: [] },
+      },
+    ]);
+    assert.ok(event?.type === "update" && event.update.sessionUpdate === "tool_call_update");
+    const patch = event.update.content.find((one) => one.type === "patch");
+    assert.equal(patch?.path, "a/b.txt");
+  }
+});
+
 test("a condensed history is reported", () => {
   const boundary = { type: "system", subtype: "compact_boundary", compact_metadata: {} };
   assert.deepEqual(eventsOf([boundary]), [{ type: "compacted" }]);

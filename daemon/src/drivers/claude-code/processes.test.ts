@@ -67,6 +67,17 @@ test("an idle process is ended without an event, and the next prompt has the his
   assert.deepEqual(of(place), []);
 });
 
+test("a process has a directory for temporary files that is its session's", async () => {
+  const driver = host.openDriver();
+  const place = settingsOf("temporary");
+  const { play } = await startRecorded(driver, place);
+  await play(textOf([{ text: "Done." }]));
+  const [found] = of(place);
+  const variables = readFileSync(`/proc/${found!.pid}/environ`, "utf8").split("\0");
+  assert.ok(variables.includes(`TMPDIR=${join(host.folder, "tmp", place.sessionId)}`));
+  await driver.close();
+});
+
 test("a prompt that looks like a slash command is sent as a prompt", async () => {
   const driver = host.openDriver();
   const { events, play } = await startRecorded(driver, settingsOf("slash"));

@@ -1,29 +1,29 @@
 // One session of Claude Code. A process serves the session while it is in use. An idle process is ended;
 // the next prompt starts another, which resumes the session from its transcript.
 import { homedir } from "node:os";
-import { childEnvironment, type Environment } from "../../environment.ts";
+import { childEnvironment } from "../../environment.ts";
 import { within } from "../../pause.ts";
 import {
   AgentNotReady,
   type AgentEvent,
   type AgentSession,
-  type Prompt,
   type RequestAnswer,
-  type SessionSettings,
   type Sink,
   type TurnEnd,
 } from "../driver.ts";
 import { explainSilence } from "../model-failure.ts";
-import { readProjectNotes } from "../project-notes.ts";
 import { watchSilence } from "../silence.ts";
 import { createDecisions } from "./decisions.ts";
 import { createEventReporter } from "./events.ts";
 import { reasonToStop } from "./failures.ts";
-import { endProcesses } from "./leftovers.ts";
 import type { Message, RateLimit, Result } from "./messages.ts";
-import { apply, chooseSettings, offerOf, type Choice, type ClaudeOffer } from "./offer.ts";
-import { startProcess, type ClaudeProcess } from "./process.ts";
+import { apply, chooseSettings, type ClaudeOffer } from "./offer.ts";
 import { createRequests } from "./requests.ts";
+import {
+  createSessionProcess,
+  lostSession,
+  type SessionProcessOptions,
+} from "./session-process.ts";
 import { isBeginning, createTurn, outcomeOf, problemIn, type Turn } from "./turn.ts";
 import {
   findTranscript,
@@ -35,17 +35,8 @@ import {
 import { createMeter } from "./usage.ts";
 import { userMessageOf, uuidFor } from "./user-message.ts";
 
-export interface ClaudeSessionOptions {
-  settings: SessionSettings;
-  handle: string;
+export interface ClaudeSessionOptions extends SessionProcessOptions {
   sink: Sink;
-  /** Path of the program. Throws AgentNotReady if none is installed. */
-  program(): string;
-  newStartId(): string;
-  environment: Environment;
-  /** Claude Code's configuration directory. */
-  config: string;
-  idleMs: number;
   silenceMs: number;
   /** This object reports no more events. */
   onDetached(): void;
@@ -66,30 +57,18 @@ export interface ClaudeSession extends AgentSession {
   close(): Promise<void>;
 }
 
-interface Running {
-  process: ClaudeProcess;
-  offer: ClaudeOffer;
-  /** Settings of the process's previous prompt; undefined before its first. */
-  choice: Choice | undefined;
-}
-
 const stopDeadlineMs = 5_000;
 const processEnded = "The agent's process ended before this call did.";
-const gone = () => new AgentNotReady("The session was lost. Resume it.");
 
 export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession {
   const { settings, handle, config } = options;
   const { HOME: home = homedir() } = childEnvironment(options.environment);
   let isAttached = true;
-  let running: Running | undefined;
-  let starting: Promise<Running> | undefined;
-  let startingId: string | undefined;
   let meter = createMeter();
   let turn: Turn | undefined;
   /** Claude Code runs a turn that it started by itself: its end is not the end of a prompt's turn. */
   let isOwnTurn = false;
   let limit: RateLimit | undefined;
-  let idleTimer: NodeJS.Timeout | undefined;
 
   const report = (event: AgentEvent) => {
     if (isAttached) options.sink(event);
@@ -103,7 +82,7 @@ export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession 
     context: () => ({
       config,
       home,
-      skills: running?.offer.commands ?? [],
+      skills: claude.running()?.offer.commands ?? [],
       attachments: turn?.files ?? [],
     }),
     requests,
@@ -119,77 +98,16 @@ export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession 
   let isFirstTurn = findTranscript(config, handle) === undefined;
   const cursorOf = (uuid: string) => (isFirstTurn ? firstTurnCursor(uuid) : uuid);
 
-  async function ensureRunning(signal: AbortSignal): Promise<Running> {
-    if (!isAttached) throw gone();
-    if (running) return running;
-    starting ??= start(signal).finally(() => {
-      starting = undefined;
-      startingId = undefined;
-    });
-    return starting;
-  }
-
-  /** Restarts the process if it lacks the prompt's slash command: it lists commands only at its start. */
-  async function ensureRunningFor({ task }: Prompt, signal: AbortSignal): Promise<Running> {
-    const current = await ensureRunning(signal);
-    if (task.type !== "command" || current.offer.commands.includes(task.name)) return current;
-    await endProcess("idle");
-    const next = await ensureRunning(signal);
-    if (next.offer.commands.includes(task.name)) return next;
-    throw new Error(`Claude Code has no command ${task.name}.`);
-  }
-
-  async function start(signal: AbortSignal): Promise<Running> {
-    await endOtherProcesses();
-    startingId = options.newStartId();
-    meter = createMeter();
-    const process = await startProcess(
-      {
-        program: options.program(),
-        startId: startingId,
-        directory: settings.directory,
-        environment: { ...options.environment, HAWSER_SESSION: settings.sessionId },
-        session: findTranscript(config, handle) ? { resume: handle } : { create: handle },
-        notes: readProjectNotes(settings.directory),
-        onMessage,
-        onHook: decisions.onHook,
-        onAsk: decisions.onAsk,
-        onEnd: (why) => reportLost(`Claude Code's process ended. ${why}`),
-      },
-      signal,
-    );
-    running = { process, offer: offerOf(process.initialized), choice: undefined };
-    if (!isAttached) {
-      await endProcess("idle");
-      throw gone();
-    }
-    endWhenIdle();
-    return running;
-  }
-
-  /** Two processes of one session would each write their own transcript. */
-  function endOtherProcesses(): Promise<void> {
-    const own = running?.process.startId;
-    return endProcesses((one) => one.sessionId === settings.sessionId && one.startId !== own, true);
-  }
-
-  function endWhenIdle(): void {
-    clearTimeout(idleTimer);
-    idleTimer = setTimeout(() => {
-      if (!turn && !isOwnTurn) void endProcess("idle");
-    }, options.idleMs);
-    idleTimer.unref();
-  }
-
-  const stateNow = () => (turn || isOwnTurn ? "working" : "idle");
-
-  async function endProcess(state: "idle" | "working" | "stuck"): Promise<void> {
-    const ending = running;
-    running = undefined;
-    clearTimeout(idleTimer);
-    silence.stop();
-    await ending?.process.end(state);
-  }
+  const claude = createSessionProcess(options, {
+    onMessage,
+    onHook: decisions.onHook,
+    onAsk: decisions.onAsk,
+    onEnd: (why) => reportLost(`Claude Code's process ended. ${why}`),
+    onStarting: () => void (meter = createMeter()),
+    onEnding: () => silence.stop(),
+    isAttached: () => isAttached,
+    isWorking: () => turn !== undefined || isOwnTurn,
+  });
 
   function onMessage(message: Message): void {
     events.onMessage(message);
@@ -218,7 +136,7 @@ export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession 
     if (usage) report(usage);
     if (isOwnTurn) {
       isOwnTurn = false;
-      return endWhenIdle();
+      return claude.endWhenIdle();
     }
     finish(outcomeOf(result, turn, limit));
   }
@@ -232,25 +150,24 @@ export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession 
     silence.stop();
     events.closeOpenItems("The turn ended before this call did.");
     report({ type: "turn_ended", ...end });
-    endWhenIdle();
+    claude.endWhenIdle();
   }
 
   /** Interrupts the turn, which then ends with a result. A process that sends no result is ended. */
   async function stop(outcome: TurnEnd["outcome"], reason: string | null): Promise<void> {
     const stopping = turn;
-    const current = running;
+    const current = claude.running();
     if (!stopping || !current) return;
     stopping.stopped ??= { outcome, reason };
     requests.drop();
     void current.process.query.interrupt().catch(() => {});
     if (await within(stopDeadlineMs, stopping.isOver)) return;
-    await endProcess("stuck");
+    await claude.end("stuck");
     if (turn === stopping) finish(stopping.stopped);
   }
 
   function reportLost(reason: string): void {
-    running = undefined;
-    clearTimeout(idleTimer);
+    claude.forget();
     silence.stop();
     const usage = turn && meter.readWithoutResult();
     turn?.reject(new AgentNotReady(reason));
@@ -269,26 +186,26 @@ export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession 
 
   return {
     handle,
-    open: async (signal) => (await ensureRunning(signal)).offer,
+    open: async (signal) => (await claude.ensure(signal)).offer,
 
     async prompt(prompt, signal) {
       if (prompt.task.type === "command") decisions.checkArguments(prompt.text);
       const message = await userMessageOf(prompt);
-      const current = await ensureRunningFor(prompt, signal);
-      clearTimeout(idleTimer);
+      const current = await claude.ensureFor(prompt, signal);
+      claude.cancelIdleEnd();
       try {
         const choice = chooseSettings(current.offer, prompt);
         await apply(current.process.query, current.choice, choice);
         current.choice = choice;
       } finally {
-        endWhenIdle();
+        claude.endWhenIdle();
       }
       signal.throwIfAborted();
       limit = undefined;
       const own = createTurn(message, prompt, signal, () => {
         turn = undefined;
         // The process might still accept the prompt, so it is ended.
-        void endProcess("stuck");
+        void claude.end("stuck");
       });
       turn = own;
       current.process.send(message);
@@ -301,6 +218,7 @@ export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession 
     },
 
     async answer(key: string, answer: RequestAnswer) {
+      const running = claude.running();
       if (!running || !requests.answer(key, answer)) return "gone";
       const isRead = running.process.hasRead();
       silence.reset();
@@ -309,10 +227,10 @@ export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession 
 
     // Ends the process first: it writes the transcript with a delay and keeps the conversation in memory.
     async revert(messageId) {
-      if (!isAttached) throw gone();
-      await starting?.catch(() => {});
-      await endProcess(stateNow());
-      await endOtherProcesses();
+      if (!isAttached) throw lostSession();
+      await claude.settled();
+      await claude.endNow();
+      await claude.endOthers();
       const before = readBefore(config, handle, uuidFor(messageId));
       if (!before) return "unknown";
       isFirstTurn = before.isEmpty;
@@ -327,8 +245,8 @@ export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession 
     // The transcript is kept.
     async end() {
       detach();
-      await endProcess(stateNow());
-      await endOtherProcesses();
+      await claude.endNow();
+      await claude.endOthers();
       options.onEnded();
     },
 
@@ -336,11 +254,11 @@ export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession 
     release() {
       if (!isAttached) return;
       detach();
-      void endProcess(stateNow());
+      void claude.endNow();
     },
 
     async catchUp(cursor) {
-      await endOtherProcesses();
+      await claude.endOthers();
       const transcript = findTranscript(config, handle);
       if (!transcript || cursor === null) return;
       const { before, after } = readAround(transcript, cursor);
@@ -349,17 +267,17 @@ export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession 
       events.closeOpenItems(processEnded);
     },
 
-    liveStart: () => running?.process.startId ?? startingId,
+    liveStart: claude.liveStart,
 
     async lose(reason) {
-      const ending = endProcess(stateNow());
+      const ending = claude.endNow();
       reportLost(reason);
       await ending;
     },
 
     async close() {
       detach();
-      await endProcess(stateNow());
+      await claude.endNow();
     },
   };
 }

@@ -1,5 +1,5 @@
 // Translates a tool call of Claude Code into ours: its kind, title, input, output and plan.
-import { relative } from "node:path";
+import { relative, resolve } from "node:path";
 import type { ToolContent, UpdateOf } from "@hawser/contract";
 import type { ToolResult, ToolUse } from "./messages.ts";
 
@@ -122,7 +122,7 @@ function patchOf(detail: unknown, directory: string): ToolContent | undefined {
   if (typeof filePath !== "string" || !Array.isArray(structuredPatch)) return undefined;
   const hunks = type === "create" ? [wholeFile(content ?? "")] : structuredPatch;
   const lines = hunks.flatMap((hunk) => hunk.lines);
-  const path = relative(directory, filePath);
+  const path = relative(directory, resolve(directory, filePath));
   const head = `--- ${type === "create" ? "/dev/null" : `a/${path}`}\n+++ b/${path}\n`;
   const body = hunks.map((hunk) => `${headOf(hunk)}\n${hunk.lines.join("\n")}\n`).join("");
   return {

@@ -32,6 +32,8 @@ export interface AppServerOptions {
   /** CODEX_HOME: the directory of login, settings and transcripts. */
   home: string;
   startId: string;
+  /** For temporary files of the process; its commands have another one. */
+  temporary: string;
   /** Added to the environment that every child process gets. */
   environment: Environment;
 }
@@ -43,7 +45,7 @@ const maxErrorOutput = 4_000;
 
 /** Resolves when the process accepts calls. Throws AgentNotReady. */
 export async function startAppServer(
-  { program, home, startId, environment }: AppServerOptions,
+  { program, home, startId, temporary, environment }: AppServerOptions,
   listener: Listener,
   keeper: Gatekeeper,
 ): Promise<AppServer> {
@@ -57,6 +59,7 @@ export async function startAppServer(
     env: childEnvironment({
       ...environment,
       CODEX_HOME: home,
+      TMPDIR: temporary,
       HAWSER_AGENT: startId,
       HAWSER_GATE: gate.variable,
       // Commands are read as bash reads them. Codex 0.166.0 does not follow this variable (decision 0036).

@@ -6,11 +6,18 @@
 import { accessSync, constants, mkdirSync } from "node:fs";
 import type { AgentProblem } from "@hawser/contract";
 import { abortable } from "../abortable.ts";
-import { capabilitiesOf, type Abilities, type Driver } from "../driver.ts";
+import {
+  capabilitiesOf,
+  notInstalled,
+  type Abilities,
+  type Driver,
+  type SessionSettings,
+} from "../driver.ts";
 import { listCommands } from "./commands.ts";
 import { chooseSettings } from "./offer.ts";
 import { findIgnoredConfig } from "./project-config.ts";
-import { loadThread, openCodexSession } from "./session.ts";
+import { makePlace } from "./sandbox.ts";
+import { checkProfile, loadThread, openCodexSession } from "./session.ts";
 import { threadSettings } from "./settings.ts";
 import { callMs, fail, createSharedServer, type CodexSettings } from "./shared-server.ts";
 import { createThread } from "./thread.ts";
@@ -18,6 +25,8 @@ import { createThread } from "./thread.ts";
 export function createCodexDriver(settings: CodexSettings): Driver {
   const { home, silenceMs = 600_000 } = settings;
   const shared = createSharedServer(settings);
+  const placeOf = ({ sessionId, directory }: SessionSettings) =>
+    makePlace(directory, settings.temporaryDirectory, sessionId);
   const onGateFailure = (why: string) => shared.failGate(why);
 
   const abilities: Abilities = {
@@ -53,7 +62,7 @@ export function createCodexDriver(settings: CodexSettings): Driver {
         options: [],
       };
       if (!program) {
-        return { ...state, problems: [problem("not_installed", "Codex is not installed.")] };
+        return { ...state, problems: [problem("not_installed", notInstalled("Codex"))] };
       }
       const unwritable = homeProblem(home);
       if (unwritable) return { ...state, problems: [unwritable] };
@@ -85,9 +94,11 @@ export function createCodexDriver(settings: CodexSettings): Driver {
       shared.use(signal, async (live) => {
         const { server, threads } = live;
         const { model } = chooseSettings(live.offer, session);
-        const wanted = { ...threadSettings(session.directory), model };
-        const { thread: made } = await server.call("thread/start", wanted, callMs).catch(fail);
-        const threadId = made.id;
+        const place = placeOf(session);
+        const wanted = { ...threadSettings(place, live.profileOf(place)), model };
+        const loaded = await server.call("thread/start", wanted, callMs).catch(fail);
+        checkProfile(loaded);
+        const threadId = loaded.thread.id;
         // Codex stores a thread only once it has a name or a turn.
         const name = session.title ?? session.sessionId;
         await server.call("thread/name/set", { threadId, name }, callMs).catch(fail);
@@ -95,18 +106,18 @@ export function createCodexDriver(settings: CodexSettings): Driver {
         const thread = createThread(server, options);
         threads.set(threadId, thread);
         thread.reportTo(sink, session.decide);
-        return openCodexSession(shared, live, threadId, thread, session);
+        return openCodexSession(shared, live, threadId, thread, () => placeOf(session));
       }),
 
     resume: (session, sink, signal) =>
       shared.use(signal, async (live) => {
-        const { handle: threadId, directory, turnId } = session;
+        const { handle: threadId, turnId } = session;
         const known = live.threads.get(threadId);
         if (known) {
           known.reportTo(sink, session.decide);
-          return openCodexSession(shared, live, threadId, known, session);
+          return openCodexSession(shared, live, threadId, known, () => placeOf(session));
         }
-        const { initialTurnsPage } = await loadThread(live, threadId, directory);
+        const { initialTurnsPage } = await loadThread(live, threadId, placeOf(session));
         const thread = createThread(live.server, {
           ...session,
           threadId,
@@ -116,7 +127,7 @@ export function createCodexDriver(settings: CodexSettings): Driver {
         live.threads.set(threadId, thread);
         thread.reportTo(sink, session.decide);
         thread.catchUp(initialTurnsPage?.data[0], turnId !== null);
-        return openCodexSession(shared, live, threadId, thread, session);
+        return openCodexSession(shared, live, threadId, thread, () => placeOf(session));
       }),
 
     restart: (signal) => abortable(signal, shared.stop("The agent was restarted.")),

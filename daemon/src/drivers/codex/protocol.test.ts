@@ -83,7 +83,7 @@ type Used<Methods> = { [Method in keyof Methods]: string[] };
 const threadSettings = [
   "cwd",
   "model",
-  "sandbox",
+  "permissions",
   "approvalPolicy",
   "approvalsReviewer",
   "developerInstructions",
@@ -124,10 +124,6 @@ test("every call exists, with the parameters that the driver sends", () => {
       "input.[].name",
       "model",
       "effort",
-      "sandboxPolicy.writableRoots",
-      "sandboxPolicy.networkAccess",
-      "sandboxPolicy.excludeSlashTmp",
-      "sandboxPolicy.excludeTmpdirEnvVar",
       "collaborationMode.mode",
       "collaborationMode.settings.model",
       "collaborationMode.settings.reasoning_effort",
@@ -157,10 +153,18 @@ test("every answer has the fields that the driver reads", () => {
     ],
     "collaborationMode/list": ["v2/CollaborationModeListResponse.json", ["data.[].mode"]],
     "command/exec": ["v2/CommandExecResponse.json", ["exitCode", "stderr"]],
-    "thread/start": ["v2/ThreadStartResponse.json", ["thread.id", "model"]],
+    "thread/start": [
+      "v2/ThreadStartResponse.json",
+      ["thread.id", "model", "activePermissionProfile.id"],
+    ],
     "thread/resume": [
       "v2/ThreadResumeResponse.json",
-      ["model", "initialTurnsPage.data.[].id", "initialTurnsPage.data.[].items.[].id"],
+      [
+        "model",
+        "activePermissionProfile.id",
+        "initialTurnsPage.data.[].id",
+        "initialTurnsPage.data.[].items.[].id",
+      ],
     ],
     "thread/turns/list": [
       "v2/ThreadTurnsListResponse.json",

@@ -45,7 +45,6 @@ export interface Calls {
 export interface TurnSettings {
   model: string;
   effort: string | null;
-  sandboxPolicy: SandboxPolicy;
   collaborationMode: {
     mode: Mode;
     settings: { model: string; reasoning_effort: string | null; developer_instructions: null };
@@ -60,8 +59,8 @@ export interface Answers {
   "model/list": { data: Model[]; nextCursor: string | null };
   "collaborationMode/list": { data: { mode: string | null }[] };
   "command/exec": { exitCode: number; stderr: string };
-  "thread/start": { thread: { id: string }; model: string };
-  "thread/resume": { model: string; initialTurnsPage: { data: Turn[] } | null };
+  "thread/start": LoadedThread & { thread: { id: string } };
+  "thread/resume": LoadedThread & { initialTurnsPage: { data: Turn[] } | null };
   "thread/name/set": unknown;
   "thread/archive": unknown;
   "thread/backgroundTerminals/clean": unknown;
@@ -73,6 +72,12 @@ export interface Answers {
   "hooks/list": { data: { hooks: Hook[] }[] };
   "turn/start": { turn: { id: string } };
   "turn/interrupt": unknown;
+}
+
+export interface LoadedThread {
+  model: string;
+  /** Permission profile in use; null if codex uses other sandbox settings. */
+  activePermissionProfile: { id: string } | null;
 }
 
 export type Mode = "default" | "plan";
@@ -101,19 +106,12 @@ export interface Hook {
 export interface ThreadSettings {
   cwd: string;
   model?: string;
-  sandbox: "workspace-write";
+  /** Name of a permission profile. */
+  permissions: string;
   approvalPolicy: "on-request";
   approvalsReviewer: "user";
-  developerInstructions?: string;
+  developerInstructions: string;
   config: Record<string, unknown>;
-}
-
-export interface SandboxPolicy {
-  type: "workspaceWrite";
-  writableRoots: string[];
-  networkAccess: boolean;
-  excludeSlashTmp: boolean;
-  excludeTmpdirEnvVar: boolean;
 }
 
 export interface Config {

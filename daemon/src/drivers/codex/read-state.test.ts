@@ -22,6 +22,9 @@ async function lookWith(program: string | undefined, home: string) {
   const driver: Driver = createCodexDriver({
     program: () => (program === undefined ? undefined : { path: program, version: "0.166.0" }),
     home,
+    temporaryDirectory: join(bench.folder, "tmp"),
+    userHome: bench.folder,
+    closed: { secrets: [], ownDirectories: [] },
     log: silentLog,
   });
   try {
@@ -37,7 +40,11 @@ test("without a program, codex is not installed", async () => {
   assert.equal(found.installed, false);
   assert.equal(found.authenticated, false);
   assert.deepEqual(found.problems, ["not_installed"]);
-  await assert.rejects(found.driver.listModels(never), AgentNotReady);
+  await assert.rejects(found.driver.listModels(never), (error) => {
+    assert.ok(error instanceof AgentNotReady);
+    assert.match(error.message, /^Codex is not installed on this host\. Call install_agent_kind/);
+    return true;
+  });
 });
 
 test("without a login, codex reports a problem and still lists its models", async () => {

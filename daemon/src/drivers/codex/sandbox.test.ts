@@ -1,11 +1,20 @@
 // What the permission to run a command means with codex (decision 0036).
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { openCodexBench, type CodexBench } from "@hawser/testkit/codex-bench.ts";
 import type { Place } from "@hawser/testkit/conformance/bench.ts";
+import { createRepository } from "@hawser/testkit/git-repository.ts";
 import { never, startSession } from "@hawser/testkit/conformance/recording.ts";
 
 let bench: CodexBench;
@@ -93,6 +102,36 @@ test("a command in the sandbox reaches no network", async () => {
   assert.deepEqual(recording.of("request"), []);
   assert.equal(connections, 0);
   server.close();
+});
+
+test("a command writes temporary files to a directory of its session, and not to the host's", async () => {
+  // A directory below /tmp would hide that /tmp is writable.
+  const folder = mkdtempSync("/var/tmp/hawser-codex-");
+  const ofHost = `/tmp/hawser-codex-${process.pid}`;
+  try {
+    const directory = createRepository(join(folder, "repository"));
+    const cmd = `mktemp > made; env > variables; touch ${ofHost} ../beside.txt`;
+    const policy = { allowedCommands: [cmd], outsideWorktree: "ask" as const };
+    const recording = await startSession(bench, { directory, policy });
+    await recording.play([
+      { calls: [{ tool: "exec_command", input: { cmd } }] },
+      { text: "Done." },
+    ]);
+    assert.deepEqual(recording.of("request"), []);
+    assert.ok(!existsSync(ofHost), "the command wrote to the host's /tmp");
+    assert.ok(!existsSync(join(folder, "beside.txt")));
+    const own = join(bench.folder, "tmp", recording.place.sessionId);
+    const made = readFileSync(join(directory, "made"), "utf8").trim();
+    assert.equal(dirname(made), own);
+    assert.ok(existsSync(made));
+    assert.equal(statSync(own).mode & 0o777, 0o700);
+    // The variables of the whole process are set too.
+    const variables = readFileSync(join(directory, "variables"), "utf8");
+    assert.match(variables, /^HAWSER_AGENT=/m);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+    rmSync(ofHost, { force: true });
+  }
 });
 
 /** A repository with an untracked file. */

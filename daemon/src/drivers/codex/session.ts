@@ -1,11 +1,13 @@
 // One session: translates the calls of AgentSession into calls of codex for one thread.
 import { abortable } from "../abortable.ts";
-import { SessionGone, type AgentSession, type Prompt, type SessionSettings } from "../driver.ts";
+import { AgentNotReady, SessionGone, type AgentSession, type Prompt } from "../driver.ts";
+import { placeAttachments } from "./attachments.ts";
 import { compact, skillInput } from "./commands.ts";
 import { CallRefused } from "./connection.ts";
 import { chooseSettings, type Choice } from "./offer.ts";
-import type { Input, TurnSettings } from "./protocol.ts";
-import { sandboxPolicy, threadSettings } from "./settings.ts";
+import type { Input, LoadedThread, TurnSettings } from "./protocol.ts";
+import { clearPlace, profileName, type Place } from "./sandbox.ts";
+import { threadSettings } from "./settings.ts";
 import { callMs, fail, notReady, type LiveServer, type SharedServer } from "./shared-server.ts";
 import { revertTo } from "./revert.ts";
 import type { Thread } from "./thread.ts";
@@ -18,9 +20,10 @@ export function openCodexSession(
   live: LiveServer,
   threadId: string,
   thread: Thread,
-  { directory }: SessionSettings,
+  makePlace: () => Place,
 ): AgentSession {
   const { server, threads } = live;
+  const { directory } = makePlace();
   /** Turn settings that codex has. Sent only when they change, because that costs 10 ms. */
   let currentSettings: string | undefined;
 
@@ -28,7 +31,7 @@ export function openCodexSession(
   const ensureLoaded = async () => {
     if (thread.isLoaded()) return;
     currentSettings = undefined;
-    await loadThread(live, threadId, directory);
+    await loadThread(live, threadId, makePlace());
   };
 
   const commandInput = async (prompt: Prompt, name: string): Promise<Input[]> => {
@@ -50,7 +53,6 @@ export function openCodexSession(
     const settings: TurnSettings = {
       model,
       effort,
-      sandboxPolicy: sandboxPolicy(directory),
       collaborationMode: { mode, settings: inMode },
     };
     const next = JSON.stringify(settings);
@@ -70,10 +72,12 @@ export function openCodexSession(
 
   const begin = async (prompt: Prompt, { offer }: LiveServer, signal: AbortSignal) => {
     const choice = chooseSettings(offer, prompt);
-    const call = await callFor(prompt, choice);
+    const place = makePlace();
+    const files = await placeAttachments(place.attachments, prompt.attachments);
+    const call = await callFor({ ...prompt, attachments: files }, choice);
     await ensureLoaded();
     signal.throwIfAborted();
-    const attachments = prompt.attachments.map(({ path }) => path);
+    const attachments = files.map(({ path }) => path);
     const isPlanning = choice.mode === "plan";
     await thread.begin({ messageId: prompt.messageId, isPlanning, attachments }, call);
   };
@@ -95,11 +99,12 @@ export function openCodexSession(
       }),
     async end(signal) {
       thread.stopReporting();
-      if (server.hasEnded()) return;
+      if (server.hasEnded()) return clearPlace(directory);
       await abortable(signal, thread.abort());
       // Archives the thread, so that its transcript is kept.
       await server.call("thread/archive", { threadId }, archiveMs).catch(() => {});
       threads.delete(threadId);
+      clearPlace(directory);
       shared.endWhenIdle();
     },
     release() {
@@ -113,19 +118,29 @@ export function openCodexSession(
 }
 
 /** Loads a thread and returns its last turn. Throws SessionGone or AgentNotReady. */
-export async function loadThread({ server }: LiveServer, threadId: string, directory: string) {
-  const asked = threadSettings(directory);
+export async function loadThread(live: LiveServer, threadId: string, place: Place) {
+  const asked = threadSettings(place, live.profileOf(place));
   const initialTurnsPage = { limit: 1, sortDirection: "desc", itemsView: "full" } as const;
   try {
-    return await server.call(
+    const loaded = await live.server.call(
       "thread/resume",
       { threadId, ...asked, excludeTurns: true, initialTurnsPage },
       callMs,
     );
+    checkProfile(loaded);
+    return loaded;
   } catch (error) {
     const isGone =
       error instanceof CallRefused && /no rollout found|archived|invalid.*id/i.test(error.message);
     if (isGone) throw new SessionGone(`Codex no longer has this session: ${error.message}`);
     throw notReady(error);
   }
+}
+
+/** Codex falls back to other settings if its administrator's configuration forbids a profile. */
+export function checkProfile({ activePermissionProfile: active }: LoadedThread): void {
+  if (active?.id === profileName) return;
+  throw new AgentNotReady(
+    `Codex does not use the sandbox that the daemon asked for (it uses ${active?.id ?? "other settings"}), so the session is not started. Allow permission profiles in codex's managed configuration on this host.`,
+  );
 }

@@ -1,11 +1,11 @@
 // Settings of the codex process, of each thread and of each turn. They are passed on the command line and
 // in each call, and never written to the user's config.toml, which codex itself edits.
-import { tmpdir } from "node:os";
-import { dirname, join, sep } from "node:path";
+import { dirname } from "node:path";
 import { realOf } from "../../real-path.ts";
 import { readProjectNotes } from "../project-notes.ts";
 import { gateSettings } from "./gate.ts";
-import type { SandboxPolicy, ThreadSettings } from "./protocol.ts";
+import type { ThreadSettings } from "./protocol.ts";
+import { profileName, sandboxNotes, type Place, type Profile } from "./sandbox.ts";
 import { findRepository, type Repository } from "../../git/find-repository.ts";
 
 /** Command-line arguments with the settings of the whole process. */
@@ -18,6 +18,8 @@ export function processSettings(startId: string): string[] {
     "features.default_mode_request_user_input": "true",
     // Otherwise a turn waits for the network without limit.
     "features.unbounded_connection_retries": "false",
+    // Codex's own text says that all files can be read, and costs 15 ms per prompt in a worktree.
+    include_permissions_instructions: "false",
     // An experiment without visible effect that costs 5 ms per prompt.
     "features.skill_search": "false",
     // The model searches and draws at its provider, where nobody sees what it asks for.
@@ -39,33 +41,22 @@ export function processSettings(startId: string): string[] {
 }
 
 /** Settings of one thread. Sent at every start and resume, because codex does not store all of them. */
-export function threadSettings(directory: string): ThreadSettings {
+export function threadSettings({ directory, temporary }: Place, profile: Profile): ThreadSettings {
   const repository = findRepository(directory);
   const notes = readProjectNotes(directory);
+  const instructions = notes === undefined ? [sandboxNotes] : [sandboxNotes, notes];
   return {
     cwd: directory,
-    sandbox: "workspace-write",
+    permissions: profileName,
     // The gate decides about every call; codex asks before a call leaves the sandbox (decision 0036).
     approvalPolicy: "on-request",
     approvalsReviewer: "user",
-    ...(notes !== undefined && { developerInstructions: notes }),
-    config: { projects: untrusted(directory, repository) },
-  };
-}
-
-/**
- * What commands may write to besides the directory. Sent with a turn: in the thread's settings codex would
- * compute it for every prompt, which costs 10 ms for each writable root.
- */
-export function sandboxPolicy(directory: string): SandboxPolicy {
-  const repository = findRepository(directory);
-  return {
-    type: "workspaceWrite",
-    writableRoots: gitRoots(repository),
-    // In some modes commands run unasked because of the sandbox; with a network they could send away what
-    // they read.
-    networkAccess: false,
-    ...temporary(repository?.common ?? directory),
+    developerInstructions: instructions.join("\n\n"),
+    config: {
+      projects: untrusted(directory, repository),
+      permissions: { [profileName]: profile },
+      "shell_environment_policy.set.TMPDIR": temporary,
+    },
   };
 }
 
@@ -83,25 +74,4 @@ function untrusted(directory: string, repository: Repository | undefined) {
     }
   }
   return Object.fromEntries([...paths].map((path) => [path, { trust_level: "untrusted" }]));
-}
-
-/** Allows temporary directories, except one that contains the repository. */
-function temporary(repository: string) {
-  const isBelow = (folder: string) => realOf(repository).startsWith(realOf(folder) + sep);
-  return {
-    excludeSlashTmp: isBelow("/tmp"),
-    excludeTmpdirEnvVar: isBelow(tmpdir()),
-  };
-}
-
-/**
- * Directories that a commit writes to. In a worktree: its own index and head, and the repository's objects
- * and refs, but not its hooks and settings, which belong to the user. If the repository is in the checkout
- * itself: all of it, because the sandbox would otherwise block git commands that were allowed.
- */
-function gitRoots(repository: Repository | undefined): string[] {
-  if (!repository) return [];
-  const { own, common } = repository;
-  if (own === common) return [own];
-  return [own, ...["objects", "refs", "logs"].map((name) => join(common, name))];
 }

@@ -2,14 +2,16 @@
 // demand and ended when no session uses it. When it ends, its sessions report `lost`.
 import { randomUUID } from "node:crypto";
 import type { AgentProblem } from "@hawser/contract";
-import type { Environment } from "../../environment.ts";
+import { childEnvironment, type Environment } from "../../environment.ts";
 import type { Log } from "../../log.ts";
 import { abortable } from "../abortable.ts";
-import { AgentNotReady } from "../driver.ts";
+import { AgentNotReady, notInstalled } from "../driver.ts";
+import { makeTemporary } from "../temporary-directories.ts";
 import { startAppServer, type AppServer } from "./app-server.ts";
 import type { RequestId } from "./connection.ts";
 import { offerOf, type CodexOffer } from "./offer.ts";
 import type { Answers, Model } from "./protocol.ts";
+import { profileOf, type HostPaths, type Place, type Profile } from "./sandbox.ts";
 import type { Thread } from "./thread.ts";
 
 export interface CodexSettings {
@@ -19,6 +21,12 @@ export interface CodexSettings {
   home: string;
   /** Added to the environment that every child process gets. */
   environment?: Environment;
+  /** Contains the directories for temporary files: one for each process, one for each session. */
+  temporaryDirectory: string;
+  /** Home of the daemon's user. */
+  userHome: string;
+  /** Paths that are closed to agents. */
+  closed: Pick<HostPaths, "secrets" | "ownDirectories">;
   newStartId?: () => string;
   log: Log;
   /** After this time without any event, a turn has failed; ten minutes if not set. */
@@ -33,6 +41,8 @@ export interface LiveServer {
   threads: Map<string, Thread>;
   offer: CodexOffer;
   problems: AgentProblem[];
+  /** What the commands of a session may read and write. */
+  profileOf(place: Place): Profile;
 }
 
 export interface SharedServer {
@@ -62,7 +72,7 @@ export function createSharedServer(settings: CodexSettings): SharedServer {
 
   const start = async (): Promise<LiveServer> => {
     const program = settings.program();
-    if (!program) throw new AgentNotReady("Codex is not installed on this host.");
+    if (!program) throw new AgentNotReady(notInstalled("Codex"));
     const threads = new Map<string, Thread>();
     const owner = (params: Record<string, unknown>) => {
       const id = params["threadId"];
@@ -70,9 +80,10 @@ export function createSharedServer(settings: CodexSettings): SharedServer {
       return threads.get(id) ?? [...threads.values()].find((thread) => thread.owns(id));
     };
     startId = newStartId();
-    const { environment = {} } = settings;
+    const { environment = {}, temporaryDirectory } = settings;
+    const temporary = makeTemporary(temporaryDirectory, startId);
     const server: AppServer = await startAppServer(
-      { program: program.path, home, startId, environment },
+      { program: program.path, home, startId, temporary, environment },
       {
         onNotification: (method, params) => owner(params)?.onNotification(method, params),
         onRequest(id: RequestId, method, params) {
@@ -86,8 +97,12 @@ export function createSharedServer(settings: CodexSettings): SharedServer {
         return thread ? thread.onCall(input, gone) : "The daemon does not have this session.";
       },
     );
+    const { userHome, closed } = settings;
+    const { PATH: searchPath } = childEnvironment(environment);
+    const paths = { ...closed, program: program.path, codexHome: home, userHome, searchPath };
+    const sandbox = { profileOf: (place: Place) => profileOf(place, paths) };
     try {
-      const made = { server, threads, ...(await readOffer(server, home)) };
+      const made = { server, threads, ...sandbox, ...(await readOffer(server, home)) };
       live = made;
       log.info("codex_started", { startId: server.startId });
       void loseWhenEnded(made);

@@ -1,10 +1,9 @@
 // Translates a request of opencode into ours. It shows the whole call, also if opencode asks about a part of
 // it, because it is the only request about the call. The rule for `always` names exactly what was requested;
 // opencode's own rule would cover other commands too.
-import { resolve } from "node:path";
 import type { AskedPermission } from "@hawser/contract";
 import type { Asked } from "../driver.ts";
-import { prefixFor } from "../../policy/path-location.ts";
+import { absolutePath, prefixFor } from "../../policy/path-location.ts";
 import { realOf } from "../../real-path.ts";
 import { changedBy, mentionedFiles, type Place } from "./calls.ts";
 import type { AgentRequest, PermissionRequest, ToolPart } from "./frames.ts";
@@ -67,7 +66,7 @@ function permissionOf(
       return asked(title, "edit", real(changedBy(request, call, directory)) || listed);
     }
     case "read": {
-      const path = subject === null ? listed : real([resolve(directory, subject)]);
+      const path = subject === null ? listed : real([absolutePath(directory, subject)]);
       return asked("Read a file outside the session's directory", tool, path);
     }
     case "glob":

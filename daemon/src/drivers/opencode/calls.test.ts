@@ -71,6 +71,7 @@ async function open(policy: AgentPolicy, directory = bench.directory) {
     hasSandbox: false,
     unattendedCommands: false,
     ownDirectories: [],
+    temporaryDirectory: "/none",
     secrets: [],
   };
   const decided: Decided[] = [];

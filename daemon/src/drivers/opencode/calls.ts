@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Call } from "../../policy/call.ts";
+import { absolutePath } from "../../policy/path-location.ts";
 import type { PermissionRequest, ToolPart } from "./frames.ts";
 
 /** Where a call runs. */
@@ -60,7 +61,7 @@ export function translate(
   const own = Object.hasOwn(permissions, tool) ? permissions[tool] : undefined;
   if (permission !== own && permission !== "external_directory") return unknown;
   const said = (name: string) => (typeof input[name] === "string" ? input[name] : undefined);
-  const absolute = (path: string) => resolve(place.directory, path);
+  const absolute = (path: string) => absolutePath(place.directory, path);
   switch (tool) {
     case "bash": {
       const command = said("command");
@@ -70,7 +71,7 @@ export function translate(
     case "read": {
       const path = said("filePath");
       if (path === undefined) return unknown;
-      const isSame = resolve(place.root, patterns[0] ?? "") === absolute(path);
+      const isSame = resolve(place.root, patterns[0] ?? "") === resolve(absolute(path));
       if (permission === "read" && !isSame) return unknown;
       return { type: "read", paths: [absolute(path)] };
     }
@@ -121,7 +122,7 @@ export function changedBy(
   }
   const isPath = (path: unknown): path is string => typeof path === "string" && path !== "";
   if (!named.every(isPath)) return [];
-  return [...new Set(named.map((path) => resolve(directory, path)))];
+  return [...new Set(named.map((path) => absolutePath(directory, path)))];
 }
 
 function patchedFiles({ patchText }: Record<string, unknown>): unknown[] {

@@ -5,6 +5,7 @@ import { describe, type Log } from "../../log.ts";
 import { abortable } from "../abortable.ts";
 import {
   AgentNotReady,
+  notInstalled,
   SessionGone,
   capabilitiesOf,
   type Abilities,
@@ -93,7 +94,7 @@ export function createOpencodeDriver(settings: OpencodeSettings): Driver {
 
   async function startNew(): Promise<Server> {
     const program = settings.program();
-    if (!program) throw new AgentNotReady("opencode is not installed on this host.");
+    if (!program) throw new AgentNotReady(notInstalled("opencode", "update_opencode"));
     try {
       return await startServer(program.path, serverSettings, (startId) => {
         startingId = startId;
@@ -178,7 +179,7 @@ export function createOpencodeDriver(settings: OpencodeSettings): Driver {
       options: [],
     };
     if (!program) {
-      const message = "opencode is not installed on this host. Install it with install_agent.";
+      const message = notInstalled("opencode", "update_opencode");
       return { ...found, problems: [{ code: "not_installed", message }] };
     }
     try {

@@ -21,6 +21,8 @@ test("files above the repository do not count", (t) => {
 
 test("files are found in the directory and its parents, up to the top of the repository", (t) => {
   const repository = makeRepository(t);
+  // Contains nothing that opencode would run.
+  mkdirSync(join(repository, ".opencode"));
   const below = join(repository, "packages", "one");
   mkdirSync(join(below, ".opencode", "plugin"), { recursive: true });
   writeFileSync(join(repository, "opencode.jsonc"), "{}");

@@ -12,6 +12,7 @@ import { replaceFile } from "../../state/replace-file.ts";
 import { startIdOf } from "../agent-processes.ts";
 import { AgentNotReady } from "../driver.ts";
 import { makeStartId } from "../start-id.ts";
+import { makeTemporary, temporaryIn } from "../temporary-directories.ts";
 import { createApi, type Api } from "./api.ts";
 import { configurationWith } from "./configuration.ts";
 import { createOffers, type Offers } from "./offer.ts";
@@ -113,7 +114,8 @@ async function spawnServer(
   settings: ServerSettings,
   onStart: (startId: string) => void,
 ): Promise<ServerRecord> {
-  const startId = makeStartId(dirname(settings.stateFile));
+  const stateDirectory = dirname(settings.stateFile);
+  const startId = makeStartId(stateDirectory);
   const port = await freePort();
   const password = randomBytes(24).toString("base64url");
   onStart(startId);
@@ -126,12 +128,13 @@ async function spawnServer(
       program,
       ["serve", "--hostname", "127.0.0.1", "--port", String(port), "--pure"],
       {
-        cwd: dirname(settings.stateFile),
+        cwd: stateDirectory,
         detached: true,
         stdio: ["ignore", log, log],
         env: childEnvironment({
           ...settings.environment,
           HAWSER_AGENT: startId,
+          TMPDIR: makeTemporary(temporaryIn(stateDirectory), startId),
           SHELL: "/bin/bash",
           OPENCODE_SERVER_PASSWORD: password,
           OPENCODE_CONFIG_CONTENT: configuration,

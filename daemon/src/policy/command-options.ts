@@ -1,0 +1,197 @@
+// Arguments with which a common program runs another program or writes a file that they name. An entry such
+// as `sort *` is written for what the program usually does, so it does not cover these arguments; an entry
+// covers them only if it names them. This is a second fence, not a sandbox: a program that is not listed here
+// is covered with all of its arguments.
+
+interface HeldArguments {
+  /** Short options, as letters. They are also found in a cluster, such as `-uo`. */
+  short?: string;
+  /** Short options with a value: the letters after them in the same word are no options. */
+  values?: string;
+  /** Long options, separated by spaces. Every beginning of one counts as that option. */
+  long?: string;
+  /** Arguments of any other form. */
+  words?: RegExp;
+  /** The argument after the subcommand. */
+  first?: RegExp;
+  /** The subcommand itself. */
+  subcommand?: true;
+  /** Options before the subcommand that are not held. All others before it are held. */
+  harmless?: RegExp;
+  /** The first argument is a cluster of short options, with or without a dash. */
+  startsWithCluster?: true;
+  /** A program in the program's own language is held unless it is plain. */
+  script?: { short: string; long: string; plain: RegExp };
+}
+
+/** A part of a sed command up to its delimiter. Every sed reads such a part in the same way. */
+const sedPart = (end: string) =>
+  String.raw`(?:[^${end}\\\n[]|\\[^\n]|\[\^?[^\]^${end}\\[\n]+\])*${end}`;
+const sedAddress = String.raw`(?:\d+|\$|/${sedPart("/")}I?)`;
+const sedSubstitutions = ["/", "|", "#", ",", "@"].map((end) => {
+  const literal = end === "|" ? String.raw`\|` : end;
+  return `s${literal}${sedPart(literal)}${sedPart(literal)}[gpiI0-9]*`;
+});
+const sedCommand = `(?:${sedAddress}(?:,[+~]?${sedAddress})?)? ?!? ?(?:[pPdDqQ=lhHgGxnNFz]|${sedSubstitutions.join("|")})`;
+const plainSed = new RegExp(`^ ?${sedCommand}(?: ?; ?${sedCommand})* ?;?$`);
+
+const byPrograms: Record<string, HeldArguments> = {
+  git: {
+    harmless: /^(--no-pager|-P|--version|-v|--help|-h|--no-optional-locks|--literal-pathspecs)$/,
+    long: `exec exec-path export-marks extcmd in-place open-files-in-pager output output-directory
+      receive-pack separate-git-dir unsafe-paths upload-pack`,
+  },
+  "git archive, git format-patch, git mailsplit": { short: "o" },
+  "git bisect": { words: /^run$/ },
+  "git checkout-index": { long: "prefix" },
+  "git clone": { short: "cu", long: "config template", values: "bjo" },
+  "git config": { first: /^(?!(--get|--get-all|--get-regexp|--list|-l|get|list)$)/ },
+  "git difftool, git mergetool": { short: "tx", long: "tool" },
+  "git daemon, git filter-branch, git hook, git instaweb, git send-email": { subcommand: true },
+  "git grep": { short: "O", values: "efABCm" },
+  "git init": { long: "template" },
+  "git rebase": { short: "x", values: "sXC" },
+  "git submodule": { words: /^foreach$/ },
+  "sort, gsort": { short: "o", values: "kStT", long: "compress-program output" },
+  "shuf, tree": { short: "o", long: "output" },
+  "tar, gtar, bsdtar": {
+    startsWithCluster: true,
+    short: "CFgIP",
+    values: "bfHKLNTVX",
+    long: `absolute-names checkpoint-action directory index-file info-script listed-incremental
+      new-volume-script one-top-level rmt-command rsh-command to-command use-compress-program volno-file`,
+  },
+  zip: { short: "T", long: "unzip-command" },
+  "sed, gsed": {
+    short: "fil",
+    long: "file in-place line-length",
+    // After `--`, a word such as `-e` is no option, so nobody can tell which word is the script.
+    words: /^--$/,
+    script: { short: "e", long: "expression", plain: plainSed },
+  },
+  "awk, gawk, mawk, nawk": {
+    short: "dDEfilopW",
+    values: "Fv",
+    long: "debug dump-variables exec file include load pretty-print profile",
+    words: /[|>@]|system|getline|\\\n/,
+  },
+  "split, gsplit": { long: "filter" },
+  rg: { long: "hostname-bin pre" },
+  "fd, fdfind": { short: "xX", values: "cdeEjoSt", long: "exec exec-batch" },
+  less: {
+    short: "koO",
+    long: "cmd lesskey-content lesskey-file lesskey-src log-file LOG-FILE",
+    words: /^\+/,
+  },
+  man: { short: "CHP", long: "config-file html pager" },
+  ssh: { short: "EFIoS", values: "ilp" },
+  "scp, sftp": { short: "bDFoS", values: "ilP" },
+  rsync: {
+    short: "eM",
+    long: `config daemon log-file only-write-batch remote-option rsh rsync-path write-batch`,
+  },
+  curl: {
+    short: "cDJKoOw",
+    values: "AbCdeEFHmPQrtTuUxXyYz",
+    long: `alt-svc config cookie-jar dump-header etag-save hsts libcurl output output-dir remote-name
+      remote-name-all stderr trace trace-ascii write-out`,
+  },
+  wget: {
+    short: "aeoOP",
+    values: "ADQRtTUw",
+    long: `append-output config directory-prefix execute hsts-file output-document output-file rejected-log
+      save-cookies use-askpass warc-file`,
+  },
+  "make, gmake": {
+    short: "CEfI",
+    long: "directory eval file include-dir makefile",
+    words: /^[^-][^=]*=/,
+  },
+  "npm, npx, pnpm, pnpx, yarn": {
+    short: "cC",
+    long: `browser call cwd dir editor git globalconfig init-module node-options prefix script-shell shell
+      userconfig viewer`,
+    // npm reads long options with one dash, too.
+    words: /^-(bro|cal|edi|git|glo|ini|nod|pre|scr|she|use|vie)/,
+  },
+  go: {
+    words:
+      /^--?(C|o|exec|modfile|outputdir|overlay|toolexec|trace|vettool|(block|cover|cpu|mem|mutex)profile)(=|$)/,
+  },
+};
+
+const table = new Map(
+  Object.entries(byPrograms).flatMap(([names, held]) =>
+    names.split(", ").map((name) => [name, held] as const),
+  ),
+);
+
+/** Positions of the words of a command that only an entry which names them covers. */
+export function heldWords(command: readonly (string | null)[]): number[] {
+  const words = command.map((word) => word ?? "");
+  const program = (words[0] ?? "").replace(/^.*\//, "");
+  const row = table.get(program);
+  if (!row) return [];
+  const before = row.harmless ? optionsBefore(words, row.harmless) : { held: [], end: 1 };
+  // A held option before the subcommand may have a value, so any later word may be the subcommand.
+  const candidates = before.held.length > 0 ? [...words.keys()].slice(1) : [before.end];
+  const below = candidates.flatMap((at) => {
+    const subcommand = table.get(`${program} ${words[at]}`);
+    if (!subcommand) return [];
+    const isFirst = at + 1 < words.length && subcommand.first?.test(words[at + 1]!);
+    return [
+      ...(subcommand.subcommand ? [at] : []),
+      ...(isFirst ? [at + 1] : []),
+      ...heldArguments(subcommand, words, at + 1),
+    ];
+  });
+  return [...before.held, ...heldArguments(row, words, 1), ...below];
+}
+
+function optionsBefore(
+  words: readonly string[],
+  harmless: RegExp,
+): { held: number[]; end: number } {
+  const held: number[] = [];
+  let at = 1;
+  for (; words[at]?.startsWith("-"); at++) {
+    const word = words[at]!;
+    if (harmless.test(word)) continue;
+    held.push(at);
+    const mayHaveValue = !word.includes("=") && !words[at + 1]?.startsWith("-");
+    if (mayHaveValue) at += 1;
+  }
+  return { held, end: at };
+}
+
+/** Compares every word, also behind `--`, because that may be the value of the option before it. */
+function heldArguments(row: HeldArguments, words: readonly string[], start: number): number[] {
+  const { short = "", values = "", script } = row;
+  const long = row.long?.split(/\s+/) ?? [];
+  const held: number[] = [];
+  let hasScript = false;
+  const readScript = (text: string, at: number) => {
+    hasScript = true;
+    if (!script!.plain.test(text)) held.push(at);
+  };
+  for (let at = start; at < words.length; at++) {
+    const word = words[at]!;
+    if (row.words?.test(word)) held.push(at);
+    const isBareCluster = row.startsWithCluster && at === 1 && !word.startsWith("-");
+    const [, name, value] = /^--([^=]+)(?:=(.*))?$/s.exec(word) ?? [];
+    if (name !== undefined) {
+      if (long.some((option) => option.startsWith(name))) held.push(at);
+      else if (script?.long.startsWith(name)) readScript(value ?? words[++at] ?? "", at);
+    } else if (isBareCluster) {
+      if ([...word].some((letter) => short.includes(letter))) held.push(at);
+    } else if (word.startsWith("-")) {
+      const known = `${short}${values}${script?.short ?? ""}`;
+      const end = [...word].findIndex((letter, place) => place > 0 && known.includes(letter));
+      const letter = end === -1 ? "" : [...word][end]!;
+      const rest = [...word].slice(end + 1).join("");
+      if (letter && short.includes(letter)) held.push(at);
+      else if (letter && script?.short === letter) readScript(rest || (words[++at] ?? ""), at);
+    } else if (script && !hasScript) readScript(word, at);
+  }
+  return held;
+}
