@@ -32,11 +32,14 @@ scenario(
     assert.equal(root!.truncated, false);
     assert.ok(root!.children.every(({ branch, remote }) => branch === "main" && remote));
     tell(`${many} repositories: ${Buffer.byteLength(JSON.stringify(cold.listing))} bytes`);
-    assert.ok(tellTimes(`${many} repositories, listed first`, [cold.ms]) < 2_000);
+    tellTimes(`${many} repositories, listed first`, [cold.ms], 2_000);
     const warm: number[] = [];
     for (let i = 0; i < 10; i++) warm.push((await list()).ms);
-    tellTimes(`${many} repositories, listed again`, warm);
-    assert.ok(warm.toSorted((a, b) => a - b)[5]! < 200);
+    tellTimes(
+      `${many} repositories, listed again, median`,
+      [warm.toSorted((a, b) => a - b)[5]!],
+      200,
+    );
     git(join(folder, "project-01000"), "checkout", "-q", "-b", "topic");
     const { listing } = await list();
     assert.equal(listing.roots[0]!.children[999]!.branch, "topic");

@@ -56,16 +56,16 @@ scenario(
     const offline = light.instanceIds.filter((id) =>
       after(id).some(({ status }) => status === "offline"),
     );
-    const max = tellTimes(
+    tellTimes(
       `${count} hosts of a killed edge, shown back`,
       light.instanceIds.map((id) => (after(id).at(-1)?.at ?? since) - since),
+      15_000,
     );
     tell(
       `the last is linked after ${(linked / 1000).toFixed(3)} s; shown moving ${moved.length}, offline ${offline.length}`,
     );
     assert.deepEqual(offline.map(after), []);
     assert.ok(moved.length > count / 2);
-    assert.ok(max < 15_000, `${max} ms`);
 
     // What is kept of connections is true: none that died with the edge is left.
     const kept = async () => {

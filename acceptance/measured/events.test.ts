@@ -46,7 +46,7 @@ scenario(
       }
       await untilStatus(caller, host.instanceId, "offline", 1_000);
     }
-    assert.ok(tellTimes("a host gone, reported to viewers", delays) < 1_000);
+    tellTimes("a host gone, reported to viewers", delays, 1_000);
     using _theirs = await startDeafHost(stranger, world.baseUrl);
     const { instanceId } = _theirs;
     await other.until("theirs came", ({ id }) => id === instanceId);
@@ -75,8 +75,7 @@ scenario("A reader that stalls does not hold up the others", [], async ({ world,
   const since = performance.now();
   using host = await startDeafHost(caller, world.baseUrl);
   const event = await reader.until("it came", ({ id }) => id === host.instanceId, { since });
-  tellTimes("an event while another reader is stalled", [event.at - since]);
-  assert.ok(event.at - since < 2_000);
+  tellTimes("an event while another reader is stalled", [event.at - since], 2_000);
   const text = await stalled.readUntil("event: resync");
   const told = text.split("event: changed").length - 1;
   tell(`the stalled reader got ${told} of ${flood} events and then a resync`);

@@ -35,7 +35,7 @@ scenario(
     process.kill(light.pid, "SIGKILL");
     const times = await watch.until("offline", light.instanceIds, isOffline, { since });
     assert.deepEqual(reasons(watch, light.instanceIds), ["link_lost"]);
-    assert.ok(tellTimes("fifty killed at once, shown offline", times) < 1_000);
+    tellTimes("fifty killed at once, shown offline", times, 1_000);
 
     const { instanceId, stateDirectory, process: first } = world.hosts[0]!;
     const each: number[] = [];
@@ -57,7 +57,7 @@ scenario(
       [instanceId],
       ({ statusReason }) => statusReason === "daemon_stopped",
     );
-    assert.ok(tellTimes("a daemon killed, shown offline", each) < 1_000);
+    tellTimes("a daemon killed, shown offline", each, 1_000);
     const statuses = watch.seen(instanceId).map(({ status }) => status);
     assert.ok(!statuses.includes("pairing"));
   },
@@ -82,12 +82,9 @@ scenario(
       );
       const refused = await Promise.all(hosts.map((host) => host.dialAgain()));
       assert.deepEqual([...new Set(refused)], ["refused"]);
-      return tellTimes(`twenty removed that ${what}, cut off`, times);
+      tellTimes(`twenty removed that ${what}, cut off`, times, 1_000);
     };
-    const max = [
-      await trial("take no commands", false),
-      await trial("take the command to stop and do nothing", true),
-    ];
-    assert.ok(Math.max(...max) < 1_000, max.join(", "));
+    await trial("take no commands", false);
+    await trial("take the command to stop and do nothing", true);
   },
 );

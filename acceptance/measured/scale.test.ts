@@ -1,5 +1,5 @@
 // A small slice of the experiments of `npm run scale`: each produces its figures, and meets the goals
-// that do not depend on large numbers. The fit is tested with points that are known.
+// that depend neither on large numbers nor on the speed of the machine. The fit is tested with points that are known.
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { tell } from "../figures.ts";

@@ -25,7 +25,7 @@ import { growViewers, viewerGrowthFigures, viewerGrowthSizes } from "./viewer-gr
 /** `large` measures. `small` is a slice for every change: it shows that the experiment runs. */
 export type SizeName = "large" | "small";
 
-/** Whether a figure has a goal, and whether a small run can judge it. */
+/** Whether a figure has a goal, and whether a small run can judge it: no small run judges times. */
 type Judged = "always" | "large" | "never";
 
 export interface Experiment {
@@ -45,12 +45,12 @@ export const experiments: Record<string, Experiment> = {
   "database-faults": {
     summary: "the database turns read-only; the hello of one host waits for a lock",
     figures: {
-      database_faults_read_only_unready_ms: "always",
-      database_faults_read_only_refused_ms: "always",
+      database_faults_read_only_unready_ms: "large",
+      database_faults_read_only_refused_ms: "large",
       database_faults_read_only_wrong_answers: "always",
       database_faults_read_only_unfit_reports: "always",
       database_faults_read_only_back_ms: "never",
-      database_faults_blocked_hello_delay_ms: "always",
+      database_faults_blocked_hello_delay_ms: "large",
     },
     measure: sized(measureDatabaseFaults, databaseFaultsSizes),
   },
@@ -60,7 +60,7 @@ export const experiments: Record<string, Experiment> = {
       forget_hosts_without_proof: "always",
       forget_unknown_answers_per_host: "always",
       forget_back_online_ms: "never",
-      forget_removal_ms: "always",
+      forget_removal_ms: "large",
       forget_removed_hosts_left: "always",
     },
     measure: sized(measureForget, forgetSizes),
@@ -114,9 +114,9 @@ export const experiments: Record<string, Experiment> = {
       revocations_delete_ms: "never",
       revocations_started_nodes: "always",
       revocations_node_start_ms: "never",
-      revocations_removed_host_out_ms: "always",
+      revocations_removed_host_out_ms: "large",
       revocations_removed_hosts_admitted_again: "always",
-      revocations_omitted_host_out_ms: "always",
+      revocations_omitted_host_out_ms: "large",
       revocations_listed: "never",
       revocations_omitted: "never",
       revocations_bytes: "never",
@@ -171,8 +171,8 @@ export const experiments: Record<string, Experiment> = {
       viewer_growth_queries_per_record_change: "always",
       viewer_growth_queries_per_entry: "always",
       viewer_growth_needless_resyncs: "always",
-      viewer_growth_all_notices_lost_session_ms: "always",
-      viewer_growth_all_notices_lost_organization_ms: "always",
+      viewer_growth_all_notices_lost_session_ms: "large",
+      viewer_growth_all_notices_lost_organization_ms: "large",
       viewer_growth_node_cpu_ms_per_viewer_hour: "never",
       viewer_growth_postgres_cpu_ms_per_viewer_hour: "never",
       viewer_growth_wal_bytes_per_viewer_hour: "never",
@@ -210,7 +210,7 @@ export const experiments: Record<string, Experiment> = {
     summary: "migrations of 1,000,000 instances beside requests, hosts and a long transaction",
     figures: {
       upgrade_failed_requests: "always",
-      upgrade_longest_wait_ms: "always",
+      upgrade_longest_wait_ms: "large",
       upgrade_hosts_lost: "always",
       upgrade_lock_attempts: "always",
       upgrade_p99_wait_ms: "never",
