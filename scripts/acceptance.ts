@@ -34,7 +34,14 @@ const longest = [
 ];
 const measured = chooseTestFiles(["acceptance/measured/*.test.ts"], positionals);
 /** Measured files that mostly wait for time limits, so that three at once do not disturb each other. */
-const waiting = ["key-rotation", "faults-sessions", "host-renewal", "faults-link", "fabric-lost"];
+const waiting = [
+  "faults-sessions",
+  "scale",
+  "faults-link",
+  "key-rotation",
+  "host-renewal",
+  "fabric-lost",
+];
 const isWaiting = (file: string) => waiting.some((part) => file.includes(part));
 const directory = mkdtempSync(join(tmpdir(), "hawser-proofs-"));
 const daemon = join(mkdtempSync(join(tmpdir(), "hawser-daemon-")), "hawserd.mjs");

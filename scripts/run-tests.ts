@@ -48,10 +48,13 @@ const shownFiles = 20;
 /** A file that takes longer hangs: it is ended and has failed. */
 const longestFileMs = 15 * 60_000;
 
-/** Puts the files whose path contains one of `longest` first, so that no long file is left at the end. */
+/**
+ * Puts the files whose path contains one of `longest` first, in the order of `longest`, so that no long file
+ * is left at the end.
+ */
 export function longestFirst(files: string[], longest: string[]): string[] {
-  const isLong = (file: string) => longest.some((part) => file.includes(part));
-  return [...files.filter(isLong), ...files.filter((file) => !isLong(file))];
+  const named = longest.flatMap((part) => files.filter((file) => file.includes(part)));
+  return [...new Set([...named, ...files])];
 }
 
 /** Runs one group after the other and returns the exit code for this process. */

@@ -22,6 +22,9 @@ export const revocationsSizes: Record<"large" | "small", RevocationsSize> = {
   small: { revoked: 12_000, hosts: 3 },
 };
 
+/** The server reads a new list some time after the removal is answered. */
+const listMs = 10_000;
+
 export async function measureRevocations(size: RevocationsSize): Promise<Figure[]> {
   await using world = await openScaleWorld();
   const { caller } = world;
@@ -87,14 +90,18 @@ async function connectOmitted(
   );
   const { instance } = await caller.create_instance({ name: "never paired" });
   await remove(instance.instanceId);
-  const since = performance.now();
-  try {
-    const link = await dialRaw(baseUrl, key, token);
-    return (await link.closed) - since;
-  } catch (error) {
-    // The connection may be ended before its first answer. A refusal means that the list names the host.
-    if ((error as Error).message !== "closed") throw error;
-    return performance.now() - since;
+  const deadline = performance.now() + listMs;
+  for (;;) {
+    const since = performance.now();
+    try {
+      const link = await dialRaw(baseUrl, key, token);
+      return (await link.closed) - since;
+    } catch (error) {
+      // The connection may be ended before its first answer.
+      if ((error as Error).message === "closed") return performance.now() - since;
+      // A refusal means that the server still has the list that names the host.
+      if (since > deadline) throw error;
+    }
   }
 }
 
