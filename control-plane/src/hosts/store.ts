@@ -13,6 +13,14 @@ export const selectStatus = statement<{ status: InstanceStatus }>(
     WHERE organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL`,
 );
 
+/**
+ * Whether the host of a row of another table is online. A subquery and not a join: with a join PostgreSQL may
+ * begin at the instances of an organization, and read all sessions of all of them for one page.
+ */
+export const reachableSql = (row: string) =>
+  `(SELECT status = 'online' FROM instances
+              WHERE organization_id = ${row}.organization_id AND instance_id = ${row}.instance_id)`;
+
 export interface HostAgentsRow {
   status: InstanceStatus;
   agents: InstanceDetail["agents"];

@@ -8,6 +8,7 @@ import type {
   RequestRecord,
   SessionStatus,
 } from "@hawser/contract";
+import { reachableSql } from "../hosts/store.ts";
 import { statement } from "../postgres/statement.ts";
 
 export interface RequestRow {
@@ -31,10 +32,9 @@ export interface RequestRow {
 
 const columns = `r.request_id, r.listed_id, r.session_id, r.instance_id, r.type, r.shown, r.shown_hash, r.rule,
             r.status, r.answer, r.answers, r.answered_by, r.raised_at, r.resolved_at,
-            s.status AS session_status, i.status = 'online' AS reachable`;
+            s.status AS session_status, ${reachableSql("r")} AS reachable`;
 const joined = `FROM requests r
-       JOIN sessions s ON s.organization_id = r.organization_id AND s.session_id = r.session_id
-       JOIN instances i ON i.organization_id = r.organization_id AND i.instance_id = r.instance_id`;
+       JOIN sessions s ON s.organization_id = r.organization_id AND s.session_id = r.session_id`;
 
 export const scopes = { pending: "= 'pending'", resolved: "<> 'pending'", all: undefined } as const;
 export type Scope = keyof typeof scopes;

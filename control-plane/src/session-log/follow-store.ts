@@ -23,7 +23,6 @@ export const selectFollowed = systemStatement<{
   `SELECT s.organization_id, s.session_id, s.applied_seq, ${recordVersionSql} AS record_version
      FROM unnest($1::uuid[], $2::uuid[]) AS followed (organization_id, session_id)
      JOIN sessions s ON s.organization_id = followed.organization_id AND s.session_id = followed.session_id
-     JOIN instances i ON i.organization_id = s.organization_id AND i.instance_id = s.instance_id
     WHERE s.deleted_at IS NULL`,
 );
 

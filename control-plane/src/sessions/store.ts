@@ -15,6 +15,7 @@ import type {
   TurnOutcome,
   Usage,
 } from "@hawser/contract";
+import { reachableSql } from "../hosts/store.ts";
 import { statement } from "../postgres/statement.ts";
 import { isOverSql, movedBySql, statusAfterSql } from "./lifecycle.ts";
 
@@ -42,7 +43,7 @@ export interface SessionListRow {
 }
 
 const listColumns = `s.session_id, s.instance_id, s.title, s.agent_kind, s.directory, s.worktree_branch,
-            s.status, s.status_reason, i.status = 'online' AS reachable, s.cost_usd, s.cost_is_estimate,
+            s.status, s.status_reason, ${reachableSql("s")} AS reachable, s.cost_usd, s.cost_is_estimate,
             s.started_by, s.forked_from, s.created_at, s.ended_at`;
 
 /** $1 organization, $2 sessions older than this id, $3 limit, then the filters in this order. */
@@ -51,7 +52,6 @@ function newestFirst(filters: string[]) {
   return statement<SessionListRow>(
     `SELECT ${listColumns}
        FROM sessions s
-       JOIN instances i ON i.organization_id = s.organization_id AND i.instance_id = s.instance_id
       WHERE s.organization_id = $1 AND s.session_id < $2 AND s.deleted_at IS NULL ${narrowed}
       ORDER BY s.session_id DESC
       LIMIT $3`,
@@ -70,7 +70,6 @@ export const selectNewestOfInstanceInStatus = newestFirst(["instance_id", "statu
 export const selectNewestOfAgent = statement<SessionListRow>(
   `SELECT ${listColumns}
      FROM sessions s
-     JOIN instances i ON i.organization_id = s.organization_id AND i.instance_id = s.instance_id
     WHERE s.organization_id = $1 AND s.session_id < $2 AND s.session_id >= $4 AND s.deleted_at IS NULL
       AND ($5::uuid IS NULL OR s.instance_id = $5) AND ($6::text IS NULL OR s.status = $6)
     ORDER BY s.session_id DESC
@@ -100,8 +99,8 @@ export interface SessionRow extends SessionListRow {
 const recordColumns = `${listColumns}, s.mode, s.model, s.usage, s.capabilities`;
 
 /**
- * A hash of the record that callers see, for statements that join `sessions s` and `instances i`. It is
- * computed instead of stored, so that changes of a session cost nothing more.
+ * A hash of the record that callers see, for statements that read `sessions s`. It is computed instead of
+ * stored, so that changes of a session cost nothing more.
  */
 export const recordVersionSql = `(SELECT hashtextextended(shown::text, 0)::text
                FROM (SELECT ${recordColumns}) AS shown)`;
@@ -110,7 +109,6 @@ const sessionColumns = `${recordColumns}, o.highest_mode, s.activity, s.turn_id,
             s.queued_turns, s.applied_seq`;
 const ofOneSession = `
        FROM sessions s
-       JOIN instances i ON i.organization_id = s.organization_id AND i.instance_id = s.instance_id
        JOIN organizations o ON o.organization_id = s.organization_id
       WHERE s.organization_id = $1 AND s.session_id = $2 AND s.deleted_at IS NULL`;
 const oneSession = `SELECT ${sessionColumns} ${ofOneSession}`;
@@ -142,8 +140,10 @@ export interface StartHostRow {
   starter_mode: SessionMode | null;
 }
 
-/** The host that a new session is started on, with the organization's policy. */
-/** $3: the session of the agent that starts another one; null if no agent does. */
+/**
+ * The host that a new session is started on, with the organization's policy. $3 is the session of the agent
+ * that starts another one; null if no agent does.
+ */
 export const selectStartHost = statement<StartHostRow>(
   `SELECT i.status, i.agents, i.fallback_chain, o.default_agent_policy AS policy,
           o.default_mode, o.highest_mode,
