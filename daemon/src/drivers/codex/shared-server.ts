@@ -188,11 +188,13 @@ async function readOffer(server: AppServer, home: string) {
   return { offer: offerOf(config, models, names), problems: await trySandbox(server, home) };
 }
 
+/** A busy host may need seconds for it, and the result counts for the life of the process. */
 async function trySandbox(server: AppServer, home: string): Promise<AgentProblem[]> {
   const sandboxPolicy = { type: "readOnly", networkAccess: false };
-  const command = { command: ["/bin/true"], cwd: home, timeoutMs: 5_000, sandboxPolicy };
+  const command = { command: ["/bin/true"], cwd: home, timeoutMs: 15_000, sandboxPolicy };
   const why = await server.call("command/exec", command, callMs).then(
-    ({ exitCode, stderr }) => (exitCode === 0 ? undefined : stderr.trim().slice(0, 200)),
+    ({ exitCode, stderr }) =>
+      exitCode === 0 ? undefined : stderr.trim().slice(0, 200) || `exit code ${exitCode}`,
     (error: unknown) => (error as Error).message,
   );
   if (why === undefined) return [];
