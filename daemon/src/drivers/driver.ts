@@ -119,6 +119,8 @@ export interface ResumableSession extends SessionSettings {
   cursor: string | null;
   /** The turn that was running, if any. */
   turnId: string | null;
+  /** Our message that started that turn. Null if no turn ran, or if the agent writes the message itself. */
+  messageId: string | null;
   /** Keys of the requests that were open. */
   openRequests: readonly string[];
 }

@@ -49,11 +49,13 @@ async function resume(
   const { driver } = session;
   await checkProjectConfig(session);
   // Read only now: the cursor may have moved while the directory was checked.
+  const running = session.runningTurn;
   const kept = {
     ...settingsOf(session, session.record!),
     handle,
     cursor: session.record!.cursor,
-    turnId: session.turnId,
+    turnId: running?.turnId ?? null,
+    messageId: running && running.task?.type !== "summarize" ? running.messageId : null,
     openRequests: journal.driven.openRequests(session.id).map(({ key }) => key),
   };
   const signal = AbortSignal.any([closed, AbortSignal.timeout(resumeMs)]);

@@ -19,6 +19,7 @@ export class Recording {
   events: AgentEvent[] = [];
   cursor: string | null = null;
   turnId: string | null = null;
+  messageId: string | null = null;
   session!: AgentSession;
   place: SessionSettings;
   #bench: Bench;
@@ -39,6 +40,7 @@ export class Recording {
   async prompt(steps: Step[], more: Partial<Prompt> = {}): Promise<Prompt> {
     const prompt = promptOf(steps, more);
     this.turnId = prompt.turnId;
+    this.messageId = prompt.task.type === "summarize" ? null : prompt.messageId;
     try {
       await this.session.prompt(prompt, never);
     } catch (error) {
@@ -144,6 +146,7 @@ export class Recording {
       handle: this.session.handle,
       cursor: this.cursor,
       turnId: this.turnId,
+      messageId: this.turnId === null ? null : this.messageId,
       openRequests: this.turnId === null ? [] : [...open],
       ...more,
     };

@@ -172,7 +172,14 @@ export function resumeCases(bench: () => Bench): void {
 
   test("a session that the agent does not know is gone", async () => {
     const place = placeIn(bench().directory);
-    const kept = { ...place, handle: "ses_unknown", cursor: null, turnId: null, openRequests: [] };
+    const kept = {
+      ...place,
+      handle: "ses_unknown",
+      cursor: null,
+      turnId: null,
+      messageId: null,
+      openRequests: [],
+    };
     await assert.rejects(
       bench()
         .driver()

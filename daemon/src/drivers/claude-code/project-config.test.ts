@@ -89,7 +89,13 @@ async function play(driver: Driver, directory: string, turns: Step[][]): Promise
     await session.prompt(promptOf(steps), never);
     await over;
     await driver.restart(never);
-    const kept = { handle: session.handle, cursor: null, turnId: null, openRequests: [] };
+    const kept = {
+      handle: session.handle,
+      cursor: null,
+      turnId: null,
+      messageId: null,
+      openRequests: [],
+    };
     session = await driver.resume({ ...place, ...kept }, sink, never);
   }
   await session.end(never);

@@ -26,12 +26,13 @@ export function catchUp(last: Turn | undefined, hadTurn: boolean, context: Conte
     const sessionUpdate = "tool_call_update";
     report({ type: "update", update: { sessionUpdate, toolCallId, status: "failed", content } });
   }
-  const isElsewhere = cursor.turn !== (last?.id ?? null);
+  const isStale = cursor.turn !== (last?.id ?? null) || (last !== undefined && !cursor.isOver);
   cursor.turn = last?.id ?? null;
   cursor.isOver = true;
   if (!hadTurn) {
-    // Codex was reverted before the cursor was stored: reverted items must not be reported later.
-    if (isElsewhere) report({ type: "cursor_moved" });
+    // Codex was reverted, or its turn ended, before the cursor was stored: reverted items must not be reported
+    // later, and the end of that turn must not count as the end of the next one.
+    if (isStale) report({ type: "cursor_moved" });
     return;
   }
   if (own?.status === "completed") {

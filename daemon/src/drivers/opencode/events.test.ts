@@ -33,7 +33,10 @@ function trackerFor(
     },
     (event) => reported.push(event),
   );
-  if (!cursor) tracker.expectTurn((first.data["info"] as { id: string }).id);
+  if (!cursor) {
+    const { id } = first.data["info"] as { id: string };
+    tracker.expectTurn((each) => each === id);
+  }
   return { tracker, reported };
 }
 

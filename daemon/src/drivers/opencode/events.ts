@@ -41,8 +41,7 @@ export interface Tracker {
   rootOf(request: AgentRequest): string;
   /** Whether a tool runs. Sub-agents do not count: their models must answer in time too. */
   isCalling(): boolean;
-  /** The next turn begins with this message; with any user message if undefined. */
-  expectTurn(messageID: string | undefined): void;
+  expectTurn(message: ExpectedMessage): void;
   /** opencode did not accept the prompt. */
   forgetTurn(): void;
   turn(): Turn | undefined;
@@ -50,6 +49,9 @@ export interface Tracker {
   setTitle(title: string): void;
   endTurn(end: TurnEnd): void;
 }
+
+/** The user message that starts the next turn, by its id, or the next new one. */
+type ExpectedMessage = ((messageID: string) => boolean) | "any";
 
 export interface Turn {
   /** Whether opencode has accepted the prompt. */
@@ -102,10 +104,10 @@ export function createTracker(
   const heldRequests = new Map<string, { request: AgentRequest; rule: string }[]>();
   /** Tool calls whose message still has incomplete text, by message. */
   const heldCalls = new Map<string, ToolPart[]>();
-  /** Id of the user message that starts the next turn; undefined for any, null for none. */
-  let expected: string | null | undefined = cursor.turn;
+  const { turn: resumed } = cursor;
+  let expected: ExpectedMessage | null = resumed === null ? null : (id) => id === resumed;
   let turn: Turn | undefined =
-    cursor.turn === null ? undefined : { hasBegun: false, last: undefined, agent: undefined };
+    resumed === null ? undefined : { hasBegun: false, last: undefined, agent: undefined };
   let { title } = root;
 
   const has = (sessionID: string) => Object.hasOwn(read, sessionID);
@@ -171,9 +173,8 @@ export function createTracker(
       if (turn?.hasBegun) turn.last = message;
       return;
     }
-    const isExpected = expected === message.id || (expected === undefined && isFirst);
-    const isUnreported = seq > (cursor.told[sessionID] ?? -1);
-    if (!isExpected || (expected === undefined && !isUnreported)) return;
+    const isNew = isFirst && seq > (cursor.told[sessionID] ?? -1);
+    if (expected === null || !(expected === "any" ? isNew : expected(message.id))) return;
     expected = null;
     turn = { hasBegun: true, last: undefined, agent: message.agent };
     cursor.turn = message.id;
@@ -319,13 +320,16 @@ export function createTracker(
     openRequests: () => [...open],
     closeRequest: (requestID) => open.delete(requestID),
     reopenRequest: (requestID) => void open.add(requestID),
-    expectTurn(messageID) {
-      expected = messageID;
+    expectTurn(message) {
+      expected = message;
       turn = { hasBegun: false, last: undefined, agent: undefined };
     },
     forgetTurn() {
       expected = null;
       turn = undefined;
+      if (cursor.turn === null) return;
+      cursor.turn = null;
+      report({ type: "cursor_moved", cursor: cursorNow() });
     },
     turn: () => turn,
     setTitle(next) {

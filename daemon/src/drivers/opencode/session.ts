@@ -16,7 +16,7 @@ import { readCursor } from "./cursor.ts";
 import { createTracker, type Turn } from "./events.ts";
 import type { ErrorData, LiveEvent, Part, SessionData, SyncEvent, ToolPart } from "./frames.ts";
 import { readHistory } from "./history.ts";
-import { messageIdFor } from "./message-id.ts";
+import { isIdFor, messageIdFor } from "./message-id.ts";
 import type { Offers } from "./offer.ts";
 import { readProjectNotes } from "../project-notes.ts";
 import { watchModel, type WaitLimits } from "./model-watch.ts";
@@ -108,9 +108,12 @@ export function openOpencodeSession(options: OpencodeSessionOptions): OpencodeSe
     },
   );
   if (resumed) {
-    if (resumed.turnId === null) tracker.forgetTurn();
-    else if (readCursor(cursor).turn === null) tracker.expectTurn(undefined);
-    if (resumed.turnId !== null) model.start();
+    const { turnId, messageId } = resumed;
+    if (turnId === null) tracker.forgetTurn();
+    // The cursor may be that of an earlier turn, whose end must not count as the end of this one.
+    else if (messageId !== null) tracker.expectTurn((id) => isIdFor(messageId, id));
+    else if (readCursor(cursor).turn === null) tracker.expectTurn("any");
+    if (turnId !== null) model.start();
   }
 
   function onEvent(live: LiveEvent): void {
@@ -268,7 +271,7 @@ export function openOpencodeSession(options: OpencodeSessionOptions): OpencodeSe
     promptedAt = Date.now();
     model.start();
     // opencode chooses the id of a summary's message itself.
-    tracker.expectTurn(prompt.task.type === "summarize" ? undefined : messageID);
+    tracker.expectTurn(prompt.task.type === "summarize" ? "any" : (each) => each === messageID);
     const begun = Promise.withResolvers<void>();
     onBegun = begun.resolve;
     const request = {
