@@ -52,6 +52,7 @@ interface RequestRecord {
 }
 
 const effectsFile = "accepted.txt";
+/** How long a turn may take after its start and after the last kill: a daemon that dies at once ends no turn. */
 const longestAskMs = 120_000;
 
 export async function runApprovals(options: ApprovalsOptions): Promise<ApprovalsResult> {
@@ -78,6 +79,7 @@ export async function runApprovals(options: ApprovalsOptions): Promise<Approvals
   const approvals: AskedApproval[] = [];
   const kills: string[] = [];
   const begun = Date.now();
+  let killedAt = begun;
   const over = new AbortController();
   const killing = (async () => {
     const random = chance("kills");
@@ -85,6 +87,7 @@ export async function runApprovals(options: ApprovalsOptions): Promise<Approvals
       await sleep(between(random, 500, 4_000));
       const at = Date.now() - begun;
       kills.push(`at ${at} ms: ${await kill("daemon", bed, [], random)}`);
+      killedAt = Date.now();
       note(kills.at(-1)!);
     }
   })();
@@ -94,7 +97,9 @@ export async function runApprovals(options: ApprovalsOptions): Promise<Approvals
       const random = chance(`session ${i}`);
       for (let turn = 1; turn <= perSession; turn++) {
         const name = `approval-${i + 1}-${turn}`;
-        const approval = await answerOne(bed, place, name, random, broken);
+        const startedAt = Date.now();
+        const isLate = () => Date.now() - Math.max(startedAt, killedAt) > longestAskMs;
+        const approval = await answerOne(bed, place, { name, isLate }, random, broken);
         if (approval) approvals.push(approval);
       }
     }),
@@ -126,15 +131,14 @@ export async function runApprovals(options: ApprovalsOptions): Promise<Approvals
 async function answerOne(
   bed: SessionsBed,
   place: Place,
-  base: string,
+  { name: base, isLate }: { name: string; isLate: () => boolean },
   random: Random,
   broken: string[],
 ): Promise<AskedApproval | undefined> {
-  const deadline = Date.now() + longestAskMs;
   const { sessionId, viewer } = place;
   let name = base;
   let turnId: string | undefined;
-  for (let attempt = 1; !turnId && Date.now() < deadline; attempt++) {
+  for (let attempt = 1; !turnId && !isLate(); attempt++) {
     name = `${base}-${attempt}`;
     ({ turnId } = await sendPrompt(bed, sessionId, name, asking(name)));
     if (!turnId) await sleep(300);
@@ -146,7 +150,7 @@ async function answerOne(
   const isEnded = () => hasSeenEnd(viewer, turnId);
   const answers: GivenAnswer[] = [];
   let wasRaised = false;
-  while (!isEnded() && Date.now() < deadline) {
+  while (!isEnded() && !isLate()) {
     const open = (await requestsOf(bed, sessionId, "pending", name)).find(
       (each) => each.answerable,
     );
