@@ -91,3 +91,20 @@ test("a session without prompts can be resumed", async () => {
   await recording.play([{ text: "First." }]);
   assert.deepEqual(recording.messages(), ["First."]);
 });
+
+test("the end of a turn that was lost does not end the next one, whose prompt never reached codex", async () => {
+  const recording = await startSession(bench);
+  await recording.play([{ text: "One.", calls: [bench.command("echo 1")] }, { text: "Two." }]);
+  const cursor = recording.events.find((event) => event.type === "update")!.cursor!;
+  // The turn was lost, so the session is resumed without it. What that stores is all that is left.
+  await bench.reopen();
+  recording.cursor = cursor;
+  await recording.resume({ turnId: null, messageId: null, cursor });
+  const stored = recording.cursor;
+  await bench.reopen();
+  recording.events = [];
+  await recording.resume({ turnId: "turn-2", messageId: "message-never-sent", cursor: stored });
+  const { outcome } = await recording.untilType("turn_ended");
+  assert.equal(outcome, "interrupted");
+  assert.deepEqual(recording.messages(), []);
+});
