@@ -2,12 +2,26 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { requestCounter, type Reply } from "@hawser/testkit/caller.ts";
 
-export async function connectMcp(baseUrl: string, key: string): Promise<Client & AsyncDisposable> {
-  const transport = new StreamableHTTPClientTransport(new URL("/api/mcp", baseUrl), {
-    requestInit: { headers: { authorization: `Bearer ${key}` } },
+interface McpOptions {
+  query?: string;
+  headers?: Record<string, string>;
+  /** Which protocol the client speaks: that of 2026, or an earlier one. */
+  era?: "modern" | "legacy";
+}
+
+export async function connectMcp(
+  baseUrl: string,
+  key: string,
+  { query = "", headers = {}, era = "modern" }: McpOptions = {},
+): Promise<Client & AsyncDisposable> {
+  const transport = new StreamableHTTPClientTransport(new URL(`/api/mcp${query}`, baseUrl), {
+    requestInit: { headers: { authorization: `Bearer ${key}`, ...headers } },
     fetch: countedFetch,
   });
-  const client = new Client({ name: "acceptance", version: "1.0.0" });
+  const client = new Client(
+    { name: "acceptance", version: "1.0.0" },
+    { versionNegotiation: { mode: era === "modern" ? { pin: "2026-07-28" } : "legacy" } },
+  );
   await client.connect(transport);
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
 }

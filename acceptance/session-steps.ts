@@ -60,7 +60,23 @@ export function startSession(
   input: StartInput = {},
 ): Promise<SessionRecord> {
   const where = input.clone ? {} : { directory: host.repository };
-  return caller.start_session({ instanceId: host.instanceId, ...where, ...input });
+  return startPlaced(caller, { instanceId: host.instanceId, ...where, ...input });
+}
+
+/** Starts a session and waits until its clone is complete, if it has one. */
+export async function startPlaced(
+  caller: Calls,
+  input: Parameters<Calls["start_session"]>[0],
+): Promise<SessionRecord> {
+  const started = await caller.start_session(input);
+  if (started.directory !== null) return started;
+  // The clone took longer than the call waits.
+  return until(
+    "the clone is complete",
+    60_000,
+    () => caller.get_session_summary({ sessionId: started.sessionId }),
+    ({ directory, status }) => directory !== null || status === "ended",
+  );
 }
 
 /** The directory of a session that has its own branch. */

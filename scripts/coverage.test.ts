@@ -3,11 +3,11 @@ import { describe, test } from "node:test";
 import { countCoverage, coverageTable, type Proof } from "./coverage.ts";
 
 const requirements = [
-  { id: "start.returns", source: "4.5,R30" },
-  { id: "start.strict", source: "4.5" },
-  { id: "list.all", source: "4.2,8.1" },
-  { id: "ids.opaque", source: "2" },
-  { id: "far", source: "4.10" },
+  { id: "start.returns", action: "-", source: "4.5,R30" },
+  { id: "start.strict", action: "-", source: "4.5" },
+  { id: "list.all", action: "-", source: "4.2,8.1" },
+  { id: "ids.opaque", action: "-", source: "2" },
+  { id: "far", action: "-", source: "4.10" },
 ];
 
 const proof = (ids: string[], rest: Partial<Proof> = {}): Proof => ({
@@ -52,16 +52,25 @@ describe("counting proven requirements", () => {
   test("sections follow the first source of a row, in the document's order", () => {
     const coverage = countCoverage(requirements, [proof(["start.strict", "ids.opaque"])]);
     assert.deepEqual(coverage.sections, [
-      { section: "2", proven: 1, total: 1 },
-      { section: "4.2", proven: 0, total: 1 },
-      { section: "4.5", proven: 1, total: 2 },
-      { section: "4.10", proven: 0, total: 1 },
+      { section: "2", proven: 1, built: 1, total: 1 },
+      { section: "4.2", proven: 0, built: 1, total: 1 },
+      { section: "4.5", proven: 1, built: 2, total: 2 },
+      { section: "4.10", proven: 0, built: 1, total: 1 },
     ]);
   });
 
   test("the table ends with the total", () => {
     const table = coverageTable(countCoverage(requirements, [proof(["list.all"])]));
-    assert.match(table, /^4\.2 +1 +1$/m);
-    assert.match(table, /\n1 of 5 requirements proven$/);
+    assert.match(table, /^4\.2 +1 +1 +1$/m);
+    assert.match(table, /\n1 of 5 requirements proven; 0 more/);
+    assert.match(table, /built and not proven: start\.returns, start\.strict, ids\.opaque, far/);
+  });
+
+  test("what is about an action that is not built is not proven", () => {
+    const rows = [{ id: "fork.new", action: "fork_session", source: "4.5" }, ...requirements];
+    const cited = [proof(["fork.new", "list.all"])];
+    const { proven, built, total, missing } = countCoverage(rows, cited, ["fork_session"]);
+    assert.deepEqual([proven, built, total], [1, 5, 6]);
+    assert.ok(!missing.includes("fork.new"));
   });
 });

@@ -11,6 +11,8 @@ export interface Proof {
 
 interface Requirement {
   id: string;
+  /** The action it is about; "-" for none. */
+  action: string;
   /** Place in the interface's document, such as "4.5,R30"; the first number is the section. */
   source: string;
 }
@@ -18,21 +20,31 @@ interface Requirement {
 interface SectionCount {
   section: string;
   proven: number;
+  /** Requirements that are about no action that is not built. */
+  built: number;
   total: number;
 }
 
 export interface Coverage {
   sections: SectionCount[];
   proven: number;
+  built: number;
   total: number;
+  /** The requirements about built actions that no test has proven. */
+  missing: string[];
   /** Citations of ids that are not requirements, with the tests that cite them. */
   unknown: { id: string; tests: string[] }[];
 }
 
 /**
- * A requirement is proven if a passed test that sent requests cites it, and no failed test does.
+ * A requirement is proven if a passed test that sent requests cites it, and no failed test does. What an action
+ * promises that is not built is not proven, whatever its 501 shows.
  */
-export function countCoverage(requirements: readonly Requirement[], proofs: Proof[]): Coverage {
+export function countCoverage(
+  requirements: readonly Requirement[],
+  proofs: Proof[],
+  notBuilt: readonly string[] = [],
+): Coverage {
   const proven = new Set<string>();
   for (const proof of proofs) {
     if (proof.passed && proof.requests > 0) proof.ids.forEach((id) => proven.add(id));
@@ -43,13 +55,17 @@ export function countCoverage(requirements: readonly Requirement[], proofs: Proo
 
   const known = new Set<string>();
   const sections = new Map<string, SectionCount>();
-  for (const { id, source } of requirements) {
+  const missing: string[] = [];
+  for (const { id, action, source } of requirements) {
     known.add(id);
     const section = source.split(",", 1)[0]!;
-    const count = sections.get(section) ?? { section, proven: 0, total: 0 };
+    const count = sections.get(section) ?? { section, proven: 0, built: 0, total: 0 };
     sections.set(section, count);
     count.total++;
+    if (notBuilt.includes(action)) continue;
+    count.built++;
     if (proven.has(id)) count.proven++;
+    else missing.push(id);
   }
 
   const unknown = new Map<string, Set<string>>();
@@ -60,21 +76,36 @@ export function countCoverage(requirements: readonly Requirement[], proofs: Proo
     }
   }
 
+  const counts = [...sections.values()];
+  const sum = (of: "proven" | "built") => counts.reduce((all, count) => all + count[of], 0);
   return {
-    sections: [...sections.values()].sort((a, b) => byNumber(a.section, b.section)),
-    proven: [...known].filter((id) => proven.has(id)).length,
+    sections: counts.sort((a, b) => byNumber(a.section, b.section)),
+    proven: sum("proven"),
+    built: sum("built"),
     total: known.size,
+    missing,
     unknown: [...unknown].map(([id, tests]) => ({ id, tests: [...tests] })),
   };
 }
 
 /** The table shown under the run: one line per section, then the total. */
 export function coverageTable(coverage: Coverage): string {
-  const lines = ["section  proven  total"];
-  for (const { section, proven, total } of coverage.sections) {
-    lines.push(`${section.padEnd(7)}  ${String(proven).padStart(6)}  ${String(total).padStart(5)}`);
+  const lines = ["section  proven  built  total"];
+  for (const { section, proven, built, total } of coverage.sections) {
+    const counts = [
+      String(proven).padStart(6),
+      String(built).padStart(5),
+      String(total).padStart(5),
+    ];
+    lines.push(`${section.padEnd(7)}  ${counts.join("  ")}`);
   }
-  lines.push(`${coverage.proven} of ${coverage.total} requirements proven`);
+  if (coverage.missing.length > 0) {
+    lines.push("", `built and not proven: ${coverage.missing.join(", ")}`, "");
+  }
+  const { proven, built, total } = coverage;
+  lines.push(
+    `${proven} of ${built} requirements proven; ${total - built} more are about actions that are not built`,
+  );
   return lines.join("\n");
 }
 

@@ -13,7 +13,8 @@ const { values } = parseArgs({ options: { check: { type: "boolean", default: fal
 const root = join(import.meta.dirname, "..");
 const folder = join(root, "docs/reference");
 
-const wanted = referencePages(notYet);
+const recorded = readFileSync(join(root, "control-plane/src/examples.json"), "utf8");
+const wanted = referencePages(notYet, JSON.parse(recorded) as Parameters<typeof referencePages>[1]);
 mkdirSync(folder, { recursive: true });
 const present = new Map(
   readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), "utf8")]),

@@ -93,6 +93,7 @@ const layers = [
   "fabric",
   "edge",
   "transports",
+  "model-guide",
   "access",
   "hosts",
   "agents",
@@ -102,6 +103,7 @@ const layers = [
   "instances",
 ];
 const compositionRoot = [
+  "doors",
   "main",
   "node",
   "edge-node",

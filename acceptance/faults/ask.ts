@@ -1,4 +1,5 @@
 // One call of an action by a client of a run. Every outcome, even a broken connection, is recorded.
+import { refusalText } from "@hawser/testkit/caller.ts";
 import type { Answer } from "./command-records.ts";
 
 export interface Question {
@@ -29,7 +30,7 @@ export async function ask(baseUrl: string, question: Question): Promise<Answer> 
       body: JSON.stringify(input),
       signal: AbortSignal.timeout(patienceMs),
     });
-    const body = await response.text();
+    const body = refusalText({ text: await response.text() });
     const { status } = response;
     const code = status === 200 ? "ok" : String(JSON.parse(body).error.code);
     return { ...about(), status, code, body, final: isFinal(status, code) };

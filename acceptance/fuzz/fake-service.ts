@@ -3,6 +3,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
+import { Refusal, errorBody, type RefusalCode } from "@hawser/contract";
 import { openClient } from "./client.ts";
 import { labelOf } from "./label.ts";
 import type { Target } from "./run.ts";
@@ -61,7 +62,8 @@ export async function startFakeService(
   }
 
   function spoil(right: number, body: Buffer): { status: number; text: string } {
-    const refusal = (code: string, message = "No.") => JSON.stringify({ error: { code, message } });
+    const refusal = (code: RefusalCode, message = "No.") =>
+      JSON.stringify(errorBody(new Refusal(code, message), "call"));
     const refused = refusal(right === 413 ? "payload_too_large" : "invalid_input");
     const ok = { status: 200, text: '{"result":{}}' };
     if (fault === "fails" && right === 200) return { status: 500, text: refusal("internal") };

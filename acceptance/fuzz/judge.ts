@@ -55,11 +55,14 @@ function unescape(text: string): string {
 function isErrorBody(body: object, status: number): boolean {
   const { error, ...others } = body as { error?: Record<string, unknown> };
   if (Object.keys(others).length > 0 || typeof error !== "object") return false;
-  const { code, message, fields = [], retryAfterMs = 0, incidentId = "", ...unknown } = error;
+  const { code, message, retry, callId, fields = [], ...optional } = error;
+  const { retryAfterMs = 0, incidentId = "", ...unknown } = optional;
   return (
     typeof code === "string" &&
     Object.hasOwn(refusals, code) &&
     refusals[code as RefusalCode].status === status &&
+    refusals[code as RefusalCode].retry === retry &&
+    typeof callId === "string" &&
     typeof message === "string" &&
     message !== "" &&
     Array.isArray(fields) &&

@@ -1,7 +1,6 @@
 // Sessions of the real opencode whose clone is interrupted: by ending or deleting the session, by a daemon
 // that dies or cannot be reached (F15), and by a full disk (F8).
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +10,7 @@ import { makeSmallDisk, type SmallDisk } from "@hawser/testkit/small-disk.ts";
 import { checkoutsOf, git, processesAt, untilReceiving, useGithub } from "../clone-steps.ts";
 import { assertRefused, resultOf } from "../refusal.ts";
 import { scenario, until, useWorld, type Context } from "../scenario.ts";
-import { outcomeOf, runTurn, scripted } from "../session-steps.ts";
+import { outcomeOf, runTurn, scripted, startPlaced } from "../session-steps.ts";
 
 useWorld({ agents: true, nats: 1 });
 
@@ -76,16 +75,18 @@ scenario(
     const { sessionId } = await untilReceiving(context, host);
     host.process.kill("SIGKILL");
     await once(host.process, "exit");
-    assertRefused(await asked, 409, "in_progress");
+    const refused = assertRefused(await asked, 409, "in_progress");
+    assert.equal(refused.sessionId, sessionId);
     await untilStatus(caller, instanceId, "offline");
     await using _again = runDaemon(host.stateDirectory, host.environment);
-    const { statusReason } = await until(
+    const { statusReason, statusMessage } = await until(
       "the end of the session",
       20_000,
       () => caller.get_session_summary({ sessionId }),
       ({ status }) => status === "ended",
     );
-    assert.match(statusReason ?? "", /was stopped while/);
+    assert.equal(statusReason, "start_failed");
+    assert.match(statusMessage ?? "", /was stopped while/);
     assert.deepEqual(checkoutsOf(host), []);
     hosting.github().hold(false);
     assert.deepEqual(processesAt(join(host.stateDirectory, "checkouts")), []);
@@ -102,7 +103,10 @@ scenario(
     assert.equal((await caller.end_session({ sessionId: ended })).status, "ended");
     const { deleted: told } = await caller.delete_session({ sessionId: deleted });
     assert.deepEqual(told, [deleted]);
-    for (const reply of await Promise.all(asked)) assert.notEqual(reply.status, 200);
+    for (const reply of await Promise.all(asked)) {
+      // On a slow machine the call was answered before the session was ended.
+      if (reply.status === 200) assert.equal(resultOf(reply)["directory"], null);
+    }
     hosting.github().hold(false);
     await untilGone(context, host, ended, deleted);
     const { parkedSessions } = await caller.list_parked_sessions({ instanceId: host.instanceId });
@@ -156,20 +160,6 @@ async function endBoth({ caller }: Context, ended: string, deleted: string): Pro
   assert.deepEqual(answer, { deleted: [deleted], failed: [] });
 }
 
-/** Starts a session, even if the agent takes longer to start than the call waits. */
-async function untilStarted({ caller }: Context, instanceId: string, wanted: { repo: string }) {
-  const body = { instanceId, clone: wanted };
-  const key = { "idempotency-key": randomUUID() };
-  const reply = await until(
-    "it is started",
-    90_000,
-    () => caller.try("start_session", body, key),
-    ({ text }) => !text.includes("in_progress"),
-  );
-  const { sessionId } = resultOf(reply) as { sessionId: string };
-  return caller.get_session_summary({ sessionId });
-}
-
 const disk = makeSmallDisk(48);
 if (typeof disk === "string") console.log(`skipped: ${disk}`);
 else testFull(disk);
@@ -184,7 +174,7 @@ function testFull(small: SmallDisk): void {
       const { caller } = context;
       await using host = await addHost(context, join(small.directory, "host"));
       const { instanceId } = host;
-      const start = (repo: string) => untilStarted(context, instanceId, { repo });
+      const start = (repo: string) => startPlaced(caller, { instanceId, clone: { repo } });
       const { sessionId, directory } = await start("acme/widget");
       const before = checkoutsOf(host);
       small.fill(2_500_000);

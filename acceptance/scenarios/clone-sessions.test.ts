@@ -19,6 +19,7 @@ import {
   untilEnd,
   untilLogged,
   updatesOf,
+  startPlaced,
 } from "../session-steps.ts";
 
 useWorld({ agents: true, nats: 1 });
@@ -44,7 +45,7 @@ scenario(
     const { caller } = context;
     const host = await sharedHost(context);
     const { instanceId } = host;
-    const session = await caller.start_session({
+    const session = await startPlaced(caller, {
       instanceId,
       title: "In a clone",
       useWorktree: true,
@@ -70,7 +71,7 @@ scenario(
     assert.equal(git(bare, "rev-parse", pushed.branch), git(directory, "rev-parse", "HEAD"));
 
     const url = "https://github.com/acme/widget.git";
-    const other = await caller.start_session({ instanceId, clone: { url } });
+    const other = await startPlaced(caller, { instanceId, clone: { url } });
     assert.ok(other.directory?.endsWith(`${other.sessionId}/widget`));
     for (const odd of [{ repo: 7 }, { url: 7 }, { repo: "acme/widget", name: 7 }]) {
       const reply = await caller.try("start_session", { instanceId, clone: odd });
@@ -98,7 +99,7 @@ scenario(
     const { instanceId } = host;
     const title = "Back and forth";
     const clone = { repo: "acme/secret" };
-    const one = await caller.start_session({ instanceId, title, clone });
+    const one = await startPlaced(caller, { instanceId, title, clone });
     const place = one.directory!;
     assert.ok(one.capabilities.includes("revert") && one.capabilities.includes("diff"));
     const writes = (name: string, content: string) =>
@@ -170,7 +171,7 @@ scenario(
     assertRefused(taken, 404, "not_found");
 
     // As long as nothing was committed there is nothing to compare with.
-    const empty = await caller.start_session({ instanceId, clone: { repo: "acme/empty" } });
+    const empty = await startPlaced(caller, { instanceId, clone: { repo: "acme/empty" } });
     assert.ok(empty.capabilities.includes("revert") && !empty.capabilities.includes("diff"));
   },
 );
@@ -188,7 +189,7 @@ scenario(
     git(work, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "configured");
     git(work, "push", "-q", "origin", "HEAD:main");
     const clone = { repo: "acme/widget" };
-    const { sessionId, directory } = await caller.start_session({ instanceId, clone });
+    const { sessionId, directory } = await startPlaced(caller, { instanceId, clone });
     assert.equal(existsSync(join(directory!, "opencode.json")), false);
     assert.equal(git(directory!, "status", "--porcelain"), "");
     const ignored = await until(
@@ -246,7 +247,8 @@ scenario(
     assert.equal(live?.status, "starting");
     const waited = await caller.wait_for_session({ sessionId, timeoutSeconds: 1 });
     assert.equal(waited.activity, "starting");
-    assertRefused(await asking, 409, "in_progress");
+    const begun = resultOf(await asking);
+    assert.deepEqual([begun["sessionId"], begun["directory"]], [sessionId, null]);
     const still = await caller.get_session_summary({ sessionId });
     assert.deepEqual([still.status, still.directory], ["active", null]);
     hosting.github().hold(false);

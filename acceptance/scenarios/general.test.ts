@@ -421,6 +421,7 @@ scenario(
       "list_session_events",
       "list_sessions",
       "search_requests",
+      "search_session_events",
       "search_sessions",
       "wait_for_session",
       "whoami",
@@ -465,7 +466,11 @@ scenario(
     };
     assert.deepEqual([info.title, info.version], ["Code API", "1.0.0"]);
     const built = actionNames.filter((name) => !notBuilt.includes(name));
-    assert.deepEqual(Object.keys(paths).sort(), built.map(path).sort());
+    const doors = ["/api/events", "/api/files", "/api/files/{fileId}", "/api/rest/actions"];
+    assert.deepEqual(
+      Object.keys(paths).sort(),
+      [...built.map(path), ...doors, "/api/sessions/{sessionId}/events"].sort(),
+    );
     for (const published of Object.keys(paths)) assert.doesNotMatch(published, /\/v\d+(\/|$)/i);
   },
 );

@@ -206,7 +206,7 @@ scenario(
       ],
     });
     assert.deepEqual([outcomeOf(events), saidIn(events)], ["completed", ["First done."]]);
-    assert.match(asked(), /exit code 5.*image\/png.*the milk.*one @@/);
+    assert.match(asked(), /exit code 5.*image\/png.*the milk.*one `@@/);
     assert.ok(asked().includes(png));
 
     const text = scripted("two", write("second.txt", "second\n"), { text: "Second done." });

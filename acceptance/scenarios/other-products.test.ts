@@ -1,6 +1,7 @@
 // The doors belong to no product: a registry that has nothing to do with coding is served by them
-// unchanged.
+// unchanged. And what a new field in a result does to a client that knows the earlier schema.
 import assert from "node:assert/strict";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { createCaller } from "@hawser/testkit/caller.ts";
 import { createToyTables, startToyProduct } from "@hawser/testkit/toy-product.ts";
 import { connectMcp, toolNames } from "../mcp-client.ts";
@@ -39,5 +40,42 @@ scenario(
     assert.deepEqual(answer.structuredContent, { name: "apples", count: 1 });
     await using looking = await connectMcp(toy.baseUrl, viewer.key);
     assert.deepEqual(await toolNames(looking), ["read_count"]);
+  },
+);
+
+scenario(
+  "A client that has stored the schemas of results survives a new field",
+  [],
+  async ({ world, caller }) => {
+    await using earlier = await startToyProduct({ database: world.sql });
+    await using newer = await startToyProduct({ database: world.sql, isNewer: true });
+    let { baseUrl } = earlier;
+    const transport = new StreamableHTTPClientTransport(
+      new URL("/api/mcp?outputSchemas=true", baseUrl),
+      {
+        requestInit: { headers: { authorization: `Bearer ${caller.key}` } },
+        // The service is updated while the client is connected.
+        fetch: (url, init) => fetch(String(url).replace(earlier.baseUrl, baseUrl), init),
+      },
+    );
+    const client = new Client({ name: "acceptance", version: "1.0.0" });
+    await client.connect(transport);
+    try {
+      await client.callTool({ name: "add_one", arguments: { name: "plums" } });
+      const { tools } = await client.listTools();
+      const schema = tools.find(({ name }) => name === "read_count")?.outputSchema;
+      assert.deepEqual(schema?.["required"], ["name", "count"]);
+      assert.equal(schema?.["additionalProperties"], undefined);
+      const read = async () =>
+        (await client.callTool({ name: "read_count", arguments: { name: "plums" } }))
+          .structuredContent;
+      assert.deepEqual(await read(), { name: "plums", count: 1 });
+      ({ baseUrl } = newer);
+      // The client validates this against the schema that it has stored.
+      assert.deepEqual(await read(), { name: "plums", count: 1, since: "today" });
+    } finally {
+      await client.close();
+    }
+    assert.equal((await caller.try("whoami")).status, 200);
   },
 );

@@ -19,6 +19,7 @@ const extensions: Record<string, Permission | null> = {
   refresh_instance: "instances:edit",
   search_sessions: "sessions:view",
   list_session_events: "sessions:view",
+  search_session_events: "sessions:view",
   wait_for_session: "sessions:view",
   get_session_file_diff: "sessions:view",
   list_parked_sessions: "sessions:view",
@@ -75,7 +76,7 @@ function keysIn({ world }: Context) {
 
 scenario("Every action of the registry is in the table of permissions", [], async (context) => {
   assert.deepEqual([...needed.keys()].sort(), [...actionNames].sort());
-  assert.equal(needed.size, 71);
+  assert.equal(needed.size, 72);
   assert.equal((await keysIn(context)).length, 69);
   assert.equal((await context.caller.try("whoami")).status, 200);
 });

@@ -123,6 +123,7 @@ scenario(
       uncommittedChanges: 2,
       pullRequestUrl: "https://github.com/acme/widget/pull/1",
       pullRequestError: null,
+      pullRequestMessage: null,
       compareUrl: `https://github.com/acme/widget/compare/${worktreeBranch}?expand=1`,
     });
     assert.equal(atOrigin(worktreeBranch!), tip);
@@ -168,11 +169,16 @@ scenario(
     const missing = await caller.push_session({ sessionId: none.sessionId });
     assert.equal(missing.pullRequestUrl, null);
     assert.equal(missing.pullRequestError, "cli_not_installed");
+    assert.match(missing.pullRequestMessage ?? "", /Install gh/);
     assert.equal(atOrigin(missing.branch), other);
 
     const nothing = await startSession(caller, await sharedHost(context));
-    const { pullRequestError } = await caller.push_session({ sessionId: nothing.sessionId });
-    assert.match(pullRequestError ?? "", /^GitHub refused: No commits between main and hawser\//);
+    const refused = await caller.push_session({ sessionId: nothing.sessionId });
+    assert.equal(refused.pullRequestError, "provider_refused");
+    assert.match(
+      refused.pullRequestMessage ?? "",
+      /^GitHub refused: No commits between main and hawser\//,
+    );
 
     const plainOrigin = `ssh://git@127.0.0.1:${ssh.port}/acme/widget.git`;
     const plain = await addHost(context, { token }, plainOrigin);

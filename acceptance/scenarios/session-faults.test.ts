@@ -120,7 +120,8 @@ scenario(
     for (const id of [sessionId, other.sessionId]) {
       const found = await caller.get_session_summary({ sessionId: id });
       assert.deepEqual([found.status, found.reachable], ["error", true]);
-      assert.match(found.statusReason!, /lost its journal/);
+      assert.equal(found.statusReason, "journal_lost");
+      assert.match(found.statusMessage!, /lost its journal/);
     }
     assert.deepEqual((await caller.list_pending_requests({})).requests, []);
     assert.deepEqual(await caller.answer_permission({ requestId, answer: "once" }), {

@@ -68,6 +68,7 @@ scenario("A listed session shows what a list shows", [], async (context) => {
     worktreeBranch: null,
     status: "active",
     statusReason: null,
+    statusMessage: null,
     reachable: false,
     cost: null,
     costIsEstimate: false,

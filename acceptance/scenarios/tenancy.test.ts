@@ -9,9 +9,10 @@ import {
   registry,
   type Action,
   type ActionName,
+  type ErrorBody,
   type IdKind,
 } from "@hawser/contract";
-import type { Caller } from "@hawser/testkit/caller.ts";
+import { refusalText, type Caller } from "@hawser/testkit/caller.ts";
 import { fingerprint } from "@hawser/testkit/fingerprint.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { insertSessions } from "@hawser/testkit/session-rows.ts";
@@ -53,6 +54,7 @@ const recipes: Record<string, Recipe> = {
   "restart_agent_kind.instanceId": (instanceId) => ({ instanceId, kind: "codex" }),
   "start_session.instanceId": (instanceId) => ({ instanceId, directory: "/srv/code" }),
   "get_session_summary.sessionId": (sessionId) => ({ sessionId }),
+  "search_session_events.sessionId": (sessionId) => ({ sessionId, query: "x" }),
   "list_session_events.sessionId": (sessionId) => ({ sessionId }),
   "wait_for_session.sessionId": (sessionId) => ({ sessionId, timeoutSeconds: 1 }),
   "get_session_diff.sessionId": (sessionId) => ({ sessionId }),
@@ -219,7 +221,11 @@ for (const { action, field, kind } of idFields) {
       ];
       for (const id of unknown) {
         const reply = await stranger.try(action, recipe(id));
-        assert.deepEqual([reply.status, reply.text], [foreign.status, foreign.text], id);
+        assert.deepEqual(
+          [reply.status, refusalText(reply)],
+          [foreign.status, refusalText(foreign)],
+          id,
+        );
       }
       await using client = await connectMcp(world.baseUrl, stranger.key);
       const tool = await client.callTool({
@@ -227,7 +233,9 @@ for (const { action, field, kind } of idFields) {
         arguments: recipe(ours[kind]!) as Record<string, unknown>,
       });
       assert.equal(tool.isError, true);
-      assert.deepEqual(tool.structuredContent, foreign.body);
+      const { error } = tool.structuredContent as ErrorBody;
+      const { callId, ...said } = refusalOf(foreign);
+      assert.deepEqual({ ...error, callId }, { ...said, callId });
 
       assert.deepEqual(await everything(context), before, "the other organization's rows");
     },

@@ -11,7 +11,7 @@ import { insertEntry } from "@hawser/control-plane/audit/store.ts";
 import { instanceExists } from "@hawser/control-plane/hosts/store.ts";
 import { selectInstance } from "@hawser/control-plane/instances/store.ts";
 import { noteFacts } from "@hawser/control-plane/instances/up-call-store.ts";
-import { selectNewestOfInstanceInStatus } from "@hawser/control-plane/sessions/store.ts";
+import { newestOfInstanceInStatus } from "@hawser/control-plane/sessions/store.ts";
 import { commandSubject, nkeyFromSeed } from "@hawser/host-protocol";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import pg from "pg";
@@ -91,7 +91,7 @@ function openWork(
         client.query({ ...noteFacts, values: [organizationId, id, ...facts, null] }),
         client.query<object>({ ...selectInstance, values: [organizationId, id] }),
         client.query<object>({
-          ...selectNewestOfInstanceInStatus,
+          ...newestOfInstanceInStatus.rows,
           values: [organizationId, lastId, mostActiveSessionsShown, id, "active"],
         }),
         client.query(audit(instanceId, "done", callId)),

@@ -58,14 +58,16 @@ function listings(organization: string, instance: string): Case[] {
   const newest = [organization, lastId, 50];
   const byName = [organization, "", firstId, 50, ""];
   return [
-    ["sessions", sessions.selectNewest, newest],
-    ["sessions of an instance", sessions.selectNewestOfInstance, [...newest, instance]],
-    ["sessions in a status", sessions.selectNewestInStatus, [...newest, "cleanup_failed"]],
+    ["sessions", sessions.newest.rows, newest],
+    ["sessions of an instance", sessions.newestOfInstance.rows, [...newest, instance]],
+    ["sessions in a status", sessions.newestInStatus.rows, [...newest, "cleanup_failed"]],
     [
       "sessions of an instance in a status",
-      sessions.selectNewestOfInstanceInStatus,
+      sessions.newestOfInstanceInStatus.rows,
       [...newest, instance, "error"],
     ],
+    ["sessions with a text that none has", sessions.newest.matching, [...newest, "no such text"]],
+    ["where that search ended", sessions.newest.end, newest],
     ["instances", instances.selectByName, byName],
     ["instances in a status", instances.selectByNameInStatus, [...byName, "offline"]],
     ["one instance", instances.selectInstance, [organization, instance]],

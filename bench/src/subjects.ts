@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { formatId } from "@hawser/contract";
 import { selectInstance } from "@hawser/control-plane/instances/store.ts";
-import { selectNewest } from "@hawser/control-plane/sessions/store.ts";
+import { newest } from "@hawser/control-plane/sessions/store.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import type { World } from "@hawser/testkit/world.ts";
 import type { BareStatement } from "./bare-server.ts";
@@ -30,7 +30,7 @@ export function listSessions(world: World): Subject {
   const values = [organizationId, lastId, pageSize];
   return {
     job,
-    bare: { ...bare, ...selectNewest, values },
+    bare: { ...bare, ...newest.rows, values },
     async verify(bareUrl) {
       const expected = await ownerSql<{ session_id: string }>(
         world.database.url,

@@ -20,6 +20,8 @@ export interface Action<
   summary: string;
   /** More about the behaviour, if one sentence is not enough. */
   details?: string;
+  /** What it is about. Actions are listed, offered to models and tagged by this word. */
+  group: string;
   /** The permission that a caller needs; null if any valid key is enough. */
   permission: Permission | null;
   /** A further permission that certain inputs need. */
@@ -27,11 +29,15 @@ export interface Action<
   /** A user's key needs no permission for what is the user's own. The handler refuses everything else. */
   ownNeedsNoPermission?: true;
   effect: E;
+  /** A second call with the same input changes nothing more. */
+  idempotent?: true;
   /** `records`: answered from the database alone. `host`: a command is sent to a host. */
   reach: "records" | "host";
   /** Strict: undeclared fields are refused, in nested objects too. */
   input: Input;
   result: Result;
+  /** For a host's action that is not idempotent: the action that shows whether a call took effect. */
+  shownBy?: string;
   /** Refusals that this action can give, in addition to the common ones. */
   refusals: readonly RefusalCode[];
   /** The result contains a secret that is shown once and never stored in readable form. */

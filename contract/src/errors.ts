@@ -85,7 +85,7 @@ export const refusals = {
     status: 409,
     retry: "later",
     meaning:
-      "The call, or an earlier one with the same idempotency key, is not finished. Its effect may still happen: call again with the same key, or read the record.",
+      "It is not known yet whether the call takes effect: the host has not answered, or an earlier call with the same idempotency key is not finished. The message says whether to call again, or which action shows the effect.",
   },
   user_key_required: {
     status: 409,
@@ -217,6 +217,12 @@ export interface RefusalDetails {
   fields?: FieldError[];
   retryAfterMs?: number;
   incidentId?: string;
+  /** The session that the call made, if there is one nevertheless. */
+  sessionId?: string;
+  /** The action that shows what happened, or that mends it. */
+  nextAction?: string;
+  /** Advice for this call, if it differs from that of its code. */
+  retry?: RetryAdvice;
 }
 
 /** A refusal. Handlers throw it; only the dispatcher turns it into an answer. */
@@ -234,14 +240,38 @@ export class Refusal extends Error {
 
 /** The body of every refusal, on every transport. */
 export interface ErrorBody {
-  error: { code: RefusalCode; message: string } & RefusalDetails;
+  error: {
+    code: RefusalCode;
+    message: string;
+    retry: RetryAdvice;
+    /** Identifies the call in the service's logs. */
+    callId?: string;
+  } & RefusalDetails;
 }
 
-export function errorBody(refusal: Refusal): ErrorBody {
-  return { error: { code: refusal.code, message: refusal.message, ...refusal.details } };
+export function errorBody({ code, message, details }: Refusal, callId?: string): ErrorBody {
+  const { retry } = refusals[code];
+  // The details precede: they may have other advice about retries.
+  return { error: { code, message, retry, ...details, ...(callId !== undefined && { callId }) } };
 }
 
-/** Answer to an unknown id and to another organization's id, word for word the same. */
-export function notFound(what: string): Refusal {
-  return new Refusal("not_found", `There is no ${what} with this id in your organization.`);
+/** The action that lists the records of a kind. */
+const listedBy = {
+  instance: "list_instances",
+  session: "list_sessions",
+  request: "list_pending_requests",
+  member: "list_members",
+  "API key": "list_api_keys",
+} as const;
+
+/**
+ * Answer to an unknown id and to another organization's id, word for word the same. It names the action that
+ * lists the ids, if there is one.
+ */
+export function notFound(what: keyof typeof listedBy | "file" | "blob"): Refusal {
+  const action = (listedBy as Record<string, string>)[what];
+  return new Refusal(
+    "not_found",
+    `There is no ${what} with this id in your organization.${action ? ` ${action} lists the ids.` : ""}`,
+  );
 }

@@ -75,16 +75,17 @@ export function parseId(kind: IdKind, text: string): string | null {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-const id = (kind: IdKind) => z.string().meta({ idOf: kind });
+/** An id in an action's body or result, and where a caller gets it from. */
+const id = (kind: IdKind, description: string) => z.string().meta({ idOf: kind, description });
 
 // The `idOf` mark lets tests find every field that names a record, in every action.
-export const OrganizationId = id("organization");
-export const UserId = id("user");
-export const ApiKeyId = id("apiKey");
-export const InstanceId = id("instance");
-export const SessionId = id("session");
-export const RequestId = id("request");
-export const ScheduleId = id("schedule");
-export const ExposureId = id("exposure");
-export const LoginId = id("login");
-export const AuditId = id("audit");
+export const OrganizationId = id("organization", "From whoami.");
+export const UserId = id("user", "From list_members.");
+export const ApiKeyId = id("apiKey", "From list_api_keys.");
+export const InstanceId = id("instance", "A host, from list_instances.");
+export const SessionId = id("session", "From start_session or list_sessions.");
+export const RequestId = id("request", "From list_pending_requests.");
+export const ScheduleId = id("schedule", "From list_scheduled_prompts.");
+export const ExposureId = id("exposure", "From list_exposures.");
+export const LoginId = id("login", "From start_agent_login.");
+export const AuditId = id("audit", "From list_audit_entries.");

@@ -16,6 +16,7 @@ export { sessionFileActions } from "./actions/session-files.ts";
 export { sessionTurnActions } from "./actions/session-turns.ts";
 export { sessionActions } from "./actions/sessions.ts";
 
+export { groups } from "./groups.ts";
 export { Refusal, commonRefusals, errorBody, hostRefusals, notFound, refusals } from "./errors.ts";
 export type { ErrorBody, FieldError, RefusalCode, RefusalDetails, RetryAdvice } from "./errors.ts";
 
@@ -115,7 +116,7 @@ export {
   Usage,
 } from "./records/session.ts";
 export { narrower, SessionMode } from "./records/session-mode.ts";
-export { TurnOutcome, readUpdate } from "./session-log/updates.ts";
+export { TurnOutcome, readUpdate, sessionUpdates } from "./session-log/updates.ts";
 export type { SessionUpdate, ToolContent, UpdateOf } from "./session-log/updates.ts";
 
 export { received } from "./received.ts";

@@ -4,6 +4,9 @@ import { z } from "zod";
 /** An instant, written as ISO 8601 in UTC, as every result shows times. */
 export const Instant = z.iso.datetime();
 
+/** When a record was created. */
+export const CreatedAt = Instant.meta({ description: "When it was created." });
+
 const dateTime =
   /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)?$/;
 

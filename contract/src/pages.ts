@@ -1,5 +1,6 @@
 // Paging: how many entries a caller gets, and where the next page begins.
 import { z } from "zod";
+import { text } from "./text.ts";
 
 /** Maximum number of entries. Handlers apply the default; the schema only documents it. */
 export function limit(bounds: { max: number; default: number }) {
@@ -18,3 +19,6 @@ export const Cursor = z
 
 /** Start of the next page. */
 export const NextCursor = z.string().nullable().meta({ description: "Null on the last page." });
+
+/** A text to search for. An empty one matches everything. */
+export const SearchText = text({ max: 200 });

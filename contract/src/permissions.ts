@@ -18,7 +18,7 @@ export type Permission = keyof typeof permissions;
 
 export const permissionNames = Object.keys(permissions) as Permission[];
 
-export const PermissionName = z.enum(permissionNames);
+export const PermissionName = z.enum(permissionNames).meta({ description: "A permission." });
 
 const product: Permission[] = [
   "instances:view",
@@ -38,7 +38,10 @@ export const roles = {
 
 export type Role = keyof typeof roles;
 
-export const RoleName = z.enum(Object.keys(roles) as Role[]);
+export const RoleName = z.enum(Object.keys(roles) as Role[]).meta({
+  description:
+    "owner: every permission. member: everything but access. viewer: sees hosts and sessions.",
+});
 
 /**
  * The most that an agent key may have: reading, and starting and prompting sessions, of its own session

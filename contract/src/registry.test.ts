@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
 import type { Action } from "./action.ts";
+import { groups } from "./groups.ts";
 import { commonRefusals, refusals, type RefusalCode } from "./errors.ts";
 import { idPrefixes } from "./ids.ts";
 import { permissions } from "./permissions.ts";
@@ -33,11 +34,12 @@ function idMark(schema: Schema): unknown {
   return parts.find((part) => part?.idOf !== undefined)?.idOf;
 }
 
-test("every action has a one-sentence summary and a known permission", () => {
+test("every action has a one-sentence summary, a known group and a known permission", () => {
   for (const [name, entry] of entries) {
     assert.match(name, /^[a-z]+(?:_[a-z]+)*$/);
     assert.match(entry.summary, /^[A-Z][^\n]*[a-z]\.$/, name);
     assert.ok(!/\. [A-Z]/.test(entry.summary), `${name}: more than one sentence`);
+    assert.ok(Object.hasOwn(groups, entry.group), `${name}: ${entry.group}`);
     if (entry.details !== undefined) assert.match(entry.details, /\.$/, name);
     if (entry.permission === null) assert.equal(name, "whoami");
     else assert.ok(Object.hasOwn(permissions, entry.permission), name);
@@ -85,6 +87,15 @@ test("an action answered from records alone is never refused by a host", () => {
   }
 });
 
+test("a host's change can be called again, or another action shows whether it took effect", () => {
+  for (const [name, { effect, reach, idempotent, shownBy }] of entries) {
+    if (effect === "reads") assert.ok(!idempotent && shownBy === undefined, name);
+    else if (reach === "host") assert.notEqual(idempotent === true, shownBy !== undefined, name);
+    if (shownBy === undefined) continue;
+    assert.equal((registry[shownBy as ActionName] as Action | undefined)?.effect, "reads", name);
+  }
+});
+
 test("the results that show a secret once are marked", () => {
   const marked = entries.filter(([, entry]) => entry.resultHoldsSecret).map(([name]) => name);
   assert.deepEqual(marked.sort(), [
@@ -114,7 +125,7 @@ test("A11: every action is closed to agents, unless it is on the list of those t
     ...(["list_agent_kinds", "list_models"] as const),
     ...(["list_sessions", "search_sessions", "get_session_summary"] as const),
     ...(["get_session_diff", "get_session_file_diff"] as const),
-    ...(["list_session_events", "wait_for_session"] as const),
+    ...(["list_session_events", "search_session_events", "wait_for_session"] as const),
     ...(["list_pending_requests", "search_requests"] as const),
     ...(["start_session", "send_prompt", "abort_session", "rename_session"] as const),
   ];
@@ -125,7 +136,7 @@ test("A11: every action is closed to agents, unless it is on the list of those t
 test("every field that names a record of ours carries the mark of its kind", () => {
   // Names that agents and their providers give, and ids of things that are not records.
   const foreign =
-    /^(?:providerId|modelId|messageId|partId|fileId|turnId|shellId|callId|operationId)$/;
+    /^(?:providerId|modelId|messageId|partId|fileId|turnId|shellId|callId|operationId|queuedTurnIds|runningShellIds)$/;
   let marked = 0;
   for (const [name, entry] of entries) {
     const both = [...properties(inputSchema(entry)), ...properties(z.toJSONSchema(entry.result))];
@@ -140,6 +151,27 @@ test("every field that names a record of ours carries the mark of its kind", () 
     }
   }
   assert.ok(marked > 60);
+});
+
+/** Whether a reader of the field's schema finds out what the field is. */
+function isDescribed({ description, $ref, anyOf, items }: Schema): boolean {
+  if (description !== undefined || $ref !== undefined) return true;
+  if (anyOf) return anyOf.some(isDescribed);
+  return (items as Schema | undefined)?.$ref !== undefined;
+}
+
+test("every field of every input and result has a description", () => {
+  const missing = new Set<string>();
+  for (const [name, entry] of entries) {
+    const result = z.toJSONSchema(entry.result);
+    const both = { input: inputSchema(entry), result };
+    for (const [side, schema] of Object.entries(both)) {
+      for (const field of properties(schema)) {
+        if (!isDescribed(field.schema)) missing.add(`${name} ${side}: ${field.path}`);
+      }
+    }
+  }
+  assert.deepEqual([...missing], []);
 });
 
 test("inputs publish whole numbers, strict objects and no defaults that parsing would apply", () => {

@@ -34,6 +34,7 @@ export const extensionNames = [
   "search_sessions",
   "set_session_mode",
   "list_session_events",
+  "search_session_events",
   "wait_for_session",
   ...(Object.keys(sessionFileActions) as (keyof typeof sessionFileActions)[]),
   "search_requests",

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { agentKeyPermissions, formatId, parseId, registry, type Action } from "@hawser/contract";
 import { makeKey } from "@hawser/testkit/organization.ts";
-import { openSessionBed, type SessionBed } from "@hawser/testkit/session-bed.ts";
+import { openSessionBed, refusing, type SessionBed } from "@hawser/testkit/session-bed.ts";
 import { z } from "zod";
 import { createLiveWatch } from "./session-log/live-watch.ts";
 import { createSessionViews } from "./session-log/view.ts";
@@ -23,9 +23,8 @@ let foreign: string, foreignElsewhere: string, foreignHost: string;
 before(async () => {
   bed = await openSessionBed();
   node = bed.addNode();
-  let made = 0;
-  bed.host.start_session = () => ({
-    directory: `/srv/${++made}`,
+  bed.host.start_session = ({ directory }) => ({
+    directory,
     worktreeBranch: null,
     model: null,
     capabilities: [],
@@ -86,6 +85,7 @@ const otherFields: Record<string, object> = {
   get_session_diff: {},
   get_session_file_diff: { path: "a" },
   list_session_events: {},
+  search_session_events: { query: "x" },
   wait_for_session: { timeoutSeconds: 1 },
   list_pending_requests: {},
   search_requests: { scope: "all" },
@@ -248,4 +248,48 @@ test("a session that an agent starts begins in no wider mode than the agent's ow
   assert.equal(await modeOf(bed.organization.keys.member), "unattended");
   await setModes("ask", "unattended");
   assert.equal(await modeOf(key), "ask");
+});
+
+const refusalOf = async (action: string, body: object, by = key) => {
+  const answer = await node.call(action, body, { key: by });
+  return "refusal" in answer ? answer.refusal : undefined;
+};
+
+test("an agent starts sessions only in the directory of its own session, and never in a clone", async () => {
+  const { instanceId } = bed;
+  for (const directory of ["/srv/other", "/", "/srv/", "/srv/../srv", "/srv/sub"]) {
+    const refusal = await refusalOf("start_session", { instanceId, directory });
+    assert.equal(refusal?.code, "forbidden", directory);
+    assert.match(refusal.message, /only in the directory of its own session, \/srv\./);
+  }
+  const refusal = await refusalOf("start_session", { instanceId, clone: { repo: "acme/widget" } });
+  assert.equal(refusal?.code, "forbidden");
+  assert.equal(await refusalOf("start_session", { instanceId, directory: "/srv" }), undefined);
+});
+
+test("an agent attaches no file that the host would have to fetch", async () => {
+  const send = (url: string) =>
+    refusalOf("send_prompt", {
+      sessionId: child,
+      text: "go",
+      attachments: [{ mime: "text/plain", url }],
+    });
+  bed.host.send_prompt = refusing("host_refused");
+  for (const url of ["https://example.com/x", "HTTPS://example.com/x"])
+    assert.equal((await send(url))?.code, "forbidden");
+  assert.equal((await send("data:text/plain,x"))?.code, "host_refused");
+});
+
+test("a session that an agent prompts may do no more than the agent's own session now", async () => {
+  bed.host.send_prompt = refusing("host_refused");
+  const sentMode = async () => {
+    await node.call("send_prompt", { sessionId: child, text: "go" }, { key });
+    return bed.asked.at(-1)!.payload["highestMode"];
+  };
+  const setMode = (mode: string) =>
+    bed.sql("UPDATE sessions SET mode = $1 WHERE session_id = $2", [mode, parseId("session", own)]);
+  await setMode("auto");
+  assert.equal(await sentMode(), "auto");
+  await setMode("ask");
+  assert.equal(await sentMode(), "ask");
 });

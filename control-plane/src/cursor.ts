@@ -55,3 +55,21 @@ export function page<Row>(
   const shown = rows.slice(0, limit);
   return { rows: shown, nextCursor: makeCursor(positionOf(shown.at(-1)!)) };
 }
+
+/** How many rows a search for a text looks at in one call. */
+export const mostSearched = 20_000;
+
+/**
+ * A page of a search. If fewer rows than the limit match, the next page begins behind the last row that was
+ * looked at; `end` reads its position, undefined if there are no more rows.
+ */
+export async function searchedPage<Row>(
+  found: Row[],
+  limit: number,
+  positionOf: (row: Row) => readonly string[],
+  end: () => Promise<readonly string[] | undefined>,
+): Promise<{ rows: Row[]; nextCursor: string | null }> {
+  if (found.length > limit) return page(found, limit, positionOf);
+  const last = await end();
+  return { rows: found, nextCursor: last ? makeCursor(last) : null };
+}

@@ -106,6 +106,7 @@ const otherFields: Record<string, object> = {
   start_session: { directory: "/srv" },
   get_session_summary: {},
   list_session_events: {},
+  search_session_events: { query: "x" },
   wait_for_session: { timeoutSeconds: 1 },
   end_session: {},
   delete_session: {},

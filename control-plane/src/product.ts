@@ -1,9 +1,12 @@
 // The coding product: which registry this node serves, and which handlers answer it.
-import { registry } from "@hawser/contract";
+import { readFileSync } from "node:fs";
+import { groups, registry } from "@hawser/contract";
 import { accessHandlers } from "./access/handlers.ts";
 import type { KeyServices } from "./access/keys.ts";
 import { agentHandlers } from "./agents/handlers.ts";
 import type { HandlersFor } from "./dispatch/handler.ts";
+import { doorPaths, doorSchemas } from "./doors.ts";
+import { guide } from "./model-guide/guide.ts";
 import { instanceHandlers, type InstanceServices } from "./instances/handlers.ts";
 import type { NotYet } from "./not-yet.ts";
 import { requestHandlers } from "./requests/handlers.ts";
@@ -15,6 +18,7 @@ import { sessionHandlers } from "./sessions/handlers.ts";
 import { sessionExists } from "./sessions/store.ts";
 import { sessionTurnHandlers } from "./sessions/turns.ts";
 import type { SessionLogServices } from "./session-log/wait.ts";
+import type { Example } from "./transports/openapi.ts";
 import type { Product } from "./transports/serve.ts";
 
 export type Services = KeyServices & InstanceServices & SessionServices & SessionLogServices;
@@ -37,11 +41,19 @@ export const calledFromBelow: Pick<Services, "sessionExists" | "sessionRequests"
   sessionRequests,
 };
 
+/** Recorded by `npm run examples`. */
+function readExamples(): Record<string, Example> {
+  const text = readFileSync(new URL("examples.json", import.meta.url), "utf8");
+  return JSON.parse(text) as Record<string, Example>;
+}
+
 export const codeApi: Product = {
   title: "Code API",
   version: "1.0.0",
   summary: "Coding agents on an organization's own hosts.",
   name: "hawser",
   actions: registry,
+  guide,
+  described: { groups, examples: readExamples(), paths: doorPaths, schemas: doorSchemas },
   built: (name) => Object.hasOwn(handlers, name),
 };

@@ -87,7 +87,7 @@ async function refuseLosingHosts(
     [
       "These hosts have not pinned the new key:",
       ...linesOf(without),
-      "Wait until they have; an online host takes seconds, unless its daemon must be updated first. --leave-behind does the step without them. At the last step they are removed, and must be paired again.",
+      "Run the step again after some seconds; a connected host needs no longer, unless its daemon must be updated first. Only if they never come back: --leave-behind does the step without them. At the last step they are removed, and must be paired again.",
     ].join("\n"),
   );
 }

@@ -70,6 +70,8 @@ export const sessionFileCommands = {
       worktreeBranch: z.string().nullable(),
       model: ModelChoice.nullable(),
       capabilities: z.array(Capability),
+      /** The mode that it begins in, which the host's policy file may have narrowed. */
+      mode: SessionMode.optional(),
     }),
     deadlineMs: 28_000,
     refusals: [

@@ -2,6 +2,7 @@
 // checked against the action's result schema, so a wrong result fails whichever test receives it.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { registry, type ActionName, type InputOf, type ResultOf } from "@hawser/contract";
+import { recordExample } from "./record-example.ts";
 
 export interface Reply {
   status: number;
@@ -10,6 +11,9 @@ export interface Reply {
   body: any;
   text: string;
 }
+
+/** A refusal as text, without the id of its call, so that two refusals that say the same are equal. */
+export const refusalText = ({ text }: Pick<Reply, "text">) => text.replace(/,"callId":"[^"]*"/, "");
 
 export interface RawCall {
   method?: string;
@@ -76,7 +80,9 @@ export function createCaller(baseUrl: string, key: string): Caller {
       : {};
     const reply = await own.try(name, input, headers);
     if (reply.status !== 200) throw new CallRefused(name, reply);
-    return (reply.body as { result: unknown }).result;
+    const { result } = reply.body as { result: unknown };
+    recordExample(name, input, result);
+    return result;
   });
   return { ...calls, ...own };
 }

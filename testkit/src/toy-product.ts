@@ -22,6 +22,7 @@ const Count = z.strictObject({ name: Name, count: z.int() });
 const toyActions = {
   read_count: action({
     summary: "Tell a count.",
+    group: "counts",
     permission: "sessions:view",
     effect: "reads",
     reach: "records",
@@ -31,6 +32,7 @@ const toyActions = {
   }),
   add_one: action({
     summary: "Add one to a count.",
+    group: "counts",
     permission: "sessions:edit",
     effect: "changes",
     reach: "records",
@@ -44,6 +46,7 @@ const toyActions = {
   }),
   add_one_remotely: action({
     summary: "Have a host add one to a count.",
+    group: "counts",
     permission: "sessions:edit",
     effect: "changes",
     reach: "host",
@@ -53,6 +56,7 @@ const toyActions = {
   }),
   never_built: action({
     summary: "Promised, and not built.",
+    group: "counts",
     permission: "sessions:edit",
     effect: "changes",
     reach: "records",
@@ -106,6 +110,22 @@ const toyHandlers: HandlersFor<typeof toyActions, ToyServices, "never_built"> = 
   },
 };
 
+/** A later version: read_count has a new field. */
+const newerActions = {
+  ...toyActions,
+  read_count: action({
+    ...toyActions.read_count,
+    result: z.strictObject({ ...Count.shape, since: z.string() }),
+  }),
+};
+const newerHandlers: HandlersFor<typeof newerActions, ToyServices, "never_built"> = {
+  ...toyHandlers,
+  async read_count({ sql }, { name }) {
+    const row = await sql.first(selectCount, sql.organizationId, name);
+    return { name, count: row!.count, since: "today" };
+  },
+};
+
 /** The table of the toy's counts, under the same row-level security as every tenant table. */
 export async function createToyTables(databaseUrl: string): Promise<void> {
   await ownerSql(
@@ -131,6 +151,8 @@ interface ToyOptions {
   askHost?: ToyServices["askHost"];
   leaseSeconds?: number;
   deadlineMs?: number;
+  /** Serves the later version. */
+  isNewer?: boolean;
 }
 
 /** A node that serves the toy product instead of the coding one. */
@@ -143,9 +165,10 @@ export async function startToyProduct(options: ToyOptions): Promise<ToyProduct> 
   } = options;
   const authenticator = createAuthenticator(database.system);
   const services: ToyServices = { askHost };
+  const actions = options.isNewer ? newerActions : toyActions;
   const dispatcher = createDispatcher({
-    actions: toyActions,
-    handlers: toyHandlers,
+    actions,
+    handlers: options.isNewer ? newerHandlers : toyHandlers,
     services,
     database,
     authenticate: authenticator.authenticate,
@@ -162,7 +185,9 @@ export async function startToyProduct(options: ToyOptions): Promise<ToyProduct> 
     version: "3.2.1",
     summary: "Counts things.",
     name: "toy",
-    actions: toyActions,
+    actions,
+    described: { groups: { counts: "Counts." }, examples: {}, paths: {}, schemas: {} },
+    guide: { instructions: "Counts things.", prompts: [], resources: [] },
     built: (name: string) => name !== "never_built",
   };
   // The address must be known before the server is created, because MCP checks the request's host name.

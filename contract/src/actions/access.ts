@@ -19,7 +19,7 @@ import { UserReference } from "../records/actor.ts";
 import { SessionMode } from "../records/session-mode.ts";
 import { text } from "../text.ts";
 
-const Name = text({ min: 1, max: 120 });
+const Name = text({ min: 1, max: 120 }).meta({ description: "A name for people." });
 
 const Permissions = z
   .array(PermissionName)
@@ -33,7 +33,7 @@ const Permissions = z
       });
     }
   })
-  .meta({ uniqueItems: true });
+  .meta({ uniqueItems: true, description: "What the key may do." });
 
 const ExpiryTime = DateTime.check((context) => {
   if (!/(?:Z|[+-]\d\d:\d\d)$/.test(context.value)) {
@@ -56,12 +56,13 @@ const NewPolicy = z.strictObject({
     .meta({ description: "Commands that an agent may run without a request." }),
   outsideWorktree: z
     .enum(["ask", "refuse"])
-    .meta({ description: "What happens if an agent wants to write outside its worktree." }),
+    .meta({ description: "What happens if an agent wants to read or write outside its worktree." }),
 });
 
 export const accessActions = {
   whoami: action({
     summary: "Show whose key this is and what it may do.",
+    group: "access",
     permission: null,
     effect: "reads",
     reach: "records",
@@ -70,14 +71,15 @@ export const accessActions = {
       organization: OrganizationRecord,
       apiKeyId: ApiKeyId,
       scope: KeyScope,
-      user: UserReference.nullable(),
-      permissions: z.array(PermissionName),
+      user: UserReference.nullable().meta({ description: "Null if the key belongs to no user." }),
+      permissions: z.array(PermissionName).meta({ description: "What the key may do." }),
     }),
     refusals: [],
   }),
 
   list_api_keys: action({
     summary: "Page through the organization's API keys, the newest first, without their secrets.",
+    group: "access",
     permission: "access:view",
     effect: "reads",
     reach: "records",
@@ -91,6 +93,7 @@ export const accessActions = {
     summary: "Make an API key for a user, for the organization, or for the agent of a session.",
     details:
       "The key itself is shown only here. It can have no permission that the calling key or the key's user lacks. Only the user can create a user's key, except for the first key of a new member. With `sessionId` it is an agent key: it may read, and start and prompt sessions.",
+    group: "access",
     permission: "access:edit",
     ownNeedsNoPermission: true,
     effect: "changes",
@@ -98,7 +101,7 @@ export const accessActions = {
     input: z
       .strictObject({
         name: Name,
-        scope: z.enum(["user", "organization"]),
+        scope: z.enum(["user", "organization"]).meta({ description: "Whom the key speaks for." }),
         userId: UserId.meta({
           description: "Whose key it is, in the scope user; default: the caller's own user.",
         }).optional(),
@@ -119,7 +122,10 @@ export const accessActions = {
           );
         }
       }),
-    result: z.strictObject({ apiKey: ApiKeyRecord, key: z.string() }),
+    result: z.strictObject({
+      apiKey: ApiKeyRecord,
+      key: z.string().meta({ description: "The key itself, shown only here." }),
+    }),
     refusals: ["not_found", "user_key_required"],
     resultHoldsSecret: true,
     closedToAgents: true,
@@ -129,6 +135,7 @@ export const accessActions = {
     summary: "Replace an API key's secret; the old one stays valid for a while.",
     details:
       "Only the user can rotate a user's key. The calling key needs every permission of the key; a key can always rotate itself.",
+    group: "access",
     permission: "access:edit",
     ownNeedsNoPermission: true,
     effect: "changes",
@@ -144,7 +151,7 @@ export const accessActions = {
     }),
     result: z.strictObject({
       apiKey: ApiKeyRecord,
-      key: z.string(),
+      key: z.string().meta({ description: "The new secret, shown only here." }),
       previousExpiresAt: Instant.meta({ description: "When the old secret stops working." }),
     }),
     refusals: ["not_found"],
@@ -155,9 +162,11 @@ export const accessActions = {
   revoke_api_key: action({
     summary: "Revoke an API key, at once and for good.",
     details: "The calling key needs every permission of the key; a key can always revoke itself.",
+    group: "access",
     permission: "access:edit",
     ownNeedsNoPermission: true,
     effect: "destroys",
+    idempotent: true,
     reach: "records",
     input: z.strictObject({ apiKeyId: ApiKeyId }),
     result: ApiKeyRecord,
@@ -167,6 +176,7 @@ export const accessActions = {
 
   list_members: action({
     summary: "Page through the organization's members, by e-mail address.",
+    group: "access",
     permission: "access:view",
     effect: "reads",
     reach: "records",
@@ -178,12 +188,16 @@ export const accessActions = {
 
   add_member: action({
     summary: "Add a user to the organization.",
+    group: "access",
     permission: "access:edit",
     effect: "changes",
     reach: "records",
     input: z.strictObject({
-      email: z.email("must be an e-mail address").max(254, "must have at most 254 characters"),
-      name: text({ max: 120 }).optional(),
+      email: z
+        .email("must be an e-mail address")
+        .max(254, "must have at most 254 characters")
+        .meta({ description: "The user's e-mail address." }),
+      name: text({ max: 120 }).meta({ description: "The user's name." }).optional(),
       role: RoleName,
     }),
     result: MemberRecord,
@@ -195,8 +209,10 @@ export const accessActions = {
     summary: "Change a member's role.",
     details:
       "The member's keys never exceed the new role. Keys of the organization that the member created are revoked if they have a permission beyond it.",
+    group: "access",
     permission: "access:edit",
     effect: "changes",
+    idempotent: true,
     reach: "records",
     input: z.strictObject({ userId: UserId, role: RoleName }),
     result: MemberRecord,
@@ -208,14 +224,16 @@ export const accessActions = {
     summary: "Remove a member; their keys stop working and their schedules are paused.",
     details:
       "Keys that the member created for the organization or for others are revoked too, and those created with them.",
+    group: "access",
     permission: "access:edit",
     effect: "destroys",
+    idempotent: true,
     reach: "records",
     input: z.strictObject({ userId: UserId }),
     result: z.strictObject({
       userId: UserId,
-      removed: z.literal(true),
-      revokedApiKeyIds: z.array(ApiKeyId),
+      removed: z.literal(true).meta({ description: "Always true." }),
+      revokedApiKeyIds: z.array(ApiKeyId).meta({ description: "The keys that no longer work." }),
     }),
     refusals: ["not_found", "last_owner"],
     closedToAgents: true,
@@ -223,6 +241,7 @@ export const accessActions = {
 
   get_settings: action({
     summary: "Show the organization's settings.",
+    group: "access",
     permission: "access:view",
     effect: "reads",
     reach: "records",
@@ -234,15 +253,19 @@ export const accessActions = {
 
   update_settings: action({
     summary: "Change the organization's settings; omitted fields keep their value.",
+    group: "access",
     permission: "access:edit",
     effect: "changes",
+    idempotent: true,
     reach: "records",
     input: z.strictObject({
       name: Name.optional(),
       timeZone: TimeZone.optional(),
       logRetentionDays: Days.meta({ description: "Counted from a session's end." }).optional(),
-      auditRetentionDays: Days.optional(),
-      defaultAgentPolicy: NewPolicy.optional(),
+      auditRetentionDays: Days.meta({ description: "How long audit entries are kept." }).optional(),
+      defaultAgentPolicy: NewPolicy.meta({
+        description: "What agents may do without a request.",
+      }).optional(),
       defaultMode: SessionMode.meta({
         description: "Mode that sessions begin in, unless highestMode is narrower.",
       }).optional(),
@@ -258,6 +281,7 @@ export const accessActions = {
 
   list_audit_entries: action({
     summary: "Page through the audit trail, the newest entry first.",
+    group: "access",
     permission: "access:view",
     effect: "reads",
     reach: "records",

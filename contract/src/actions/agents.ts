@@ -21,7 +21,7 @@ const InstallOutcome = z
       .string()
       .nullable()
       .meta({ description: "The version that is or will be installed." }),
-    message: z.string().nullable(),
+    message: z.string().nullable().meta({ description: "What to know about it." }),
   })
   .meta({ id: "InstallOutcome", description: "Result of an install or update." });
 
@@ -29,7 +29,9 @@ const RestartOutcome = z
   .strictObject({
     instanceId: InstanceId,
     kind: AgentKind,
-    detachedSessionIds: z.array(SessionId),
+    detachedSessionIds: z
+      .array(SessionId)
+      .meta({ description: "They resume with their next prompt." }),
   })
   .meta({ id: "RestartOutcome", description: "The sessions a restart has detached." });
 
@@ -38,9 +40,11 @@ export const agentActions = {
     summary: "Restart the opencode server that the service runs on a host.",
     details:
       "Running opencode turns are interrupted. Their sessions become detached and resume with the next prompt.",
+    group: "hosts",
     permission: "settings:edit",
     effect: "changes",
     reach: "host",
+    shownBy: "list_agent_kinds",
     input: onInstance,
     result: RestartOutcome,
     refusals: ["not_found", "agent_not_ready", ...hostRefusals],
@@ -50,8 +54,10 @@ export const agentActions = {
   update_opencode: action({
     summary: "Update opencode on a host to the version the service ships.",
     details: "Answers when the host has accepted the order; list_agent_kinds shows the version.",
+    group: "hosts",
     permission: "settings:edit",
     effect: "changes",
+    idempotent: true,
     reach: "host",
     input: onInstance,
     result: InstallOutcome,
@@ -62,8 +68,10 @@ export const agentActions = {
   update_agent: action({
     summary: "Update a host's daemon to the version the service publishes.",
     details: "The daemon restarts itself; opencode sessions continue meanwhile.",
+    group: "hosts",
     permission: "settings:edit",
     effect: "changes",
+    idempotent: true,
     reach: "host",
     input: onInstance,
     result: InstallOutcome,
@@ -75,8 +83,10 @@ export const agentActions = {
     summary: "Install claude_code or codex on a host, in the version the service ships.",
     details:
       "The agent is installed in the daemon's own directory. The answer for opencode is not_applicable.",
+    group: "hosts",
     permission: "settings:edit",
     effect: "changes",
+    idempotent: true,
     reach: "host",
     input: kindOnInstance,
     result: InstallOutcome,
@@ -87,8 +97,10 @@ export const agentActions = {
   update_agent_kind: action({
     summary: "Update claude_code or codex on a host to the version the service ships.",
     details: "The answer for opencode is not_applicable; use update_opencode and restart_opencode.",
+    group: "hosts",
     permission: "settings:edit",
     effect: "changes",
+    idempotent: true,
     reach: "host",
     input: kindOnInstance,
     result: InstallOutcome,
@@ -100,9 +112,11 @@ export const agentActions = {
     summary: "Restart an agent kind on a host; its sessions are detached.",
     details:
       "Running turns are interrupted. Conversations are kept, and each session resumes with its next prompt.",
+    group: "hosts",
     permission: "settings:edit",
     effect: "changes",
     reach: "host",
+    shownBy: "list_agent_kinds",
     input: kindOnInstance,
     result: RestartOutcome,
     refusals: ["not_found", "agent_not_ready", ...hostRefusals],
@@ -113,8 +127,10 @@ export const agentActions = {
     summary: "Set which agent kinds a host's new sessions use if the preferred one is not ready.",
     details:
       "A kind is skipped if it is not ready or if `threshold` percent of its quota are used. An empty chain switches fallback off. Running turns are not affected. An omitted threshold is reset to 90.",
+    group: "hosts",
     permission: "settings:edit",
     effect: "changes",
+    idempotent: true,
     reach: "records",
     input: z.strictObject({
       instanceId: InstanceId,
@@ -128,8 +144,12 @@ export const agentActions = {
     }),
     result: z.strictObject({
       instanceId: InstanceId,
-      fallbackChain: z.array(FallbackEntry),
-      fallbackThreshold: z.int().min(1).max(100),
+      fallbackChain: z.array(FallbackEntry).meta({ description: "Empty if fallback is off." }),
+      fallbackThreshold: z
+        .int()
+        .min(1)
+        .max(100)
+        .meta({ description: "Percent of a kind's quota." }),
     }),
     refusals: ["not_found"],
     closedToAgents: true,

@@ -8,6 +8,7 @@ import { ExposureRecord, NewExposure } from "../records/exposure.ts";
 export const exposureActions = {
   list_exposures: action({
     summary: "List a host's exposures that have not expired.",
+    group: "hosts",
     permission: "sessions:view",
     effect: "reads",
     reach: "records",
@@ -21,9 +22,11 @@ export const exposureActions = {
     summary: "Open direct access to a host's opencode, or to one session of it, for a set time.",
     details:
       "The address serves opencode's terminal client and web app. It needs the username and the password; the password is shown only here.",
+    group: "hosts",
     permission: "sessions:edit",
     effect: "changes",
     reach: "host",
+    shownBy: "list_exposures",
     input: z.strictObject({
       instanceId: InstanceId,
       sessionId: SessionId.meta({ description: "Narrows the access to this session." }).optional(),

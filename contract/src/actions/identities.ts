@@ -13,6 +13,7 @@ export const identityActions = {
   list_agent_identities: action({
     summary: "List the agent accounts the calling user has linked on a host.",
     details: "The answer never contains credentials. `all` also needs instances:edit.",
+    group: "hosts",
     permission: "instances:view",
     extraPermission: { when: (input) => input.all === true, permission: "instances:edit" },
     effect: "reads",
@@ -33,9 +34,11 @@ export const identityActions = {
     summary: "Begin to link the calling user's agent account on a host, or to renew the link.",
     details:
       "Open `authorizationUrl` in a browser. With flow paste_code, send the code shown there with submit_agent_login. With device_code, type `userCode` into the page and call poll_agent_login until it is done. An attempt expires after 15 minutes. A claude_code login lasts about 30 days.",
+    group: "hosts",
     permission: "instances:view",
     effect: "changes",
     reach: "host",
+    shownBy: "list_agent_identities",
     input: z.strictObject({
       instanceId: InstanceId,
       kind: LinkableKind,
@@ -51,6 +54,7 @@ export const identityActions = {
 
   poll_agent_login: action({
     summary: "Show the state of a login attempt of the calling user.",
+    group: "hosts",
     permission: "instances:view",
     effect: "reads",
     reach: "records",
@@ -63,10 +67,17 @@ export const identityActions = {
   submit_agent_login: action({
     summary: "Complete a login attempt with the code from the browser.",
     details: "A wrong code ends the attempt; start a new one.",
+    group: "hosts",
     permission: "instances:view",
     effect: "changes",
     reach: "host",
-    input: z.strictObject({ loginId: LoginId, code: neverLogged(text({ min: 1, max: 4096 })) }),
+    shownBy: "poll_agent_login",
+    input: z.strictObject({
+      loginId: LoginId,
+      code: neverLogged(
+        text({ min: 1, max: 4096 }).meta({ description: "The code that the browser shows." }),
+      ),
+    }),
     result: LoginRecord,
     refusals: [
       "not_found",
@@ -82,8 +93,10 @@ export const identityActions = {
     summary: "Remove the calling user's agent account from a host.",
     details:
       "The account's directory on the host is deleted, with its stored credentials and transcripts. Live sessions of that account stop with an error.",
+    group: "hosts",
     permission: "instances:view",
     effect: "destroys",
+    idempotent: true,
     reach: "host",
     input: z.strictObject({ instanceId: InstanceId, kind: LinkableKind }),
     result: z.strictObject({

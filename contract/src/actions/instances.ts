@@ -16,21 +16,22 @@ import {
 import { InstanceDetail, InstanceRecord, InstanceStatus, pairing } from "../records/instance.ts";
 import { AbsolutePath, text } from "../text.ts";
 
-const InstanceName = text({ min: 1, max: 80 });
+const InstanceName = text({ min: 1, max: 80 }).meta({ description: "A name for people." });
 
 export const instanceActions = {
   list_instances: action({
     summary: "List the organization's hosts, ordered by name.",
     details:
       "At most 1,000 are listed; `total` counts all of them. search_instances pages through any number.",
+    group: "hosts",
     permission: "instances:view",
     effect: "reads",
     reach: "records",
     input: z.strictObject({}),
     result: z.strictObject({
       instances: z.array(InstanceRecord),
-      total: z.int().min(0),
-      truncated: z.boolean(),
+      total: z.int().min(0).meta({ description: "The number of all hosts." }),
+      truncated: z.boolean().meta({ description: "True if the list is incomplete." }),
     }),
     refusals: [],
   }),
@@ -38,6 +39,7 @@ export const instanceActions = {
   get_instance: action({
     summary: "Show one host in detail: machine, agents, roots and active sessions.",
     details: "The answer never contains tokens or credentials.",
+    group: "hosts",
     permission: "instances:view",
     effect: "reads",
     reach: "records",
@@ -49,6 +51,7 @@ export const instanceActions = {
   list_directories: action({
     summary: "List a host's roots and the projects directly below its folder roots.",
     details: "The host is asked. If it is offline, the last answer is repeated with `live` false.",
+    group: "code",
     permission: "instances:view",
     effect: "reads",
     reach: "host",
@@ -60,6 +63,7 @@ export const instanceActions = {
   browse_directory: action({
     summary: "List the directories inside a directory of a host.",
     details: "A path outside of all roots is answered as not found, whether or not it exists.",
+    group: "code",
     permission: "instances:view",
     effect: "reads",
     reach: "host",
@@ -74,6 +78,7 @@ export const instanceActions = {
   list_github_repos: action({
     summary: "List the hosted repositories that the host's own code-hosting client can reach.",
     details: "If the client is missing or logged out, the list is empty and `reason` says which.",
+    group: "code",
     permission: "instances:view",
     effect: "reads",
     reach: "host",
@@ -87,13 +92,17 @@ export const instanceActions = {
     }),
     result: z.strictObject({
       repositories: z.array(HostedRepositoryRecord),
-      reason: z.enum(["cli_not_installed", "not_logged_in"]).nullable(),
+      reason: z
+        .enum(["cli_not_installed", "not_logged_in"])
+        .nullable()
+        .meta({ description: "Why the list is empty; null if the client works." }),
     }),
     refusals: ["not_found", ...hostRefusals],
   }),
 
   list_models: action({
     summary: "List the AI providers and models that an agent kind can use on a host.",
+    group: "hosts",
     permission: "instances:view",
     effect: "reads",
     reach: "host",
@@ -110,6 +119,7 @@ export const instanceActions = {
   list_agent_kinds: action({
     summary: "Show for each agent kind whether it is ready on a host, and what it can do.",
     details: "If the host is offline, the last answer is repeated with `live` false.",
+    group: "hosts",
     permission: "instances:view",
     effect: "reads",
     reach: "host",
@@ -121,6 +131,7 @@ export const instanceActions = {
   create_instance: action({
     summary: "Register a host and get the install command that pairs it.",
     details: "Token and command work once, within 15 minutes, and are shown only here.",
+    group: "hosts",
     permission: "instances:edit",
     effect: "changes",
     reach: "records",
@@ -135,6 +146,7 @@ export const instanceActions = {
     summary: "Make a new pairing token and install command for a host.",
     details:
       "The old token stops working at once. A host that is already paired keeps working until another machine redeems the new token and replaces it.",
+    group: "hosts",
     permission: "instances:edit",
     effect: "changes",
     reach: "records",
@@ -147,8 +159,10 @@ export const instanceActions = {
 
   update_instance: action({
     summary: "Rename a host's record.",
+    group: "hosts",
     permission: "instances:edit",
     effect: "changes",
+    idempotent: true,
     reach: "records",
     input: z.strictObject({ instanceId: InstanceId, name: InstanceName }),
     result: InstanceRecord,
@@ -160,11 +174,16 @@ export const instanceActions = {
     summary: "Remove a host from the service, together with its sessions' records and exposures.",
     details:
       "The host's credential is revoked, and a connected daemon deletes its credentials and stops. Files on the host stay.",
+    group: "hosts",
     permission: "instances:delete",
     effect: "destroys",
+    idempotent: true,
     reach: "host",
     input: z.strictObject({ instanceId: InstanceId }),
-    result: z.strictObject({ instanceId: InstanceId, deleted: z.literal(true) }),
+    result: z.strictObject({
+      instanceId: InstanceId,
+      deleted: z.literal(true).meta({ description: "Always true." }),
+    }),
     refusals: ["not_found"],
     closedToAgents: true,
   }),
@@ -173,9 +192,11 @@ export const instanceActions = {
     summary: "Clone a repository into a folder root of a host, with the host's own credentials.",
     details:
       "Give exactly one of `repo` and `url`. An existing directory is never overwritten. A long clone is answered `in_progress` and continues on the host: the instance's `operations` show it, and calling again with the same idempotency key returns its result.",
+    group: "code",
     permission: "instances:edit",
     effect: "changes",
     reach: "host",
+    shownBy: "get_instance",
     input: z
       .strictObject({
         instanceId: InstanceId,
@@ -192,8 +213,10 @@ export const instanceActions = {
 
   refresh_instance: action({
     summary: "Make a host inspect itself again, and show the result.",
+    group: "hosts",
     permission: "instances:edit",
     effect: "changes",
+    idempotent: true,
     reach: "host",
     input: z.strictObject({ instanceId: InstanceId }),
     result: InstanceDetail,
@@ -203,6 +226,7 @@ export const instanceActions = {
 
   search_instances: action({
     summary: "Page through the organization's hosts, by name or status.",
+    group: "hosts",
     permission: "instances:view",
     effect: "reads",
     reach: "records",

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { action } from "../action.ts";
 import { objectTo } from "../exactly-one.ts";
 import { InstanceId, RequestId, SessionId } from "../ids.ts";
-import { Cursor, NextCursor, limit } from "../pages.ts";
+import { Cursor, NextCursor, SearchText, limit } from "../pages.ts";
 import { AnswerOutcome, PermissionAnswer, RequestRecord } from "../records/request.ts";
 
 const Scope = z
@@ -13,6 +13,7 @@ const Scope = z
 export const requestActions = {
   list_pending_requests: action({
     summary: "List the permissions and questions that agents have raised.",
+    group: "requests",
     permission: "sessions:view",
     effect: "reads",
     reach: "records",
@@ -30,8 +31,10 @@ export const requestActions = {
     summary: "Allow or refuse an action for which an agent asked permission.",
     details:
       "`once` allows this one action. `always` also stores the rules that the request shows, for this session only, if the agent supports it. `reject` refuses the action; the turn continues. If another answer was first, or the host is unreachable, `status` says so; that is no error.",
+    group: "requests",
     permission: "sessions:edit",
     effect: "changes",
+    idempotent: true,
     reach: "host",
     input: z.strictObject({ requestId: RequestId, answer: PermissionAnswer }),
     result: AnswerOutcome,
@@ -43,13 +46,18 @@ export const requestActions = {
     summary: "Answer or dismiss an agent's question.",
     details:
       "Give either `answers`, one list of chosen labels per question in the order asked, or `reject` true.",
+    group: "requests",
     permission: "sessions:edit",
     effect: "changes",
+    idempotent: true,
     reach: "host",
     input: z
       .strictObject({
         requestId: RequestId,
-        answers: z.array(z.array(z.string())).optional(),
+        answers: z
+          .array(z.array(z.string()))
+          .meta({ description: "For each question, the labels that are chosen." })
+          .optional(),
         reject: z.boolean().meta({ description: "True dismisses the question." }).optional(),
       })
       .check((payload) => {
@@ -68,11 +76,18 @@ export const requestActions = {
   }),
 
   search_requests: action({
-    summary: "Page through the requests of agents, the newest first, by session or host.",
+    summary: "Page through the requests of agents, the newest first, by text, session or host.",
+    details:
+      "A search for a text looks at 20,000 requests per call at most, so a page can be empty before the end: go on while `nextCursor` is not null.",
+    group: "requests",
     permission: "sessions:view",
     effect: "reads",
     reach: "records",
     input: z.strictObject({
+      query: SearchText.meta({
+        description:
+          "Returns only requests whose title, detail or question contains this text, in any case.",
+      }).optional(),
       sessionId: SessionId.optional(),
       instanceId: InstanceId.optional(),
       scope: Scope.optional(),

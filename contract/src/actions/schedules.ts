@@ -17,6 +17,18 @@ const target = {
   cloneUrl: CloneUrl.nullable().optional(),
 };
 
+/** The model that new sessions use. */
+const model = {
+  providerId: z
+    .string()
+    .meta({ description: "From list_models; default: the kind's own." })
+    .optional(),
+  modelId: z
+    .string()
+    .meta({ description: "From list_models; default: the kind's own." })
+    .optional(),
+};
+
 const hosts = z.array(InstanceId).min(1).meta({
   description: "Hosts in order of preference; the first that is reachable runs it.",
 });
@@ -33,6 +45,7 @@ const chain = z
 export const scheduleActions = {
   list_scheduled_prompts: action({
     summary: "List the organization's scheduled prompts.",
+    group: "schedules",
     permission: "sessions:view",
     effect: "reads",
     reach: "records",
@@ -46,20 +59,20 @@ export const scheduleActions = {
     summary: "Schedule a prompt that starts a new session each time it is due.",
     details:
       "Give exactly one of `directory`, `cloneRepo` and `cloneUrl`. Each run in a directory gets its own worktree; the other two are cloned for every run. With frequency never it runs once. If the first run is in the past, the next regular time counts, or for never the present moment.",
+    group: "schedules",
     permission: "sessions:edit",
     effect: "changes",
     reach: "records",
     input: z
       .strictObject({
-        prompt: text({ min: 1 }),
+        prompt: text({ min: 1 }).meta({ description: "What each new session is asked to do." }),
         instanceIds: hosts,
         frequency: Frequency,
         startAt: DateTime,
-        name: text({ max: 120 }).optional(),
+        name: text({ max: 120 }).meta({ description: "A name for people." }).optional(),
         ...target,
         agentKind: AgentKind.meta({ description: "Default: the host's default kind." }).optional(),
-        providerId: z.string().optional(),
-        modelId: z.string().optional(),
+        ...model,
         useWorktree: worktreeChoice,
         fallbackChain: chain.optional(),
       })
@@ -73,19 +86,23 @@ export const scheduleActions = {
     summary: "Change a scheduled prompt; omitted fields keep their value.",
     details:
       "A new target replaces the old one, and one target must remain. The next run is recomputed only if `frequency` or `startAt` is set.",
+    group: "schedules",
     permission: "sessions:edit",
     effect: "changes",
+    idempotent: true,
     reach: "records",
     input: z
       .strictObject({
         scheduleId: ScheduleId,
-        name: text({ max: 120 }).nullable().optional(),
-        prompt: text({ min: 1 }).optional(),
+        name: text({ max: 120 }).nullable().meta({ description: "A name for people." }).optional(),
+        prompt: text({ min: 1 })
+          .meta({ description: "What each new session is asked to do." })
+          .optional(),
         ...target,
         instanceIds: hosts.optional(),
         agentKind: AgentKind.nullable().optional(),
-        providerId: z.string().nullable().optional(),
-        modelId: z.string().nullable().optional(),
+        providerId: model.providerId.unwrap().nullable().optional(),
+        modelId: model.modelId.unwrap().nullable().optional(),
         useWorktree: worktreeChoice,
         fallbackChain: chain.nullable().optional(),
         frequency: Frequency.optional(),
@@ -111,10 +128,15 @@ export const scheduleActions = {
   set_scheduled_prompt_enabled: action({
     summary: "Pause a scheduled prompt, or resume it.",
     details: "Runs that were due during the pause are skipped.",
+    group: "schedules",
     permission: "sessions:edit",
     effect: "changes",
+    idempotent: true,
     reach: "records",
-    input: z.strictObject({ scheduleId: ScheduleId, enabled: z.boolean() }),
+    input: z.strictObject({
+      scheduleId: ScheduleId,
+      enabled: z.boolean().meta({ description: "False pauses it." }),
+    }),
     result: ScheduleRecord,
     refusals: ["not_found"],
     closedToAgents: true,
@@ -122,11 +144,16 @@ export const scheduleActions = {
 
   delete_scheduled_prompt: action({
     summary: "Delete a scheduled prompt; the sessions it started stay.",
+    group: "schedules",
     permission: "sessions:edit",
     effect: "destroys",
+    idempotent: true,
     reach: "records",
     input: z.strictObject({ scheduleId: ScheduleId }),
-    result: z.strictObject({ scheduleId: ScheduleId, deleted: z.literal(true) }),
+    result: z.strictObject({
+      scheduleId: ScheduleId,
+      deleted: z.literal(true).meta({ description: "Always true." }),
+    }),
     refusals: ["not_found"],
     closedToAgents: true,
   }),

@@ -10,7 +10,8 @@ export const sessionFileActions = {
   get_session_file_diff: action({
     summary: "Show what a session has changed in one file, as a patch.",
     details:
-      "Same comparison as get_session_diff, in pages of at most 64 KiB. If the file changes between two pages, the cursor is refused; read the patch from its beginning.",
+      "Same comparison as get_session_diff, in pages. If the file changes between two pages, the cursor is refused; read the patch from its beginning.",
+    group: "code",
     permission: "sessions:view",
     effect: "reads",
     reach: "host",
@@ -18,9 +19,15 @@ export const sessionFileActions = {
       sessionId: SessionId,
       path: z.string().min(1).meta({ description: "A path from get_session_diff." }),
       cursor: Cursor.optional(),
+      maxBytes: z
+        .int()
+        .min(1_000)
+        .max(65_536)
+        .meta({ description: "Maximum size of a page.", default: 65_536 })
+        .optional(),
     }),
     result: z.strictObject({
-      path: z.string(),
+      path: z.string().meta({ description: "The file's path." }),
       patch: z.string().meta({
         description: "A part of the patch, in git's format; joined, the pages are the whole patch.",
       }),
@@ -34,11 +41,15 @@ export const sessionFileActions = {
       "List the ended sessions whose worktree or clone the host has parked, the newest first.",
     details:
       "A host keeps them for 14 days. If they need more disk than its policy file allows, it removes the oldest earlier.",
+    group: "code",
     permission: "sessions:view",
     effect: "reads",
     reach: "host",
     input: z.strictObject({ instanceId: InstanceId }),
-    result: z.strictObject({ parkedSessions: z.array(ParkedSession), truncated: z.boolean() }),
+    result: z.strictObject({
+      parkedSessions: z.array(ParkedSession),
+      truncated: z.boolean().meta({ description: "True if the list is incomplete." }),
+    }),
     refusals: ["not_found", ...hostRefusals],
     closedToAgents: true,
   }),
@@ -48,9 +59,11 @@ export const sessionFileActions = {
       "Make a new session from an ended one, with its worktree and branch, or its clone, as they were.",
     details:
       "Works for deleted sessions too, as long as the host has the worktree or the clone. Agent kind, title and model are the old session's; the conversation is new.",
+    group: "code",
     permission: "sessions:edit",
     effect: "changes",
     reach: "host",
+    shownBy: "get_session_summary",
     input: z.strictObject({ sessionId: SessionId }),
     result: SessionRecord,
     refusals: [

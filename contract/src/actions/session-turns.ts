@@ -3,10 +3,17 @@ import { z } from "zod";
 import { action } from "../action.ts";
 import { hostRefusals } from "../errors.ts";
 import { SessionId } from "../ids.ts";
+import { Instant } from "../moments.ts";
 import { limit } from "../pages.ts";
 import { RequestRecord } from "../records/request.ts";
-import { SessionActivity, SessionEvent, SessionStatus } from "../records/session.ts";
-import { TurnOutcome } from "../session-log/updates.ts";
+import {
+  AgentMessage,
+  SessionActivity,
+  SessionEvent,
+  SessionStatus,
+  statusReason,
+} from "../records/session.ts";
+import { SessionUpdateName, TurnOutcome } from "../session-log/updates.ts";
 import { neverLogged, text } from "../text.ts";
 import { AgentMode, Attachment, CommandName, Options } from "./session-parts.ts";
 
@@ -16,7 +23,7 @@ const ofSession = z.strictObject({ sessionId: SessionId });
 const AcceptedTurn = z
   .strictObject({
     sessionId: SessionId,
-    turnId: z.string(),
+    turnId: z.string().meta({ description: "The turn, as the session's log names it." }),
     messageId: z.string().meta({ description: "The prompt's message; pass it to revert_session." }),
     queued: z.boolean().meta({ description: "True if it waits for an earlier turn." }),
   })
@@ -27,16 +34,24 @@ export const sessionTurnActions = {
     summary: "Send a prompt to a session.",
     details:
       "Answers when the host has accepted the prompt; the agent's work streams into the session's view. While a turn runs, prompts wait in order. `model` and `options` also apply to later prompts; `agent` does not.",
+    group: "sessions",
     permission: "sessions:edit",
     effect: "changes",
     reach: "host",
+    shownBy: "wait_for_session",
     input: z.strictObject({
       sessionId: SessionId,
-      text: text({ min: 1 }),
-      model: z.strictObject({ providerID: z.string(), modelID: z.string() }).optional(),
+      text: text({ min: 1 }).meta({ description: "What the agent is to do." }),
+      model: z
+        .strictObject({
+          providerID: z.string().meta({ description: "A `providerId` of list_models." }),
+          modelID: z.string().meta({ description: "A `modelId` of list_models." }),
+        })
+        .meta({ description: "The model for this and later prompts." })
+        .optional(),
       options: Options.optional(),
       agent: AgentMode.optional(),
-      attachments: z.array(Attachment).optional(),
+      attachments: z.array(Attachment).meta({ description: "Files for the agent." }).optional(),
     }),
     result: AcceptedTurn,
     refusals: [
@@ -53,14 +68,16 @@ export const sessionTurnActions = {
   abort_session: action({
     summary: "Stop a session's running turn and drop the prompts waiting behind it.",
     details: "Its shell commands are ended too. The session stays usable. No-op if nothing runs.",
+    group: "sessions",
     permission: "sessions:edit",
     effect: "changes",
+    idempotent: true,
     reach: "host",
     input: ofSession,
     result: z.strictObject({
       sessionId: SessionId,
       aborted: z.boolean().meta({ description: "Whether a turn or a shell command was running." }),
-      droppedPrompts: z.int().min(0),
+      droppedPrompts: z.int().min(0).meta({ description: "Waiting prompts that were dropped." }),
     }),
     refusals: ["not_found", ...hostRefusals],
   }),
@@ -69,13 +86,17 @@ export const sessionTurnActions = {
     summary: "Condense a session's history so that it fits the model's context again.",
     details:
       "Only opencode sessions can do this. For other kinds call run_command with the command `compact`.",
+    group: "sessions",
     permission: "sessions:edit",
     effect: "changes",
     reach: "host",
+    shownBy: "wait_for_session",
     input: ofSession,
     result: z.strictObject({
       sessionId: SessionId,
-      status: z.enum(["summarized", "in_progress"]),
+      status: z
+        .enum(["summarized", "in_progress"])
+        .meta({ description: "in_progress: the session's log shows the end." }),
     }),
     refusals: [
       "not_found",
@@ -92,12 +113,16 @@ export const sessionTurnActions = {
     summary: "Run a shell command in a session's working directory, without the model.",
     details:
       "Answers when the host has accepted the command; the output streams into the session's view. The call is audited, but the command's text is stored nowhere. Only for kinds with the capability shell.",
+    group: "sessions",
     permission: "sessions:edit",
     effect: "destroys",
     reach: "host",
+    shownBy: "wait_for_session",
     input: z.strictObject({
       sessionId: SessionId,
-      command: neverLogged(text({ min: 1 })),
+      command: neverLogged(
+        text({ min: 1 }).meta({ description: "A command line for the host's shell." }),
+      ),
       agent: AgentMode.optional(),
     }),
     result: z.strictObject({
@@ -121,9 +146,11 @@ export const sessionTurnActions = {
     summary: "Run one of the agent's own slash commands in a session.",
     details:
       "Answers when the host has accepted the command; the output streams into the session's view. Only for kinds with the capability commands.",
+    group: "sessions",
     permission: "sessions:edit",
     effect: "changes",
     reach: "host",
+    shownBy: "wait_for_session",
     input: z.strictObject({
       sessionId: SessionId,
       command: CommandName,
@@ -150,7 +177,8 @@ export const sessionTurnActions = {
   list_session_events: action({
     summary: "Read a session's log, the oldest entries first.",
     details:
-      "Entries are numbered 1, 2, 3 … without a gap. Call again with the last `seq` as `after` while `hasMore` is true; GET /api/sessions/{sessionId}/events streams the same entries.",
+      "Entries are numbered 1, 2, 3 … without a gap. While `nextAfter` is not null, call again with it as `after`. Filters look at 10,000 entries per call at most, so a page can be empty before the end. GET /api/sessions/{sessionId}/events streams the same entries.",
+    group: "sessions",
     permission: "sessions:view",
     effect: "reads",
     reach: "records",
@@ -161,7 +189,26 @@ export const sessionTurnActions = {
         .min(0)
         .meta({ description: "Returns entries after this `seq`.", default: 0 })
         .optional(),
+      turnId: z.string().meta({ description: "Returns only entries of this turn." }).optional(),
+      types: z
+        .array(SessionUpdateName)
+        .min(1)
+        .meta({ description: "Returns only entries of these types." })
+        .optional(),
+      tail: z
+        .boolean()
+        .meta({ description: "True returns the newest entries instead.", default: false })
+        .optional(),
       limit: limit({ max: 500, default: 100 }),
+      maxBytes: z
+        .int()
+        .min(1_000)
+        .max(4_194_304)
+        .meta({
+          description: "Maximum size of the entries; one entry is returned in any case.",
+          default: 4_194_304,
+        })
+        .optional(),
     }),
     result: z.strictObject({
       events: z.array(SessionEvent),
@@ -169,15 +216,58 @@ export const sessionTurnActions = {
         .int()
         .min(0)
         .meta({ description: "`seq` of the newest entry; 0 if there is none." }),
-      hasMore: z.boolean(),
+      hasMore: z.boolean().meta({ description: "Whether `nextAfter` is not null." }),
+      nextAfter: z
+        .int()
+        .nullable()
+        .meta({ description: "The `after` of the next page; null at the end, and with `tail`." }),
+    }),
+    refusals: ["not_found"],
+  }),
+
+  search_session_events: action({
+    summary: "Find words in a session's log.",
+    details:
+      "Returns the entries that contain the text, in any case, the oldest first, with the text around it. A call looks at 2,000 entries at most, so a page can be empty before the end: while `nextAfter` is not null, call again with it as `after`.",
+    group: "sessions",
+    permission: "sessions:view",
+    effect: "reads",
+    reach: "records",
+    input: z.strictObject({
+      sessionId: SessionId,
+      query: text({ min: 1, max: 200 }).meta({ description: "The text to find." }),
+      after: z
+        .int()
+        .min(0)
+        .meta({ description: "Looks at entries after this `seq`.", default: 0 })
+        .optional(),
+      limit: limit({ max: 100, default: 20 }),
+    }),
+    result: z.strictObject({
+      matches: z
+        .array(
+          z.strictObject({
+            seq: z.int().min(1).meta({ description: "The entry; list_session_events has it." }),
+            at: Instant.meta({ description: "When it happened, by the host's clock." }),
+            turnId: z.string().nullable().meta({ description: "The turn it belongs to." }),
+            type: z.string().meta({ description: "The type of the entry." }),
+            text: z.string().meta({ description: "The found text with what surrounds it." }),
+          }),
+        )
+        .meta({ description: "The entries that contain the text." }),
+      nextAfter: z
+        .int()
+        .nullable()
+        .meta({ description: "The `after` of the next page; null at the end." }),
     }),
     refusals: ["not_found"],
   }),
 
   wait_for_session: action({
-    summary: "Wait until a session's turn is finished or a request needs an answer.",
+    summary: "Wait until nothing runs in a session, or until a request needs an answer.",
     details:
-      "Answers at once if nothing runs. With `afterSeq` it also waits until the log has a later entry. After the timeout it answers with the current state and `timedOut` true; call again to keep waiting.",
+      "Answers at once if nothing runs. With `sinceSeq` it also waits until the log has a later entry, and `lastMessage` is one that was written after it. After the timeout it answers with the current state and `timedOut` true; call again to keep waiting.",
+    group: "sessions",
     permission: "sessions:view",
     effect: "reads",
     reach: "records",
@@ -189,7 +279,7 @@ export const sessionTurnActions = {
         .max(25)
         .meta({ description: "Maximum wait.", default: 20 })
         .optional(),
-      afterSeq: z
+      sinceSeq: z
         .int()
         .min(0)
         .meta({ description: "`seq` of the last entry that the caller has." })
@@ -198,12 +288,20 @@ export const sessionTurnActions = {
     result: z.strictObject({
       sessionId: SessionId,
       status: SessionStatus,
+      ...statusReason,
       activity: SessionActivity,
       turnId: z.string().nullable().meta({ description: "The running turn, or the last one." }),
       turnOutcome: TurnOutcome.nullable().meta({ description: "Null while the turn runs." }),
+      queuedTurnIds: z
+        .array(z.string())
+        .meta({ description: "Turns of prompts that wait for the running one." }),
+      runningShellIds: z.array(z.string()).meta({ description: "Shell commands that run." }),
       pendingRequests: z.array(RequestRecord),
-      lastSeq: z.int().min(0),
-      timedOut: z.boolean(),
+      lastMessage: AgentMessage.nullable().meta({
+        description: "What the agent said last; null if it said nothing.",
+      }),
+      lastSeq: z.int().min(0).meta({ description: "`seq` of the newest entry." }),
+      timedOut: z.boolean().meta({ description: "Whether the timeout ended the wait." }),
     }),
     refusals: ["not_found"],
   }),

@@ -4,7 +4,7 @@ import { action } from "../action.ts";
 import { hostRefusals } from "../errors.ts";
 import { exactlyOneOf } from "../exactly-one.ts";
 import { InstanceId, SessionId } from "../ids.ts";
-import { Cursor, NextCursor, limit } from "../pages.ts";
+import { Cursor, NextCursor, SearchText, limit } from "../pages.ts";
 import { AgentKind } from "../records/agent-kind.ts";
 import { freshness } from "../records/directory.ts";
 import {
@@ -23,6 +23,7 @@ const ofSession = z.strictObject({ sessionId: SessionId });
 export const sessionActions = {
   list_sessions: action({
     summary: "List the sessions started through the service, the newest first.",
+    group: "sessions",
     permission: "sessions:view",
     effect: "reads",
     reach: "records",
@@ -37,6 +38,7 @@ export const sessionActions = {
 
   get_session_summary: action({
     summary: "Show a session, with its present state on the host.",
+    group: "sessions",
     permission: "sessions:view",
     effect: "reads",
     reach: "host",
@@ -49,6 +51,7 @@ export const sessionActions = {
     summary: "List the files a session has changed, with lines added and removed.",
     details:
       "Compares with the commit at which the session began, including untracked files. If the host is offline, the last answer is repeated with `live` false.",
+    group: "code",
     permission: "sessions:view",
     effect: "reads",
     reach: "host",
@@ -65,20 +68,22 @@ export const sessionActions = {
     summary: "Start a session in a directory of a host, or in a new clone.",
     details:
       "Give exactly one of `directory` and `clone`. In a git repository the session gets its own worktree and branch, unless `useWorktree` is false. A session with `clone` works directly in its clone. If the kind is not ready, the host's fallback chain is used. Hooks, plugins and tool servers of a repository are never run.",
+    group: "sessions",
     permission: "sessions:edit",
     effect: "changes",
     reach: "host",
+    shownBy: "get_session_summary",
     input: z
       .strictObject({
         instanceId: InstanceId,
         directory: AbsolutePath.optional(),
-        title: text({ max: 200 }).optional(),
+        title: text({ max: 200 }).meta({ description: "Default: the agent's own." }).optional(),
         useWorktree: z
           .boolean()
           .meta({ description: "Default: true in a git repository, else false." })
           .optional(),
         agentKind: AgentKind.meta({ description: "Default: the host's default kind." }).optional(),
-        providerId: z.string().optional(),
+        providerId: z.string().meta({ description: "An AI provider of list_models." }).optional(),
         modelId: z
           .string()
           .meta({
@@ -106,8 +111,10 @@ export const sessionActions = {
     summary: "End a session: stop its turn and remove its worktree and branch from the host.",
     details:
       "Uncommitted changes and unpushed commits are removed with the worktree; the host parks them, and restore_session restores them. The record stays. While the host is offline the status is cleanup_failed, and the host cleans up when it is back. A user's own directory is never touched. No-op if the session has ended.",
+    group: "sessions",
     permission: "sessions:edit",
     effect: "destroys",
+    idempotent: true,
     reach: "host",
     input: ofSession,
     result: SessionRecord,
@@ -119,18 +126,32 @@ export const sessionActions = {
     summary: "End sessions where needed, and delete their records and requests.",
     details:
       "Give exactly one of `sessionId` and `sessionIds`. Each id is handled separately. The call fails only if no session could be deleted, for example because all ids are unknown.",
+    group: "sessions",
     permission: "sessions:edit",
     effect: "destroys",
+    idempotent: true,
     reach: "host",
     input: z
       .strictObject({
         sessionId: SessionId.optional(),
-        sessionIds: z.array(SessionId.min(1, "must not be empty")).min(1).max(100).optional(),
+        sessionIds: z
+          .array(SessionId.min(1, "must not be empty"))
+          .min(1)
+          .max(100)
+          .meta({ description: "Several sessions." })
+          .optional(),
       })
       .check(exactlyOneOf("sessionId", "sessionIds")),
     result: z.strictObject({
-      deleted: z.array(SessionId),
-      failed: z.array(z.strictObject({ sessionId: SessionId, reason: z.string() })),
+      deleted: z.array(SessionId).meta({ description: "The sessions that are gone." }),
+      failed: z
+        .array(
+          z.strictObject({
+            sessionId: SessionId,
+            reason: z.string().meta({ description: "Why it failed." }),
+          }),
+        )
+        .meta({ description: "The sessions that are still there." }),
     }),
     refusals: ["nothing_deleted"],
     closedToAgents: true,
@@ -140,9 +161,11 @@ export const sessionActions = {
     summary: "Make a new session, of any ready kind, that continues an existing one.",
     details:
       "The new session has its own worktree with the original's files, including uncommitted ones. The original is not changed, and may have ended.",
+    group: "sessions",
     permission: "sessions:edit",
     effect: "changes",
     reach: "host",
+    shownBy: "list_sessions",
     input: z.strictObject({
       sessionId: SessionId,
       agentKind: AgentKind,
@@ -169,10 +192,15 @@ export const sessionActions = {
 
   rename_session: action({
     summary: "Change a session's title.",
+    group: "sessions",
     permission: "sessions:edit",
     effect: "changes",
+    idempotent: true,
     reach: "records",
-    input: z.strictObject({ sessionId: SessionId, title: text({ min: 1, max: 200 }) }),
+    input: z.strictObject({
+      sessionId: SessionId,
+      title: text({ min: 1, max: 200 }).meta({ description: "The new title." }),
+    }),
     result: SessionRecord,
     refusals: ["not_found"],
   }),
@@ -181,8 +209,10 @@ export const sessionActions = {
     summary: "Change what a session's agent may do without asking.",
     details:
       "Holds for the agent's next call, also while a turn runs. A request that is open stays open.",
+    group: "sessions",
     permission: "sessions:edit",
     effect: "changes",
+    idempotent: true,
     reach: "host",
     input: z.strictObject({ sessionId: SessionId, mode: SessionMode }),
     result: SessionRecord,
@@ -194,12 +224,14 @@ export const sessionActions = {
     summary: "Push a session's commits to origin and open a pull request for them.",
     details:
       "If a pull request is open already, it is returned. Only commits are pushed; uncommitted changes are counted and stay. Exactly one of `pullRequestUrl` and `pullRequestError` is set.",
+    group: "code",
     permission: "sessions:edit",
     effect: "changes",
+    idempotent: true,
     reach: "host",
     input: z.strictObject({
       sessionId: SessionId,
-      openPr: z.boolean().meta({ default: true }).optional(),
+      openPr: z.boolean().meta({ description: "False only pushes.", default: true }).optional(),
       title: text({ max: 200 })
         .meta({ description: "The pull request's title; default: the session's title." })
         .optional(),
@@ -207,13 +239,14 @@ export const sessionActions = {
     }),
     result: z.strictObject({
       sessionId: SessionId,
-      branch: z.string(),
-      uncommittedChanges: z.int().min(0),
-      pullRequestUrl: z.string().nullable(),
+      branch: z.string().meta({ description: "The branch at origin." }),
+      uncommittedChanges: z.int().min(0).meta({ description: "Files that were not pushed." }),
+      pullRequestUrl: z.string().nullable().meta({ description: "The open pull request." }),
       pullRequestError: z
         .string()
         .nullable()
-        .meta({ description: "Why there is no pull request." }),
+        .meta({ description: "Why there is no pull request, as a stable word." }),
+      pullRequestMessage: z.string().nullable().meta({ description: "The same as a sentence." }),
       compareUrl: z.string().nullable().meta({
         description: "Address at which a person can open one; null for a remote without web pages.",
       }),
@@ -225,28 +258,40 @@ export const sessionActions = {
   revert_session: action({
     summary: "Revert a session to before a message: its conversation and its files.",
     details: "Only for kinds with the capability revert, and not while a turn runs.",
+    group: "code",
     permission: "sessions:edit",
     effect: "destroys",
+    idempotent: true,
     reach: "host",
     input: z.strictObject({
       sessionId: SessionId,
-      messageId: z.string(),
+      messageId: z.string().meta({ description: "A `messageId` of the session's log." }),
       partId: z
         .string()
         .meta({ description: "Same effect as the message that contains it." })
         .optional(),
     }),
-    result: z.strictObject({ sessionId: SessionId, messageId: z.string() }),
+    result: z.strictObject({
+      sessionId: SessionId,
+      messageId: z.string().meta({ description: "The first message that is undone." }),
+    }),
     refusals: ["not_found", "capability_missing", "turn_running", "session_ended", ...hostRefusals],
     closedToAgents: true,
   }),
 
   search_sessions: action({
-    summary: "Page through sessions, the newest first, by host or status.",
+    summary: "Page through sessions, the newest first, by text, host or status.",
+    details:
+      "A search for a text looks at 20,000 sessions per call at most, so a page can be empty before the end: go on while `nextCursor` is not null.",
+    group: "sessions",
     permission: "sessions:view",
     effect: "reads",
     reach: "records",
     input: z.strictObject({
+      query: SearchText.meta({
+        description:
+          "Returns only sessions whose title, branch or directory contains this text, in any case.",
+      }).optional(),
       instanceId: InstanceId.optional(),
       status: SessionStatus.optional(),
       cursor: Cursor.optional(),

@@ -1,36 +1,41 @@
 // Records of access: the organization, its members, API keys, settings and audit entries.
 import { z } from "zod";
 import { ApiKeyId, AuditId, OrganizationId, SessionId, UserId } from "../ids.ts";
-import { Instant } from "../moments.ts";
+import { CreatedAt, Instant } from "../moments.ts";
 import { PermissionName, RoleName } from "../permissions.ts";
 import { restriction } from "../received.ts";
 import { Caller, UserReference } from "./actor.ts";
 import { SessionMode } from "./session-mode.ts";
 
 export const OrganizationRecord = z
-  .strictObject({ organizationId: OrganizationId, name: z.string() })
+  .strictObject({
+    organizationId: OrganizationId,
+    name: z.string().meta({ description: "The organization's name." }),
+  })
   .meta({ id: "Organization", description: "The organization a key belongs to." });
 export type OrganizationRecord = z.infer<typeof OrganizationRecord>;
 
 export const MemberRecord = z
   .strictObject({
     userId: UserId,
-    email: z.string(),
-    name: z.string().nullable(),
+    email: z.string().meta({ description: "The user's e-mail address." }),
+    name: z.string().nullable().meta({ description: "Null if none was set." }),
     role: RoleName,
-    createdAt: Instant,
+    createdAt: CreatedAt,
   })
   .meta({ id: "Member", description: "A user of the organization." });
 export type MemberRecord = z.infer<typeof MemberRecord>;
 
 /** Whom a key speaks for. An agent key is bound to a session and has few permissions. */
-export const KeyScope = z.enum(["user", "organization", "agent"]);
+export const KeyScope = z.enum(["user", "organization", "agent"]).meta({
+  description: "Whom the key speaks for. An agent key is bound to one session.",
+});
 export type KeyScope = z.infer<typeof KeyScope>;
 
 export const ApiKeyRecord = z
   .strictObject({
     apiKeyId: ApiKeyId,
-    name: z.string(),
+    name: z.string().meta({ description: "A name for people." }),
     scope: KeyScope,
     user: UserReference.nullable().meta({
       description: "Whose key it is; null if it belongs to no user.",
@@ -38,12 +43,12 @@ export const ApiKeyRecord = z
     sessionId: SessionId.nullable().meta({
       description: "The session of an agent key.",
     }),
-    permissions: z.array(PermissionName),
+    permissions: z.array(PermissionName).meta({ description: "What the key may do." }),
     createdBy: Caller.nullable().meta({ description: "Null if made by bootstrap." }),
-    createdAt: Instant,
-    expiresAt: Instant.nullable(),
-    lastUsedAt: Instant.nullable(),
-    revokedAt: Instant.nullable(),
+    createdAt: CreatedAt,
+    expiresAt: Instant.nullable().meta({ description: "Null if it does not expire." }),
+    lastUsedAt: Instant.nullable().meta({ description: "Null if it was never used." }),
+    revokedAt: Instant.nullable().meta({ description: "Null if it is not revoked." }),
   })
   .meta({ id: "ApiKey", description: "An API key, without its secret." });
 export type ApiKeyRecord = z.infer<typeof ApiKeyRecord>;
@@ -51,8 +56,12 @@ export type ApiKeyRecord = z.infer<typeof ApiKeyRecord>;
 /** What agents may do without a request, unless the host's policy is stricter. */
 export const AgentPolicy = restriction(
   z.strictObject({
-    allowedCommands: z.array(z.string()),
-    outsideWorktree: z.enum(["ask", "refuse"]),
+    allowedCommands: z
+      .array(z.string())
+      .meta({ description: "Commands that an agent may run without a request." }),
+    outsideWorktree: z.enum(["ask", "refuse"]).meta({
+      description: "What happens if an agent wants to read or write outside its worktree.",
+    }),
   }),
 );
 export type AgentPolicy = z.infer<typeof AgentPolicy>;
@@ -60,10 +69,13 @@ export type AgentPolicy = z.infer<typeof AgentPolicy>;
 export const SettingsRecord = z
   .strictObject({
     name: z.string().meta({ description: "The organization's name." }),
-    timeZone: z.string(),
-    logRetentionDays: z.int().min(1),
-    auditRetentionDays: z.int().min(1),
-    defaultAgentPolicy: AgentPolicy,
+    timeZone: z.string().meta({ description: "A time zone of the IANA database." }),
+    logRetentionDays: z
+      .int()
+      .min(1)
+      .meta({ description: "How long a session's log is kept, counted from its end." }),
+    auditRetentionDays: z.int().min(1).meta({ description: "How long audit entries are kept." }),
+    defaultAgentPolicy: AgentPolicy.meta({ description: "What agents may do without a request." }),
     defaultMode: SessionMode,
     highestMode: SessionMode,
   })
@@ -73,17 +85,21 @@ export type SettingsRecord = z.infer<typeof SettingsRecord>;
 export const AuditEntry = z
   .strictObject({
     auditId: AuditId,
-    at: Instant,
-    action: z.string(),
+    at: Instant.meta({ description: "When the call was made." }),
+    action: z.string().meta({ description: "The action, or the path of another route." }),
     outcome: z.string().meta({
       description:
         "`done`; the code of the refusal; or `accepted`, when a host was asked and a later entry records the outcome.",
     }),
-    actor: z.strictObject({
-      type: z.enum(["user", "organization_key", "agent_key", "host"]),
-      id: z.string(),
-      name: z.string(),
-    }),
+    actor: z
+      .strictObject({
+        type: z
+          .enum(["user", "organization_key", "agent_key", "host"])
+          .meta({ description: "What the actor is." }),
+        id: z.string().meta({ description: "The id of the user, the key or the host." }),
+        name: z.string().meta({ description: "Its name, to show to people." }),
+      })
+      .meta({ description: "Who made the call." }),
     apiKeyId: ApiKeyId.nullable(),
     input: z.record(z.string(), z.unknown()).meta({
       description: "The input; secrets are omitted, and long texts replaced by their length.",

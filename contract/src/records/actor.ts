@@ -2,19 +2,33 @@
 import { z } from "zod";
 import { UserId } from "../ids.ts";
 
-const named = { id: z.string(), name: z.string() };
+const named = {
+  id: z.string().meta({ description: "The id of the user, the key or the schedule." }),
+  name: z.string().meta({ description: "Its name, to show to people." }),
+};
 
 /** A caller: a user, or a key of the organization. */
-export const Caller = z.strictObject({ type: z.enum(["user", "organization_key"]), ...named });
+export const Caller = z
+  .strictObject({
+    type: z.enum(["user", "organization_key"]).meta({ description: "What the caller is." }),
+    ...named,
+  })
+  .meta({ description: "A user, or a key of the organization." });
 export type Caller = z.infer<typeof Caller>;
 
 /** Who started a session: a caller or a schedule. */
-export const Starter = z.strictObject({
-  type: z.enum(["user", "organization_key", "schedule"]),
-  ...named,
-});
+export const Starter = z
+  .strictObject({
+    type: z
+      .enum(["user", "organization_key", "schedule"])
+      .meta({ description: "What started it." }),
+    ...named,
+  })
+  .meta({ description: "Who started it: a user, a key of the organization, or a schedule." });
 export type Starter = z.infer<typeof Starter>;
 
 /** A user, as other records name them. */
-export const UserReference = z.strictObject({ userId: UserId, name: z.string() });
+export const UserReference = z
+  .strictObject({ userId: UserId, name: z.string().meta({ description: "The user's name." }) })
+  .meta({ description: "A user of the organization." });
 export type UserReference = z.infer<typeof UserReference>;

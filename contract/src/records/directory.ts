@@ -3,8 +3,8 @@ import { z } from "zod";
 import { Instant } from "../moments.ts";
 
 const gitFacts = {
-  path: z.string(),
-  isGitRepository: z.boolean(),
+  path: z.string().meta({ description: "Its absolute path on the host." }),
+  isGitRepository: z.boolean().meta({ description: "Whether it is a git repository." }),
   branch: z.string().nullable().meta({ description: "The checked-out branch." }),
   remote: z
     .string()
@@ -43,7 +43,7 @@ export type RootListing = z.infer<typeof RootListing>;
 export const HostedRepositoryRecord = z
   .strictObject({
     name: z.string().meta({ description: "Written owner/name." }),
-    private: z.boolean(),
+    private: z.boolean().meta({ description: "Whether only some accounts can see it." }),
     defaultBranch: z.string().nullable().meta({ description: "Null if it has no commit." }),
   })
   .meta({ id: "Repository", description: "A repository the host's account can reach." });

@@ -9,7 +9,10 @@ export const IdentityRecord = z
     user: UserReference,
     kind: LinkableKind,
     authenticated: z.boolean().meta({ description: "Whether the login is valid now." }),
-    account: z.string().nullable(),
+    account: z
+      .string()
+      .nullable()
+      .meta({ description: "The account's name, if the agent reports it." }),
     plan: z.string().nullable().meta({ description: "The subscription, if the agent reports it." }),
     expiresAt: Instant.nullable().meta({ description: "When the login expires." }),
   })

@@ -17,9 +17,9 @@ export const LoginRecord = z
       description:
         "paste_code: hand the code the browser shows to submit_agent_login. device_code: type `userCode` into the page and poll.",
     }),
-    authorizationUrl: z.string(),
+    authorizationUrl: z.string().meta({ description: "The page to open in a browser." }),
     userCode: z.string().nullable().meta({ description: "Set in the device_code flow only." }),
-    status: z.enum(["pending", "done", "error"]),
+    status: z.enum(["pending", "done", "error"]).meta({ description: "How far the attempt is." }),
     error: z.string().nullable().meta({ description: "Why it failed." }),
     account: z.string().nullable().meta({ description: "The linked account, when done." }),
     expiresAt: Instant.nullable().meta({ description: "When the account's login expires." }),

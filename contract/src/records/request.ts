@@ -4,7 +4,10 @@ import { InstanceId, RequestId, SessionId } from "../ids.ts";
 import { Instant } from "../moments.ts";
 import { Caller } from "./actor.ts";
 
-export const PermissionAnswer = z.enum(["once", "always", "reject"]);
+export const PermissionAnswer = z.enum(["once", "always", "reject"]).meta({
+  description:
+    "once: allow this call. always: also store the rules that the request shows. reject: refuse it.",
+});
 export type PermissionAnswer = z.infer<typeof PermissionAnswer>;
 
 /** What happened to an answer. */
@@ -29,8 +32,15 @@ export const AskedPermission = z.strictObject({
 export type AskedPermission = z.infer<typeof AskedPermission>;
 
 export const AskedQuestion = z.strictObject({
-  question: z.string(),
-  options: z.array(z.strictObject({ label: z.string(), description: z.string().nullable() })),
+  question: z.string().meta({ description: "The question's text." }),
+  options: z
+    .array(
+      z.strictObject({
+        label: z.string().meta({ description: "The text to answer with." }),
+        description: z.string().nullable().meta({ description: "What the choice means." }),
+      }),
+    )
+    .meta({ description: "The answers to choose from." }),
   multiple: z.boolean().meta({ description: "Whether several labels may be chosen." }),
   freeText: z.boolean().meta({ description: "Whether an answer may be other than a label." }),
 });
@@ -39,11 +49,14 @@ export type AskedQuestion = z.infer<typeof AskedQuestion>;
 export const RequestRecord = z
   .strictObject({
     requestId: RequestId,
-    type: z.enum(["permission", "question"]),
+    type: z.enum(["permission", "question"]).meta({ description: "What the agent asks for." }),
     sessionId: SessionId,
     instanceId: InstanceId,
     answerable: z.boolean().meta({ description: "Whether an answer can still take effect." }),
-    status: z.enum(["pending", "answered", "undeliverable", "withdrawn", "expired"]),
+    status: z.enum(["pending", "answered", "undeliverable", "withdrawn", "expired"]).meta({
+      description:
+        "undeliverable: answered, but the host was not reached yet. withdrawn: the agent no longer asks. expired: its turn is over.",
+    }),
     permission: AskedPermission.nullable().meta({ description: "Set for a permission." }),
     questions: z.array(AskedQuestion).nullable().meta({ description: "Set for a question." }),
     rule: z.string().nullable().meta({ description: "Why a person is asked, if known." }),
@@ -52,8 +65,8 @@ export const RequestRecord = z
     }),
     answers: z.array(z.array(z.string())).nullable().meta({ description: "The stored labels." }),
     answeredBy: Caller.nullable().meta({ description: "Null if answered on the host itself." }),
-    raisedAt: Instant,
-    resolvedAt: Instant.nullable(),
+    raisedAt: Instant.meta({ description: "When the agent asked." }),
+    resolvedAt: Instant.nullable().meta({ description: "Null while it is pending." }),
   })
   .meta({ id: "Request", description: "A permission or a question raised by an agent." });
 export type RequestRecord = z.infer<typeof RequestRecord>;

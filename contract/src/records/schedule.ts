@@ -1,11 +1,13 @@
 // Scheduled prompts: the prompt, its target, its times, and the result of the last run.
 import { z } from "zod";
 import { InstanceId, ScheduleId, SessionId } from "../ids.ts";
-import { Instant } from "../moments.ts";
+import { CreatedAt, Instant } from "../moments.ts";
 import { Caller } from "./actor.ts";
 import { AgentKind, FallbackEntry } from "./agent-kind.ts";
 
-export const Frequency = z.enum(["never", "hourly", "daily", "weekly", "monthly"]);
+export const Frequency = z
+  .enum(["never", "hourly", "daily", "weekly", "monthly"])
+  .meta({ description: "How often it runs after `startAt`; never: once." });
 export type Frequency = z.infer<typeof Frequency>;
 
 /** One run of a schedule. */
@@ -15,9 +17,14 @@ export const ScheduleRun = z.strictObject({
     .enum(["running", "succeeded", "failed", "needs_answer", "missed", "skipped"])
     .meta({ description: "needs_answer: its session waits for someone to answer a request." }),
   sessionId: SessionId.nullable().meta({ description: "The session it started, if any." }),
-  failure: z.string().nullable(),
+  failure: z.string().nullable().meta({ description: "Why it failed." }),
   passedOver: z
-    .array(z.strictObject({ instanceId: InstanceId, reason: z.string() }))
+    .array(
+      z.strictObject({
+        instanceId: InstanceId,
+        reason: z.string().meta({ description: "Why it was not used." }),
+      }),
+    )
     .meta({ description: "Hosts that could not run it, in the order tried." }),
 });
 export type ScheduleRun = z.infer<typeof ScheduleRun>;
@@ -25,15 +32,15 @@ export type ScheduleRun = z.infer<typeof ScheduleRun>;
 export const ScheduleRecord = z
   .strictObject({
     scheduleId: ScheduleId,
-    name: z.string().nullable(),
-    prompt: z.string(),
-    directory: z.string().nullable(),
-    cloneRepo: z.string().nullable(),
-    cloneUrl: z.string().nullable(),
+    name: z.string().nullable().meta({ description: "A name for people." }),
+    prompt: z.string().meta({ description: "What each new session is asked to do." }),
+    directory: z.string().nullable().meta({ description: "The directory to work in." }),
+    cloneRepo: z.string().nullable().meta({ description: "The hosted repository to clone." }),
+    cloneUrl: z.string().nullable().meta({ description: "The address to clone from." }),
     instanceIds: z.array(InstanceId).meta({ description: "Hosts, the preferred one first." }),
     agentKind: AgentKind.nullable().meta({ description: "Null for the chosen host's default." }),
-    providerId: z.string().nullable(),
-    modelId: z.string().nullable(),
+    providerId: z.string().nullable().meta({ description: "Null for the kind's default." }),
+    modelId: z.string().nullable().meta({ description: "Null for the kind's default." }),
     useWorktree: z
       .boolean()
       .nullable()
@@ -43,14 +50,16 @@ export const ScheduleRecord = z
       .nullable()
       .meta({ description: "Null for the chosen host's own chain." }),
     frequency: Frequency,
-    startAt: Instant,
+    startAt: Instant.meta({ description: "The time of the first run." }),
     nextRunAt: Instant.nullable().meta({ description: "Null while paused and when finished." }),
-    enabled: z.boolean(),
-    status: z.enum(["scheduled", "paused", "finished"]),
-    lastRun: ScheduleRun.nullable(),
+    enabled: z.boolean().meta({ description: "False while it is paused." }),
+    status: z
+      .enum(["scheduled", "paused", "finished"])
+      .meta({ description: "finished: it will not run again." }),
+    lastRun: ScheduleRun.nullable().meta({ description: "Null if it never ran." }),
     sessionCount: z.int().min(0).meta({ description: "Number of sessions it has started." }),
     createdBy: Caller,
-    createdAt: Instant,
+    createdAt: CreatedAt,
   })
   .meta({ id: "Schedule", description: "A prompt that starts new sessions at set times." });
 export type ScheduleRecord = z.infer<typeof ScheduleRecord>;

@@ -2,25 +2,44 @@
 // state on the host, and changed files.
 import { z } from "zod";
 import { InstanceId, SessionId } from "../ids.ts";
-import { Instant } from "../moments.ts";
+import { CreatedAt, Instant } from "../moments.ts";
 import { text } from "../text.ts";
 import { Starter } from "./actor.ts";
 import { AgentKind, Capability, ModelChoice } from "./agent-kind.ts";
 import { SessionMode } from "./session-mode.ts";
 
-export const SessionStatus = z.enum(["active", "detached", "error", "ended", "cleanup_failed"]);
+export const SessionStatus = z
+  .enum(["active", "detached", "error", "ended", "cleanup_failed"])
+  .meta({
+    description:
+      "active: usable. detached: usable, its agent starts with the next prompt. error: `statusReason` says why. ended: over. cleanup_failed: over, its files are still on the host.",
+  });
 export type SessionStatus = z.infer<typeof SessionStatus>;
 
 const count = z.int().min(0);
 
 /** Tokens a session has used. */
-export const Usage = z.strictObject({
-  inputTokens: count,
-  outputTokens: count,
-  cacheReadTokens: count,
-  cacheWriteTokens: count,
-});
+export const Usage = z
+  .strictObject({
+    inputTokens: count.meta({ description: "Tokens read by the model." }),
+    outputTokens: count.meta({ description: "Tokens written by the model." }),
+    cacheReadTokens: count.meta({ description: "Tokens read from the provider's cache." }),
+    cacheWriteTokens: count.meta({ description: "Tokens written to the provider's cache." }),
+  })
+  .meta({ description: "Tokens used so far." });
 export type Usage = z.infer<typeof Usage>;
+
+/** Why a session has its status, and whether its host can change that now. */
+export const statusReason = {
+  statusReason: z.string().nullable().meta({
+    description: "Why it has this status, as a stable word; null if a caller caused it.",
+  }),
+  statusMessage: z
+    .string()
+    .nullable()
+    .meta({ description: "The same as a sentence, if there is one." }),
+  reachable: z.boolean().meta({ description: "Whether its host is connected." }),
+};
 
 const listed = {
   sessionId: SessionId,
@@ -29,28 +48,24 @@ const listed = {
     .nullable()
     .meta({ description: "Null until the caller or the agent has set one." }),
   agentKind: AgentKind.meta({ description: "The kind that runs it, after fallback." }),
-  directory: z
-    .string()
-    .nullable()
-    .meta({ description: "Its directory; null until a clone is complete." }),
+  directory: z.string().nullable().meta({
+    description:
+      "The directory it was started in; null until a clone is complete. Its agent works in a worktree of it if `worktreeBranch` is set.",
+  }),
   worktreeBranch: z
     .string()
     .nullable()
     .meta({ description: "The branch of its own worktree; null if it has none." }),
   status: SessionStatus,
-  statusReason: z
-    .string()
-    .nullable()
-    .meta({ description: "Why it has this status, if no caller caused it." }),
-  reachable: z.boolean().meta({ description: "Whether its host is connected." }),
+  ...statusReason,
   cost: z.number().min(0).nullable().meta({ description: "US dollars so far; null if unknown." }),
   costIsEstimate: z
     .boolean()
     .meta({ description: "True if computed from a price table instead of reported by the agent." }),
   startedBy: Starter,
   forkedFrom: SessionId.nullable().meta({ description: "The session it was forked from." }),
-  createdAt: Instant,
-  endedAt: Instant.nullable(),
+  createdAt: CreatedAt,
+  endedAt: Instant.nullable().meta({ description: "Null while it has not ended." }),
 };
 
 const recorded = {
@@ -58,7 +73,7 @@ const recorded = {
   mode: SessionMode,
   model: ModelChoice.nullable(),
   usage: Usage.nullable(),
-  capabilities: z.array(Capability),
+  capabilities: z.array(Capability).meta({ description: "What its agent can do beside prompts." }),
 };
 
 export const SessionListEntry = z
@@ -73,7 +88,7 @@ export type SessionRecord = z.infer<typeof SessionRecord>;
 
 /** Present state of a session on its host. */
 export const LiveSession = z.strictObject({
-  title: z.string().nullable(),
+  title: z.string().nullable().meta({ description: "The title on the host." }),
   status: z.enum(["starting", "idle", "running", "waiting", "stopped"]).meta({
     description: "`waiting`: for an answer. `stopped`: no agent process serves it.",
   }),
@@ -90,24 +105,35 @@ export const SessionSummary = z
   .meta({ id: "SessionSummary", description: "A session with its present state on the host." });
 export type SessionSummary = z.infer<typeof SessionSummary>;
 
-/** What a session's agent is doing, according to its log. */
-export const SessionActivity = z.enum(["starting", "idle", "running", "waiting"]).meta({
-  description: "`waiting` for an answer to a request.",
+/** What a session is doing, according to its log. */
+export const SessionActivity = z.enum(["starting", "idle", "running", "waiting", "unknown"]).meta({
+  description:
+    "running: a turn or a shell command. waiting: for an answer to a request. unknown: it was at work when its host's connection was lost.",
 });
 export type SessionActivity = z.infer<typeof SessionActivity>;
 
 export const SessionEvent = z
   .strictObject({
     seq: z.int().min(1).meta({ description: "1, 2, 3 … in each session." }),
-    at: Instant,
+    at: Instant.meta({ description: "When it happened, by the host's clock." }),
     turnId: z.string().nullable().meta({ description: "The turn it belongs to." }),
     update: z.record(z.string(), z.unknown()).meta({
       description:
-        "What happened; `sessionUpdate` names it, in terms of the Agent Client Protocol.",
+        "What happened. `sessionUpdate` is the type of the entry, in terms of the Agent Client Protocol where it has one; docs/reference/log-entries.md and SessionUpdate in the OpenAPI document list the types. New types can be added.",
     }),
   })
   .meta({ id: "SessionEvent", description: "An entry of a session's log." });
 export type SessionEvent = z.infer<typeof SessionEvent>;
+
+/** The text of a message, from its beginning. */
+export const AgentMessage = z.strictObject({
+  seq: z.int().min(1).meta({ description: "Its entry in the log." }),
+  text: z.string().meta({ description: "At most 4,000 characters." }),
+  isCut: z.boolean().meta({
+    description: "True if the text is longer; list_session_events has the whole, after `seq` - 1.",
+  }),
+});
+export type AgentMessage = z.infer<typeof AgentMessage>;
 
 export const FileChange = z
   .strictObject({
@@ -121,9 +147,9 @@ export type FileChange = z.infer<typeof FileChange>;
 export const ParkedSession = z
   .strictObject({
     sessionId: SessionId,
-    title: z.string().nullable(),
+    title: z.string().nullable().meta({ description: "The session's title." }),
     branch: z.string().nullable().meta({ description: "Null for a session in a clone." }),
-    parkedAt: Instant,
+    parkedAt: Instant.meta({ description: "When the session ended." }),
     sizeBytes: count.meta({ description: "Size on the host's disk." }),
     expiresAt: Instant.meta({
       description: "The host may remove it earlier, if its limit is reached.",

@@ -9,10 +9,16 @@ import { AskedPermission, AskedQuestion, PermissionAnswer } from "../records/req
 import { SessionMode } from "../records/session-mode.ts";
 import { SessionStatus, Usage } from "../records/session.ts";
 
-const TextContent = z.strictObject({ type: z.literal("text"), text: z.string() });
+const TextContent = z.strictObject({
+  type: z.literal("text").meta({ description: "Always text." }),
+  text: z.string().meta({ description: "The whole text." }),
+});
 
 /** In the log one chunk is the whole message. */
-const message = { messageId: z.string(), content: TextContent };
+const message = {
+  messageId: z.string().meta({ description: "Identifies the message in this session." }),
+  content: TextContent.meta({ description: "Its text." }),
+};
 
 /** Output of a tool call. */
 const ToolContent = z.union([
@@ -40,8 +46,23 @@ const toolKinds = [
   "other",
 ] as const;
 
-/** `parentToolCallId`: the tool call whose sub-agent wrote it; null for the session's own agent. */
-const ofSubAgent = { parentToolCallId: z.string().nullable() };
+const ofSubAgent = {
+  parentToolCallId: z.string().nullable().meta({
+    description: "The tool call whose sub-agent wrote it; null for the session's own agent.",
+  }),
+};
+
+const queuedTurn = {
+  turnId: z.string().meta({ description: "The turn that the prompt would begin." }),
+  messageId: z.string().meta({ description: "The prompt's message." }),
+};
+
+const shell = {
+  shellId: z.string().meta({ description: "As run_shell returned it." }),
+  agent: z.string().nullable().meta({
+    description: "The mode that it was run for; null for the session's own.",
+  }),
+};
 
 export const TurnOutcome = z.enum(["completed", "aborted", "failed", "interrupted"]).meta({
   description:
@@ -49,120 +70,195 @@ export const TurnOutcome = z.enum(["completed", "aborted", "failed", "interrupte
 });
 export type TurnOutcome = z.infer<typeof TurnOutcome>;
 
-const updates = {
-  user_message_chunk: z.strictObject(message),
-  agent_message_chunk: z.strictObject({ ...message, ...ofSubAgent }),
-  agent_thought_chunk: z.strictObject({ ...message, ...ofSubAgent }),
-  tool_call: z.strictObject({
-    toolCallId: z.string(),
-    title: z.string(),
-    kind: z.enum(toolKinds),
-    status: z.enum(["pending", "in_progress"]),
-    rawInput: z.unknown(),
-    ...ofSubAgent,
-  }),
-  tool_call_update: z.strictObject({
-    toolCallId: z.string(),
-    title: z.string().optional(),
-    status: z.enum(["completed", "failed"]),
-    content: z.array(ToolContent),
-  }),
-  plan: z.strictObject({
-    entries: z.array(
-      z.strictObject({
-        content: z.string(),
-        priority: z.enum(["high", "medium", "low"]),
-        status: z.enum(["pending", "in_progress", "completed"]),
-      }),
-    ),
-  }),
-  /** The session's totals so far. `costUsd` is null if unknown. */
-  usage_update: z.strictObject({
-    usage: Usage,
-    costUsd: z.number().min(0).nullable(),
-    costIsEstimate: z.boolean(),
-  }),
-  session_info_update: z.strictObject({ title: z.string().nullable() }),
+/** Every type of entry, with its fields. Readers must accept types that are added later. */
+export const sessionUpdates = {
+  user_message_chunk: z
+    .strictObject(message)
+    .meta({ description: "A prompt, as it was sent to the agent." }),
+  agent_message_chunk: z
+    .strictObject({ ...message, ...ofSubAgent })
+    .meta({ description: "A whole message of the agent." }),
+  agent_thought_chunk: z
+    .strictObject({ ...message, ...ofSubAgent })
+    .meta({ description: "What the agent thought, if its model shows that." }),
+  tool_call: z
+    .strictObject({
+      toolCallId: z.string().meta({ description: "Identifies the call in this session." }),
+      title: z.string().meta({ description: "What the call does." }),
+      kind: z.enum(toolKinds).meta({ description: "What kind of work it is." }),
+      status: z.enum(["pending", "in_progress"]).meta({ description: "pending: not begun." }),
+      rawInput: z.unknown().meta({ description: "The agent's own description of the call." }),
+      ...ofSubAgent,
+    })
+    .meta({ description: "A tool call begins." }),
+  tool_call_update: z
+    .strictObject({
+      toolCallId: z.string().meta({ description: "The `toolCallId` of its tool_call." }),
+      title: z.string().meta({ description: "A better title, if there is one." }).optional(),
+      status: z.enum(["completed", "failed"]).meta({ description: "How the call ended." }),
+      content: z.array(ToolContent).meta({ description: "Its output." }),
+    })
+    .meta({ description: "A tool call has ended." }),
+  plan: z
+    .strictObject({
+      entries: z
+        .array(
+          z.strictObject({
+            content: z.string().meta({ description: "What is to be done." }),
+            priority: z.enum(["high", "medium", "low"]).meta({ description: "How urgent it is." }),
+            status: z
+              .enum(["pending", "in_progress", "completed"])
+              .meta({ description: "How far it is." }),
+          }),
+        )
+        .meta({ description: "The steps, in their order." }),
+    })
+    .meta({ description: "The agent's plan, which replaces the one before." }),
+  usage_update: z
+    .strictObject({
+      usage: Usage,
+      costUsd: z.number().min(0).nullable().meta({ description: "US dollars; null if unknown." }),
+      costIsEstimate: z.boolean().meta({ description: "True if computed from a price table." }),
+    })
+    .meta({ description: "The session's totals so far." }),
+  session_info_update: z
+    .strictObject({ title: z.string().nullable().meta({ description: "The agent's title." }) })
+    .meta({ description: "The agent has named the session." }),
 
-  prompt_queued: z.strictObject({ turnId: z.string(), messageId: z.string(), text: z.string() }),
-  /** A prompt that is not run, because the turn before it was stopped. */
-  prompt_dropped: z.strictObject({ turnId: z.string(), messageId: z.string(), reason: z.string() }),
-  turn_started: z.strictObject({
-    messageId: z.string(),
-    model: ModelChoice.nullable(),
-    agent: z.string().nullable(),
+  prompt_queued: z
+    .strictObject({ ...queuedTurn, text: z.string().meta({ description: "The prompt." }) })
+    .meta({ description: "A prompt waits for an earlier turn." }),
+  prompt_dropped: z
+    .strictObject({ ...queuedTurn, reason: z.string().meta({ description: "Why." }) })
+    .meta({ description: "A prompt is not run, because the turn before it was stopped." }),
+  turn_started: z
+    .strictObject({
+      messageId: z.string().meta({ description: "The prompt's message." }),
+      model: ModelChoice.nullable().meta({ description: "Null if the agent decides." }),
+      agent: z.string().nullable().meta({ description: "The agent's mode; null for its default." }),
+    })
+    .meta({ description: "A turn begins." }),
+  turn_finished: z
+    .strictObject({
+      outcome: TurnOutcome,
+      reason: z.string().nullable().meta({ description: "Why it did not complete." }),
+    })
+    .meta({ description: "A turn has ended." }),
+  request_raised: z
+    .strictObject({
+      requestId: RequestId,
+      type: z.enum(["permission", "question"]).meta({ description: "What the agent asks for." }),
+      permission: AskedPermission.nullable().meta({ description: "Set for a permission." }),
+      questions: z.array(AskedQuestion).nullable().meta({ description: "Set for a question." }),
+      shownHash: z.string().meta({
+        description:
+          "Hash of the request as shown. An answer contains it, so it cannot apply to another request.",
+      }),
+      toolCallId: z.string().nullable().meta({ description: "The call that it is about." }),
+      rule: z.string().meta({ description: "Why a person is asked." }).optional(),
+    })
+    .meta({ description: "The agent waits for a permission or an answer." }),
+  call_decided: z
+    .strictObject({
+      toolCallId: z.string().nullable().meta({ description: "The call that it is about." }),
+      answer: z.enum(["allow", "deny"]).meta({ description: "What was decided." }),
+      rule: z.string().meta({ description: "The rule that decided." }),
+      mode: SessionMode,
+    })
+    .meta({ description: "A call of the agent was allowed or denied without asking anybody." }),
+  request_settled: z
+    .strictObject({
+      requestId: RequestId,
+      outcome: z.enum(["answered", "withdrawn"]).meta({ description: "How it was settled." }),
+      answer: PermissionAnswer.nullable().meta({ description: "Set for a permission." }),
+      answers: z
+        .array(z.array(z.string()))
+        .nullable()
+        .meta({ description: "Set for a question: the labels of each answer." }),
+      reason: z.string().nullable().meta({ description: "Why it was withdrawn." }),
+    })
+    .meta({ description: "A request was answered, or the agent no longer asks." }),
+  shell_started: z
+    .strictObject(shell)
+    .meta({ description: "A caller's shell command begins. Its text is stored nowhere." }),
+  shell: z
+    .strictObject({
+      ...shell,
+      exitCode: z
+        .int()
+        .nullable()
+        .meta({ description: "Null if the command did not end by itself." }),
+      output: z.string().meta({ description: "What it wrote, up to 4 MiB." }),
+      reason: z.string().nullable().meta({ description: "Why it did not end by itself." }),
+    })
+    .meta({ description: "A caller's shell command has ended." }),
+  mode_changed: z
+    .strictObject({
+      mode: SessionMode,
+      reason: z.string().nullable().meta({ description: "Why, if no caller set the mode." }),
+    })
+    .meta({ description: "The session has another mode." }),
+  session_compacted: z.looseObject({}).meta({
+    description:
+      "The agent replaced the earlier conversation by a summary. The log keeps all of it.",
   }),
-  turn_finished: z.strictObject({ outcome: TurnOutcome, reason: z.string().nullable() }),
-  request_raised: z.strictObject({
-    requestId: RequestId,
-    type: z.enum(["permission", "question"]),
-    permission: AskedPermission.nullable(),
-    questions: z.array(AskedQuestion).nullable(),
-    /** Hash of the request as shown. An answer contains it, so it cannot apply to another request. */
-    shownHash: z.string(),
-    toolCallId: z.string().nullable(),
-    /** Why a person is asked. */
-    rule: z.string().optional(),
+  session_status: z
+    .strictObject({
+      status: SessionStatus,
+      reason: z.string().nullable().meta({ description: "Why, as a sentence." }),
+      code: z
+        .string()
+        .nullable()
+        .meta({ description: "Why, as a stable word; daemons before it do not send it." })
+        .optional(),
+    })
+    .meta({ description: "The session has another status." }),
+  session_placed: z
+    .strictObject({
+      directory: z.string().meta({ description: "The session's directory." }),
+      worktreeBranch: z
+        .string()
+        .nullable()
+        .meta({ description: "The branch of its own worktree; null if it has none." }),
+      model: ModelChoice.nullable().meta({ description: "Null if the agent decides." }),
+      capabilities: z.array(Capability).meta({ description: "What its agent can do." }),
+    })
+    .meta({
+      description: "A session whose clone took longer than its caller waited is ready.",
+    }),
+  config_ignored: z
+    .strictObject({ paths: z.array(z.string()).meta({ description: "Files and directories." }) })
+    .meta({ description: "Configuration in the repository that was withheld from the agent." }),
+  session_reverted: z
+    .strictObject({
+      messageId: z.string().meta({ description: "The first message that no longer applies." }),
+    })
+    .meta({ description: "Conversation and files are as before a message." }),
+  journal_reset: z.looseObject({}).meta({
+    description: "The host has a new journal. What it had not reported before is lost.",
   }),
-  /** A call of the agent that was allowed or denied without asking anybody, and by which rule. */
-  call_decided: z.strictObject({
-    toolCallId: z.string().nullable(),
-    answer: z.enum(["allow", "deny"]),
-    rule: z.string(),
-    mode: SessionMode,
-  }),
-  request_settled: z.strictObject({
-    requestId: RequestId,
-    outcome: z.enum(["answered", "withdrawn"]),
-    answer: PermissionAnswer.nullable(),
-    answers: z.array(z.array(z.string())).nullable(),
-    reason: z.string().nullable(),
-  }),
-  /**
-   * A caller's shell command that has ended; its text is stored nowhere. `exitCode` is null if the command
-   * did not end by itself, and `reason` says why. `agent`: the mode it was run for; null for the
-   * session's own.
-   */
-  shell: z.strictObject({
-    shellId: z.string(),
-    exitCode: z.int().nullable(),
-    output: z.string(),
-    reason: z.string().nullable(),
-    agent: z.string().nullable(),
-  }),
-  /** `reason`: why the mode changed, if no caller set it. */
-  mode_changed: z.strictObject({ mode: SessionMode, reason: z.string().nullable() }),
-  /** The agent replaced the earlier conversation by a summary. The log keeps all of it. */
-  session_compacted: z.looseObject({}),
-  session_status: z.strictObject({ status: SessionStatus, reason: z.string().nullable() }),
-  /** Directory and capabilities of a session whose clone took longer than its caller waited. */
-  session_placed: z.strictObject({
-    directory: z.string(),
-    worktreeBranch: z.string().nullable(),
-    model: ModelChoice.nullable(),
-    capabilities: z.array(Capability),
-  }),
-  /** Configuration in the repository that was withheld from the agent. */
-  config_ignored: z.strictObject({ paths: z.array(z.string()) }),
-  /** Conversation and files are as before this message; this message and later ones no longer apply. */
-  session_reverted: z.strictObject({ messageId: z.string() }),
-  journal_reset: z.looseObject({}),
-  /** An event of the agent that has no equivalent here, unchanged. */
-  unknown: z.strictObject({ raw: z.unknown() }),
+  unknown: z
+    .strictObject({ raw: z.unknown().meta({ description: "The event, unchanged." }) })
+    .meta({ description: "An event of the agent that has no equivalent here." }),
 };
 
-type UpdateName = keyof typeof updates;
+type UpdateName = keyof typeof sessionUpdates;
+
+/** The type of a log entry. */
+export const SessionUpdateName = z
+  .enum(Object.keys(sessionUpdates) as [UpdateName, ...UpdateName[]])
+  .meta({ description: "The type of an entry." });
 
 export type SessionUpdate = {
-  [Name in UpdateName]: { sessionUpdate: Name } & z.infer<(typeof updates)[Name]>;
+  [Name in UpdateName]: { sessionUpdate: Name } & z.infer<(typeof sessionUpdates)[Name]>;
 }[UpdateName];
 export type UpdateOf<Name extends UpdateName> = Extract<SessionUpdate, { sessionUpdate: Name }>;
 
 /** A reported update; undefined if another version wrote it in other terms, or if it was cut. */
 export function readUpdate(stored: { sessionUpdate: string }): SessionUpdate | undefined {
   const { sessionUpdate, _meta, ...rest } = stored as Record<string, unknown>;
-  if (!Object.hasOwn(updates, sessionUpdate as string)) return undefined;
-  const schema: z.ZodType<object> = updates[sessionUpdate as UpdateName];
+  if (!Object.hasOwn(sessionUpdates, sessionUpdate as string)) return undefined;
+  const schema: z.ZodType<object> = sessionUpdates[sessionUpdate as UpdateName];
   const { data } = received(schema).safeParse(rest);
   return data && ({ sessionUpdate, ...data } as SessionUpdate);
 }

@@ -6,7 +6,7 @@
 //            none is open while the host is asked
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Refusal, type Action } from "@hawser/contract";
+import { Refusal, type Action, type RefusalDetails } from "@hawser/contract";
 import { recordIds } from "../audit/redact.ts";
 import { insertEntry } from "../audit/store.ts";
 import type { Database, TenantTransaction } from "../postgres/database.ts";
@@ -51,7 +51,7 @@ export async function changeRecords(
   return database.tenantTransaction(caller, async (sql) => {
     const claimed = idempotent ? await idempotent.claim(sql) : newClaim();
     if ("outcome" in claimed) return claimed.outcome;
-    if ("elsewhere" in claimed) throw inProgress(idempotent);
+    if ("elsewhere" in claimed) throw inProgress(change);
     const context = contextOf(change, sql, claimed.mine, services);
     const outcome = await settle(change.action, () =>
       sql.savepoint(() => handler(context as never, change.input as never)),
@@ -77,6 +77,7 @@ export async function changeOnHost(
   const { claim, intent } = prepared;
   const overtaken = new AbortController();
   const asked = await ask();
+  if ("outcome" in asked) return asked.outcome;
   const outcome = await conclude(asked);
   return outcome ?? waitForOutcome();
 
@@ -108,7 +109,7 @@ export async function changeOnHost(
     }
   }
 
-  async function ask(): Promise<{ answer: unknown } | { refusal: Refusal }> {
+  async function ask(): Promise<Asked | { outcome: Outcome }> {
     using _lease = idempotent?.holdLease(database, claim, () => overtaken.abort());
     const signal = AbortSignal.any([deadline, overtaken.signal]);
     const context = {
@@ -127,24 +128,30 @@ export async function changeOnHost(
       // Nobody knows whether the host acted. A retry asks again under the same command id.
       const isUnknown = deadline.aborted || error instanceof OutcomeUnknown;
       // If another node has taken the call over, that node records its outcome.
-      if (isUnknown && !overtaken.signal.aborted) await recordUnknown();
+      const recorded = isUnknown && !overtaken.signal.aborted ? await recordUnknown() : undefined;
+      if (recorded && "outcome" in recorded) return recorded;
       await idempotent?.giveUp(database, claim);
-      if (isUnknown) throw inProgress(idempotent);
+      if (isUnknown) throw inProgress(change, recorded?.details);
       throw error;
     }
   }
 
-  async function recordUnknown(): Promise<void> {
-    if (!handler.unknown) return;
-    await database.tenantTransaction(caller, async (sql) =>
-      handler.unknown!(contextOf(change, sql, claim, services), input, intent),
-    );
+  /** The outcome, if the handler has one for the caller all the same. */
+  async function recordUnknown(): Promise<{ outcome: Outcome } | { details: RefusalDetails }> {
+    if (!handler.unknown) return { details: {} };
+    return database.tenantTransaction(caller, async (sql) => {
+      const context = contextOf(change, sql, claim, services);
+      const recorded = await handler.unknown!(context, input, intent);
+      if ("details" in recorded) return recorded;
+      const outcome = await settle(change.action, () => Promise.resolve(recorded.result));
+      audit(sql, change, outcome);
+      if (idempotent && !(await idempotent.finish(sql, claim, outcome))) return { details: {} };
+      return { outcome };
+    });
   }
 
   /** Runs the second transaction. Undefined if another node has taken the call over. */
-  async function conclude(
-    asked: { answer: unknown } | { refusal: Refusal },
-  ): Promise<Outcome | undefined> {
+  async function conclude(asked: Asked): Promise<Outcome | undefined> {
     try {
       return await database.tenantTransaction(caller, async (sql) => {
         const context = contextOf(change, sql, claim, services);
@@ -174,10 +181,13 @@ export async function changeOnHost(
   }
 
   async function waitBriefly(): Promise<void> {
-    if (deadline.aborted) throw inProgress(idempotent);
+    if (deadline.aborted) throw inProgress(change);
     await sleep(100);
   }
 }
+
+/** The host's answer, or its refusal. */
+type Asked = { answer: unknown } | { refusal: Refusal };
 
 class Overtaken extends Error {}
 
@@ -223,17 +233,27 @@ export function auditValues(
   return [organizationId, apiKeyId, userId, sessionId, name, outcome, auditInput, records, callId];
 }
 
-function inProgress(idempotent: IdempotentCall | undefined): Refusal {
+/** The refusal of a call whose outcome is not known, with advice that a caller without a key can follow. */
+function inProgress({ idempotent, action, name }: Change, details: RefusalDetails = {}): Refusal {
+  const refuse = (advice: string, more: RefusalDetails) =>
+    new Refusal("in_progress", `${unknownOutcome} ${advice}`, { ...details, ...more });
   if (idempotent) {
-    return new Refusal(
-      "in_progress",
-      "This call is still being carried out, or its outcome is not known yet. Call again with the same idempotency key to learn it.",
-      { retryAfterMs: 1000 },
-    );
+    return refuse("Call again with the same idempotency key to get its outcome.", {
+      retryAfterMs: 1000,
+    });
+  }
+  if (action.idempotent) {
+    return refuse(`Call ${name} again after a moment; a second call changes nothing more.`, {
+      retryAfterMs: 1000,
+    });
   }
   // Without retryAfterMs: a repeated call without a key could take effect twice.
-  return new Refusal(
-    "in_progress",
-    "The host did not answer in time, so it is unknown whether the call took effect; it may still do so. Read the record to find out before you call again. A call with an idempotency key can be repeated safely.",
+  const where = action.shownBy ?? "Reading the record";
+  return refuse(
+    `${where} shows whether it took effect; look before you call again. A call with an idempotency key can be repeated safely.`,
+    { retry: "changed", ...(action.shownBy && { nextAction: action.shownBy }) },
   );
 }
+
+const unknownOutcome =
+  "The host has not answered yet, so it is not known whether this call takes effect.";

@@ -22,8 +22,11 @@ export function publishedSchemas(action: Action): PublishedSchemas {
   return schemas;
 }
 
+/** The schema of a part of a result: an open object, whose named records are in `$defs`. */
+export const publishResult = (schema: z.ZodType) => publish(schema, "output");
+
 function publish(schema: z.ZodType, io: "input" | "output"): JsonSchema {
-  const { $ref, $defs, ...rest } = cleaned(z.toJSONSchema(schema, { io })) as {
+  const { $ref, $defs, ...rest } = cleaned(z.toJSONSchema(schema, { io }), io) as {
     $ref?: string;
     $defs?: Record<string, JsonSchema>;
   };
@@ -33,11 +36,15 @@ function publish(schema: z.ZodType, io: "input" | "output"): JsonSchema {
   return { ...root, ...(Object.keys(others).length > 0 && { $defs: others }) };
 }
 
-/** Removes internal annotations, and patterns that only repeat `format`. */
-function cleaned(schema: unknown): JsonSchema {
+/**
+ * Removes internal annotations, and patterns that only repeat `format`. Results are published as open
+ * objects: they can get new fields, and a client that validates them must not fail then.
+ */
+function cleaned(schema: unknown, io: "input" | "output"): JsonSchema {
   return JSON.parse(
     JSON.stringify(schema, function (this: JsonSchema, key, value: unknown) {
       if (key === "idOf" || key === "$schema") return undefined;
+      if (io === "output" && key === "additionalProperties" && value === false) return undefined;
       if (key === "pattern" && this["format"] === "date-time") return undefined;
       return value;
     }),

@@ -6,6 +6,7 @@ import { validate } from "./validate.ts";
 
 const sample = action({
   summary: "A sample.",
+  group: "things",
   permission: null,
   effect: "reads",
   reach: "records",

@@ -24,7 +24,7 @@ import { sessionListEntry } from "../sessions/listing.ts";
 import { forgetEndingsOfInstance } from "../sessions/owed-store.ts";
 import {
   deleteSessionsOfInstance,
-  selectNewestOfInstanceInStatus,
+  newestOfInstanceInStatus,
   type SessionListRow,
 } from "../sessions/store.ts";
 import type { CutOff } from "./cut-off.ts";
@@ -190,7 +190,7 @@ function detailQueries(organizationId: string, id: string): DetailQueries {
   const listed = [organizationId, lastId, mostActiveSessionsShown, id, "active"];
   return [
     query(store.selectInstance, organizationId, id),
-    query(selectNewestOfInstanceInStatus, ...listed),
+    query(newestOfInstanceInStatus.rows, ...listed),
   ];
 }
 

@@ -82,8 +82,8 @@ export const setHost = systemStatement(
 export const failSessionsOfReplacedHost = systemStatement(
   "show sessions in error whose machine was replaced",
   `UPDATE sessions
-      SET status = ${statusAfterSql("host_replaced")}, status_reason = 'host_replaced', activity = 'idle',
-          queued_turns = '{}'
+      SET status = ${statusAfterSql("host_replaced")}, status_reason = 'host_replaced', status_message = NULL,
+          activity = 'idle', queued_turns = '{}', running_shells = '{}'
     WHERE ${sessionsNotOver}`,
 );
 

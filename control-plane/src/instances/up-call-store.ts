@@ -27,14 +27,23 @@ export const selectHosts = systemStatement<SpeakingHost>(
     WHERE k.instance_id = ANY ($1::uuid[]) AND k.revoked_at IS NULL AND i.host_key = k.public_key AND i.deleted_at IS NULL`,
 );
 
-/** $1 is a JSON array of rows, one for each host. */
+const isConnected = `EXISTS (SELECT FROM host_connections c
+                    WHERE c.organization_id = i.organization_id AND c.instance_id = i.instance_id)`;
+
+/**
+ * $1 is a JSON array of rows, one for each host. The host may have left since it sent the hello, so the status
+ * follows the recorded connections. If the connection is recorded later, that shows the host online.
+ */
 export const noteHellos = systemStatement(
   "store the facts in hosts' hellos",
   `UPDATE instances i
       SET machine_id = received.machine_id, journal_id = received.journal_id, boot_id = received.boot_id,
           host = received.host, daemon_version = received.daemon_version, agents = received.agents,
           roots = received.roots, code_hosting_cli = received.code_hosting_cli, warnings = received.warnings,
-          operations = received.operations, status = 'online', status_reason = NULL, moving_since = NULL
+          operations = received.operations,
+          status = CASE WHEN ${isConnected} THEN 'online' ELSE i.status END,
+          status_reason = CASE WHEN ${isConnected} THEN NULL ELSE i.status_reason END,
+          moving_since = CASE WHEN ${isConnected} THEN NULL ELSE i.moving_since END
      FROM jsonb_to_recordset($1::jsonb) AS received (
             organization_id uuid, instance_id uuid, machine_id text, journal_id text, boot_id text,
             host jsonb, daemon_version text, agents jsonb, roots jsonb, code_hosting_cli jsonb,

@@ -111,11 +111,14 @@ test("of twenty answers on two nodes one reaches the host", async () => {
 });
 
 test("an answer that cannot be delivered is on record, and the request is offered again when the host is back", async () => {
+  const setHost = (status: string) => bed.sql("UPDATE instances SET status = $1", [status]);
   for (const away of [refusing("host_offline"), refusing("unavailable"), unknown]) {
     bed.host.answer_request = away;
     const { sessionId, requestId } = await raise();
     const answer = { requestId, answer: "once" };
+    await setHost("offline");
     assert.deepEqual(await node.result("answer_permission", answer), { status: "undeliverable" });
+    await setHost("online");
     const record = await recordOf(sessionId);
     assert.deepEqual([record["status"], record["answer"]], ["undeliverable", "once"]);
     assert.notEqual(record["answeredBy"], null);
@@ -124,6 +127,17 @@ test("an answer that cannot be delivered is on record, and the request is offere
     bed.host.answer_request = () => ({ status: "answered" });
     assert.deepEqual(await node.result("answer_permission", answer), { status: "answered" });
   }
+});
+
+test("a request stays pending if its host is connected and did not confirm the answer", async () => {
+  bed.host.answer_request = unknown;
+  const { sessionId, requestId } = await raise();
+  const answer = { requestId, answer: "once" };
+  assert.deepEqual(await node.result("answer_permission", answer), { status: "undeliverable" });
+  const { pendingRequests } = await node.result("wait_for_session", { sessionId });
+  assert.equal((pendingRequests as { requestId: string }[])[0]?.requestId, requestId);
+  bed.host.answer_request = () => ({ status: "answered" });
+  assert.deepEqual(await node.result("answer_permission", answer), { status: "answered" });
 });
 
 test("an answer whose confirmation was lost is corrected by the log", async () => {

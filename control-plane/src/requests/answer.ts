@@ -30,6 +30,11 @@ export interface GivenAnswer {
 export type AnswerIntent =
   { settled: AnswerOutcome["status"] } | (HostTarget & { payload: PayloadOf<"answer_request"> });
 
+/** What became of an answer. `isSilent`: the host did not confirm it, and may still receive it. */
+interface Delivery extends AnswerOutcome {
+  isSilent?: boolean;
+}
+
 export async function prepareAnswer(
   context: ChangeContext & SessionServices,
   given: GivenAnswer,
@@ -86,12 +91,12 @@ function refuseUnfit(row: store.RequestRow, { type, answers }: GivenAnswer): voi
 export async function askWithAnswer(
   context: AskContext & SessionServices,
   intent: AnswerIntent,
-): Promise<AnswerOutcome> {
+): Promise<Delivery> {
   if ("settled" in intent) return { status: intent.settled };
   try {
     return await askHost(context, intent, "answer_request", intent.payload);
   } catch (error) {
-    if (error instanceof OutcomeUnknown) return { status: "undeliverable" };
+    if (error instanceof OutcomeUnknown) return { status: "undeliverable", isSilent: true };
     if (!(error instanceof Refusal)) throw error;
     if (error.code === "host_offline" || error.code === "unavailable")
       return { status: "undeliverable" };
@@ -103,7 +108,7 @@ export async function concludeAnswer(
   context: ChangeContext & SessionServices,
   { requestId, answer, answers }: GivenAnswer,
   intent: AnswerIntent,
-  { status }: AnswerOutcome,
+  { status, isSilent = false }: Delivery,
 ): Promise<AnswerOutcome> {
   const { sql, caller } = context;
   if ("settled" in intent) return { status };
@@ -119,7 +124,7 @@ export async function concludeAnswer(
       sql.later(store.releaseRequest, ...key);
       return { status };
     default: {
-      if (await sql.first(store.noteUndeliverable, ...key)) return { status };
+      if (await sql.first(store.noteUndeliverable, ...key, isSilent)) return { status };
       // The confirmation was lost, but the log has reported that this answer or another one was
       // accepted.
       const row = await sql.first(store.selectRequest, ...key);

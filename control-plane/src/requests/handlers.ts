@@ -11,7 +11,7 @@ import {
   undoAnswer,
   type GivenAnswer,
 } from "./answer.ts";
-import { readRequests, requestRecord } from "./listing.ts";
+import { readRequests, requestRecord, searchRequests } from "./listing.ts";
 
 export const requestHandlers: HandlersFor<typeof requestActions, SessionServices, NotYet> = {
   async list_pending_requests({ sql }, { limit = 50, ...filter }) {
@@ -19,9 +19,12 @@ export const requestHandlers: HandlersFor<typeof requestActions, SessionServices
     return { requests: rows.map(requestRecord) };
   },
 
-  async search_requests({ sql }, { cursor, limit = 50, ...filter }) {
-    const read = await readRequests(sql, filter, readIdCursor(cursor), limit + 1);
-    const { rows, nextCursor } = page(read, limit, (row) => [row.listed_id]);
+  async search_requests({ sql }, { query: text = "", cursor, limit = 50, ...filter }) {
+    const before = readIdCursor(cursor);
+    const { rows, nextCursor } =
+      text === ""
+        ? page(await readRequests(sql, filter, before, limit + 1), limit, (row) => [row.listed_id])
+        : await searchRequests(sql, text, filter, before, limit);
     return { requests: rows.map(requestRecord), nextCursor };
   },
 

@@ -8,6 +8,7 @@ import {
   type AskedQuestion,
   type RequestRecord,
 } from "@hawser/contract";
+import { searchedPage } from "../cursor.ts";
 import { instanceExists } from "../hosts/store.ts";
 import { query, type Query, type TenantSql } from "../postgres/statement.ts";
 import { isOver } from "../sessions/lifecycle.ts";
@@ -26,17 +27,49 @@ export interface RequestFilter {
  */
 export async function readRequests(
   sql: TenantSql,
-  { sessionId, instanceId, scope = "pending" }: RequestFilter,
+  filter: RequestFilter,
   before: string,
   count: number,
 ): Promise<store.RequestRow[]> {
-  const session = sessionId === undefined ? undefined : parseId("session", sessionId);
-  const instance = instanceId === undefined ? undefined : parseId("instance", instanceId);
-  if (session === null) throw notFound("session");
-  if (instance === null) throw notFound("instance");
-  const page = [sql.organizationId, before, count];
+  const { listing, values, ...named } = listingOf(sql, filter);
+  return readOf(sql, named, query(listing.rows, sql.organizationId, before, count, ...values));
+}
+
+/** A page of the requests whose title, detail or questions contain a text, in any case. */
+export async function searchRequests(
+  sql: TenantSql,
+  text: string,
+  filter: RequestFilter,
+  before: string,
+  limit: number,
+): Promise<{ rows: store.RequestRow[]; nextCursor: string | null }> {
+  const { listing, values, ...named } = listingOf(sql, filter);
+  const key = [sql.organizationId, before] as const;
+  const matching = query(listing.matching, ...key, limit + 1, ...values, text.toLowerCase());
+  const found = await readOf(sql, named, matching);
+  return searchedPage(
+    found,
+    limit,
+    (row) => [row.listed_id],
+    async () => {
+      const last = await sql.first(listing.end, ...key, 1, ...values);
+      return last && [last.listed_id];
+    },
+  );
+}
+
+interface Named {
+  session?: string | undefined;
+  instance?: string | undefined;
+}
+
+async function readOf(
+  sql: TenantSql,
+  { session, instance }: Named,
+  listing: Query<store.RequestRow>,
+): Promise<store.RequestRow[]> {
   const [rows, sessions, instances] = await sql.together(
-    listingQuery(sql, store.selectNewest[scope], page, session, instance),
+    listing,
     ...(session ? [query(sessionExists, sql.organizationId, session)] : []),
     ...(instance ? [query(instanceExists, sql.organizationId, instance)] : []),
   );
@@ -46,19 +79,26 @@ export async function readRequests(
   return rows;
 }
 
-function listingQuery(
+/** The statements for a combination of filters, and the values of the filters. */
+function listingOf(
   { agentSessionId }: TenantSql,
-  listing: (typeof store.selectNewest)["all"],
-  page: unknown[],
-  session: string | undefined,
-  instance: string | undefined,
-): Query<store.RequestRow> {
-  if (agentSessionId !== null)
-    return query(listing.ofAgent, ...page, agentSessionId, session, instance);
-  if (session && instance) return query(listing.ofSessionOnInstance, ...page, session, instance);
-  if (session) return query(listing.ofSession, ...page, session);
-  if (instance) return query(listing.ofInstance, ...page, instance);
-  return query(listing.every, ...page);
+  { sessionId, instanceId, scope = "pending" }: RequestFilter,
+): Named & { listing: store.Listing; values: unknown[] } {
+  const session = sessionId === undefined ? undefined : parseId("session", sessionId);
+  const instance = instanceId === undefined ? undefined : parseId("instance", instanceId);
+  if (session === null) throw notFound("session");
+  if (instance === null) throw notFound("instance");
+  const listings = store.newest[scope];
+  const named = { session, instance };
+  if (agentSessionId !== null) {
+    const values = [agentSessionId, session ?? null, instance ?? null];
+    return { ...named, listing: listings.ofAgent, values };
+  }
+  if (session && instance)
+    return { ...named, listing: listings.ofSessionOnInstance, values: [session, instance] };
+  if (session) return { ...named, listing: listings.ofSession, values: [session] };
+  if (instance) return { ...named, listing: listings.ofInstance, values: [instance] };
+  return { ...named, listing: listings.every, values: [] };
 }
 
 export function requestRecord(row: store.RequestRow): RequestRecord {

@@ -9,7 +9,8 @@ import type {
   SessionStatus,
 } from "@hawser/contract";
 import { reachableSql } from "../hosts/store.ts";
-import { statement } from "../postgres/statement.ts";
+import { mostSearched } from "../cursor.ts";
+import { statement, type Statement } from "../postgres/statement.ts";
 
 export interface RequestRow {
   request_id: string;
@@ -39,41 +40,57 @@ const joined = `FROM requests r
 export const scopes = { pending: "= 'pending'", resolved: "<> 'pending'", all: undefined } as const;
 export type Scope = keyof typeof scopes;
 
-/** $1 organization, $2 requests recorded before this id, $3 limit, then the filters in this order. */
-function newestFirst(scope: Scope, filters: string[]) {
-  const narrowed = filters.map((column, index) => `AND r.${column} = $${index + 4}`).join(" ");
+/** The statements of a listing: its rows, those that contain a text, and where a search for one ended. */
+export interface Listing {
+  rows: Statement<RequestRow>;
+  /** The last parameter is the text, in lower case. */
+  matching: Statement<RequestRow>;
+  end: Statement<{ listed_id: string }>;
+}
+
+/** What a person reads of a request: title and detail of a permission, or the questions. */
+const shownText = `CASE r.type WHEN 'permission' THEN concat_ws(chr(10), r.shown->>'title', r.shown->>'detail')
+               ELSE jsonb_path_query_array(r.shown, '$[*].question')::text END`;
+
+/** The newest first. $1 organization, $2 requests before this id, $3 limit, then those of the conditions. */
+function newestFirst(scope: Scope, conditions: string, nextParameter: number): Listing {
   const inScope = scopes[scope] ? `AND r.status ${scopes[scope]}` : "";
-  return statement<RequestRow>(
-    `SELECT ${columns} ${joined}
-      WHERE r.organization_id = $1 AND r.listed_id < $2 AND s.deleted_at IS NULL ${inScope} ${narrowed}
-      ORDER BY r.listed_id DESC
-      LIMIT $3`,
-  );
+  const of = `r.organization_id = $1 AND r.listed_id < $2 ${inScope} ${conditions}`;
+  const newest = `ORDER BY r.listed_id DESC`;
+  return {
+    rows: statement(
+      `SELECT ${columns} ${joined} WHERE ${of} AND s.deleted_at IS NULL ${newest} LIMIT $3`,
+    ),
+    matching: statement(
+      `SELECT ${columns}
+         FROM (SELECT * FROM requests r WHERE ${of} ${newest} LIMIT ${mostSearched}) r
+         JOIN sessions s ON s.organization_id = r.organization_id AND s.session_id = r.session_id
+        WHERE s.deleted_at IS NULL AND strpos(lower(${shownText}), $${nextParameter}) > 0
+        ${newest} LIMIT $3`,
+    ),
+    end: statement(
+      `SELECT r.listed_id FROM requests r WHERE ${of} ${newest}
+       OFFSET ${mostSearched - 1} LIMIT least(1, $3::int)`,
+    ),
+  };
 }
 
 /**
  * The requests that an agent's key reaches: row-level security hides all others. $4 is the agent's own
  * session, which is older than they are. A null filter matches all.
  */
-const ofAgent = (scope: Scope) =>
-  statement<RequestRow>(
-    `SELECT ${columns} ${joined}
-      WHERE r.organization_id = $1 AND r.listed_id < $2 AND r.listed_id >= $4 AND s.deleted_at IS NULL
-        ${scopes[scope] ? `AND r.status ${scopes[scope]}` : ""}
-        AND ($5::uuid IS NULL OR r.session_id = $5) AND ($6::uuid IS NULL OR r.instance_id = $6)
-      ORDER BY r.listed_id DESC
-      LIMIT $3`,
-  );
+const reachOfAgent = `AND r.listed_id >= $4
+        AND ($5::uuid IS NULL OR r.session_id = $5) AND ($6::uuid IS NULL OR r.instance_id = $6)`;
 
 const listings = (scope: Scope) => ({
-  every: newestFirst(scope, []),
-  ofSession: newestFirst(scope, ["session_id"]),
-  ofInstance: newestFirst(scope, ["instance_id"]),
-  ofSessionOnInstance: newestFirst(scope, ["session_id", "instance_id"]),
-  ofAgent: ofAgent(scope),
+  every: newestFirst(scope, "", 4),
+  ofSession: newestFirst(scope, "AND r.session_id = $4", 5),
+  ofInstance: newestFirst(scope, "AND r.instance_id = $4", 5),
+  ofSessionOnInstance: newestFirst(scope, "AND r.session_id = $4 AND r.instance_id = $5", 6),
+  ofAgent: newestFirst(scope, reachOfAgent, 7),
 });
 
-export const selectNewest = {
+export const newest = {
   pending: listings("pending"),
   resolved: listings("resolved"),
   all: listings("all"),
@@ -105,12 +122,21 @@ export const noteAnswered = statement(
     WHERE organization_id = $1 AND request_id = $2`,
 );
 
-/** Stores the answer that did not arrive, unless the log has reported how the request was settled. */
+/**
+ * Stores the answer that did not arrive, unless the log has reported how the request was settled. $3: the host
+ * did not answer. If it is connected nevertheless, nothing would report that it is back, so the request stays
+ * pending.
+ */
 export const noteUndeliverable = statement<{ request_id: string }>(
-  `UPDATE requests
-      SET status = 'undeliverable', resolved_at = hawser_now(), delivering_until = NULL
-    WHERE organization_id = $1 AND request_id = $2 AND status IN ('pending', 'undeliverable')
-   RETURNING request_id`,
+  `UPDATE requests r
+      SET status = CASE WHEN stays.pending THEN 'pending' ELSE 'undeliverable' END,
+          resolved_at = CASE WHEN stays.pending THEN NULL ELSE hawser_now() END, delivering_until = NULL
+     FROM (SELECT $3::boolean AND EXISTS (
+             SELECT FROM requests asked
+               JOIN instances i ON i.organization_id = asked.organization_id AND i.instance_id = asked.instance_id
+              WHERE asked.organization_id = $1 AND asked.request_id = $2 AND i.status = 'online') AS pending) stays
+    WHERE r.organization_id = $1 AND r.request_id = $2 AND r.status IN ('pending', 'undeliverable')
+   RETURNING r.request_id`,
 );
 
 /** Releases a claim: somebody else answered first, or the host refused. */

@@ -39,7 +39,7 @@ function parseKeys(text: string): MasterKey[] {
   const lines = text.trim().split(/\s+/);
   if (lines.length > 2 || lines.some((line) => !/^[0-9a-f]{64}$/i.test(line))) {
     throw new ConfigError(
-      "The master key must be 64 hexadecimal digits, or two such lines during a rotation. Make one with: openssl rand -hex 32",
+      "The master key must be 64 hexadecimal digits, or two such lines during a rotation; check that each key has its own line. For a new service, make one with: openssl rand -hex 32",
     );
   }
   return lines.map((line) => masterKeyOf(Buffer.from(line, "hex")));

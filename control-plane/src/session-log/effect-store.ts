@@ -7,14 +7,26 @@ export const setStatuses = systemStatement(
   "set the statuses that session logs report",
   `UPDATE sessions s
       SET status = reported.status, status_reason = reported.status_reason,
+          status_message = reported.status_message,
           ended_at = CASE WHEN reported.status = 'ended' THEN coalesce(s.ended_at, hawser_now()) ELSE s.ended_at END
      FROM jsonb_to_recordset($1::jsonb) AS reported (
-            organization_id uuid, session_id uuid, status text, status_reason text)
+            organization_id uuid, session_id uuid, status text, status_reason text, status_message text)
     WHERE s.organization_id = reported.organization_id AND s.session_id = reported.session_id`,
 );
 
-/** Limit of a session's queue. A host queues 20 prompts; the limit keeps the row small whatever a host reports. */
-const mostQueued = 100;
+/**
+ * Limit of a session's lists. A host queues 20 prompts and runs 5 shell commands; the limit keeps the row small
+ * whatever a host reports.
+ */
+const mostListed = 100;
+
+/** The stored list with the reported additions, and without what was reported to be over. */
+const listAfter = (stored: string, added: string, removed: string) => `CASE
+            WHEN reported.${added} IS NULL AND reported.${removed} IS NULL THEN s.${stored}
+            ELSE (SELECT coalesce(array_agg(id), '{}')
+                    FROM unnest((s.${stored} || reported.${added})[
+                           greatest(1, cardinality(s.${stored} || reported.${added}) - ${mostListed - 1}):]) AS id
+                   WHERE id <> ALL (coalesce(reported.${removed}, '{}'))) END`;
 
 /**
  * $1 is a JSON array of rows, one for each session; a null leaves the column unchanged. A running turn
@@ -33,12 +45,8 @@ export const setStates = systemStatement(
             ELSE coalesce(reported.activity, s.activity) END,
           turn_id = coalesce(reported.turn_id, s.turn_id),
           turn_outcome = CASE WHEN reported.turn_moved THEN reported.turn_outcome ELSE s.turn_outcome END,
-          queued_turns = CASE
-            WHEN reported.queued IS NULL AND reported.unqueued IS NULL THEN s.queued_turns
-            ELSE (SELECT coalesce(array_agg(turn), '{}')
-                    FROM unnest((s.queued_turns || reported.queued)[
-                           greatest(1, cardinality(s.queued_turns || reported.queued) - ${mostQueued - 1}):]) AS turn
-                   WHERE turn <> ALL (coalesce(reported.unqueued, '{}'))) END,
+          queued_turns = ${listAfter("queued_turns", "queued", "unqueued")},
+          running_shells = ${listAfter("running_shells", "shells_started", "shells_ended")},
           model = coalesce(reported.model, s.model),
           usage = coalesce(reported.usage, s.usage),
           cost_usd = CASE WHEN reported.usage IS NULL THEN s.cost_usd ELSE reported.cost_usd END,
@@ -50,7 +58,8 @@ export const setStates = systemStatement(
           mode = coalesce(reported.mode, s.mode)
      FROM jsonb_to_recordset($1::jsonb) AS reported (
             organization_id uuid, session_id uuid, activity text, begun boolean, turn_moved boolean,
-            turn_id text, turn_outcome text, queued text[], unqueued text[], model jsonb, usage jsonb, cost_usd double precision,
+            turn_id text, turn_outcome text, queued text[], unqueued text[], shells_started text[],
+            shells_ended text[], model jsonb, usage jsonb, cost_usd double precision,
             cost_is_estimate boolean, title text, directory text, worktree_branch text,
             capabilities text[], mode text)
     WHERE s.organization_id = reported.organization_id AND s.session_id = reported.session_id`,

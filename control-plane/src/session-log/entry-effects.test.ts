@@ -88,8 +88,11 @@ test("raised and settled in one report is settled; raised again is open again", 
 
 test("a status in the log follows the machine, with its reason", async () => {
   const sessionId = await bed.addSession();
-  await bed.report(sessionId, status("error", "agent_died"));
-  assert.deepEqual(await statusOf(sessionId), ["error", "agent_died"]);
+  const sentence = "The agent's process was killed.";
+  await bed.report(sessionId, { ...status("error", sentence), code: "agent_lost" });
+  assert.deepEqual(await statusOf(sessionId), ["error", "agent_lost"]);
+  const { statusMessage } = await bed.addNode().result("get_session_summary", { sessionId });
+  assert.equal(statusMessage, sentence);
   await bed.report(sessionId, turn("t1"));
   assert.deepEqual(await statusOf(sessionId), ["active", null]);
   await bed.report(sessionId, status("ended"), status("active"), turn("t2"));

@@ -16,6 +16,8 @@ const effectNames = [
   "turn_finished",
   "prompt_queued",
   "prompt_dropped",
+  "shell_started",
+  "shell",
   "request_raised",
   "request_settled",
   "usage_update",
@@ -92,6 +94,8 @@ interface State {
   turn_outcome: string | null;
   queued: string[] | null;
   unqueued: string[] | null;
+  shells_started: string[] | null;
+  shells_ended: string[] | null;
   model: object | null;
   usage: object | null;
   cost_usd: number | null;
@@ -103,10 +107,16 @@ interface State {
   mode: string | null;
 }
 
+interface StatusChange {
+  status: SessionStatus;
+  status_reason: string | null;
+  status_message: string | null;
+}
+
 /** Combines one session's entries, in their order. */
 function fold({ status: before, effects }: CausingEntries) {
   let current = before;
-  let status: { status: SessionStatus; status_reason: string | null } | undefined;
+  let status: StatusChange | undefined;
   const state: State = {
     activity: null,
     begun: false,
@@ -115,6 +125,8 @@ function fold({ status: before, effects }: CausingEntries) {
     turn_outcome: null,
     queued: null,
     unqueued: null,
+    shells_started: null,
+    shells_ended: null,
     model: null,
     usage: null,
     cost_usd: null,
@@ -125,23 +137,29 @@ function fold({ status: before, effects }: CausingEntries) {
     capabilities: null,
     mode: null,
   };
-  const move = (next: SessionStatus | undefined, reason: string | null) => {
+  const move = (
+    next: SessionStatus | undefined,
+    reason: string | null = null,
+    message: string | null = null,
+  ) => {
     if (!next) return;
     current = next;
-    status = { status: next, status_reason: reason };
+    status = { status: next, status_reason: reason, status_message: message };
   };
   for (const { effect, turnId } of effects) {
     switch (effect.sessionUpdate) {
       case "session_status":
         move(
           statusAfter(current, `reported_${effect.status}`),
+          // Daemons before the word sent only the sentence.
+          shortened(effect.code ?? (effect.reason === null ? null : "reported"), longestName),
           shortened(effect.reason, longestText),
         );
         if (effect.status === "active") state.begun = true;
         else state.activity = "idle";
         break;
       case "turn_started":
-        move(statusAfter(current, "turn_started"), null);
+        move(statusAfter(current, "turn_started"));
         state.activity = "running";
         state.turn_moved = true;
         state.turn_id = turnId;
@@ -160,6 +178,12 @@ function fold({ status: before, effects }: CausingEntries) {
         break;
       case "prompt_dropped":
         (state.unqueued ??= []).push(shortened(effect.turnId, longestName));
+        break;
+      case "shell_started":
+        (state.shells_started ??= []).push(shortened(effect.shellId, longestName));
+        break;
+      case "shell":
+        (state.shells_ended ??= []).push(shortened(effect.shellId, longestName));
         break;
       case "usage_update":
         state.usage = effect.usage;

@@ -26,29 +26,76 @@ export const selectFollowed = systemStatement<{
     WHERE s.deleted_at IS NULL`,
 );
 
+/** The order of a page's entries, and the conditions on them beside the session and the position. */
+interface PageKind {
+  order: "ASC" | "DESC";
+  filters: string;
+}
+
+/** All entries, the oldest first. */
+const everyEntry: PageKind = { order: "ASC", filters: "" };
+/** Only entries up to seq $6, of turn $7 if it is set, and of the types $8 if they are set. */
+const filters = `AND seq <= $6 AND ($7::text IS NULL OR turn_id = $7)
+               AND ($8::text[] IS NULL OR coalesce(entry_type, update->>'sessionUpdate') = ANY ($8))`;
+
 /**
- * The entries of session $2 after seq $3: at most $4 entries, and not much more than $5 bytes. Entries
- * are text, because they are passed on unchanged. They are read one by one, so that entries that do not
- * fit are not decompressed: long repetitive texts are stored in a hundredth of their size.
+ * The entries of session $2 after seq $3: at most $4 entries, and not much more than $5 bytes. In descending
+ * order these are the newest ones. Entries are text, because they are passed on unchanged. They are read one
+ * by one, so that entries that do not fit are not decompressed: long repetitive texts are stored in a
+ * hundredth of their size.
  */
-const selectWithin = (bounds: string) =>
-  statement<LogRow>(
+const selectWithin = (bounds: string, { order, filters }: PageKind) => {
+  const next = (position: string) => `
+             SELECT seq, at, turn_id, update::text AS update
+               FROM session_log
+              WHERE organization_id = $1 AND session_id = $2 ${bounds} AND seq > $3 ${position} ${filters}
+              ORDER BY seq ${order} LIMIT 1`;
+  return statement<LogRow>(
     `WITH RECURSIVE page (seq, at, turn_id, update, place, bytes) AS (
-     (SELECT seq, at, turn_id, update::text, 1, octet_length(update::text)
-        FROM session_log
-       WHERE organization_id = $1 AND session_id = $2 ${bounds} AND seq > $3
-       ORDER BY seq LIMIT 1)
+     SELECT seq, at, turn_id, update, 1, octet_length(update) FROM (${next("")}) first
      UNION ALL
      SELECT following.seq, following.at, following.turn_id, following.update, place + 1,
             bytes + octet_length(following.update)
        FROM page
-      CROSS JOIN LATERAL (
-             SELECT seq, at, turn_id, update::text AS update
-               FROM session_log
-              WHERE organization_id = $1 AND session_id = $2 ${bounds} AND seq > page.seq
-              ORDER BY seq LIMIT 1) following
+      CROSS JOIN LATERAL (${next(order === "ASC" ? "AND seq > page.seq" : "AND seq < page.seq")}) following
       WHERE place < $4 AND bytes < $5)
    SELECT seq, at, turn_id, update FROM page ORDER BY seq`,
+  );
+};
+
+/** $3 after this seq, $4 up to this one, $5 turn. What the agent itself said last; at most $6 characters. */
+const selectMessageWithin = (bounds: string) =>
+  statement<{ seq: number; text: string; length: number }>(
+    `SELECT seq, left(text, $6) AS text, length(text) AS length
+       FROM (SELECT seq, update->'content'->>'text' AS text
+               FROM session_log
+              WHERE organization_id = $1 AND session_id = $2 ${bounds} AND seq > $3 AND seq <= $4 AND turn_id = $5
+                AND coalesce(entry_type, update->>'sessionUpdate') = 'agent_message_chunk'
+                AND update->>'parentToolCallId' IS NULL
+              ORDER BY seq DESC LIMIT 1) message`,
+  );
+
+/** Characters before and after a found text. */
+const around = 120;
+
+/**
+ * $3 after this seq, $4 up to this one, $5 text in lower case, $6 limit. The entries that contain the text in
+ * one of their values; ids and the type are no text.
+ */
+const selectFoundWithin = (bounds: string) =>
+  statement<{ seq: number; at: string; turn_id: string | null; type: string; text: string }>(
+    `SELECT seq, at, turn_id, type,
+            substr(text, greatest(strpos(lower(text), $5) - ${around}, 1), length($5) + ${2 * around}) AS text
+       FROM (SELECT seq, at, turn_id, update->>'sessionUpdate' AS type,
+                    (SELECT string_agg(part #>> '{}', chr(10))
+                       FROM jsonb_path_query(update - ARRAY['sessionUpdate', 'messageId', 'toolCallId', 'parentToolCallId'],
+                                             'strict $.** ? (@.type() == "string")') part) AS text
+               FROM session_log
+              WHERE organization_id = $1 AND session_id = $2 ${bounds} AND seq > $3 AND seq <= $4
+              ORDER BY seq) entries
+      WHERE strpos(lower(text), $5) > 0
+      ORDER BY seq
+      LIMIT $6`,
   );
 
 /**
@@ -59,19 +106,36 @@ const everyPeriod = {
   first: "00000000-0000-0000-0000-000000000000",
   next: "ffffffff-ffff-ffff-ffff-ffffffffffff",
 };
-const byPeriod = new Map<string, Statement<LogRow>>();
 
 /**
- * The statement that reads entries of this session. It names the bounds of the session's period, so that
- * its plan contains one partition. Without them a prepared statement locks every partition at each
- * execution, which takes longer than reading a few entries (decision 0045).
+ * Makes a function that returns the statement for a session. The statement names the bounds of the session's
+ * period, so that its plan contains one partition. Without them a prepared statement locks every partition at
+ * each execution, which takes longer than reading a few entries (decision 0045).
  */
-export function selectEntriesOf(sessionId: string): Statement<LogRow> {
-  const period = periodOf(sessionId) ?? everyPeriod;
-  let found = byPeriod.get(period.first);
-  if (!found) {
-    found = selectWithin(`AND session_id >= '${period.first}' AND session_id < '${period.next}'`);
-    byPeriod.set(period.first, found);
-  }
-  return found;
+function byPeriod<Row>(make: (bounds: string) => Statement<Row>) {
+  const made = new Map<string, Statement<Row>>();
+  return (sessionId: string): Statement<Row> => {
+    const period = periodOf(sessionId) ?? everyPeriod;
+    let found = made.get(period.first);
+    if (!found) {
+      found = make(`AND session_id >= '${period.first}' AND session_id < '${period.next}'`);
+      made.set(period.first, found);
+    }
+    return found;
+  };
 }
+
+/** Reads entries in their order. */
+export const selectEntriesOf = byPeriod((bounds) => selectWithin(bounds, everyEntry));
+/** Reads entries that pass the filters, the oldest of them. */
+export const selectMatchingOf = byPeriod((bounds) =>
+  selectWithin(bounds, { order: "ASC", filters }),
+);
+/** Reads entries that pass the filters, the newest of them. */
+export const selectNewestOf = byPeriod((bounds) =>
+  selectWithin(bounds, { order: "DESC", filters }),
+);
+/** Finds entries that contain a text. */
+export const selectFoundOf = byPeriod(selectFoundWithin);
+/** Reads the last message of a turn. */
+export const selectMessageOf = byPeriod(selectMessageWithin);

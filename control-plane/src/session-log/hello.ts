@@ -42,9 +42,6 @@ export interface LostSession extends ReportingHost {
   sessionId: string;
 }
 
-const lostReason =
-  "The host has lost its journal, and this session with it. Its files are where they were: end it, and start another one.";
-
 /**
  * Answers each hello with those sessions that it names and that belong to the host. A session that is
  * missing in the answer is unknown or deleted. Call it before the transaction writes the instances'
@@ -156,6 +153,6 @@ export async function failLost(
 ): Promise<{ session_id: string; request_id: string }[]> {
   if (lost.length === 0) return [];
   const keys = [lost.map((each) => each.organizationId), lost.map((each) => each.sessionId)];
-  tx.later(failOfLostJournals, ...keys, lostReason);
+  tx.later(failOfLostJournals, ...keys);
   return tx.rows(withdrawRequestsOfLost, ...keys);
 }

@@ -39,8 +39,8 @@ export const lockSessions = systemStatement<LockedSession>(
  */
 export const insertEntries = systemStatement(
   "write entries of session logs",
-  `INSERT INTO session_log (session_id, seq, organization_id, at, turn_id, update)
-   SELECT session_id, seq, organization_id, at, nullif(turn_id, ''), update
+  `INSERT INTO session_log (session_id, seq, organization_id, at, turn_id, entry_type, update)
+   SELECT session_id, seq, organization_id, at, nullif(turn_id, ''), update->>'sessionUpdate', update
      FROM ROWS FROM (
             unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::timestamptz[], $5::text[]),
             jsonb_array_elements($6::jsonb)
@@ -86,11 +86,12 @@ export const selectOfOtherJournals = systemStatement<{ position: number; session
               AND journal_id <> received.journal_id AND NOT starts_with(journal_id, '${lostJournal("")}')) s`,
 );
 
-/** $1 organizations, $2 locked sessions, $3 reason. */
+/** $1 organizations, $2 locked sessions. */
 export const failOfLostJournals = systemStatement(
   "show sessions in error whose journal is lost",
   `UPDATE sessions s
-      SET status = ${statusAfterSql("journal_lost", "s.status")}, status_reason = $3, activity = 'idle', queued_turns = '{}',
+      SET status = ${statusAfterSql("journal_lost", "s.status")}, status_reason = 'journal_lost', status_message = NULL,
+          activity = 'idle', queued_turns = '{}', running_shells = '{}',
           journal_id = '${lostJournal("")}' || s.journal_id
      FROM unnest($1::uuid[], $2::uuid[]) AS lost (organization_id, session_id)
     WHERE s.organization_id = lost.organization_id AND s.session_id = lost.session_id

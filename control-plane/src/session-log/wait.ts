@@ -1,14 +1,23 @@
 // Waiting for a session on behalf of a caller that has no stream.
-import { formatId, notFound, parseId, type InputOf, type ResultOf } from "@hawser/contract";
-import type { sessionTurnActions } from "@hawser/contract";
+import {
+  formatId,
+  notFound,
+  parseId,
+  type InputOf,
+  type ResultOf,
+  type SessionActivity,
+  type sessionTurnActions,
+} from "@hawser/contract";
 import type { ReadContext } from "../dispatch/handler.ts";
 import { lastId } from "../cursor.ts";
 import { query } from "../postgres/statement.ts";
 import { requestRecord } from "../requests/listing.ts";
-import { selectNewest } from "../requests/store.ts";
+import { newest } from "../requests/store.ts";
 import { isOver } from "../sessions/lifecycle.ts";
-import { selectSession } from "../sessions/store.ts";
+import { statusMessage } from "../sessions/status-reasons.ts";
+import { selectSession, type SessionRow } from "../sessions/store.ts";
 import type { Follows } from "./follow.ts";
+import { selectMessageOf } from "./follow-store.ts";
 
 type Wait = (typeof sessionTurnActions)["wait_for_session"];
 
@@ -17,10 +26,13 @@ export interface SessionLogServices {
 }
 
 const mostRequests = 50;
+const longestMessage = 4_000;
+/** How many entries are searched for the agent's last message. */
+const mostLookedAt = 2_000;
 
 export async function waitForSession(
   { sql, follows }: ReadContext & SessionLogServices,
-  { sessionId, timeoutSeconds = 20, afterSeq = -1 }: InputOf<Wait>,
+  { sessionId, timeoutSeconds = 20, sinceSeq = -1 }: InputOf<Wait>,
 ): Promise<ResultOf<Wait>> {
   const id = parseId("session", sessionId);
   if (!id) throw notFound("session");
@@ -41,8 +53,8 @@ export async function waitForSession(
     for (;;) {
       isNotified = false;
       const found = await read();
-      if (isWorthReturning(found)) return resultOf(found, false);
-      if (timeout.aborted) return resultOf(found, true);
+      if (isWorthReturning(found)) return await resultOf(found, false);
+      if (timeout.aborted) return await resultOf(found, true);
       if (!isNotified) await new Promise<void>((resolve) => (wake = resolve));
     }
   } finally {
@@ -52,33 +64,60 @@ export async function waitForSession(
 
   function isWorthReturning({ row, requests }: Awaited<ReturnType<typeof read>>): boolean {
     if (isOver(row.status)) return true;
-    // Between the turns of two queued prompts, the session is idle for a moment.
-    const isDone = row.activity === "idle" && row.queued_turns.length === 0;
-    return row.applied_seq > afterSeq && (isDone || requests.length > 0);
+    return row.applied_seq > sinceSeq && (activityOf(row) === "idle" || requests.length > 0);
   }
 
   async function read() {
     const [[row], requests] = await sql.together(
       query(selectSession, sql.organizationId, id),
-      query(selectNewest.pending.ofSession, sql.organizationId, lastId, mostRequests, id),
+      query(newest.pending.ofSession.rows, sql.organizationId, lastId, mostRequests, id),
     );
     if (!row) throw notFound("session");
     return { row, requests: requests.map(requestRecord) };
   }
 
-  function resultOf(
+  async function resultOf(
     { row, requests }: Awaited<ReturnType<typeof read>>,
     timedOut: boolean,
-  ): ResultOf<Wait> {
+  ): Promise<ResultOf<Wait>> {
     return {
       sessionId: formatId("session", row.session_id),
       status: row.status,
-      activity: row.activity,
+      statusReason: row.status_reason,
+      statusMessage: statusMessage(row),
+      reachable: row.reachable,
+      activity: activityOf(row),
       turnId: row.turn_id,
       turnOutcome: row.turn_outcome,
+      queuedTurnIds: row.queued_turns,
+      runningShellIds: isOver(row.status) ? [] : row.running_shells,
       pendingRequests: requests,
+      lastMessage: await lastMessage(row),
       lastSeq: row.applied_seq,
       timedOut,
     };
   }
+
+  async function lastMessage({ session_id, turn_id, applied_seq }: SessionRow) {
+    if (turn_id === null) return null;
+    const after = Math.max(sinceSeq, applied_seq - mostLookedAt, 0);
+    const key = [sql.organizationId, session_id] as const;
+    const window = [after, applied_seq, turn_id, longestMessage] as const;
+    const found = await sql.first(selectMessageOf(session_id), ...key, ...window);
+    if (!found) return null;
+    const { seq, text, length } = found;
+    return { seq, text, isCut: length > longestMessage };
+  }
+}
+
+/** What the session is doing; `unknown` if it worked when its host was lost. */
+function activityOf(row: SessionRow): SessionActivity {
+  if (isOver(row.status)) return "idle";
+  const { activity, queued_turns, running_shells, reachable } = row;
+  // Between the turns of two queued prompts, the agent is idle for a moment.
+  const isAtWork = activity !== "idle" || queued_turns.length > 0 || running_shells.length > 0;
+  if (!isAtWork) return "idle";
+  if (activity === "waiting") return "waiting";
+  if (!reachable) return "unknown";
+  return activity === "idle" ? "running" : activity;
 }

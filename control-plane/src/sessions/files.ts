@@ -120,17 +120,16 @@ const restoreSession: HostHandler<(typeof sessionFileActions)["restore_session"]
   });
 
 export const sessionFileHandlers: HandlersFor<typeof sessionFileActions, SessionServices> = {
-  async get_session_file_diff(context, { sessionId, path, cursor }) {
+  async get_session_file_diff(context, { sessionId, path, cursor, maxBytes = largestPage }) {
     const row = await findSession(context.sql, sessionId);
     refuseOver(row);
-    const { patch, nextOffset, hash } = await readFromHost(
-      context,
-      hostOf(row),
-      "diff_session_file",
-      { sessionId, path, ...readPatchCursor(cursor) },
-    );
-    const nextCursor = nextOffset === null ? null : makePatchCursor(nextOffset, hash);
-    return { path, patch, nextCursor };
+    const from = readPatchCursor(cursor);
+    const wanted = { sessionId, path, ...from };
+    const page = await readFromHost(context, hostOf(row), "diff_session_file", wanted);
+    const patch = firstLines(page.patch, maxBytes);
+    const isWhole = patch.length === page.patch.length;
+    const next = isWhole ? page.nextOffset : from.offset + Buffer.byteLength(patch);
+    return { path, patch, nextCursor: next === null ? null : makePatchCursor(next, page.hash) };
   },
 
   async list_parked_sessions(context, { instanceId }) {
@@ -140,6 +139,19 @@ export const sessionFileHandlers: HandlersFor<typeof sessionFileActions, Session
 
   restore_session: restoreSession,
 };
+
+/** Hosts send pages of this size. */
+const largestPage = 64 * 1024;
+
+/** The beginning of a text: whole lines if one fits, and never half of a character. */
+function firstLines(text: string, maxBytes: number): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= maxBytes) return text;
+  const line = bytes.lastIndexOf(0x0a, maxBytes - 1);
+  let end = line >= 0 ? line + 1 : maxBytes;
+  while ((bytes[end]! & 0xc0) === 0x80) end--;
+  return bytes.toString("utf8", 0, end);
+}
 
 const makePatchCursor = (offset: number, hash: string) =>
   Buffer.from(`${offset} ${hash}`).toString("base64url");

@@ -343,7 +343,10 @@ test("deleting treats each id by itself", async () => {
   const result = await node.result("delete_session", { sessionIds });
   assert.deepEqual((result["deleted"] as string[]).toSorted(), [good, over].toSorted());
   assert.deepEqual(result["failed"], [
-    { sessionId: unknown, reason: "There is no session with this id in your organization." },
+    {
+      sessionId: unknown,
+      reason: "There is no session with this id in your organization. list_sessions lists the ids.",
+    },
     { sessionId: stubborn, reason: "The worktree is in use." },
   ]);
   assert.equal((await rowOf(stubborn)).status, "cleanup_failed");

@@ -8,7 +8,7 @@ import { deleteSession, endSession } from "./ending.ts";
 import { getSessionDiff, revertSession } from "./files.ts";
 import { findSession, hostOf, refuseOver, type SessionServices } from "./find-session.ts";
 import { isOver } from "./lifecycle.ts";
-import { readSessions, sessionListEntry } from "./listing.ts";
+import { readSessions, searchSessions, sessionListEntry } from "./listing.ts";
 import { pushSession } from "./push.ts";
 import { sessionRecord } from "./record.ts";
 import { readRecordAndNotify, startSession } from "./start.ts";
@@ -20,9 +20,12 @@ export const sessionHandlers: HandlersFor<typeof sessionActions, SessionServices
     return { sessions: rows.map(sessionListEntry) };
   },
 
-  async search_sessions({ sql }, { cursor, limit = 50, ...filter }) {
-    const read = await readSessions(sql, filter, readIdCursor(cursor), limit + 1);
-    const { rows, nextCursor } = page(read, limit, (row) => [row.session_id]);
+  async search_sessions({ sql }, { query: text = "", cursor, limit = 50, ...filter }) {
+    const before = readIdCursor(cursor);
+    const { rows, nextCursor } =
+      text === ""
+        ? page(await readSessions(sql, filter, before, limit + 1), limit, (row) => [row.session_id])
+        : await searchSessions(sql, text, filter, before, limit);
     return { sessions: rows.map(sessionListEntry), nextCursor };
   },
 

@@ -7,8 +7,10 @@ import {
   type SessionListEntry,
   type SessionStatus,
 } from "@hawser/contract";
+import { searchedPage } from "../cursor.ts";
 import { instanceExists } from "../hosts/store.ts";
 import { query, type Query, type TenantSql } from "../postgres/statement.ts";
+import { statusMessage } from "./status-reasons.ts";
 import * as store from "./store.ts";
 
 export interface SessionFilter {
@@ -22,35 +24,65 @@ export interface SessionFilter {
  */
 export async function readSessions(
   sql: TenantSql,
-  { instanceId, status }: SessionFilter,
+  filter: SessionFilter,
   before: string,
   count: number,
 ): Promise<store.SessionListRow[]> {
-  const instance = instanceId === undefined ? undefined : parseId("instance", instanceId);
-  if (instance === null) throw notFound("instance");
-  const listing = listingQuery(sql, [sql.organizationId, before, count], instance, status);
-  if (instance === undefined) return (await sql.together(listing))[0];
-  const [known, rows] = await sql.together(
-    query(instanceExists, sql.organizationId, instance),
-    listing,
-  );
-  if (known.length === 0) throw notFound("instance");
-  return rows;
+  const { listing, values, instance } = listingOf(sql, filter);
+  const rows = query(listing.rows, sql.organizationId, before, count, ...values);
+  return readOf(sql, instance, rows);
 }
 
-function listingQuery(
-  { agentSessionId }: TenantSql,
-  page: [string, string, number],
+/** A page of the sessions whose title, branch or directory contains a text, in any case. */
+export async function searchSessions(
+  sql: TenantSql,
+  text: string,
+  filter: SessionFilter,
+  before: string,
+  limit: number,
+): Promise<{ rows: store.SessionListRow[]; nextCursor: string | null }> {
+  const { listing, values, instance } = listingOf(sql, filter);
+  const key = [sql.organizationId, before] as const;
+  const matching = query(listing.matching, ...key, limit + 1, ...values, text.toLowerCase());
+  const found = await readOf(sql, instance, matching);
+  return searchedPage(
+    found,
+    limit,
+    (row) => [row.session_id],
+    async () => {
+      const last = await sql.first(listing.end, ...key, 1, ...values);
+      return last && [last.session_id];
+    },
+  );
+}
+
+async function readOf(
+  sql: TenantSql,
   instance: string | undefined,
-  status: SessionStatus | undefined,
-): Query<store.SessionListRow> {
-  if (agentSessionId !== null)
-    return query(store.selectNewestOfAgent, ...page, agentSessionId, instance, status);
+  rows: Query<store.SessionListRow>,
+): Promise<store.SessionListRow[]> {
+  if (instance === undefined) return (await sql.together(rows))[0];
+  const [known, found] = await sql.together(
+    query(instanceExists, sql.organizationId, instance),
+    rows,
+  );
+  if (known.length === 0) throw notFound("instance");
+  return found;
+}
+
+/** The statements for a combination of filters, and the values of the filters. */
+function listingOf({ agentSessionId }: TenantSql, { instanceId, status }: SessionFilter) {
+  const instance = instanceId === undefined ? undefined : parseId("instance", instanceId);
+  if (instance === null) throw notFound("instance");
+  if (agentSessionId !== null) {
+    const values = [agentSessionId, instance ?? null, status ?? null];
+    return { listing: store.newestOfAgent, values, instance };
+  }
   if (instance && status)
-    return query(store.selectNewestOfInstanceInStatus, ...page, instance, status);
-  if (instance) return query(store.selectNewestOfInstance, ...page, instance);
-  if (status) return query(store.selectNewestInStatus, ...page, status);
-  return query(store.selectNewest, ...page);
+    return { listing: store.newestOfInstanceInStatus, values: [instance, status], instance };
+  if (instance) return { listing: store.newestOfInstance, values: [instance], instance };
+  if (status) return { listing: store.newestInStatus, values: [status], instance };
+  return { listing: store.newest, values: [], instance };
 }
 
 export function sessionListEntry(row: store.SessionListRow): SessionListEntry {
@@ -63,6 +95,7 @@ export function sessionListEntry(row: store.SessionListRow): SessionListEntry {
     worktreeBranch: row.worktree_branch,
     status: row.status,
     statusReason: row.status_reason,
+    statusMessage: statusMessage(row),
     reachable: row.reachable,
     cost: row.cost_usd,
     costIsEstimate: row.cost_is_estimate,

@@ -51,7 +51,7 @@ export const noteTried = systemStatement(
 export const endOwed = systemStatement<{ session_id: string }>(
   "end a session whose host has cleaned up",
   `UPDATE sessions
-      SET status = ${statusAfterSql("cleaned_up")}, status_reason = NULL, activity = 'idle',
+      SET status = ${statusAfterSql("cleaned_up")}, status_reason = NULL, status_message = NULL, activity = 'idle',
           ended_at = coalesce(ended_at, hawser_now())
     WHERE organization_id = $1 AND session_id = $2 AND deleted_at IS NULL
       AND ${movedBySql("cleaned_up")}
@@ -70,7 +70,7 @@ export const settleEnding = systemStatement(
 export const giveUpStarts = systemStatement<{ organization_id: string; session_id: string }>(
   "show unfinished starts in error",
   `UPDATE sessions
-      SET status = ${statusAfterSql("start_unknown")}, status_reason = 'start_unknown', activity = 'idle'
+      SET status = ${statusAfterSql("start_unknown")}, status_reason = 'start_unknown', status_message = NULL, activity = 'idle'
     WHERE starting_since < hawser_now() - interval '1 minute'
       AND (directory IS NOT NULL OR starting_since < hawser_now() - interval '31 minutes')
       AND ${movedBySql("start_unknown")}

@@ -2,12 +2,14 @@
 // host answers when it has accepted the work; the log reports the results.
 import {
   Refusal,
+  narrower,
   parseId,
   type Capability,
   type SessionMode,
   type sessionTurnActions,
 } from "@hawser/contract";
 import type { SentAttachment } from "@hawser/host-protocol";
+import type { Caller } from "../dispatch/caller.ts";
 import { onHost, type ChangeContext, type HostHandler } from "../dispatch/handler.ts";
 import { notifyAfterCommit } from "../events/viewers.ts";
 import { useFiles } from "../files/files.ts";
@@ -31,16 +33,17 @@ type UploadedFiles = Record<string, { sha256: string; size: number }>;
 const mostAttachments = 20;
 
 export const sendPrompt: HostHandler<Actions["send_prompt"], SessionServices> = onHost({
-  async prepare({ sql }, { sessionId, attachments = [] }) {
+  async prepare({ sql, caller }, { sessionId, attachments = [] }) {
     const row = await findSession(sql, sessionId);
     refuseOver(row);
     checkAttachments(attachments);
+    if (caller.sessionId !== null) refuseFetches(attachments);
     const fileIds = attachments.flatMap(({ fileId }) => fileId ?? []);
     const found = await useFiles(sql, [...new Set(fileIds)]);
     const files: UploadedFiles = {};
     for (const [fileId, { sha256, size }] of found) files[fileId] = { sha256, size };
-    const { applied_seq: appliedSeq, highest_mode: highestMode } = row;
-    return { ...hostOf(row), appliedSeq, highestMode, files };
+    const highestMode = await highestModeFor(sql, caller, row);
+    return { ...hostOf(row), appliedSeq: row.applied_seq, highestMode, files };
   },
   async ask(
     context,
@@ -136,6 +139,25 @@ function recordTurn(
   const { turnId, appliedSeq, model, queued } = turn;
   sql.later(store.recordAcceptedTurn, ...key, turnId, appliedSeq, model, queued);
   notifyAfterCommit(context, { sessions: [sessionId] });
+}
+
+/** A session that an agent prompts may do no more than the agent's own session may do now. */
+async function highestModeFor(
+  sql: TenantSql,
+  { sessionId }: Caller,
+  { highest_mode }: store.SessionRow,
+): Promise<SessionMode> {
+  const own = sessionId && (await sql.first(store.selectSession, sql.organizationId, sessionId));
+  return own ? narrower(highest_mode, own.mode) : highest_mode;
+}
+
+/** The host would fetch the address, which an agent must ask a person for. */
+function refuseFetches(attachments: readonly Attached[]): void {
+  if (!attachments.some(({ url }) => url !== undefined && /^https:/i.test(url))) return;
+  throw new Refusal(
+    "forbidden",
+    "A key that an agent holds cannot attach files by https address. Upload the file, or send it as a data: address.",
+  );
 }
 
 interface Attached {

@@ -39,7 +39,7 @@ test("a pull request has the session's title and names the session and the agent
   const sessionId = await bed.addSession({ title: "Fix\nthe login" });
   const asked = async (input: object) => {
     const result = await node.result("push_session", { sessionId, ...input });
-    assert.deepEqual(result, { sessionId, ...pushed });
+    assert.deepEqual(result, { sessionId, ...pushed, pullRequestMessage: null });
     return bed.asked.at(-1)!.payload["pullRequest"] as { title: string; body: string } | null;
   };
   const byDefault = await asked({});
@@ -66,7 +66,7 @@ test("a session that is over is not pushed, and the host's own reason is returne
 const clone = { repo: "acme/widget" };
 const rowOf = async () => {
   const [row] = await bed.sql<Record<string, unknown>>(
-    `SELECT session_id, status, status_reason, activity, directory, capabilities
+    `SELECT session_id, status, status_reason, status_message, activity, directory, capabilities
        FROM sessions WHERE deleted_at IS NULL ORDER BY session_id DESC LIMIT 1`,
   );
   return row!;
@@ -84,8 +84,8 @@ test("a session whose clone outlasts its caller is starting, until its log repor
     throw new OutcomeUnknown("It takes its time.");
   };
   const begin = async () => {
-    const work = node.result("start_session", { instanceId: bed.instanceId, clone });
-    assert.equal((await refusalOf(work)).code, "in_progress");
+    const begun = await node.result("start_session", { instanceId: bed.instanceId, clone });
+    assert.deepEqual([begun["sessionId"], begun["directory"]], [shownId(), null]);
     const [instance] = await bed.sql<{ session_id: string }>(
       `UPDATE sessions SET created_at = created_at - interval '5 minutes'
         WHERE session_id = $1 RETURNING session_id`,
@@ -118,8 +118,12 @@ test("a session whose clone outlasts its caller is starting, until its log repor
   const second = await begin();
   const reason = "There is no such repository.";
   await bed.report(second, { sessionUpdate: "session_status", status: "ended", reason });
-  const { status, status_reason, activity } = await rowOf();
-  assert.deepEqual([status, status_reason, activity], ["ended", reason, "idle"]);
+  const { status, status_reason, status_message, activity } = await rowOf();
+  // A daemon before the word of the reason.
+  assert.deepEqual(
+    [status, status_reason, status_message, activity],
+    ["ended", "reported", reason, "idle"],
+  );
 
   await begin();
   await bed.sql(`UPDATE sessions SET created_at = created_at - interval '1 hour'`);
@@ -134,7 +138,13 @@ test("a clone whose host went away is shown as unknown", async () => {
     throw new OutcomeUnknown("It went away.");
   };
   const work = node.result("start_session", { instanceId: bed.instanceId, clone });
-  assert.equal((await refusalOf(work)).code, "in_progress");
+  const { code, message, details } = await refusalOf(work);
+  assert.equal(code, "in_progress");
+  assert.deepEqual(
+    [details.sessionId, details.nextAction, details.retry],
+    [shownId(), "get_session_summary", "changed"],
+  );
+  assert.match(message, /get_session_summary shows whether it took effect/);
   await bed.sql(`UPDATE instances SET status = 'online'`);
   const { status, status_reason } = await rowOf();
   assert.deepEqual([status, status_reason], ["error", "start_unknown"]);

@@ -19,7 +19,29 @@ export const pushSession: HostHandler<(typeof sessionActions)["push_session"], S
     },
     ask: (context, { sessionId }, { pullRequest, ...host }) =>
       askHost(withShortWait(context), host, "push_session", { sessionId, pullRequest }),
-    conclude: (_context, { sessionId }, _intent, pushed) => ({ sessionId, ...pushed }),
+    conclude: (_context, { sessionId }, _intent, { pullRequestError, ...pushed }) => ({
+      sessionId,
+      ...pushed,
+      ...whyNoPullRequest(pullRequestError),
+    }),
   });
+
+/** Reasons that hosts report as a word. */
+const reasons: Record<string, string> = {
+  not_requested: "No pull request was requested.",
+  not_a_hosting_provider: "The repository's origin is no provider that the host's client knows.",
+  not_logged_in: "The host's code-hosting client is not logged in. Log it in on the host.",
+  cli_not_installed: "The host has no code-hosting client. Install gh on it, and log it in.",
+};
+
+/** The reason as a word and as a sentence. All others are sentences of the provider or its client. */
+function whyNoPullRequest(reported: string | null) {
+  if (reported === null) return { pullRequestError: null, pullRequestMessage: null };
+  const sentence = Object.hasOwn(reasons, reported) ? reasons[reported]! : undefined;
+  return {
+    pullRequestError: sentence === undefined ? "provider_refused" : reported,
+    pullRequestMessage: sentence ?? reported,
+  };
+}
 
 const oneLine = (text: string | null = "") => (text ?? "").replace(/\s+/g, " ").trim();

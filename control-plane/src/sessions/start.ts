@@ -1,12 +1,14 @@
 // Starting a session. Its row is inserted before the host is asked, so every session that a host starts
 // has a record. If the host refuses the start, the row is deleted.
 import {
+  Refusal,
   formatId,
   narrower,
   notFound,
   parseId,
   type AgentKind,
   type InputOf,
+  type RefusalDetails,
   type SessionRecord,
   type sessionActions,
 } from "@hawser/contract";
@@ -35,6 +37,7 @@ export const startSession: HostHandler<Start, SessionServices> = onHost({
     if (host.status !== "online") {
       throw hostOffline();
     }
+    if (starter !== null) limitAgent(input, host);
     const wanted = wantedAgent(input, host);
     const title = input.title || null;
     // An agent cannot start a session that may do more than the agent's own.
@@ -77,24 +80,43 @@ export const startSession: HostHandler<Start, SessionServices> = onHost({
   async unknown(context, _input, { payload }) {
     const { sql } = context;
     const id = parseId("session", payload.sessionId)!;
-    // A clone takes long. While its host is connected it continues, and the log reports its result.
+    // A clone takes long. While its host is connected it continues, and the session's log reports its end.
     const row = await sql.first(store.selectSession, sql.organizationId, id);
-    if (!("clone" in payload && row?.reachable))
-      await recordStartUnknown(context, payload.sessionId);
+    const isCloning = "clone" in payload && row?.reachable && row.activity === "starting";
+    if (isCloning) return { result: sessionRecord(row) };
+    return recordStartUnknown(context, payload.sessionId);
   },
 });
 
 type Changing = ChangeContext & SessionServices;
 
+/**
+ * An agent starts sessions only where it works itself: through a session elsewhere it would read and change
+ * what its own session must not reach.
+ */
+function limitAgent(
+  { directory, clone }: InputOf<Start>,
+  { starter_directory }: store.StartHostRow,
+): void {
+  if (clone === undefined && directory === starter_directory) return;
+  throw new Refusal(
+    "forbidden",
+    clone
+      ? "A key that an agent holds cannot start a session in a clone."
+      : `A key that an agent holds starts sessions only in the directory of its own session, ${starter_directory}.`,
+  );
+}
+
 /** Records what the host reports about a session that it has started. */
 export function recordStart(
   context: Changing,
   sessionId: string,
-  { directory, worktreeBranch, model, capabilities }: CommandResultOf<"start_session">,
+  { directory, worktreeBranch, model, capabilities, mode }: CommandResultOf<"start_session">,
 ): Promise<SessionRecord> {
   const { sql } = context;
   const key = [sql.organizationId, parseId("session", sessionId)!];
-  sql.later(store.noteStarted, ...key, directory, worktreeBranch, model, capabilities);
+  const placed = [directory, worktreeBranch, model, capabilities, mode ?? null] as const;
+  sql.later(store.noteStarted, ...key, ...placed);
   return readRecordAndNotify(context, sessionId);
 }
 
@@ -106,10 +128,14 @@ export async function deleteRefusedStart(context: Changing, sessionId: string): 
 }
 
 /** Records that it is unknown whether the host has started the session. Its log will report it. */
-export async function recordStartUnknown(context: Changing, sessionId: string): Promise<void> {
+export async function recordStartUnknown(
+  context: Changing,
+  sessionId: string,
+): Promise<{ details: RefusalDetails }> {
   const { sql } = context;
   await sql.rows(store.noteStartUnknown, sql.organizationId, parseId("session", sessionId)!);
   notifyAfterCommit(context, { sessions: [sessionId] });
+  return { details: { sessionId } };
 }
 
 /** The agent that the caller asked for, or else the host's default with the model of its fallback chain. */

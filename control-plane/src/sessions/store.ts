@@ -16,7 +16,8 @@ import type {
   Usage,
 } from "@hawser/contract";
 import { reachableSql } from "../hosts/store.ts";
-import { statement } from "../postgres/statement.ts";
+import { mostSearched } from "../cursor.ts";
+import { statement, type Statement } from "../postgres/statement.ts";
 import { isOverSql, movedBySql, statusAfterSql } from "./lifecycle.ts";
 
 export const sessionExists = statement<{ session_id: string }>(
@@ -32,7 +33,9 @@ export interface SessionListRow {
   directory: string | null;
   worktree_branch: string | null;
   status: SessionStatus;
+  /** A stable word. */
   status_reason: string | null;
+  status_message: string | null;
   reachable: boolean;
   cost_usd: number | null;
   cost_is_estimate: boolean;
@@ -43,37 +46,48 @@ export interface SessionListRow {
 }
 
 const listColumns = `s.session_id, s.instance_id, s.title, s.agent_kind, s.directory, s.worktree_branch,
-            s.status, s.status_reason, ${reachableSql("s")} AS reachable, s.cost_usd, s.cost_is_estimate,
+            s.status, s.status_reason, s.status_message, ${reachableSql("s")} AS reachable, s.cost_usd, s.cost_is_estimate,
             s.started_by, s.forked_from, s.created_at, s.ended_at`;
 
-/** $1 organization, $2 sessions older than this id, $3 limit, then the filters in this order. */
-function newestFirst(filters: string[]) {
-  const narrowed = filters.map((column, index) => `AND s.${column} = $${index + 4}`).join(" ");
-  return statement<SessionListRow>(
-    `SELECT ${listColumns}
-       FROM sessions s
-      WHERE s.organization_id = $1 AND s.session_id < $2 AND s.deleted_at IS NULL ${narrowed}
-      ORDER BY s.session_id DESC
-      LIMIT $3`,
-  );
+/** The statements of a listing: its rows, those that contain a text, and where a search for one ended. */
+interface Listing {
+  rows: Statement<SessionListRow>;
+  /** The last parameter is the text, in lower case. */
+  matching: Statement<SessionListRow>;
+  end: Statement<{ session_id: string }>;
 }
 
-export const selectNewest = newestFirst([]);
-export const selectNewestOfInstance = newestFirst(["instance_id"]);
-export const selectNewestInStatus = newestFirst(["status"]);
-export const selectNewestOfInstanceInStatus = newestFirst(["instance_id", "status"]);
+/** The newest first. $1 organization, $2 sessions older than this id, $3 limit, then those of the conditions. */
+function newestFirst(conditions: string, nextParameter: number): Listing {
+  const of = `s.organization_id = $1 AND s.session_id < $2 AND s.deleted_at IS NULL ${conditions}`;
+  const newest = `ORDER BY s.session_id DESC`;
+  return {
+    rows: statement(`SELECT ${listColumns} FROM sessions s WHERE ${of} ${newest} LIMIT $3`),
+    matching: statement(
+      `SELECT ${listColumns}
+         FROM (SELECT * FROM sessions s WHERE ${of} ${newest} LIMIT ${mostSearched}) s
+        WHERE strpos(lower(concat_ws(chr(10), s.title, s.worktree_branch, s.directory)), $${nextParameter}) > 0
+        ${newest} LIMIT $3`,
+    ),
+    end: statement(
+      `SELECT s.session_id FROM sessions s WHERE ${of} ${newest}
+       OFFSET ${mostSearched - 1} LIMIT least(1, $3::int)`,
+    ),
+  };
+}
+
+export const newest = newestFirst("", 4);
+export const newestOfInstance = newestFirst("AND s.instance_id = $4", 5);
+export const newestInStatus = newestFirst("AND s.status = $4", 5);
+export const newestOfInstanceInStatus = newestFirst("AND s.instance_id = $4 AND s.status = $5", 6);
 
 /**
  * The sessions that an agent's key reaches: row-level security hides all others. $4 is the agent's own
  * session, which is the oldest of them, so that older ones are not read. A null filter matches all.
  */
-export const selectNewestOfAgent = statement<SessionListRow>(
-  `SELECT ${listColumns}
-     FROM sessions s
-    WHERE s.organization_id = $1 AND s.session_id < $2 AND s.session_id >= $4 AND s.deleted_at IS NULL
-      AND ($5::uuid IS NULL OR s.instance_id = $5) AND ($6::text IS NULL OR s.status = $6)
-    ORDER BY s.session_id DESC
-    LIMIT $3`,
+export const newestOfAgent = newestFirst(
+  `AND s.session_id >= $4 AND ($5::uuid IS NULL OR s.instance_id = $5) AND ($6::text IS NULL OR s.status = $6)`,
+  7,
 );
 
 /** Hides the sessions of an instance, together with the instance itself. */
@@ -93,6 +107,7 @@ export interface SessionRow extends SessionListRow {
   turn_id: string | null;
   turn_outcome: TurnOutcome | null;
   queued_turns: string[];
+  running_shells: string[];
   applied_seq: number;
 }
 
@@ -106,7 +121,7 @@ export const recordVersionSql = `(SELECT hashtextextended(shown::text, 0)::text
                FROM (SELECT ${recordColumns}) AS shown)`;
 
 const sessionColumns = `${recordColumns}, o.highest_mode, s.activity, s.turn_id, s.turn_outcome,
-            s.queued_turns, s.applied_seq`;
+            s.queued_turns, s.running_shells, s.applied_seq`;
 const ofOneSession = `
        FROM sessions s
        JOIN organizations o ON o.organization_id = s.organization_id
@@ -138,6 +153,8 @@ export interface StartHostRow {
   highest_mode: SessionMode;
   /** The mode of the session whose agent starts this one; null if no agent does. */
   starter_mode: SessionMode | null;
+  /** Its directory. */
+  starter_directory: string | null;
 }
 
 /**
@@ -147,8 +164,9 @@ export interface StartHostRow {
 export const selectStartHost = statement<StartHostRow>(
   `SELECT i.status, i.agents, i.fallback_chain, o.default_agent_policy AS policy,
           o.default_mode, o.highest_mode,
-          (SELECT s.mode FROM sessions s WHERE s.organization_id = $1 AND s.session_id = $3) AS starter_mode
+          starter.mode AS starter_mode, starter.directory AS starter_directory
      FROM instances i JOIN organizations o ON o.organization_id = i.organization_id
+     LEFT JOIN sessions starter ON starter.organization_id = $1 AND starter.session_id = $3
     WHERE i.organization_id = $1 AND i.instance_id = $2 AND i.deleted_at IS NULL`,
 );
 
@@ -163,6 +181,7 @@ export const insertSession = statement<{ session_id: string }>(
 export const noteStarted = statement(
   `UPDATE sessions
       SET directory = $3, worktree_branch = $4, model = coalesce(model, $5), capabilities = $6::text[],
+          mode = coalesce($7, mode),
           activity = CASE WHEN activity = 'starting' THEN 'idle' ELSE activity END,
           status = CASE WHEN status_reason = 'start_unknown' THEN ${statusAfterSql("started")} ELSE status END,
           status_reason = CASE WHEN status_reason = 'start_unknown' THEN NULL ELSE status_reason END
@@ -171,7 +190,7 @@ export const noteStarted = statement(
 
 /** No-op if the session's log has already reported something. */
 export const noteStartUnknown = statement(
-  `UPDATE sessions SET status = ${statusAfterSql("start_unknown")}, status_reason = 'start_unknown', activity = 'idle'
+  `UPDATE sessions SET status = ${statusAfterSql("start_unknown")}, status_reason = 'start_unknown', status_message = NULL, activity = 'idle'
     WHERE organization_id = $1 AND session_id = $2 AND activity = 'starting' AND ${movedBySql("start_unknown")}`,
 );
 
@@ -233,7 +252,7 @@ export const recordAcceptedTurn = statement(
 /** $2 sessions whose host has cleaned up. */
 export const setEnded = statement(
   `UPDATE sessions
-      SET status = ${statusAfterSql("cleaned_up")}, status_reason = NULL, activity = 'idle',
+      SET status = ${statusAfterSql("cleaned_up")}, status_reason = NULL, status_message = NULL, activity = 'idle',
           ended_at = coalesce(ended_at, hawser_now())
     WHERE organization_id = $1 AND session_id = ANY ($2::uuid[]) AND ${movedBySql("cleaned_up")}`,
 );
@@ -241,6 +260,6 @@ export const setEnded = statement(
 /** $2 sessions whose host has not cleaned up, $3 why. */
 export const setCleanupOwed = statement(
   `UPDATE sessions
-      SET status = ${statusAfterSql("cleanup_owed")}, status_reason = $3, activity = 'idle'
+      SET status = ${statusAfterSql("cleanup_owed")}, status_reason = $3, status_message = NULL, activity = 'idle'
     WHERE organization_id = $1 AND session_id = ANY ($2::uuid[]) AND ${movedBySql("cleanup_owed")}`,
 );

@@ -56,7 +56,7 @@ export function hostRoutes({ log, ...routes }: HostRoutes): Hono {
           "forbidden",
           "This host was removed, or its key replaced. Pair it again to use it.",
         );
-        return c.json({ ...errorBody(refusal), ...reply }, 403);
+        return c.json({ ...errorBody(refusal, callId(c)), ...reply }, 403);
       }
       const { retryAfterMs } = reply;
       const refusal = new Refusal(
@@ -65,7 +65,7 @@ export function hostRoutes({ log, ...routes }: HostRoutes): Hono {
         { retryAfterMs },
       );
       c.header("Retry-After", String(Math.ceil(retryAfterMs / 1000)));
-      return c.json({ ...errorBody(refusal), ...reply }, 503);
+      return c.json({ ...errorBody(refusal, callId(c)), ...reply }, 503);
     }),
   );
 
@@ -80,7 +80,7 @@ export function hostRoutes({ log, ...routes }: HostRoutes): Hono {
   app.all(fabricPath, (c) => {
     c.header("Upgrade", "websocket");
     const refusal = new Refusal("invalid_input", "Hosts connect here, by WebSocket.");
-    return c.json(errorBody(refusal), 426);
+    return c.json(errorBody(refusal, callId(c)), 426);
   });
   return app;
 
@@ -113,7 +113,6 @@ export async function answerHost(
   work: (callId: string) => Response | Promise<Response>,
 ): Promise<Response> {
   const id = callId(c);
-  c.header("X-Request-Id", id);
   c.header("Cache-Control", "no-store");
   try {
     return await work(id);

@@ -15,6 +15,7 @@ const about = {
   version: "1.0.0",
   summary: "x",
   baseUrl: "https://hawser.example",
+  ...codeApi.described,
 };
 
 function lint(document: object): { status: number | null; output: string } {
@@ -57,6 +58,58 @@ test("the linter does complain when there is reason to", () => {
   };
   broken.components.schemas = {};
   assert.notEqual(lint(broken).status, 0);
+});
+
+interface Operation {
+  tags: string[];
+  requestBody: { content: Record<string, { example?: object }> };
+  responses: Record<string, { headers: object; content: Record<string, { example?: object }> }>;
+}
+interface Document {
+  tags: { name: string; description: string }[];
+  paths: Record<string, { post?: Operation }>;
+  components: { schemas: Record<string, { oneOf?: object[] }> };
+}
+
+test("every action has a known tag, headers, and an example that fits its schemas", () => {
+  const document = openApiDocument(codeApi.actions, codeApi.built, about) as Document;
+  const tags = document.tags.map(({ name }) => name);
+  const without: string[] = [];
+  for (const [name, action] of Object.entries(codeApi.actions)) {
+    if (!codeApi.built(name)) continue;
+    const {
+      tags: tagged,
+      requestBody,
+      responses,
+    } = document.paths[`/api/rest/actions/${name}`]!.post!;
+    assert.ok(tagged.length === 1 && tags.includes(tagged[0]!), name);
+    assert.ok("X-Request-Id" in responses["200"]!.headers, name);
+    assert.ok("Retry-After" in responses["429"]!.headers, name);
+    const request = requestBody.content["application/json"]!.example;
+    const answer = responses["200"]!.content["application/json"]!.example as { result: object };
+    if (!request) {
+      without.push(name);
+      continue;
+    }
+    assert.ok(action.input.safeParse(request).success, `${name}: ${JSON.stringify(request)}`);
+    const { error } = action.result.safeParse(answer.result);
+    assert.equal(error, undefined, `${name}: ${error?.message}`);
+  }
+  assert.deepEqual(without, [], "run `npm run examples`");
+});
+
+test("the doors that are no actions are described, with the types of log entries", () => {
+  const { paths, components } = openApiDocument(codeApi.actions, codeApi.built, about) as Document;
+  for (const path of [
+    "/api/rest/actions",
+    "/api/events",
+    "/api/sessions/{sessionId}/events",
+    "/api/files",
+    "/api/files/{fileId}",
+  ])
+    assert.ok(paths[path], path);
+  assert.ok(components.schemas["SessionUpdate"]!.oneOf!.length > 20);
+  assert.ok(components.schemas["SessionUpdate_tool_call"]);
 });
 
 test("only what is built is published", () => {

@@ -23,6 +23,7 @@ export function restTransport(dispatcher: Dispatcher, bodies: OpenLimit): Hono {
     const actions = listing.actions.map(({ name, action }) => ({
       name,
       summary: action.summary,
+      group: action.group,
       permission: action.permission,
       effect: action.effect,
       ...publishedSchemas(action),
@@ -34,15 +35,12 @@ export function restTransport(dispatcher: Dispatcher, bodies: OpenLimit): Hono {
   app.all("/api/rest/actions", (c) => respond(c, notAllowed(c, "GET")));
 
   app.post(actionPath, async (c) => {
-    const id = callId(c);
     const http = c.env as HttpBindings;
-    // The caller can quote the id, which finds the call in the logs and the audit trail.
-    c.header("X-Request-Id", id);
     const answer = await dispatcher.dispatch(c.req.header("authorization"), {
       action: c.req.path.slice(actionPrefix.length),
       body: (caller) => readJsonBody(http, { hold: bodies.during(http.outgoing, caller) }),
       idempotencyKey: c.req.header("idempotency-key"),
-      callId: id,
+      callId: callId(c),
       transport: "rest",
     });
     return respond(c, answer);
@@ -52,10 +50,19 @@ export function restTransport(dispatcher: Dispatcher, bodies: OpenLimit): Hono {
   return app;
 }
 
-/** Keeps a caller's own request id if it is one line of plain characters, so that traces can be joined. */
+/**
+ * The id of a call, which finds it in the logs and the audit trail. The answer has it in a header, so that
+ * the caller can quote it. A caller's own id is kept if it is one line of plain characters.
+ */
 export function callId(c: Context): string {
-  const given = c.req.header("x-request-id");
-  return given && /^[\w.-]{1,100}$/.test(given) ? given : randomUUID();
+  let id = c.get("callId") as string | undefined;
+  if (id === undefined) {
+    const given = c.req.header("x-request-id");
+    id = given && /^[\w.-]{1,100}$/.test(given) ? given : randomUUID();
+    c.set("callId", id);
+    c.header("X-Request-Id", id);
+  }
+  return id;
 }
 
 function notAllowed(c: Context, allowed: string): Answer {
@@ -70,7 +77,7 @@ export function respond(c: Context, answer: Answer): Response {
   const { retryAfterMs } = refusal.details;
   if (retryAfterMs !== undefined) c.header("Retry-After", String(Math.ceil(retryAfterMs / 1000)));
   if (refusal.code === "unauthenticated") c.header("WWW-Authenticate", "Bearer");
-  return c.json(errorBody(refusal), refusals[refusal.code].status as 400);
+  return c.json(errorBody(refusal, callId(c)), refusals[refusal.code].status as 400);
 }
 
 /** The fields of the IETF's RateLimit header draft. */

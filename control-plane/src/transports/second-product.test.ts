@@ -97,6 +97,7 @@ test("its description bears its own title and version", async () => {
   assert.equal(body.info.title, "Toy API");
   assert.equal(body.info.version, "3.2.1");
   assert.deepEqual(Object.keys(body.paths as object), [
+    "/api/rest/actions",
     "/api/rest/actions/read_count",
     "/api/rest/actions/add_one",
     "/api/rest/actions/add_one_remotely",

@@ -6,8 +6,9 @@ import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { createBodyLimit } from "./json-body.ts";
-import { mcpTransport } from "./mcp.ts";
-import { openApiDocument } from "./openapi.ts";
+import type { Guide } from "./mcp/guide.ts";
+import { mcpTransport } from "./mcp/transport.ts";
+import { openApiDocument, type Description } from "./openapi.ts";
 import { respond, restTransport } from "./rest.ts";
 
 export interface Product {
@@ -18,6 +19,10 @@ export interface Product {
   /** The name the MCP server gives itself. */
   name: string;
   actions: Actions;
+  /** What the OpenAPI document contains beside the actions. */
+  described: Pick<Description, "groups" | "examples" | "paths" | "schemas">;
+  /** What the MCP server offers beside tools. */
+  guide: Guide;
   /** Whether an action has a handler; others are not published. */
   built: (name: string) => boolean;
 }
@@ -40,12 +45,13 @@ export function createHttpServer({
   unready,
 }: Routes): Server {
   const app = new Hono();
-  const { title, version, summary, name } = product;
+  const { title, version, summary, name, actions, guide } = product;
   const description = openApiDocument(product.actions, product.built, {
     title,
     version,
     summary,
     baseUrl,
+    ...product.described,
   });
   app.get("/healthz", (c) => c.text("ok\n"));
   app.get("/readyz", async (c) => {
@@ -55,7 +61,7 @@ export function createHttpServer({
   app.get("/api/openapi.json", (c) => c.json(description));
   const bodies = createBodyLimit();
   app.route("/", restTransport(dispatcher, bodies));
-  app.route("/", mcpTransport(dispatcher, bodies, { name, version, baseUrl }));
+  app.route("/", mcpTransport(dispatcher, bodies, { name, version, actions, guide, baseUrl }));
   for (const routes of more) app.route("/", routes);
   app.notFound((c) =>
     respond(c, {

@@ -43,15 +43,20 @@ const byPrograms: Record<string, HeldArguments> = {
   },
   "git archive, git format-patch, git mailsplit": { short: "o" },
   "git bisect": { words: /^run$/ },
+  "git bugreport, git diagnose, git merge-index, git remote-*": { subcommand: true },
+  "git bundle": { words: /^create$/ },
   "git checkout-index": { long: "prefix" },
   "git clone": { short: "cu", long: "config template", values: "bjo" },
   "git config": { first: /^(?!(--get|--get-all|--get-regexp|--list|-l|get|list)$)/ },
   "git difftool, git mergetool": { short: "tx", long: "tool" },
+  "git credential, git credential-cache, git credential-store": { subcommand: true },
   "git daemon, git filter-branch, git hook, git instaweb, git send-email": { subcommand: true },
   "git grep": { short: "O", values: "efABCm" },
   "git init": { long: "template" },
   "git rebase": { short: "x", values: "sXC" },
   "git submodule": { words: /^foreach$/ },
+  "git submodule--helper, git web--browse": { subcommand: true },
+  "git worktree": { words: /^(add|move)$/ },
   "sort, gsort": { short: "o", values: "kStT", long: "compress-program output" },
   "shuf, tree": { short: "o", long: "output" },
   "tar, gtar, bsdtar": {
@@ -136,7 +141,9 @@ export function heldWords(command: readonly (string | null)[]): number[] {
   // A held option before the subcommand may have a value, so any later word may be the subcommand.
   const candidates = before.held.length > 0 ? [...words.keys()].slice(1) : [before.end];
   const below = candidates.flatMap((at) => {
-    const subcommand = table.get(`${program} ${words[at]}`);
+    // Git runs its helpers for remotes as subcommands, and some of them run any program.
+    const name = words[at]?.replace(/^remote-.*/s, "remote-*");
+    const subcommand = table.get(`${program} ${name}`);
     if (!subcommand) return [];
     const isFirst = at + 1 < words.length && subcommand.first?.test(words[at + 1]!);
     return [

@@ -4,11 +4,21 @@
 //
 // The order: what is denied in every mode, then what the mode allows, then a person; in mode `unattended`
 // nobody is asked, so what would need a person is denied.
+import { homedir } from "node:os";
 import type { AgentPolicy, SessionMode } from "@hawser/contract";
 import type { Call, Decision } from "./call.ts";
 import { heldWords } from "./command-options.ts";
-import { absolutePath, isBelow, locatePath, placesOf } from "./path-location.ts";
-import { readShellText, type Segment } from "./shell-text.ts";
+import { realOf } from "../real-path.ts";
+import {
+  canExist,
+  isPlainDevice,
+  isSystemPath,
+  mostPaths,
+  pathsBesideUrls,
+  pathsIn,
+} from "./named-paths.ts";
+import { absolutePath, contains, locatePath, placesOf, type Location } from "./path-location.ts";
+import { readShellText, type NamedWord, type Segment } from "./shell-text.ts";
 
 /** What calls of one session are decided by. */
 export interface Rules extends AgentPolicy {
@@ -23,6 +33,8 @@ export interface Rules extends AgentPolicy {
   ownDirectories: readonly string[];
   /** Temporary files of agents. Not among the secrets, although the daemon keeps them. */
   temporaryDirectory: string;
+  /** Home of the host's user, for `~` in commands. The home of the daemon's user if undefined. */
+  home?: string;
   /** Files and directories with secrets of the host's user: no agent reads or changes them. */
   secrets: readonly string[];
 }
@@ -84,10 +96,17 @@ function decideEdit(rules: Rules, paths: readonly string[], leavesSandbox = fals
   if (paths.length === 0) return needsPerson(rules, "what it changes is unknown");
   const places = paths.map((path) => locatePath(rules.directory, path));
   if (places.includes("outside")) return outside(rules);
-  if (places.includes("git")) return needsPerson(rules, "git runs files in its own directory");
-  if (places.includes("config")) return needsPerson(rules, "agents obey their configuration files");
+  const protectedPlace = decideProtected(rules, places);
+  if (protectedPlace) return protectedPlace;
   if (leavesSandbox) return needsPerson(rules, "leaving the sandbox needs permission");
   return allow("changing files inside the session's directory");
+}
+
+/** Changes of these need a person, although they are inside. */
+function decideProtected(rules: Rules, places: readonly Location[]): Decision | undefined {
+  if (places.includes("git")) return needsPerson(rules, "git runs files in its own directory");
+  if (places.includes("config")) return needsPerson(rules, "agents obey their configuration files");
+  return undefined;
 }
 
 function decideAgent(rules: Rules, call: Extract<Call, { type: "agent" }>): Decision {
@@ -100,16 +119,19 @@ function decideAgent(rules: Rules, call: Extract<Call, { type: "agent" }>): Deci
   return needsPerson(rules, "starting a sub-agent needs permission");
 }
 
-function outside(rules: Rules): Decision {
-  const rule = "outside the session's directory";
+function outside(rules: Rules, path?: string): Decision {
+  const what = path === undefined ? "" : `: ${path.slice(0, 200)}`;
+  const rule = `outside the session's directory${what}`;
   return rules.outsideWorktree === "refuse" ? deny(rule) : needsPerson(rules, rule);
 }
 
 function decideCommand(rules: Rules, call: Extract<Call, { type: "execute" }>): Decision {
   const { command, cwd, leavesSandbox } = call;
-  const { segments, opaque } = readShellText(command);
-  const floor = denyCommand(rules, segments, cwd, call.attachments);
+  const { segments, opaque, names } = readShellText(command);
+  const floor = denyCommand(rules, names, cwd, call.attachments);
   if (floor) return floor;
+  if (!rules.hasSandbox && uniquePaths(rules, names).length === mostPaths)
+    return needsPerson(rules, "it names too many paths to be checked");
   const isInside = cwd !== undefined && locatePath(rules.directory, cwd) === "inside";
   if (!isInside && rules.outsideWorktree === "refuse") return outside(rules);
   if (leavesSandbox) {
@@ -117,13 +139,61 @@ function decideCommand(rules: Rules, call: Extract<Call, { type: "execute" }>): 
     return rules.outsideWorktree === "refuse" ? deny(rule) : needsPerson(rules, rule);
   }
   const covering = isInside ? coveringRule(rules, command, segments, opaque, cwd) : undefined;
-  if (covering !== undefined) return allow(`the organization allows the command ${covering}`);
+  // Inside a sandbox, its walls decide about paths.
+  if (!rules.hasSandbox) {
+    const unnamed = names.filter((word) => !covering?.names(word));
+    const stopped = decideNames(rules, unnamed, cwd, call.attachments);
+    if (stopped) return stopped;
+  }
+  if (covering) return allow(`the organization allows the command ${covering.rule}`);
   if (rules.mode !== "ask" && rules.hasSandbox && isInside)
     return allow("commands run in the agent's sandbox");
   if (rules.mode === "unattended" && rules.unattendedCommands && isInside)
     return allow("the host's owner allows unattended commands");
   const why = opaque ?? segments.map(({ words }) => whyHeld(words)).find(Boolean);
   return needsPerson(rules, `no rule allows the command${why === undefined ? "" : `: ${why}`}`);
+}
+
+/** Decides about the paths that a command names as about a file tool's; undefined if none needs that. */
+function decideNames(
+  rules: Rules,
+  names: readonly NamedWord[],
+  cwd = rules.directory,
+  attachments: readonly string[] = [],
+): Decision | undefined {
+  const { directory, home = homedir() } = rules;
+  let inside: Decision | undefined;
+  const seen = new Set<string>();
+  for (const { text, use } of names) {
+    if (use === "run" || use === "text") continue;
+    const mayWrite = use !== "read" && !excluding.test(text);
+    for (const path of pathsBesideUrls(text, home)) {
+      const key = `${use} ${path}`;
+      if (seen.has(key) || isPlainDevice(path)) continue;
+      seen.add(key);
+      if (use !== "redirect" && attachments.includes(path)) continue;
+      const absolute = absolutePath(cwd, path);
+      const location = locatePath(directory, absolute);
+      const isWritten = use === "redirect" || use === "change";
+      if (location === "outside") {
+        const isExempt = use !== "redirect" && !canExist(path);
+        if (!isExempt && (isWritten || !isSystemPath(absolute))) return outside(rules, path);
+      } else if (mayWrite) {
+        inside ??= decideProtected(rules, [location]);
+      }
+    }
+  }
+  return inside;
+}
+
+/** Options that name what a program leaves alone. */
+const excluding = /^--?(exclude|ignore|prune|skip)/;
+
+/** What covers a command. */
+interface Covering {
+  rule: string;
+  /** Whether the rule itself names this word, so whoever wrote the rule has allowed its path. */
+  names(word: NamedWord): boolean;
 }
 
 /** The rules that cover the command; undefined if they do not cover all of it. */
@@ -133,21 +203,37 @@ function coveringRule(
   segments: readonly Segment[],
   opaque: string | undefined,
   cwd: string,
-): string | undefined {
+): Covering | undefined {
   // The whole text stands among the rules, so whoever wrote the rule has read all of it.
-  if (rules.allowedCommands.includes(command)) return command;
+  if (rules.allowedCommands.includes(command)) return { rule: command, names: () => true };
   if (opaque !== undefined) return undefined;
-  const covering = segments.map(({ words }) =>
-    rules.allowedCommands.find((rule) => covers(rule, words)),
+  const covering = new Map(
+    segments.map((segment) => [segment, longestCovering(rules.allowedCommands, segment.words)]),
   );
-  if (covering.includes(undefined)) return undefined;
+  const found = [...covering.values()];
+  if (!found.every((each) => each !== undefined)) return undefined;
   const stays = segments
     .flatMap(({ redirects }) => redirects)
     .every(
       ({ path }) =>
         path === "/dev/null" || locatePath(rules.directory, absolutePath(cwd, path)) === "inside",
     );
-  return stays ? [...new Set(covering)].join(", ") : undefined;
+  if (rules.hasSandbox && !stays) return undefined;
+  return {
+    rule: [...new Set(found.map(({ rule }) => rule))].join(", "),
+    names: ({ segment, at }) => segment !== undefined && at! < covering.get(segment)!.length,
+  };
+}
+
+/** The rule that covers a command and names most of its words. */
+function longestCovering(
+  allowed: readonly string[],
+  words: Segment["words"],
+): { rule: string; length: number } | undefined {
+  return allowed
+    .map((rule) => ({ rule, length: coveredLength(rule, words) }))
+    .filter(({ length }) => length > 0)
+    .toSorted((one, other) => other.length - one.length)[0];
 }
 
 function whyHeld(words: Segment["words"]): string | undefined {
@@ -157,41 +243,50 @@ function whyHeld(words: Segment["words"]): string | undefined {
     : `${words[0]} can run a program or write a file with ${words[at]?.slice(0, 80)}`;
 }
 
-/** Whether a rule covers a command. A rule that ends with ` *` covers any arguments that are not held. */
-function covers(rule: string, words: readonly (string | null)[]): boolean {
+/**
+ * How many words of a command a rule names; 0 if the rule does not cover the command. A rule that ends with
+ * ` *` covers any arguments that are not held.
+ */
+function coveredLength(rule: string, words: readonly (string | null)[]): number {
   const { segments, opaque } = readShellText(rule.replace(/ \*$/, ""));
   const wanted = segments[0]?.words;
-  if (!wanted || segments[0]!.redirects.length > 0) return false;
+  if (!wanted || segments[0]!.redirects.length > 0) return 0;
   // A rule such as `sh *` cannot be read completely, and covers what it names all the same.
-  if (opaque !== undefined && wanted.includes(null)) return false;
-  if (rule.endsWith(" *") ? words.length < wanted.length : words.length !== wanted.length)
-    return false;
-  if (!wanted.every((word, at) => word === words[at])) return false;
-  return heldWords(words).every((at) => at < wanted.length);
+  if (opaque !== undefined && wanted.includes(null)) return 0;
+  if (rule.endsWith(" *") ? words.length < wanted.length : words.length !== wanted.length) return 0;
+  if (!wanted.every((word, at) => word === words[at])) return 0;
+  return heldWords(words).every((at) => at < wanted.length) ? wanted.length : 0;
 }
 
-/** The paths among a command's words. Not a wall: only what is written as a path is seen. */
+/** Denies a command that names a closed path. Not a wall: a path that is computed at run time is not seen. */
 function denyCommand(
   rules: Rules,
-  segments: readonly Segment[],
+  names: readonly NamedWord[],
   cwd = rules.directory,
   attachments: readonly string[] = [],
 ): Decision | undefined {
-  const named = segments
-    .flatMap(({ words }) => words)
-    .filter((word) => word !== null)
-    .flatMap((word) => /[^=]*$/.exec(word)![0])
-    .filter((word) => word.includes("/") && !attachments.includes(word));
-  const written = segments
-    .flatMap(({ redirects }) => redirects)
-    .filter(({ access }) => access === "write")
-    .map(({ path }) => path);
-  const absolute = (path: string) => absolutePath(cwd, path);
-  const { secrets, ownDirectories } = rules;
-  return (
-    denyFloor(rules, secrets, [...named, ...written].map(absolute)) ??
-    denyFloor(rules, ownDirectories, written.map(absolute))
+  const { secrets, ownDirectories, hasSandbox } = rules;
+  const pathsOf = (uses: readonly NamedWord["use"][]) =>
+    uniquePaths(
+      rules,
+      names.filter(({ use }) => uses.includes(use)),
+    );
+  const written = pathsOf(["redirect"]);
+  const named = pathsOf(["run", "text", "read", "change", "any"]).filter(
+    (path) => !attachments.includes(path),
   );
+  // A sandbox keeps the agents' files from changes, and its agent reads its own skills by commands.
+  const changed = hasSandbox ? written : [...written, ...pathsOf(["change", "any"])];
+  const absolute = (path: string) => absolutePath(cwd, path);
+  return (
+    denyFloor(rules, [...secrets, ...ownDirectories], [cwd]) ??
+    denyFloor(rules, secrets, [...named, ...written].map(absolute)) ??
+    denyFloor(rules, ownDirectories, changed.map(absolute))
+  );
+}
+
+function uniquePaths({ home = homedir() }: Rules, names: readonly NamedWord[]): string[] {
+  return [...new Set(names.flatMap(({ text }) => pathsIn(text, home)))].slice(0, mostPaths);
 }
 
 /** Denied in every mode: what lies below a protected path, except in these two directories. */
@@ -200,11 +295,14 @@ function denyFloor(
   protectedPaths: readonly string[],
   paths: readonly string[],
 ): Decision | undefined {
-  const found = protectedPaths.find((place) => {
-    const open = [directory, temporaryDirectory].filter((each) => isBelow(place, each));
-    return paths
-      .flatMap((path) => placesOf(absolutePath(directory, path)))
-      .some((path) => isBelow(place, path) && !open.some((each) => isBelow(each, path)));
+  const places = [...new Set(paths.flatMap((path) => placesOf(absolutePath(directory, path))))];
+  const exceptions = [directory, temporaryDirectory].map(realOf);
+  const found = protectedPaths.find((path) => {
+    const closed = realOf(path);
+    const open = exceptions.filter((each) => contains(closed, each));
+    return places.some(
+      (place) => contains(closed, place) && !open.some((each) => contains(each, place)),
+    );
   });
   return found === undefined ? undefined : deny(`${found} is closed to agents`);
 }

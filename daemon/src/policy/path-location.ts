@@ -15,7 +15,7 @@ export const agentConfig: ReadonlySet<string> = new Set([
 
 /** From the narrowest to the widest. */
 const locations = ["inside", "config", "git", "outside"] as const;
-type Location = (typeof locations)[number];
+export type Location = (typeof locations)[number];
 
 /** An absolute path. Keeps `..`, because it means another place after a link. */
 export function absolutePath(directory: string, path: string): string {
@@ -49,7 +49,12 @@ function locate(directory: string, place: string): Location {
 
 /** Whether a path is a directory or lies in it, with links resolved. */
 export function isBelow(directory: string, path: string): boolean {
-  return relative(realOf(directory), realOf(path)).split(sep)[0] !== "..";
+  return contains(realOf(directory), realOf(path));
+}
+
+/** Whether a path is a directory or lies in it. Follows no links. */
+export function contains(directory: string, path: string): boolean {
+  return relative(directory, path).split(sep)[0] !== "..";
 }
 
 /**

@@ -17,9 +17,10 @@ const agents = `.claude .claude.json .codex .agents .config/opencode .local/shar
 export function protectedPaths(
   stateDirectory: string,
   home = homedir(),
-): Pick<Rules, "secrets" | "ownDirectories" | "temporaryDirectory"> {
+): Pick<Rules, "home" | "secrets" | "ownDirectories" | "temporaryDirectory"> {
   const atHome = (path: string) => join(home, path);
   return {
+    home,
     secrets: [stateDirectory, ...secrets.map(atHome)],
     temporaryDirectory: temporaryIn(stateDirectory),
     ownDirectories: agents.map(atHome),

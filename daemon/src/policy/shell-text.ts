@@ -2,14 +2,35 @@
 // A text counts as readable only if each of its parts is on a short list of plain syntax. Everything whose
 // effect shows at run time (variables, substitutions, arithmetic, functions, loops, globs) makes it opaque,
 // and no rule can allow an opaque text.
-import { forEachChild, parse, type Redirection, type SyntaxNode, type Word } from "unbash";
-import { unwrap } from "./wrappers.ts";
+import {
+  forEachChild,
+  parse,
+  type CommandArgument,
+  type Redirection,
+  type SyntaxNode,
+  type Word,
+} from "unbash";
+import { pathsInCode, unquote } from "./named-paths.ts";
+import { usesOfWords, type WordUse } from "./word-use.ts";
+import { codeIn, unwrap, type Unwrapped } from "./wrappers.ts";
 
 export interface ShellText {
   /** Every command found, also the ones that wrappers such as `env` or `sh -c` run. */
   segments: Segment[];
   /** Why the text does more than its segments show; undefined if they show everything. */
   opaque: string | undefined;
+  /** Every word of the text, also in syntax that makes it opaque. Each word may name a path. */
+  names: NamedWord[];
+}
+
+/** A word without quotes and escapes, as far as it is known before the text runs. */
+export interface NamedWord {
+  text: string;
+  /** What happens to a file that the word names. `redirect`: the shell writes it. */
+  use: WordUse | "redirect";
+  /** The command and the position in it; undefined for a word outside of commands. */
+  segment?: Segment;
+  at?: number;
 }
 
 /** One simple command. */
@@ -47,60 +68,120 @@ const plainNodes = new Set<SyntaxNode["type"]>([
 ]);
 
 export function readShellText(text: string, depth = 0): ShellText {
-  const found: ShellText = { segments: [], opaque: undefined };
+  const found: ShellText = { segments: [], opaque: undefined, names: [] };
   const markOpaque = (reason: string) => {
     found.opaque ??= reason;
   };
-  if (text.length > longest) return { segments: [], opaque: "it is too long to be read" };
-  if (depth > deepest) return { segments: [], opaque: "it is nested too deeply to be read" };
+  let isAllNamed = false;
+  const nameAll = () => {
+    if (isAllNamed) return;
+    isAllNamed = true;
+    found.names.push(...pathsInCode(text).map((path) => ({ text: path, use: "any" as const })));
+  };
+  if (text.length > longest || depth > deepest) {
+    markOpaque(
+      depth > deepest ? "it is nested too deeply to be read" : "it is too long to be read",
+    );
+    nameAll();
+    return found;
+  }
   // eslint-disable-next-line no-control-regex -- Control characters are what is looked for.
   if (/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/.test(text))
     markOpaque("it has control characters");
 
+  /** Words of commands and redirections, which are recorded with their use. */
+  const recorded = new Set<SyntaxNode>();
+
   const visit = (node: SyntaxNode): void => {
     if (!plainNodes.has(node.type)) markOpaque(reasonFor(node.type));
-    if (node.type === "Script" && node.errors?.length) markOpaque("it cannot be parsed");
+    if (node.type === "Script" && node.errors?.length) {
+      markOpaque("it cannot be parsed");
+      nameAll();
+    }
     if (node.type === "HereDocBody" && node.parts?.some((part) => part.type !== "Literal"))
       markOpaque("its here-document is expanded");
     if (node.type === "Command") readCommand(node.name, node.args, node.redirects);
+    if (node.type === "Redirect" && node.target) {
+      recorded.add(node.target);
+      const use = node.operator === "<" ? "read" : "redirect";
+      const target = unquote(node.target.text);
+      if (!isDescriptor(node.operator, target)) found.names.push({ text: target, use });
+    }
+    if (node.type === "Word" && !recorded.has(node)) {
+      const word = unquote(node.text);
+      // A variable's value or an input may be run as code.
+      const texts = [word, ...pathsInCode(word)];
+      found.names.push(...texts.map((each) => ({ text: each, use: "any" as const })));
+    }
     forEachChild(node, visit);
   };
 
   function readCommand(
     name: Word | undefined,
-    args: readonly { type: string; text: string }[],
+    args: readonly CommandArgument[],
     redirects: readonly Redirection[],
   ): void {
-    const words = [...(name ? [name] : []), ...args].map((word) => staticText(word.text));
+    const nodes = [...(name ? [name] : []), ...args];
+    for (const node of nodes) recorded.add(node);
+    const words = nodes.map((word) => staticText(word.text));
     if (words.includes(null)) markOpaque("a word of it is known only at run time");
     const segment: Segment = { words, redirects: [] };
     for (const redirect of redirects) {
       if (redirect.type !== "Redirect") continue;
       const target = staticText(redirect.target?.text ?? "");
       if (!target) markOpaque("a redirection of it leads to an unknown file");
-      else if (!/^[<>]&$/.test(redirect.operator) || !/^\d+-?$|^-$/.test(target)) {
+      else if (!isDescriptor(redirect.operator, target)) {
         const access = redirect.operator === "<" ? "read" : "write";
         segment.redirects.push({ path: target, access });
       }
     }
+    readWords(
+      segment,
+      nodes.map((word) => unquote(word.text)),
+    );
+  }
+
+  /** Records a command, and what it runs if it is a wrapper. `texts` are its words without quotes. */
+  function readWords(segment: Segment, texts: readonly string[], layer = 0): void {
+    const { words } = segment;
     found.segments.push(segment);
     const inner = unwrap(words);
+    nameWords(segment, texts, inner);
     if (inner.opaque !== undefined) markOpaque(inner.opaque);
-    if (inner.words) readCommandWords(inner.words);
+    if (inner.words && layer > deepest) {
+      markOpaque("it is nested too deeply to be read");
+      nameAll();
+    } else if (inner.words) {
+      const rest = texts.slice(texts.length - inner.words.length);
+      readWords({ words: inner.words, redirects: [] }, rest, layer + 1);
+    }
     if (inner.script !== undefined) append(readShellText(inner.script, depth + 1));
   }
 
-  function readCommandWords(words: (string | null)[], layer = 0): void {
-    found.segments.push({ words, redirects: [] });
-    const inner = unwrap(words);
-    if (layer > deepest) markOpaque("it is nested too deeply to be read");
-    else if (inner.words) readCommandWords(inner.words, layer + 1);
-    if (inner.opaque !== undefined) markOpaque(inner.opaque);
-    if (inner.script !== undefined) append(readShellText(inner.script, depth + 1));
+  function nameWords(segment: Segment, texts: readonly string[], inner: Unwrapped): void {
+    const { words } = segment;
+    // The words of the command that a wrapper runs are recorded as that command's words.
+    const own = texts.slice(0, texts.length - (inner.words?.length ?? 0));
+    // A program such as `~/bin/x` or `\x` makes the text opaque, and is known all the same.
+    const isKnown = words[0] === null && plainProgram.test(texts[0]!);
+    const known = isKnown ? [texts[0]!, ...words.slice(1)] : words;
+    const runsMore = isKnown && Object.keys(unwrap(known)).length > 0;
+    const code = runsMore ? "anywhere" : codeIn(known, inner);
+    if (code === "anywhere") nameAll();
+    const useAt = usesOfWords(known);
+    own.forEach((text, at) => {
+      // One word before the shell expands its braces, but a whole command after that.
+      const isProgram = at === 0 && !text.includes(",");
+      const use = at === 0 && !isProgram ? "any" : useAt(at);
+      found.names.push({ text, use, segment, at });
+      const paths = code === undefined ? [] : pathsInCode(text);
+      found.names.push(...paths.map((path) => ({ text: path, use: "any" as const, segment, at })));
+    });
   }
 
-  function append({ segments, opaque }: ShellText): void {
+  function append({ segments, opaque, names }: ShellText): void {
     found.segments.push(...segments);
+    found.names.push(...names);
     if (opaque !== undefined) markOpaque(opaque);
   }
 
@@ -108,10 +189,17 @@ export function readShellText(text: string, depth = 0): ShellText {
     visit(parse(text));
   } catch {
     markOpaque("it cannot be parsed");
+    nameAll();
   }
   if (found.segments.length === 0) markOpaque("it has no command");
   return found;
 }
+
+const plainProgram = /^(?:~|\$HOME|\$\{HOME\})?[\w./+-]+$/;
+
+/** Whether a redirection duplicates or closes a descriptor, so it opens no file. */
+const isDescriptor = (operator: string, target: string): boolean =>
+  /^[<>]&$/.test(operator) && /^\d+-?$|^-$/.test(target);
 
 function reasonFor(type: SyntaxNode["type"]): string {
   if (type.startsWith("Assignment")) return "it sets a variable";

@@ -1,4 +1,5 @@
 // Commands that run another command, and commands that make the shell or an interpreter run a text.
+import { heldWords } from "./command-options.ts";
 
 export interface Unwrapped {
   /** Words of the command that the wrapper runs. */
@@ -90,6 +91,23 @@ export function unwrap(words: readonly (string | null)[]): Unwrapped {
   if (interpreters.test(name)) return interpreter(words);
   if (opaquePrograms.has(name)) return { opaque: `${name} runs what nobody can see here` };
   return Object.hasOwn(wrappers, name) ? wrapped(name, wrappers[name]!, words) : {};
+}
+
+/** Programs that run code from their input or from elsewhere in the text. */
+const runners = new Set(". alias bind enable eval fc hash source trap".split(" "));
+
+/** Where code may stand that a command runs and that unwrap() does not return; undefined if there is none. */
+export function codeIn(
+  words: readonly (string | null)[],
+  { opaque, script }: Unwrapped,
+): "words" | "anywhere" | undefined {
+  const [program] = words;
+  if (program === null) return "anywhere";
+  const name = program?.slice(program.lastIndexOf("/") + 1) ?? "";
+  if (/^[gmn]?awk$/.test(name) && heldWords(words).length > 0) return "words";
+  if (opaque === undefined || script !== undefined || name === "git") return undefined;
+  const isRunner = runners.has(name) || opaquePrograms.has(name);
+  return isRunner || shells.test(name) || interpreters.test(name) ? "anywhere" : "words";
 }
 
 function wrapped(name: string, wrapper: Wrapper, words: readonly (string | null)[]): Unwrapped {

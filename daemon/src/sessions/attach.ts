@@ -65,7 +65,7 @@ async function resume(
     throw new AgentNotReady("The agent was lost while the session was resumed.");
   }
   session.serving = { by: "attached", agent, listener };
-  session.commit(() => session.setStatus("active", null));
+  session.commit(() => session.setStatus("active"));
   answerByRule(session);
   log.info("a session was resumed", { sessionId: session.id });
   return agent;

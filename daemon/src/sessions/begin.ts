@@ -17,7 +17,7 @@ import { CannotRestore } from "../worktrees/parked.ts";
 import { release, startAgent } from "./attach.ts";
 import { settingsOf } from "./calls.ts";
 import { capabilitiesIn, parkingOf } from "./files.ts";
-import { narrowMode } from "./modes.ts";
+import { modeOf, narrowMode } from "./modes.ts";
 import { refuseProjectConfig } from "./project-config.ts";
 import { driverOf, type Session } from "./session.ts";
 
@@ -59,6 +59,7 @@ export interface StartedSession {
   directory: string;
   worktreeBranch: string | null;
   model: ModelChoice | null;
+  mode: SessionMode;
   capabilities: Capability[];
 }
 
@@ -133,6 +134,7 @@ function activate(
     worktreeBranch: record.worktree?.branch ?? null,
     model: record.model,
     capabilities: capabilitiesIn(driver, record),
+    mode: modeOf(session),
   };
 }
 
@@ -195,7 +197,8 @@ function noteFailedClone(session: Session, record: DrivenSession, cause: unknown
   session.commit(() => {
     log.introduce(session.id);
     const reason = describe(cause);
-    session.note({ sessionUpdate: "session_status", status: "ended", reason });
+    const code = "start_failed";
+    session.note({ sessionUpdate: "session_status", status: "ended", reason, code });
     driven.markEnded(session.id);
   });
 }

@@ -38,7 +38,9 @@ export function planClone(
       await refuseProjectConfig(session.host, driver, directory);
       return [...leftOut, ...((await driver.findIgnoredConfig?.(directory)) ?? [])];
     },
-    onBegun: (session, started) => session.note({ sessionUpdate: "session_placed", ...started }),
+    // The log has its mode in entries of its own.
+    onBegun: (session, { mode: _mode, ...placed }) =>
+      session.note({ sessionUpdate: "session_placed", ...placed }),
   };
 }
 

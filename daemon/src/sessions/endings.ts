@@ -74,7 +74,8 @@ async function park(session: Session, isNoted: boolean): Promise<void> {
     const what = record.checkout ? "clone" : "worktree";
     const reason = `The session's ${what} could not be parked: ${describe(error)}`;
     if (isNoted) {
-      session.note({ sessionUpdate: "session_status", status: "cleanup_failed", reason });
+      const code = "cleanup_failed";
+      session.note({ sessionUpdate: "session_status", status: code, reason, code });
     }
     throw new CommandRefusal("cleanup_failed", reason);
   }

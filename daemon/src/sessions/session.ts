@@ -217,10 +217,14 @@ export class Session {
   }
 
   /** Sets and logs the status. No-op if unchanged, and while the session starts or ends. */
-  setStatus(status: "active" | "detached" | "error", reason: string | null): void {
+  setStatus(
+    status: "active" | "detached" | "error",
+    code: "agent_lost" | "agent_restarted" | "daemon_restarted" | null = null,
+    reason: string | null = null,
+  ): void {
     if (!this.isUsable || this.record!.state === status) return;
     this.change({ state: status });
-    this.note({ sessionUpdate: "session_status", status, reason });
+    this.note({ sessionUpdate: "session_status", status, reason, code });
   }
 
   /** Delivers the next prompt, if one waits and the session is free. */

@@ -142,7 +142,7 @@ export function openSessions(options: SessionsOptions): Sessions {
     }
     if (session.record?.state === "active" && !session.agent) {
       const reason = "The agent ended with the daemon. The next prompt resumes the session.";
-      session.commit(() => session.setStatus("detached", reason));
+      session.commit(() => session.setStatus("detached", "daemon_restarted", reason));
     }
     session.wake();
   }
@@ -229,7 +229,7 @@ export function openSessions(options: SessionsOptions): Sessions {
       journal.atOnce(() => {
         for (const session of active) {
           // A session with prompts that wait is being resumed already.
-          if (!session.agent) session.setStatus("detached", reason);
+          if (!session.agent) session.setStatus("detached", "agent_restarted", reason);
         }
       });
       return served.map(({ id }) => id);

@@ -59,6 +59,7 @@ export async function acceptShell(
     const { shells = [] } = check(session);
     const shell = { shellId: makeShellId(session.host.now()), agent: agent ?? null };
     session.change({ shells: [...shells, shell] });
+    session.note({ sessionUpdate: "shell_started", ...shell });
     session.afterwards(() => run(session, shell, command));
     return { shellId: shell.shellId };
   };

@@ -47,5 +47,6 @@ export function loseAgent(session: Session, reason: string): void {
   withdrawRequests(session, reason);
   const kind = session.record?.kind;
   const isRestarting = kind !== undefined && session.host.restarting.has(kind);
-  session.setStatus(isRestarting ? "detached" : "error", reason);
+  if (isRestarting) session.setStatus("detached", "agent_restarted", reason);
+  else session.setStatus("error", "agent_lost", reason);
 }

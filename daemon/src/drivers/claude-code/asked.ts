@@ -1,9 +1,9 @@
 // Translates a request of Claude Code into ours, and our answer into Claude Code's. The rule for `always`
-// names exactly what was requested; Claude Code's own suggestions would cover other commands or the whole
-// session.
+// names exactly what was requested, and there is none if the request shows more than a rule could name.
+// Claude Code's own suggestions would cover other commands or the whole session.
 import type { Asked, RequestAnswer } from "../driver.ts";
 import type { PermissionResult } from "./sdk.ts";
-import { subjectOf } from "./tool-calls.ts";
+import { shorten, subjectOf } from "./tool-calls.ts";
 
 /** A call that a person decides about. */
 export interface Wanted {
@@ -40,10 +40,9 @@ export function askedOf({ tool, input, place }: Omit<Wanted, "rule">): Asked {
     const plan = typeof input["plan"] === "string" ? input["plan"] : null;
     return { permission: { title: "Carry out the plan", detail: plan, alwaysRules: [] } };
   }
-  // A tool that is not in the list is shown with all of its input: one value could hide what it does.
-  const named = exact.has(tool) ? subjectOf({ name: tool, input }) : null;
+  const named = isExact(tool, input) ? subjectOf({ name: tool, input }) : null;
   const subject = named === null ? null : `${place}${named}`;
-  const detail = subject ?? (Object.keys(input).length > 0 ? JSON.stringify(input) : null);
+  const detail = subject ?? (changing.has(tool) ? changeIn(input) : wholeOf(input));
   const rule = `${tool === "Bash" ? "bash" : tool}: ${subject}`;
   return {
     permission: {
@@ -67,7 +66,27 @@ const titles: Record<string, string> = {
 };
 
 /** Tools whose subject fully describes the call, so that it can be a rule. */
-const exact = new Set(["Bash", "Read", "Write", "Edit", "NotebookEdit", "WebFetch", "WebSearch"]);
+const exact = new Set(["Bash", "Read", "WebFetch", "WebSearch"]);
+
+const isExact = (tool: string, input: Wanted["input"]) =>
+  exact.has(tool) && input["dangerouslyDisableSandbox"] !== true;
+
+const changing = new Set(["Write", "Edit", "NotebookEdit"]);
+/** Longest text of a change that a person is shown. */
+const longestShown = 8 * 1024;
+
+/** The file that a call changes, and what it changes. */
+function changeIn({ file_path, notebook_path, ...change }: Wanted["input"]): string {
+  const texts = Object.entries(change).map(([name, value]) => {
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    return `${name}:\n${shorten(text, longestShown)}`;
+  });
+  return [file_path ?? notebook_path, ...texts].join("\n\n");
+}
+
+/** One value could hide what a tool does, so all are shown. null if there are none. */
+const wholeOf = (input: Wanted["input"]) =>
+  Object.keys(input).length > 0 ? JSON.stringify(input) : null;
 
 export function resultOf(
   tool: string,

@@ -39,7 +39,10 @@ before(async () => {
   writeFileSync(join(directory, "inside.txt"), "inside");
   writeFileSync(join(host.folder, "private", "key"), "PRIVATE");
   writeFileSync(join(host.folder, "outside.txt"), "OUTSIDE");
+  writeFileSync(join(repository, "outside.txt"), "OUTSIDE");
   symlinkSync(join(host.folder, "outside.txt"), join(directory, "link.txt"));
+  symlinkSync(join(host.folder, "outside.txt"), join(directory, "far off.txt"));
+  symlinkSync(join(host.folder, "outside.txt"), join(directory, "it's.txt"));
   allowEverything();
   common = {
     allowedCommands: ["echo *"],
@@ -86,13 +89,19 @@ function allowEverything(): void {
   writeFileSync(join(host.home, "server.mjs"), server);
   const el = { command: process.execPath, args: [join(host.home, "server.mjs")] };
   writeFileSync(join(host.home, ".claude.json"), JSON.stringify({ mcpServers: { el } }));
-  const skill = join(config, "skills", "helpful");
-  mkdirSync(skill, { recursive: true });
-  const front = "---\nname: helpful\ndescription: helps\nallowed-tools: Bash(touch:*)\n---\n";
-  writeFileSync(join(skill, "SKILL.md"), `${front}!\`touch ${directory}/by-skill\` $ARGUMENTS`);
+  const addSkill = (name: string, text: string) => {
+    mkdirSync(join(config, "skills", name), { recursive: true });
+    const front = `---\nname: ${name}\ndescription: helps\nallowed-tools: Bash(touch:*)\n---\n`;
+    writeFileSync(join(config, "skills", name, "SKILL.md"), `${front}${text}`);
+  };
+  addSkill("helpful", `!\`touch ${directory}/by-skill\` $ARGUMENTS`);
+  addSkill("looking", "Look at @$0 and @$1.");
   const said = `@@${JSON.stringify([{ text: "Said." }])}`;
   writeClaudeCommand(host.home, "shell", `Made: !\`touch ${directory}/by-command\` ${said}`);
   writeClaudeCommand(host.home, "look", `Look: @$ARGUMENTS ${said}`);
+  writeClaudeCommand(host.home, "look-first", `Look: @$0 ${said}`);
+  writeClaudeCommand(host.home, "look-one", `Look: @$ARGUMENTS[0] ${said}`);
+  writeClaudeCommand(host.home, "look-quoted", `Look: @"$0" ${said}`);
 }
 
 /** A server of the Model Context Protocol with one tool. */
@@ -371,8 +380,16 @@ test("A15: a file outside is not read without a request: by a link, from home, o
 test("A15: a file outside that a prompt or a command's arguments mention is not read", async () => {
   const outside = join(host.folder, "outside.txt");
   const script = `@@${JSON.stringify([{ text: "Said." }])}`;
-  for (const text of [`@${outside}`, `@"a @${outside} b"`, `@a\u3002@${outside}`]) {
-    await play([], { text: `${text} ${script}` });
+  const prompts = [
+    ...[`@${outside}`, `@"a @${outside} b"`, `@a\u3002@${outside}`].map(
+      (text) => `${text} ${script}`,
+    ),
+    ...[`@" ${outside}"`, `@"\n${outside}"`].map((text) => `See ${text} ${script}`),
+    // The script itself is a mention too: a path that leaves the name `@[…` again.
+    `Go. @@${JSON.stringify([{ text: `/${"../".repeat(20)}${outside}` }])}`,
+  ];
+  for (const text of prompts) {
+    await play([], { text });
     assert.ok(sent().includes(outside));
     assert.ok(!sent().includes("OUTSIDE"), text);
   }
@@ -383,6 +400,54 @@ test("A15: a file outside that a prompt or a command's arguments mention is not 
   writeFileSync(join(directory, "seen.txt"), "SEEN");
   await play([], { task: look, text: "seen.txt" });
   assert.ok(sent().includes("SEEN"), "a file inside may be mentioned");
+});
+
+/** Arguments from which Claude Code makes the path of a file outside, with a command that mentions it. */
+const disguised: [string, string][] = [
+  ["look-first", "../outside.txt x"],
+  ["look-first", '.""./outside.txt x'],
+  ["look-first", ".''./outside.txt x"],
+  ["look-first", ".``./outside.txt x"],
+  ["look-first", ".\\./outside.txt x"],
+  ["look-first", "link.txt;x"],
+  ["look-one", ".$1 ./outside.txt"],
+  ["look-quoted", '"far off.txt" x'],
+  ["look-quoted", "far\\ off.txt x"],
+  ["look-quoted", "x;'far off.txt'"],
+  ["look-first", `"it's.txt" x`],
+  ["look", ".\uFFFF./outside.txt"],
+];
+
+test("A15: a command's arguments cannot name a file outside in a disguise", async () => {
+  const accepted: string[] = [];
+  const run = async (name: string, text: string) => {
+    const task = { type: "command", name } as const;
+    await play([], { task, text }).then(
+      () => accepted.push(text),
+      (error: Error) => assert.match(error.message, /outside the session's directory/),
+    );
+  };
+  for (const [name, text] of disguised) await run(name, text);
+  const plain = ["Fix the user's file (inside.txt); is it #1?", `Don't say "far away", it isn't.`];
+  for (const text of plain) await run("look-first", text);
+  assert.deepEqual(accepted, plain);
+  assert.ok(!sent().includes("OUTSIDE"));
+});
+
+test("A15: a skill's arguments cannot name a file outside in a disguise", async () => {
+  const call = (args: string) => ({ tool: "Skill", input: { skill: "looking", args } });
+  const outcomes: [string, string | undefined][] = [];
+  for (const mode of ["ask", "unattended"] as const) {
+    rules = { ...common, mode };
+    // One turn each, because the model takes a skill's text for the next prompt.
+    for (const [, args] of disguised) {
+      const [played] = await play([{ calls: [call(args)] }, { text: "Done." }]);
+      outcomes.push([args, played?.outcome]);
+    }
+  }
+  const expected = (outcome: Outcome) => disguised.map(([, args]) => [args, outcome]);
+  assert.deepEqual(outcomes, [...expected("ask"), ...expected("deny")]);
+  assert.ok(!sent().includes("OUTSIDE"));
 });
 
 test("A16: commands run in bash, whichever shell the host's user has", async () => {

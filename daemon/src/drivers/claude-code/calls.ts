@@ -111,19 +111,46 @@ const isOwnOutput = (file: string, { transcript_path: transcript }: HookInput) =
   isBelow(join(transcript.slice(0, -".jsonl".length), "tool-results"), file);
 
 const mostWords = 200;
+const mostQuoted = 12;
+/** Claude Code removes these from arguments, or puts other arguments in their place. */
+const replaced = /[\\$\uFFFF]/;
+/** Counts as outside every session's directory. */
+const anywhere = "/";
 
 /**
  * The files that a skill's arguments can name. Claude Code reads a file that the skill's text mentions as
- * `@path`, and the text can put any word of the arguments behind an `@`. Empty if there are too many.
+ * `@path`, and the text can put any word of the arguments behind an `@`. A word is what is between spaces, or
+ * what a shell makes of the arguments. Empty if there are too many.
  */
 export function filesIn(args: string, cwd: string | undefined, home: string): string[] {
-  const words = args.split(/[\s"'`\u3002\u3001\uFF1F\uFF01]+/).filter((word) => word !== "");
-  if (cwd === undefined || words.length > mostWords) return [];
-  const named = words.flatMap((word) => {
+  const unquoted = withoutQuotes(args);
+  const words = new Set([
+    ...args.split(/[\s"'`\u3002\u3001\uFF1F\uFF01]+/),
+    ...unquoted.split(/[ \t\n]+/),
+    ...unquoted.split(/[\s|&;<>(){}!\u3002\u3001\uFF1F\uFF01]+/),
+  ]);
+  if (cwd === undefined || words.size > mostWords) return [];
+  const named = [...words, ...quotedWords(args)].flatMap((word) => {
     const bare = word.replace(/^@+/, "");
     const plain = bare.replace(/#.*$/s, "").replace(/[^\p{L}\p{N}_]+$/u, "");
     return [word, word.replace("@", ""), bare, plain];
   });
   const files = [args, ...named].filter((name) => name !== "");
+  if (replaced.test(args)) files.push(anywhere);
   return [...new Set(files.map((name) => absolute(name, cwd, home) ?? name))];
 }
+
+/**
+ * What a shell could read as one word because of quotes: any text from one word with a quote to another. An
+ * apostrophe can begin or end such a text too.
+ */
+function quotedWords(args: string): string[] {
+  const parts = args.split(/([\s|&;<>()]+)/);
+  const quoted = parts.flatMap((part, at) => (/["'`]/.test(part) ? [at] : []));
+  if (quoted.length > mostQuoted) return [anywhere];
+  return quoted
+    .flatMap((from) => quoted.map((to) => parts.slice(from, to + 1).join("")))
+    .flatMap((text) => [text.replace(/"([^"]*)"|'([^']*)'/g, "$1$2"), withoutQuotes(text)]);
+}
+
+const withoutQuotes = (text: string) => text.replace(/["'`]/g, "");

@@ -77,7 +77,8 @@ export function createDecisions({ settings, context, requests, events }: Options
       const { answer, rule } = settings.decide({ callId: null, type: "read", paths });
       if (answer === "allow") return;
       const problem = `The command could read a file that its arguments name: ${rule}.`;
-      throw new NotOffered("arguments", `${problem} Name no such file, or send a prompt instead.`);
+      const hint = "Name no such file, and use no \\ and no $, or send a prompt instead.";
+      throw new NotOffered("arguments", `${problem} ${hint}`);
     },
 
     forget: () => decided.clear(),

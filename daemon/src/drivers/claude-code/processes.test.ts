@@ -151,8 +151,8 @@ test("a change of a file is shown as a patch, and needs permission outside the d
   assert.ok(request && "permission" in request.asked);
   assert.deepEqual(request.asked.permission, {
     title: "Write a file",
-    detail: outside,
-    alwaysRules: [`Write: ${outside}`],
+    detail: `${outside}\n\ncontent:\nx`,
+    alwaysRules: [],
   });
   assert.ok(!existsSync(outside));
   await driver.close();

@@ -78,9 +78,10 @@ export function inputOf({ input }: ToolUse): Record<string, unknown> {
   );
 }
 
-function shorten(text: string): string {
-  if (text.length <= longestText) return text;
-  return `${text.slice(0, longestText)}\n… ${text.length - longestText} more characters.`;
+/** Cuts a text that is too long, and appends how much is missing. */
+export function shorten(text: string, longest = longestText): string {
+  if (text.length <= longest) return text;
+  return `${text.slice(0, longest)}\n… ${text.length - longest} more characters.`;
 }
 
 /** The output of a call, and the patch of the file that it changed. `detail` is its `tool_use_result`. */

@@ -52,10 +52,26 @@ test("a file that the text mentions is not read automatically", async () => {
     ['@"a @/etc/passwd b"', '`@"a` `@/etc/passwd` b"'],
     ["@a\u3002@/etc/passwd", "`@a`\u3002`@/etc/passwd`"],
     ["@\u3001a @@b", "`@`\u3001a `@@b`"],
-    ["ada@example.com at @ noon @@ -1 +2 @@ @@[1]", "ada@example.com at @ noon @@ -1 +2 @@ @@[1]"],
+    ['see @" /etc/passwd"', 'see `@"` /etc/passwd"'],
+    ['see @"\n/etc/passwd"', 'see `@"`\n/etc/passwd"'],
+    ['@@[{"text":"/../../a b"}] @@[1]', '`@@[{"text":"/../../a b"}] `@@[1]'],
+    ["@@@/etc/passwd", "`@@@/etc/passwd`"],
   ];
   for (const [text, expected] of cases) {
     assert.deepEqual(await contentOf({ text }), [{ type: "text", text: expected }]);
+  }
+});
+
+test("a text that mentions no file is sent unchanged", async () => {
+  const texts = [
+    "Write to ada@example.com, or to (@ada).",
+    "at @ noon, and at the end: @",
+    "@@ -1,2 +3,4 @@ first\n@@ -9 +9 @@\n@@@ -1 -1 +1 @@@",
+    "git@github.com:acme/widget.git and x@1.2.3",
+    '"@a" and `@b/c`',
+  ];
+  for (const text of texts) {
+    assert.deepEqual(await contentOf({ text }), [{ type: "text", text }]);
   }
 });
 

@@ -47,17 +47,17 @@ function promptText({ task, text }: Prompt): string {
 }
 
 /**
- * Claude Code would read any file that a prompt mentions as `@path` at once, without asking, so mentions are
- * quoted. It sees them only at the start, and after a space or one of four punctuation marks. `@@[` stays:
- * it could only mention a file whose name begins with `@[`. The arguments of a command are checked instead,
- * because the command's own text may put an `@` before them.
+ * Claude Code would read any file that a prompt mentions as `@path` or `@" path"` at once, without asking, so
+ * mentions are quoted. It finds them only at the start, and after a space or one of four punctuation marks.
+ * The text of `@@[` is not one word, so it gets only the first quote. The arguments of a command are checked
+ * instead, because the command's own text may put an `@` before them.
  */
 function quoteMentions(text: string): string {
-  return text.replace(
-    /(?<=^|[\s\u3002\u3001\uFF1F\uFF01])@(?!@\[)(?=\S*\w)[^\s\u3002\u3001\uFF1F\uFF01]*/g,
-    "`$&`",
-  );
+  return text.replace(mention, (found, rest) => (rest === "@[" ? `\`${found}` : `\`${found}\``));
 }
+
+const mention =
+  /(?<=^|[\s\u3002\u3001\uFF1F\uFF01])@(?=@*[^\s@])(@\[|[^\s\u3002\u3001\uFF1F\uFF01]*)/g;
 
 async function fileBlocks(attachments: readonly PromptAttachment[]): Promise<UserBlock[]> {
   let totalBytes = 0;

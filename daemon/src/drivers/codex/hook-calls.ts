@@ -73,7 +73,6 @@ export function readHookCall(input: HookInput, place: Place): HookCall {
   if (tool === "spawn_agent" || tool === "resume_agent") {
     const name = text("agent_type") || "default";
     const prompt = text("message") || null;
-    const rule = `start a sub-agent of the type ${name}`;
     return {
       call: { ...about, type: "agent", name },
       item: {
@@ -84,7 +83,8 @@ export function readHookCall(input: HookInput, place: Place): HookCall {
         receiverThreadIds: [],
         prompt,
       },
-      asked: { title: "Start a sub-agent", detail: prompt, alwaysRules: [rule] },
+      // No rule: the next sub-agent may have another prompt.
+      asked: { title: "Start a sub-agent", detail: prompt, alwaysRules: [] },
     };
   }
   if (tool === "request_user_input") {

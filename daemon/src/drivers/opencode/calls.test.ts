@@ -5,7 +5,12 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import type { AgentPolicy, SessionMode } from "@hawser/contract";
-import { never, startSession, type Recording } from "@hawser/testkit/conformance/recording.ts";
+import {
+  never,
+  startSession,
+  type Recording,
+  type Told,
+} from "@hawser/testkit/conformance/recording.ts";
 import { writeMcpServer } from "@hawser/testkit/mcp-server.ts";
 import { openOpencodeBench, type OpencodeBench } from "@hawser/testkit/opencode-bench.ts";
 import { writeSlashCommand } from "@hawser/testkit/opencode-home.ts";
@@ -34,6 +39,11 @@ before(async () => {
   };
   writeFileSync(file, JSON.stringify({ ...settings, ...generous }));
   writeSlashCommand(bench.home, "sly", `Say !\`touch ${mark("sly")}\` $ARGUMENTS`);
+  const told = '@@[{"text":"Looked."}]';
+  writeSlashCommand(bench.home, "look", `Look: @$ARGUMENTS ${told}`);
+  writeSlashCommand(bench.home, "first", `Look: $1 ${told}`);
+  writeSlashCommand(bench.home, "below", `Look: @${bench.folder}/$1 ${told}`);
+  writeSlashCommand(bench.home, "own", `Look: @${mark("own.txt")} $1 ${told}`);
 });
 after(async () => {
   if (shell === undefined) delete process.env["SHELL"];
@@ -95,6 +105,11 @@ const outputs = (recording: Recording) =>
   recording
     .updates()
     .flatMap((update) => (update.sessionUpdate === "tool_call_update" ? [update] : []));
+
+function permissionIn({ asked }: Told<"request">) {
+  assert.ok("permission" in asked);
+  return asked.permission;
+}
 
 test("each mode answers each kind of call, and all calls of a turn go on", async () => {
   const { recording, decided, directory, setMode } = await open(ask);
@@ -187,6 +202,47 @@ test("A1: slash commands and opencode's own shell run nothing", async () => {
   await assert.rejects(recording.prompt([], { ...greet, text: "ask @general" }), NotOffered);
 });
 
+test("F4: a slash command reads no file unasked, wherever its template or its arguments have the @", async () => {
+  const { recording, directory } = await open(ask, bench.makeDirectory());
+  const from = bench.model.requests.length;
+  const far = mark("mentioned.txt");
+  writeFileSync(far, "far mention");
+  writeFileSync(mark("own.txt"), "the user's own file");
+  writeFileSync(join(directory, "near.txt"), "near mention");
+  const skill = join(directory, ".claude/skills/helpful");
+  mkdirSync(skill, { recursive: true });
+  const head = "---\nname: helpful\ndescription: Helps\n---\n";
+  writeFileSync(join(skill, "SKILL.md"), `${head}Look: @${far} @@[{"text":"Helped."}]\n`);
+  const slash = (name: string, text: string) => ({
+    task: { type: "command" as const, name },
+    text,
+  });
+  const refused: [name: string, text: string][] = [
+    ["look", far],
+    ["look", "general"],
+    ["first", `"@${far}"`],
+    ["first", `'@${far}'`],
+    ["first", `"see @${far}"`],
+    ["first", `a '@${far}'`],
+    ["first", `!\`true\`@${far}`],
+    ["below", "mentioned.txt"],
+    ["own", `"@${far}"`],
+    ["helpful", ""],
+  ];
+  for (const [name, text] of refused)
+    await assert.rejects(recording.prompt([], slash(name, text)), NotOffered, `/${name} ${text}`);
+  for (const [name, text] of [
+    ["look", "near.txt"],
+    ["first", far],
+    ["own", "general"],
+  ] as const)
+    await recording.play([], slash(name, text));
+  const sent = JSON.stringify(bench.model.requests.slice(from).map(({ body }) => body));
+  assert.match(sent, /near mention/);
+  assert.match(sent, /the user's own file/);
+  assert.doesNotMatch(sent, /far mention/);
+});
+
 test("A8: an allowed command does not cover the text around it", async () => {
   const { recording } = await open({ ...ask, allowedCommands: ["git status"] });
   const program = `touch ${mark("fsmonitor")}; false`;
@@ -234,11 +290,107 @@ test("A15: a link to a file outside is not read unasked, nor a file that a sub-a
   ];
   const requests = await recording.playAnswering(steps, () => "reject");
   const far = mark("far.txt");
-  const shown = requests.map(({ asked }) => "permission" in asked && asked.permission.detail);
+  const shown = requests.map((request) => permissionIn(request).detail?.split("\n")[0]);
   assert.deepEqual(shown, [far, `general, which reads ${far}`, `general, which reads ${far}`]);
   const text = JSON.stringify([outputs(recording), bench.model.requests.slice(-4)]);
   assert.ok(!text.includes("far away"));
   assert.match(text, /settings of the agent give the sub-agent careless permissions/);
+});
+
+test("F1: a link among the instructions that opencode adds to a read is not followed unasked", async () => {
+  const directory = bench.makeDirectory();
+  const { recording, decided, setMode } = await open(ask, directory);
+  const from = bench.model.requests.length;
+  const far = (name: string) => mark(`instructions-${name}`);
+  const places = [
+    ["AGENTS.md", "n1", "n1/a.txt"],
+    ["CLAUDE.md", "n2", "n2/a.txt"],
+    ["CONTEXT.md", "n3", "n3/a.txt"],
+    ["AGENTS.md", "n4", "n4/x/y/a.txt"],
+  ] as const;
+  for (const [name, folder, file] of places) {
+    mkdirSync(dirname(join(directory, file)), { recursive: true });
+    writeFileSync(join(directory, file), "near");
+    writeFileSync(far(folder), "far instructions");
+    symlinkSync(far(folder), join(directory, folder, name));
+  }
+  mkdirSync(join(directory, "plain"));
+  writeFileSync(join(directory, "plain/a.txt"), "near");
+  writeFileSync(join(directory, "plain/AGENTS.md"), "near instructions");
+  const read = (filePath: string) => ({ calls: [{ tool: "read", input: { filePath } }] });
+  const reads = places.map(([, , file]) => read(file));
+  const shownBy = async (steps: Parameters<Recording["playAnswering"]>[0]) => {
+    const requests = await recording.playAnswering([...steps, { text: "Done." }], () => "reject");
+    return requests.map((request) => permissionIn(request).detail?.split("\n")[0]);
+  };
+  assert.deepEqual(await shownBy([...reads, { calls: [task("Look at @n1/a.txt please.")] }]), [
+    ...places.map(
+      ([, folder, file]) => `${join(directory, file)}, with the instructions in ${far(folder)}`,
+    ),
+    `general, which reads ${join(directory, "n1/a.txt")}, ${far("n1")}`,
+  ]);
+  const slash = { task: { type: "command" as const, name: "greet" }, text: "see @n1/a.txt" };
+  await assert.rejects(recording.prompt([], slash), NotOffered);
+
+  setMode("unattended");
+  decided.length = 0;
+  assert.deepEqual(await shownBy([...reads, read("plain/a.txt")]), []);
+  assert.deepEqual(
+    decided.map(({ decision }) => decision.answer),
+    ["deny", "deny", "deny", "deny", "allow"],
+  );
+  const sent = JSON.stringify(bench.model.requests.slice(from).map(({ body }) => body));
+  assert.match(sent, /near instructions/, "opencode no longer adds instructions");
+  assert.doesNotMatch(sent, /far instructions/);
+});
+
+test("F7: a request shows the content of a change, a sub-agent's prompt and the arguments of an MCP tool, and no rule", async () => {
+  const { recording, directory } = await open(ask, bench.makeDirectory());
+  const hook = join(directory, ".git/hooks/post-checkout");
+  const config = join(directory, ".mcp.json");
+  writeFileSync(config, "one\ntwo\n");
+  const long = `begin ${"x".repeat(20_000)} end`;
+  const edit = { filePath: config, oldString: "two", newString: "three" };
+  const calls = [
+    { tool: "write", input: { filePath: hook, content: "#!/bin/sh\ntouch one\n" } },
+    { tool: "write", input: { filePath: mark("long.txt"), content: long } },
+    { tool: "edit", input: edit },
+    task("Delete everything."),
+    { tool: "notes_plain", input: { target: "prod" } },
+  ];
+  const steps = [...calls.map((call) => ({ calls: [call] })), { text: "Done." }];
+  const requests = (await recording.playAnswering(steps, () => "reject")).map(permissionIn);
+  assert.deepEqual(
+    requests.map(({ alwaysRules }) => alwaysRules),
+    calls.map(() => []),
+  );
+  const [written, cut, edited, started, used] = requests.map(({ detail }) => detail ?? "");
+  assert.ok(written!.startsWith(`${hook}\n\n`));
+  assert.match(written!, /^\+touch one$/m);
+  assert.match(cut!, /begin x+\n… 11818 of 20010 characters are left out here …\nx+ end$/);
+  assert.match(edited!, /^-two\n\+three$/m);
+  assert.match(started!, /^general\n\nDelete everything\./);
+  assert.equal(used, '{"target":"prod"}');
+});
+
+test("a request shows the value that the tool uses, not another field of its input", async () => {
+  const { recording } = await open(ask);
+  writeFileSync(mark("far.txt"), "far");
+  const calls = [
+    { tool: "webfetch", input: { command: "x", url: "http://127.0.0.1:9/x", format: "text" } },
+    { tool: "read", input: { command: "README.md", filePath: mark("far.txt") } },
+    { tool: "grep", input: { command: "x", pattern: "secret", path: bench.folder } },
+  ];
+  const steps = [...calls.map((call) => ({ calls: [call] })), { text: "Done." }];
+  const requests = await recording.playAnswering(steps, () => "reject");
+  assert.deepEqual(
+    requests.map((request) => permissionIn(request).alwaysRules),
+    [
+      ["webfetch: http://127.0.0.1:9/x"],
+      [`read: ${mark("far.txt")}`],
+      [`grep: in "${bench.folder}": secret`],
+    ],
+  );
 });
 
 test("A16: commands run in bash without the server's password, whatever shell the host's user has", async () => {

@@ -1,10 +1,11 @@
 // Translates a request of opencode into the neutral call that the policy decides about. The call's own
 // input counts, because opencode asks more than once about some calls and shows another part each time.
-import { existsSync } from "node:fs";
+import { existsSync, lstatSync } from "node:fs";
 import { homedir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { Call } from "../../policy/call.ts";
 import { absolutePath } from "../../policy/path-location.ts";
+import { realOf } from "../../real-path.ts";
 import type { PermissionRequest, ToolPart } from "./frames.ts";
 
 /** Where a call runs. */
@@ -43,7 +44,7 @@ const permissions: Record<string, string> = {
 };
 
 /** Whether the request can be translated only when the input of its call is complete. */
-export const needsInput = ({ permission }: PermissionRequest): boolean =>
+const needsInput = ({ permission }: PermissionRequest): boolean =>
   permission === "external_directory" || Object.values(permissions).includes(permission);
 
 /** `part`: the request's call; undefined if it is unknown or its input is incomplete. */
@@ -73,7 +74,7 @@ export function translate(
       if (path === undefined) return unknown;
       const isSame = resolve(place.root, patterns[0] ?? "") === resolve(absolute(path));
       if (permission === "read" && !isSame) return unknown;
-      return { type: "read", paths: [absolute(path)] };
+      return { type: "read", paths: withInstructions([absolute(path)], place.directory) };
     }
     case "glob":
     case "grep":
@@ -90,7 +91,11 @@ export function translate(
       return { type: "fetch", target: said("query") ?? "" };
     case "task": {
       const name = said("subagent_type") ?? "";
-      return { type: "agent", name, reads: mentionedFiles(said("prompt") ?? "", place.root) };
+      return {
+        type: "agent",
+        name,
+        reads: mentionedFiles(mentionsIn(said("prompt") ?? ""), place),
+      };
     }
     case "todowrite":
     case "todoread":
@@ -149,12 +154,49 @@ export const mentionsIn = (text: string): string[] =>
     ([, name]) => name || [],
   );
 
-/** Files and directories that opencode reads without asking because a text mentions them. */
-export function mentionedFiles(text: string, root: string): string[] {
-  const paths = mentionsIn(text).flatMap((name) => {
-    if (name.startsWith("~/")) return join(homedir(), name.slice(2));
-    const path = resolve(root, name);
-    return existsSync(path) ? path : [];
-  });
-  return [...new Set(paths)];
+/** Files and directories that opencode reads without asking because a text mentions these names. */
+export const mentionedFiles = (
+  names: readonly string[],
+  { directory, root }: Pick<Place, "directory" | "root">,
+) =>
+  withInstructions(
+    names.flatMap((name) => {
+      if (name.startsWith("~/")) return join(homedir(), name.slice(2));
+      const path = resolve(root, name);
+      return existsSync(path) ? path : [];
+    }),
+    directory,
+  );
+
+/**
+ * The files, and the instructions that opencode adds to the content of each: those of its folder and of the
+ * parents below the session's directory. opencode adds one file of each folder. All of them count here,
+ * because another call may remove the first before opencode looks for it. No setting disables this.
+ */
+export function withInstructions(paths: readonly string[], directory: string): string[] {
+  // opencode's name of the directory may have its links resolved.
+  const roots = [resolve(directory), realOf(directory)];
+  const added = paths
+    .flatMap((path) => roots.flatMap((root) => foldersBelow(root, path)))
+    .flatMap((folder) => instructionNames.map((name) => join(folder, name)));
+  return [...new Set([...paths, ...added.filter(isPresent)])];
+}
+
+/** As opencode compares them: a directory beside the root counts if its name begins with the root's. */
+function foldersBelow(root: string, path: string): string[] {
+  const folder = dirname(resolve(path));
+  if (!folder.startsWith(root) || folder === root) return [];
+  return [folder, ...foldersBelow(root, folder)];
+}
+
+const instructionNames = ["AGENTS.md", "CLAUDE.md", "CONTEXT.md"];
+
+/** Whether there is a file or a link, which may lead nowhere yet. */
+function isPresent(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    // opencode cannot read it either.
+    return false;
+  }
 }

@@ -80,7 +80,7 @@ test("every session has a title, so the model is not asked for one", async () =>
   );
 });
 
-test("a change outside the directory needs permission, and the request names the exact file", async () => {
+test("a change outside the directory needs permission, and the request shows the file and its content", async () => {
   const outside = join(bench.folder, "outside.txt");
   const recording = await startSession(bench);
   await recording.prompt([
@@ -89,8 +89,8 @@ test("a change outside the directory needs permission, and the request names the
   ]);
   const request = await recording.untilType("request");
   assert.ok("permission" in request.asked);
-  assert.equal(request.asked.permission.detail, outside);
-  assert.deepEqual(request.asked.permission.alwaysRules, [`edit: ${outside}`]);
+  assert.equal(request.asked.permission.detail, `${outside}\n\nx`);
+  assert.deepEqual(request.asked.permission.alwaysRules, []);
   await recording.session.answer(request.key, { permission: "reject" }, never);
   assert.equal((await recording.untilType("turn_ended")).outcome, "completed");
   assert.equal(existsSync(outside), false);
@@ -137,7 +137,7 @@ test("a change through a link or of git's own files is asked about or refused, f
     });
     if (key === undefined) break;
     assert.ok("permission" in asked);
-    shown.push(asked.permission.detail);
+    shown.push(asked.permission.detail!.split("\n")[0]!);
     await recording.session.answer(key, { permission: "reject" }, never);
   }
   assert.deepEqual(shown, [join(far, "x.txt"), join(far, "nowhere.txt"), hook, join(far, "y.txt")]);

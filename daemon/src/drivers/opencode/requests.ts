@@ -4,7 +4,7 @@
 import { denialText, type Decision } from "../../policy/call.ts";
 import type { RequestAnswer, SessionSettings } from "../driver.ts";
 import { ApiError, type Api } from "./api.ts";
-import { needsInput, translate, type Translated } from "./calls.ts";
+import { translate, type Translated } from "./calls.ts";
 import { asksAlways } from "./configuration.ts";
 import type { Tracker } from "./events.ts";
 import type { AgentRequest, PermissionRequest, QuestionRequest, ToolPart } from "./frames.ts";
@@ -100,7 +100,7 @@ export function createRequests(options: RequestOptions): Requests {
     const each: Waiting = { request };
     waiting.set(request.id, each);
     unknown.delete(tracker.callOf(request)?.id ?? "");
-    if (!needsInput(request) || runningCall(request)) return consider(each);
+    if (!request.tool || runningCall(request)) return consider(each);
     // The call's input arrives in another event. Without it the call counts as unknown.
     const isUndecided = () => waiting.get(request.id) === each && !each.call;
     setTimeout(() => {

@@ -254,7 +254,9 @@ export function openOpencodeSession(options: OpencodeSessionOptions): OpencodeSe
 
   async function send(prompt: Prompt, signal: AbortSignal): Promise<void> {
     const chosen = choose(await offers.recent(signal), prompt);
-    if (prompt.task.type === "command") await checkMentions(api, settings, prompt.text, signal);
+    const { task, text } = prompt;
+    if (task.type === "command")
+      await checkMentions(api, settings, { name: task.name, text }, signal);
     const messageID = messageIdFor(prompt.messageId);
     const body = await bodyOf(prompt, {
       messageID,

@@ -23,10 +23,24 @@ const kinds: Record<string, Kind> = {
 
 export const kindOf = (tool: string): Kind => kinds[tool] ?? "other";
 
+/** What a tool acts on. A model may add other fields, which the tool ignores: people must not see those. */
+const subjects: Record<string, string> = {
+  bash: "command",
+  read: "filePath",
+  write: "filePath",
+  edit: "filePath",
+  multiedit: "filePath",
+  webfetch: "url",
+  glob: "pattern",
+  grep: "pattern",
+  task: "description",
+};
+
 /** The command, file, address or pattern that the call names; null if it names none. */
 export function subjectOf({ tool, state: { input } }: ToolPart): string | null {
+  const own = Object.hasOwn(subjects, tool) ? subjects[tool] : undefined;
   const names = ["command", "filePath", "url", "pattern", "path", "description", "name"];
-  for (const name of tool === "task" ? ["description"] : names) {
+  for (const name of own === undefined ? names : [own]) {
     const value = input[name];
     if (typeof value === "string" && value !== "") return value;
   }

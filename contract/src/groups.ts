@@ -1,0 +1,12 @@
+// The groups of actions: tags in the OpenAPI document, toolsets of the MCP server, sections of the
+// reference.
+
+/** Each group, with what its actions are about. */
+export const groups = {
+  sessions: "Starting sessions, prompting their agents, following and ending them.",
+  requests: "Permissions and questions that agents wait for.",
+  hosts: "Hosts, their agents and daemons, linked accounts and direct access.",
+  code: "Directories and repositories of hosts, and the changes of sessions.",
+  schedules: "Prompts that start new sessions at set times.",
+  access: "Keys, members, settings and the audit trail.",
+} as const;
