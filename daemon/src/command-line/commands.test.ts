@@ -164,7 +164,7 @@ test("doctor names each problem with its cure, and finds nothing wrong with a ho
   chmodSync(join(state.directory, "credentials.json"), 0o600);
   const daemon = start(["run", "--quiet"]);
   // Read here, without a process for each look: on a busy machine a process takes seconds to start.
-  await until("it is online", () => lookAtLink(state).isOnline);
+  await until("it is online", () => lookAtLink(state).isOnline, 30_000);
   assert.equal((await call("status")).code, 0);
   const well = await call("doctor");
   assert.equal(well.code, 0, well.output);
@@ -203,7 +203,7 @@ test("status and doctor warn while the control plane does not find the host", as
   await call("roots", "add", directory);
   control.answers.hello = () => ({ refused: "unknown_host", retryAfterMs: 100 });
   start(["run", "--quiet"]);
-  await until("its owner is warned", () => lookAtLink(state).warning !== undefined);
+  await until("its owner is warned", () => lookAtLink(state).warning !== undefined, 30_000);
   // Both at once: the daemon's waits between hellos grow meanwhile.
   const [status, doctor] = await Promise.all([call("status"), call("doctor")]);
   assert.equal(status.code, 1);

@@ -120,6 +120,8 @@ const ways: Record<string, Way> = {
   },
   "filter of core.attributesFile": {
     plant: both(
+      // The changed file gets the filter of core.attributesFile only if the repository names no other.
+      (directory) => writeFileSync(join(directory, ".gitattributes"), "*.txt diff=evil\n"),
       (directory) => writeFileSync(join(directory, "more"), "* filter=more\n"),
       (directory) => set("core.attributesFile", join(directory, "more"))(directory),
       set("filter.more.clean", evil),
