@@ -1,7 +1,7 @@
 // `npm run faults -- link | sessions | approvals | rotation [options]`: injects faults into a running product, and
 // fails if the history of the run shows a broken promise. The seed repeats the choices, not the timing.
 import { randomInt } from "node:crypto";
-import { parseArgs } from "node:util";
+import { readArguments } from "@hawser/testkit/read-arguments.ts";
 import { AgentKind } from "@hawser/contract";
 import { linkFaults } from "./link.ts";
 import { printApprovals, printLink, printRotation, printSessions } from "./print.ts";
@@ -11,7 +11,7 @@ import { runApprovals } from "./sessions/run-approvals.ts";
 import { runSessions } from "./sessions/run-sessions.ts";
 import type { Violation } from "./violation.ts";
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = readArguments({
   allowPositionals: true,
   options: {
     seed: { type: "string", default: String(randomInt(2 ** 31)) },

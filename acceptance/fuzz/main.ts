@@ -2,12 +2,12 @@
 // generated requests, and fails when one is answered otherwise than the interface has it. The seed
 // repeats a run, and an index with it repeats one case.
 import { randomInt } from "node:crypto";
-import { parseArgs } from "node:util";
+import { readArguments } from "@hawser/testkit/read-arguments.ts";
 import { startWorld } from "@hawser/testkit/world.ts";
 import { environment, fuzz } from "./fuzz.ts";
 import type { ActionRun, Failure } from "./run.ts";
 
-const { values } = parseArgs({
+const { values } = readArguments({
   options: {
     cases: { type: "string", default: "2000" },
     seed: { type: "string", default: String(randomInt(2 ** 31)) },

@@ -1,11 +1,11 @@
 // `npm run scale -- <what…> [--json] [--quick]`: shows how costs grow with hosts, viewers and nodes, and
 // prints each figure as soon as its experiment has ended.
-import { parseArgs } from "node:util";
+import { readArguments } from "@hawser/testkit/read-arguments.ts";
 import { experiments, runExperiment } from "./experiments.ts";
 import { jsonLine, tableHead, tableRow } from "./figure.ts";
 import { say } from "./stage.ts";
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = readArguments({
   allowPositionals: true,
   options: {
     json: { type: "boolean", default: false },

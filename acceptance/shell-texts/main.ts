@@ -2,12 +2,12 @@
 // commands of each real agent, refuses every request, and fails if a command ran all the same. The seed
 // repeats a run, and an index with it repeats one text.
 import { randomInt } from "node:crypto";
-import { parseArgs } from "node:util";
+import { readArguments } from "@hawser/testkit/read-arguments.ts";
 import { playShellTexts } from "./canary.ts";
 import { openBench } from "./kinds.ts";
 import { AgentKind } from "@hawser/contract";
 
-const { values } = parseArgs({
+const { values } = readArguments({
   options: {
     texts: { type: "string", default: "5000" },
     seed: { type: "string", default: String(randomInt(2 ** 31)) },

@@ -2,7 +2,7 @@
 // known. Two more commands explain a figure: `plans` and `profile`.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { parseArgs } from "node:util";
+import { readArguments } from "@hawser/testkit/read-arguments.ts";
 import { AgentKind } from "@hawser/contract";
 import { jsonLine, tableHead, tableRow, type Figure, type Goal } from "./figure.ts";
 import { measureAgents } from "./agents.ts";
@@ -68,7 +68,7 @@ const usage = `usage: npm run bench -- <what> [--json] [--quick]
   --quick   each figure once, with small counts: shows that the bench runs; the figures are no measurements
 `;
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = readArguments({
   allowPositionals: true,
   options: {
     json: { type: "boolean", default: false },
