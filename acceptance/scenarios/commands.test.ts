@@ -29,6 +29,8 @@ scenario(
     writeSlashCommand(host.environment["HOME"]!, "greet", "Greet them: $ARGUMENTS");
     const { sessionId, capabilities } = await startSession(caller, host);
     assert.ok(capabilities.includes("commands"));
+    const { agentKinds } = await caller.list_agent_kinds({ instanceId: host.instanceId });
+    assert.ok(agentKinds[0]!.commands.includes("greet"));
     const words = scripted("Ada", { text: "Hello, Ada." });
     const taken = await caller.run_command({ sessionId, command: "greet", arguments: words });
     const events = await untilEnd(caller, sessionId, taken.turnId);

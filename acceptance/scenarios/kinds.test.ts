@@ -47,7 +47,7 @@ scenario(
         { kind: "codex", is: [true, "0.166.0", true], problems: [] },
       ],
     );
-    for (const { kind, options } of agentKinds) {
+    for (const { kind, options, variants: listedVariants } of agentKinds) {
       const { providers, defaultModel } = await caller.list_models({ instanceId, agentKind: kind });
       const models = providers.flatMap(({ providerId, models: listed }) =>
         listed.map((model) => ({ ...model, providerId })),
@@ -61,6 +61,12 @@ scenario(
       assert.equal(option?.id, stepsOf[kind].option);
       const some = models.filter(({ variants }) => variants.length > 0);
       assert.ok(some.length > 0, `a model of ${kind} has variants`);
+      const shape = ({ providerId, modelId, variants }: (typeof listedVariants)[number]) => ({
+        providerId,
+        modelId,
+        variants,
+      });
+      assert.deepEqual(listedVariants, some.map(shape), `list_agent_kinds lists them too`);
       for (const value of option.values) {
         const model = some.find(({ variants }) => variants.includes(value));
         assert.ok(model, `${value} is a variant of a model of ${kind}`);
@@ -78,6 +84,27 @@ scenario(
 );
 
 for (const agentKind of AgentKind.options) {
+  scenario(
+    `A prompt to ${agentKind} may name each of the modes that are listed, and its slash commands are listed`,
+    [],
+    async ({ world, caller }) => {
+      const host = world.hosts[0]!;
+      const { agentKinds } = await caller.list_agent_kinds({ instanceId: host.instanceId });
+      const { modes, commands } = agentKinds.find(({ kind }) => kind === agentKind)!;
+      const { sessionId } = await startSession(caller, host, { agentKind });
+      assert.ok(modes.includes("plan"), modes.join(" "));
+      for (const agent of modes) {
+        const text = scripted(`as ${agent}`, { text: "Done." });
+        const { turnId } = await caller.send_prompt({ sessionId, text, agent });
+        const events = await untilEnd(caller, sessionId, turnId);
+        assert.deepEqual([outcomeOf(events), saidIn(events)], ["completed", ["Done."]], agent);
+      }
+      const own = agentKind === "opencode" ? "init" : "compact";
+      assert.ok(commands.includes(own), commands.join(" "));
+      await caller.delete_session({ sessionId });
+    },
+  );
+
   scenario(
     `A mode set while a turn of ${agentKind} runs holds for its next call`,
     [],

@@ -47,6 +47,7 @@ export {
   objectToAnswers,
   watchLeaseSeconds,
 } from "./session-commands.ts";
+export type { ReportedAgentKind } from "./session-commands.ts";
 export { HostFacts } from "./facts.ts";
 export { isForgetProven, signForgetProof } from "./forget-proof.ts";
 export type { ForgetProof } from "./forget-proof.ts";

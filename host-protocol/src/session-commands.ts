@@ -67,6 +67,10 @@ const takenTurn = {
   ],
 } as const;
 
+/** An agent kind as a daemon reports it. Daemons of version 0.1.0 do not report what a prompt may name. */
+const ReportedAgentKind = AgentKindRecord.partial({ variants: true, modes: true, commands: true });
+export type ReportedAgentKind = z.infer<typeof ReportedAgentKind>;
+
 export const sessionCommands = {
   /** Creates the session's working directory and the agent's own session, and writes the log's first entry. */
   start_session: {
@@ -219,7 +223,7 @@ export const sessionCommands = {
   list_agent_kinds: {
     effect: "reads",
     payload: z.strictObject({}),
-    result: z.strictObject({ agentKinds: z.array(AgentKindRecord) }),
+    result: z.strictObject({ agentKinds: z.array(ReportedAgentKind) }),
     deadlineMs: 20_000,
   },
   /** Ends the kind's processes. Its sessions are detached and resume with their next prompt. */

@@ -12,7 +12,7 @@ export const Options = z
 /** The agent's mode or sub-agent that does the work. */
 export const AgentMode = z
   .string()
-  .meta({ description: "A mode or sub-agent of the session's agent." });
+  .meta({ description: "A mode or sub-agent; list_agent_kinds lists them as `modes`." });
 
 /** A checkout made for one session. */
 export const Clone = z

@@ -55,6 +55,23 @@ export const AgentKindRecord = z
       .meta({ description: "Why it cannot be used; empty if it can." }),
     capabilities: z.array(Capability).meta({ description: "What it can do beside prompts." }),
     options: z.array(AgentOption).meta({ description: "Model parameters that `options` may set." }),
+    variants: z
+      .array(
+        z.strictObject({
+          providerId: z.string().meta({ description: "The model's provider." }),
+          modelId: z.string().meta({ description: "A model that has variants." }),
+          variants: z
+            .array(z.string())
+            .meta({ description: "Its variants; one of `options` chooses among them." }),
+        }),
+      )
+      .meta({ description: "The models with variants, such as levels of reasoning." }),
+    modes: z
+      .array(z.string())
+      .meta({ description: "Modes and sub-agents that `agent` may name; the first is usual." }),
+    commands: z.array(z.string()).meta({
+      description: "Slash commands for run_command, without the slash; a repository may add some.",
+    }),
   })
   .meta({ id: "AgentKind", description: "An agent kind on one host." });
 export type AgentKindRecord = z.infer<typeof AgentKindRecord>;

@@ -1,7 +1,7 @@
 // Agent kinds as list_agent_kinds shows them. The host is asked, and its answer is stored for when it
 // is away.
 import { AgentKind, Refusal, notFound, parseId, type AgentKindRecord } from "@hawser/contract";
-import type { HostFacts } from "@hawser/host-protocol";
+import type { HostFacts, ReportedAgentKind } from "@hawser/host-protocol";
 import type { ReadContext } from "../dispatch/handler.ts";
 import { hostOffline } from "../fabric/host-asker.ts";
 import { readFromHost, type HostServices, type HostTarget } from "../hosts/ask-host.ts";
@@ -31,7 +31,9 @@ export async function listAgentKinds(
     // If the host cannot answer, its last answer is better than none.
     if (!(error instanceof Refusal)) throw error;
     const kept = await sql.first(selectKinds, sql.organizationId, id);
-    if (kept) return { agentKinds: kept.agent_kinds, live: false, takenAt: kept.taken_at };
+    if (kept) {
+      return { agentKinds: kept.agent_kinds.map(complete), live: false, takenAt: kept.taken_at };
+    }
     return { agentKinds: kindsFromFacts(row.agents), live: false, takenAt: row.last_seen_at };
   }
   const text = JSON.stringify(agentKinds);
@@ -46,7 +48,7 @@ async function readKinds(
   host: HostTarget,
 ): Promise<AgentKindRecord[]> {
   try {
-    return (await readFromHost(context, host, "list_agent_kinds", {})).agentKinds;
+    return (await readFromHost(context, host, "list_agent_kinds", {})).agentKinds.map(complete);
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== "daemon_outdated") throw error;
     return kindsFromFacts((await readFromHost(context, host, "list_agents", {})).agents);
@@ -65,8 +67,17 @@ function kindsFromFacts(agents: HostFacts["agents"]): AgentKindRecord[] {
       authenticated: found?.ready ?? false,
       capabilities: [],
       options: [],
+      ...noChoices,
     };
   });
+}
+
+const noChoices = { variants: [], modes: [], commands: [] };
+
+/** Daemons of version 0.1.0 do not report what a prompt may name. */
+function complete(reported: ReportedAgentKind): AgentKindRecord {
+  const { variants = [], modes = [], commands = [] } = reported;
+  return { ...reported, variants, modes, commands };
 }
 
 const neverReported = {

@@ -1,5 +1,5 @@
 // The SQL of the agent kinds that hosts last reported.
-import type { AgentKindRecord } from "@hawser/contract";
+import type { ReportedAgentKind } from "@hawser/host-protocol";
 import { statement } from "../postgres/statement.ts";
 
 /** No row if the instance was deleted in the meantime. */
@@ -12,7 +12,7 @@ export const keepKinds = statement<{ taken_at: string }>(
    RETURNING taken_at`,
 );
 
-export const selectKinds = statement<{ agent_kinds: AgentKindRecord[]; taken_at: string }>(
+export const selectKinds = statement<{ agent_kinds: ReportedAgentKind[]; taken_at: string }>(
   `SELECT agent_kinds, taken_at FROM agent_kind_listings
     WHERE organization_id = $1 AND instance_id = $2`,
 );

@@ -1,6 +1,6 @@
 // Describes what one kind of agent can do on this host, and what keeps it from working.
-import type { AgentKind, AgentKindRecord } from "@hawser/contract";
-import { capabilitiesOf } from "../drivers/driver.ts";
+import type { AgentKind, AgentKindRecord, AgentProblem } from "@hawser/contract";
+import { AgentNotReady, capabilitiesOf, type Driver } from "../drivers/driver.ts";
 import { whyForbidden } from "../policy/forbidden.ts";
 import type { CommandContext } from "./command.ts";
 
@@ -21,7 +21,40 @@ export async function describeAgentKind(
   if (!driver || problems.length > 0) {
     const { installed = false, version = null } = found ?? {};
     const capabilities = driver ? capabilitiesOf(driver) : [];
-    return { kind, installed, version, authenticated: false, problems, capabilities, options: [] };
+    const state = { installed, version, authenticated: false, problems, capabilities, options: [] };
+    return { kind, ...state, ...noChoices };
   }
-  return { kind, ...(await driver.readState(signal)) };
+  const state = await driver.readState(signal);
+  const choices = state.problems.length > 0 ? noChoices : await readChoices(driver, signal);
+  return { kind, ...state, problems: state.problems.map((each) => advise(kind, each)), ...choices };
+}
+
+/** Adds the actions that may help. The driver knows only what the program has printed. */
+function advise(kind: AgentKind, problem: AgentProblem): AgentProblem {
+  if (problem.code !== "does_not_start") return problem;
+  const name = kind === "opencode" ? kind : "agent_kind";
+  const advice = `Call restart_${name}; if that does not help, call update_${name}.`;
+  return { ...problem, message: `${problem.message} ${advice}` };
+}
+
+type Choices = Pick<AgentKindRecord, "variants" | "modes" | "commands">;
+
+const noChoices: Choices = { variants: [], modes: [], commands: [] };
+
+/** What a prompt to this kind may name. Empty if the agent has stopped since its state was read. */
+async function readChoices(driver: Driver, signal: AbortSignal): Promise<Choices> {
+  try {
+    const [{ providers }, modes, commands] = await Promise.all([
+      driver.listModels(signal),
+      driver.listModes(signal),
+      driver.abilities.commands?.list(undefined, signal) ?? [],
+    ]);
+    const models = providers.flatMap(({ providerId, models: listed }) =>
+      listed.map((model) => ({ providerId, ...model })),
+    );
+    return { variants: models.filter((model) => model.variants.length > 0), modes, commands };
+  } catch (error) {
+    if (error instanceof AgentNotReady) return noChoices;
+    throw error;
+  }
 }

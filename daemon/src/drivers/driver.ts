@@ -36,8 +36,11 @@ export interface Driver {
   readState(signal: AbortSignal): Promise<AgentState>;
   /** Throws AgentNotReady. */
   listModels(signal: AbortSignal): Promise<Omit<ModelListing, "agentKind">>;
-  /** Modes and sub-agents that a prompt in this directory may name. Throws AgentNotReady. */
-  listModes(directory: string, signal: AbortSignal): Promise<string[]>;
+  /**
+   * Modes and sub-agents that a prompt may name. They are the same in every directory, because the
+   * configuration of repositories is disabled. Throws AgentNotReady.
+   */
+  listModes(signal: AbortSignal): Promise<string[]>;
   /**
    * Finds files of the repository that the agent would run without asking. Paths are relative to the
    * directory. Called before every start, prompt and resume, which is refused if a file is found.
@@ -84,8 +87,11 @@ export interface Abilities {
   summarize?: true;
   /** The agent has slash commands, which a prompt's task may name. */
   commands?: {
-    /** Throws AgentNotReady. */
-    list(directory: string, signal: AbortSignal): Promise<string[]>;
+    /**
+     * The names of the commands that a session in this directory has; if it is undefined, those that every
+     * session has. opencode and codex add skills of the repository. Throws AgentNotReady.
+     */
+    list(directory: string | undefined, signal: AbortSignal): Promise<string[]>;
   };
 }
 
@@ -94,7 +100,7 @@ export function capabilitiesOf({ abilities }: Pick<Driver, "abilities">): Capabi
   return Capability.options.filter((name) => Object.hasOwn(abilities, name));
 }
 
-export type AgentState = Omit<AgentKindRecord, "kind">;
+export type AgentState = Omit<AgentKindRecord, "kind" | "variants" | "modes" | "commands">;
 
 /** What a session of an agent is started with. */
 export interface SessionSettings {

@@ -139,7 +139,7 @@ for (const [what, wanted, field, words] of refusedModels) {
 
 test("a prompt may name what the agent offers, and is refused for anything else", async () => {
   const check = (wanted: Parameters<typeof checkPromptChoices>[1]) =>
-    checkPromptChoices(driver, wanted, "/", signal);
+    checkPromptChoices(driver, wanted, signal);
   await check({});
   await check({ model: small, options: { effort: "high" }, agent: "plan" });
   const north = { ...small, providerId: "north" };

@@ -83,7 +83,6 @@ export async function checkPromptChoices(
     options?: Record<string, string> | undefined;
     agent?: string | undefined;
   },
-  directory: string,
   signal: AbortSignal,
 ): Promise<void> {
   const { model, options = {}, agent } = wanted;
@@ -93,7 +92,7 @@ export async function checkPromptChoices(
   if (Object.keys(options).length > 0) {
     checkOptions((await driver.readState(signal)).options, options);
   }
-  if (agent !== undefined) checkMode(await driver.listModes(directory, signal), agent);
+  if (agent !== undefined) checkMode(await driver.listModes(signal), agent);
 }
 
 export async function checkCommand(
@@ -155,7 +154,10 @@ function checkModel(
 
 function checkMode(modes: readonly string[], mode: string): void {
   if (modes.includes(mode)) return;
-  throw new NotOffered("agent", `The agent has no mode "${mode}". It has ${modes.join(", ")}.`);
+  throw new NotOffered(
+    "agent",
+    `The agent has no mode "${mode}". It has ${modes.join(", ")}. list_agent_kinds lists them.`,
+  );
 }
 
 const unknownModel = (field: string, modelId: string) =>

@@ -54,7 +54,7 @@ export async function acceptPrompt(
     // First: the agent reads the directory whenever it is asked something.
     await checkProjectConfig(session);
     await attach(session);
-    await checkPromptChoices(driver, wanted, directory, signal);
+    await checkPromptChoices(driver, wanted, signal);
     if (task.type === "command") await checkCommand(driver, task.name, directory, signal);
     if (wanted.attachments?.length) checkAcceptsAttachments(driver);
   } catch (error) {

@@ -50,7 +50,7 @@ export async function acceptShell(
     }
     if (agent !== undefined) {
       await checkProjectConfig(session);
-      await checkPromptChoices(driver, { agent }, known.directory, signal);
+      await checkPromptChoices(driver, { agent }, signal);
     }
   } catch (error) {
     throw asRefusal(error);

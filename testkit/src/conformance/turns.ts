@@ -32,7 +32,7 @@ export function turnCases(bench: () => Bench): void {
   });
 
   test("it lists its modes, without those for its own use", async () => {
-    const modes = await bench().driver().listModes(bench().directory, never);
+    const modes = await bench().driver().listModes(never);
     const [usual, subAgent] = bench().differs?.modes ?? ["build", "general"];
     assert.equal(modes[0], usual);
     assert.ok(modes.includes("plan") && modes.includes(subAgent));

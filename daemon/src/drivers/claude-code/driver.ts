@@ -179,7 +179,7 @@ export function createClaudeDriver(settings: ClaudeSettings): Driver {
       return (await readOffer(signal)).models;
     },
 
-    async listModes(_directory, signal) {
+    async listModes(signal) {
       return (await readOffer(signal)).modes;
     },
 

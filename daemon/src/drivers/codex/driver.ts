@@ -37,7 +37,7 @@ export function createCodexDriver(settings: CodexSettings): Driver {
     shell: true,
     attachments: true,
     commands: {
-      list: (directory, signal) =>
+      list: (directory = "/", signal) =>
         shared.use(signal, ({ server }) => listCommands(server, directory).catch(fail)),
     },
   };
@@ -88,7 +88,7 @@ export function createCodexDriver(settings: CodexSettings): Driver {
     },
 
     listModels: (signal) => shared.use(signal, async ({ offer }) => offer.models),
-    listModes: (_directory, signal) => shared.use(signal, async ({ offer }) => offer.modes),
+    listModes: (signal) => shared.use(signal, async ({ offer }) => offer.modes),
 
     start: (session, sink, signal) =>
       shared.use(signal, async (live) => {

@@ -11,7 +11,7 @@ export interface Api {
 
 interface Details {
   /** The server keeps separate state for each directory; this selects one. */
-  directory?: string;
+  directory?: string | undefined;
   body?: unknown;
   deadlineMs?: number;
   signal?: AbortSignal;

@@ -203,8 +203,7 @@ export function createOpencodeDriver(settings: OpencodeSettings): Driver {
     findProjectConfig: async (directory) => findProjectConfig(directory),
     listModels: (signal) =>
       asReady(async () => (await (await connect(signal)).offers.read(signal)).models),
-    // The modes are the same in every directory, because repositories' configuration is disabled.
-    listModes: (_directory, signal) =>
+    listModes: (signal) =>
       asReady(async () => (await (await connect(signal)).offers.read(signal)).modes),
     start: (session, sink, signal) =>
       asReady(async () => {
