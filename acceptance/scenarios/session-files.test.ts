@@ -2,7 +2,7 @@
 // their commits carry, and the way back to a session that has ended.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Caller } from "@hawser/testkit/caller.ts";
 import { untilStatus } from "@hawser/testkit/host.ts";
@@ -108,6 +108,58 @@ scenario(
       await caller.try("get_session_file_diff", { sessionId, path: "new.txt" }),
       409,
       "host_offline",
+    );
+  },
+);
+
+scenario(
+  "A session in a plain directory has a diff against what the directory held at its start",
+  ["get_session_diff.result"],
+  async ({ world, caller }) => {
+    const host = await world.addHost();
+    const directory = join(host.root, "plain");
+    mkdirSync(directory);
+    writeFileSync(join(directory, "notes.txt"), "one\ntwo\n");
+    writeFileSync(join(directory, "kept.txt"), "kept\n");
+    const { sessionId, capabilities, worktreeBranch } = await startSession(caller, host, {
+      directory,
+    });
+    assert.equal(worktreeBranch, null);
+    assert.ok(capabilities.includes("diff") && !capabilities.includes("revert"));
+    assert.deepEqual((await caller.get_session_diff({ sessionId })).files, []);
+    const filePath = join(directory, "notes.txt");
+    await promptTo(
+      caller,
+      sessionId,
+      { calls: [{ tool: "read", input: { filePath } }] },
+      { calls: [{ tool: "edit", input: { filePath, oldString: "two", newString: "2\n3" } }] },
+      writes(join(directory, "new.txt"), "a\nb\nc\n"),
+    );
+    const answer = await caller.get_session_diff({ sessionId });
+    assert.deepEqual(answer.files, [
+      { path: "new.txt", added: 3, removed: 0 },
+      { path: "notes.txt", added: 2, removed: 1 },
+    ]);
+    assert.equal(answer.live, true);
+    // The same as the agent's own figures for its edit, which its call reports in the log.
+    const reported = updatesOf(await logOf(caller, sessionId), "tool_call_update")
+      .flatMap(({ content }) => content)
+      .filter((each) => each.type === "patch");
+    assert.deepEqual(
+      reported.map(({ path, added, removed }) => ({ path, added, removed })),
+      answer.files.slice(1),
+    );
+    const { patch } = await caller.get_session_file_diff({ sessionId, path: "notes.txt" });
+    assert.match(patch, /^ one\n-two\n\+2\n\+3$/m);
+    assert.deepEqual(readdirSync(directory).toSorted(), ["kept.txt", "new.txt", "notes.txt"]);
+    await caller.end_session({ sessionId });
+    assert.deepEqual(await caller.get_session_diff({ sessionId }), { ...answer, live: false });
+    const baselines = join(host.stateDirectory, "baselines");
+    await until(
+      "the copy is gone",
+      5_000,
+      () => Promise.resolve(readdirSync(baselines)),
+      (left) => left.length === 0,
     );
   },
 );

@@ -34,6 +34,7 @@ import type { LinkTiming } from "./link/timing.ts";
 import { describe, silentLog, type Log } from "./log.ts";
 import { createOperations } from "./operations.ts";
 import { createPolicy } from "./policy/policy.ts";
+import { protectedPaths } from "./policy/protected-paths.ts";
 import { startReports } from "./reports/send-reports.ts";
 import { openSessions } from "./sessions/sessions.ts";
 import { NotPaired, type Credentials, type State } from "./state/state.ts";
@@ -198,6 +199,8 @@ export function startHost(options: HostOptions): Host {
       git,
       directory: state.worktreesDirectory,
       parkedDirectory: state.parkedDirectory,
+      baselinesDirectory: state.baselinesDirectory,
+      closedPaths: protectedPaths(state.directory).secrets,
       scratchDirectory: state.scratchDirectory,
     }),
     checkouts: createCheckouts({

@@ -38,6 +38,7 @@ import { openJournal, type Journal, type JournalOptions } from "@hawser/daemon/j
 import { silentLog } from "@hawser/daemon/log.ts";
 import { createOperations } from "@hawser/daemon/operations.ts";
 import { createPolicy } from "@hawser/daemon/policy/policy.ts";
+import { protectedPaths } from "@hawser/daemon/policy/protected-paths.ts";
 import { createCheckouts } from "@hawser/daemon/worktrees/checkouts.ts";
 import { createPushes } from "@hawser/daemon/worktrees/push.ts";
 import { createWorktrees } from "@hawser/daemon/worktrees/worktrees.ts";
@@ -198,6 +199,8 @@ function openHost({ directory, stateDirectory, agent }: Parts, options: OpenOpti
       git,
       directory: join(stateDirectory, "worktrees"),
       parkedDirectory: join(stateDirectory, "parked"),
+      baselinesDirectory: join(stateDirectory, "baselines"),
+      closedPaths: protectedPaths(stateDirectory, join(directory, "root")).secrets,
       scratchDirectory: join(stateDirectory, "scratch"),
     }),
     checkouts: createCheckouts({

@@ -50,7 +50,7 @@ export const sessionActions = {
   get_session_diff: action({
     summary: "List the files a session has changed, with lines added and removed.",
     details:
-      "Compares with the commit at which the session began, including untracked files. If the host is offline, the last answer is repeated with `live` false.",
+      "Compares with the commit at which the session began, including untracked files. In a directory without a commit, such as a plain directory, compares with a copy of its files made at the start; a directory that is too large for a copy is refused. If the host is offline, the last answer is repeated with `live` false.",
     group: "code",
     permission: "sessions:view",
     effect: "reads",

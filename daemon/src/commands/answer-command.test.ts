@@ -77,6 +77,7 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
         git,
         directory: join(directory, "worktrees"),
         parkedDirectory: join(directory, "parked"),
+        baselinesDirectory: join(directory, "baselines"),
         scratchDirectory: join(directory, "scratch"),
       }),
       policy,

@@ -40,6 +40,10 @@ export interface DrivenSession {
   startedIn?: string;
   /** The commit its files are compared with; null outside of git. */
   baseCommit?: string | null;
+  /** The tree of its baseline, if there was no commit at the start. */
+  baselineTree?: string;
+  /** Why it has no baseline. */
+  baselineProblem?: string;
   /** The session whose worktree this one was restored from. */
   restoredFrom?: string | null;
   /** Number of snapshots of its worktree so far; the next one's name counts on. */

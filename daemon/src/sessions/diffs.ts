@@ -1,10 +1,11 @@
-// What a session has changed, according to git: the list of files, and the patch of one file in pages.
+// What a session has changed since its first commit or its baseline, according to git: the list of files, and the patch of one file in pages.
 import { createHash } from "node:crypto";
 import type { FileChange } from "@hawser/contract";
 import { CommandRefusal } from "../command-refusal.ts";
 import { GitError } from "../git/git.ts";
 import type { DrivenSession } from "../journal/driven-sessions.ts";
 import type { Compared } from "../worktrees/diffs.ts";
+import type { Worktrees } from "../worktrees/worktrees.ts";
 import { baseOf, objectToGit } from "./files.ts";
 import type { Session } from "./session.ts";
 
@@ -29,7 +30,8 @@ export async function diffSession(
   signal: AbortSignal,
 ): Promise<{ files: FileChange[]; truncated: boolean }> {
   const record = session.require("read");
-  return compare(() => session.host.worktrees.diffs.list(comparedOf(record, signal)));
+  const { worktrees } = session.host;
+  return compare(() => worktrees.diffs.list(comparedOf(worktrees, record, signal)));
 }
 
 export async function diffFile(
@@ -38,8 +40,10 @@ export async function diffFile(
   signal: AbortSignal,
 ): Promise<PatchPage> {
   const record = session.require("read");
-  const { diffs } = session.host.worktrees;
-  const patch = await compare(() => diffs.patch(comparedOf(record, signal), path));
+  const { worktrees } = session.host;
+  const patch = await compare(() =>
+    worktrees.diffs.patch(comparedOf(worktrees, record, signal), path),
+  );
   if (patch === undefined) {
     throw new CommandRefusal("not_found", "The session has not changed a file of this path.");
   }
@@ -68,14 +72,23 @@ function endOfPage(bytes: Buffer, offset: number): number {
   return end;
 }
 
-function comparedOf(session: DrivenSession, signal: AbortSignal): Compared {
+function comparedOf(
+  { baselines }: Worktrees,
+  session: DrivenSession,
+  signal: AbortSignal,
+): Compared {
   const objection = objectToGit(session);
   if (objection !== undefined) throw new GitError("unsafe_repository", objection);
+  const { sessionId, directory, baselineTree, baselineProblem } = session;
   const baseCommit = baseOf(session);
-  if (baseCommit !== null) return { directory: session.directory, baseCommit, signal };
+  if (baseCommit !== null) return { directory, base: baseCommit, signal };
+  if (baselineTree !== undefined) {
+    const baseline = baselines.gitDirectoryOf(sessionId);
+    return { directory, base: baselineTree, baseline, signal };
+  }
   const message = session.checkout
     ? "The repository had no commit when the session began, so there is nothing to compare its files with."
-    : "The session works outside of git, so there is nothing to compare its files with.";
+    : `The session works outside of git, and no copy of its files was made when it began. ${baselineProblem ?? ""}`.trim();
   throw new CommandRefusal("not_a_repository", message);
 }
 

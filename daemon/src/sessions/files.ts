@@ -36,12 +36,12 @@ export function objectToGit(session: Placed): string | undefined {
 /** What a session can do: what its kind can, except for what its directory does not allow. */
 export function capabilitiesIn(
   driver: Driver,
-  session: Placed & Pick<DrivenSession, "baseCommit">,
+  session: Placed & Pick<DrivenSession, "baseCommit" | "baselineTree">,
 ): Capability[] {
   return capabilitiesOf(driver).filter((capability) => {
     if (capability === "revert") return ownTreeOf(session) !== undefined;
-    // A clone of an empty repository has no commit to compare with.
-    return capability !== "diff" || baseOf(session) !== null;
+    // A clone of an empty repository has nothing to compare with, and a large plain directory neither.
+    return capability !== "diff" || baseOf(session) !== null || session.baselineTree !== undefined;
   });
 }
 

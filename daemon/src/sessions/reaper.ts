@@ -1,4 +1,4 @@
-// Clearing up behind sessions: files that no prompt needs any more, and processes that belong to no
+// Clearing up behind sessions: files that no prompt and no diff needs any more, and processes that belong to no
 // session. orphans.ts decides which processes those are.
 import type { Attachments } from "../attachments/attachments.ts";
 import type { Driver } from "../drivers/driver.ts";
@@ -55,6 +55,11 @@ export function createReaper(options: ReaperOptions): Reaper {
     if (closed.aborted) return;
     const kept = driven.list().flatMap(({ sessionId }) => driven.prompts(sessionId));
     options.attachments.tidy(kept.flatMap(({ attachments = [] }) => attachments));
+    try {
+      await worktrees.baselines.tidy((id) => driven.get(id) !== undefined);
+    } catch (error) {
+      log.warn("baselines were not removed", { error: describe(error) });
+    }
     // A host without drivers has no processes. Looking for them takes longer the more the machine runs.
     if (options.drivers.length === 0) return;
     try {

@@ -9,6 +9,7 @@ import type { AgentState, Driver } from "../drivers/driver.ts";
 import { checkOptions, chooseModel } from "../drivers/offer.ts";
 import { GitError } from "../git/git.ts";
 import type { OwnWorktree } from "../journal/driven-sessions.ts";
+import { describe } from "../log.ts";
 import { requireReadable } from "../policy/forbidden.ts";
 import type { Author, WorktreePlan } from "../worktrees/worktrees.ts";
 import { begin, checkStarting, type Plan, type StartedSession } from "./begin.ts";
@@ -76,6 +77,9 @@ async function planStart(
     }),
     async make(session, driver, signal) {
       const leftOut = worktree ? await makeWorktree(session, driver, worktree, author, signal) : [];
+      if (session.record?.baseCommit === null && !worktree) {
+        await makeBaseline(session, realPath, signal);
+      }
       checkStarting(session);
       const ignored = await driver.findIgnoredConfig?.(worktree?.directory ?? realPath);
       return [...leftOut, ...(ignored ?? [])];
@@ -130,6 +134,25 @@ async function makeWorktree(
   await setAuthor(session, plan.directory, author, signal);
   await refuseProjectConfig(session.host, driver, plan.directory);
   return leftOut;
+}
+
+/** A session in a directory that is too large for a baseline starts too, without the capability `diff`. */
+async function makeBaseline(
+  session: Session,
+  directory: string,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    const { baselines } = session.host.worktrees;
+    const baselineTree = await baselines.make(session.id, directory, signal);
+    checkStarting(session);
+    session.change({ baselineTree });
+  } catch (error) {
+    if (signal.aborted) throw error;
+    checkStarting(session);
+    session.warn("no baseline was made, so the session has no diff", error);
+    session.change({ baselineProblem: describe(error) });
+  }
 }
 
 const planned = ({ repository, branch }: WorktreePlan): OwnWorktree => ({

@@ -38,6 +38,8 @@ export interface State {
   /** Clones of sessions. */
   checkoutsDirectory: string;
   parkedDirectory: string;
+  /** Copies of directories without a commit, for diffs. */
+  baselinesDirectory: string;
   /** Temporary files of snapshots and diffs. */
   scratchDirectory: string;
   /** One journal per instance: entries of an old pairing are never sent on a new one. */
@@ -71,6 +73,7 @@ export function openState(directory: string): State {
     worktreesDirectory: join(directory, "worktrees"),
     checkoutsDirectory: join(directory, "checkouts"),
     parkedDirectory: join(directory, "parked"),
+    baselinesDirectory: join(directory, "baselines"),
     scratchDirectory: join(directory, "scratch"),
     readCredentials() {
       const found = readJson(credentials);

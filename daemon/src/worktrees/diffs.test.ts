@@ -19,7 +19,7 @@ test("commits, staged, changed and untracked files count, ignored ones do not", 
   write(directory, "moved.txt", "1\n2\n3\n");
   git(directory, "add", ".");
   git(directory, "commit", "--quiet", "--message=more");
-  const baseCommit = git(directory, "rev-parse", "HEAD");
+  const base = git(directory, "rev-parse", "HEAD");
   write(directory, "done.txt", "committed\n");
   git(directory, "add", ".");
   git(directory, "commit", "--quiet", "--message=work");
@@ -33,7 +33,7 @@ test("commits, staged, changed and untracked files count, ignored ones do not", 
   rmSync(join(directory, "src/b.txt"));
   symlinkSync("a.txt", join(directory, "link"));
   const before = [filesOf(join(directory, ".git")), git(directory, "status", "--porcelain")];
-  const { files, truncated } = await diffs.list({ directory, baseCommit, signal });
+  const { files, truncated } = await diffs.list({ directory, base, signal });
   assert.equal(truncated, false);
   assert.deepEqual(files, [
     { path: "a.txt", added: 1, removed: 0 },
@@ -45,7 +45,7 @@ test("commits, staged, changed and untracked files count, ignored ones do not", 
     { path: "picture.bin", added: 0, removed: 0 },
     { path: "src/b.txt", added: 0, removed: 1 },
   ]);
-  const patch = (path: string) => diffs.patch({ directory, baseCommit, signal }, path);
+  const patch = (path: string) => diffs.patch({ directory, base, signal }, path);
   assert.match((await patch("a.txt"))!, /^@@ .*\n one\n\+more\n$/m);
   assert.match((await patch("new/ünï\tcode.txt"))!, /\+x\n\+y\n$/);
   assert.match((await patch("src/b.txt"))!, /^deleted file mode/m);
@@ -71,10 +71,10 @@ test("commits, staged, changed and untracked files count, ignored ones do not", 
 
 test("a list that is too long is cut, and says so", async () => {
   const directory = createRepository(join(top, "long"));
-  const baseCommit = git(directory, "rev-parse", "HEAD");
+  const base = git(directory, "rev-parse", "HEAD");
   for (let each = 0; each < 4_000; each++)
     write(directory, `${"long-name-".repeat(10)}/${"x".repeat(60)}-${each}`, "");
-  const { files, truncated } = await diffs.list({ directory, baseCommit, signal });
+  const { files, truncated } = await diffs.list({ directory, base, signal });
   assert.equal(truncated, true);
   assert.ok(files.length > 1_000 && Buffer.byteLength(JSON.stringify(files)) <= 512 * 1024);
 });

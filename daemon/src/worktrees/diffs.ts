@@ -1,15 +1,19 @@
-// Compares a directory with the commit at which its session began. Uncommitted and untracked files count,
+// Compares a directory with the commit at which its session began, or with its baseline if it had none. Uncommitted and untracked files count,
 // ignored ones do not. Git writes the objects that it needs for this to a directory of the daemon's, so
 // that reading a diff leaves nothing in the user's repository.
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { FileChange } from "@hawser/contract";
 import type { Git } from "../git/git.ts";
+import { baselineEnvironment } from "./baselines.ts";
 import { copyIndex, environmentOf, gather, within, type OwnIndex } from "./working-tree.ts";
 
 export interface Compared {
   directory: string;
-  baseCommit: string;
+  /** The id of a commit, or of the baseline's tree. */
+  base: string;
+  /** Git's directory of the baseline, if `base` is in it. */
+  baseline?: string;
   signal: AbortSignal;
 }
 
@@ -24,21 +28,22 @@ const diffMs = 25_000;
 const longestListing = 512 * 1024;
 const longestPatch = 32 * 1024 * 1024;
 
-export function createDiffs(git: Git, scratchDirectory: string): Diffs {
+/** `closedPaths`: absolute paths whose contents no diff shows. */
+export function createDiffs(
+  git: Git,
+  scratchDirectory: string,
+  closedPaths: readonly string[] = [],
+): Diffs {
   /** Runs the work with an index of what is on disk, below these paths or everywhere. */
   async function compare<Result>(
-    { directory, signal }: Compared,
+    { directory, baseline, signal }: Compared,
     below: readonly string[],
     work: (index: OwnIndex) => Promise<Result>,
   ): Promise<Result> {
     const own = mkdtempSync(join(scratchDirectory, "diff-"));
     try {
-      const said = await git.runIn(directory, "rev-parse", {
-        options: ["--path-format=absolute", "--git-dir", "--git-common-dir"],
-        deadlineMs: diffMs,
-        signal,
-      });
-      const [gitDirectory, commonDirectory] = said.split("\n");
+      const [gitDirectory, commonDirectory] =
+        baseline === undefined ? await findGit(directory, signal) : [baseline, baseline];
       const objects = join(own, "objects");
       mkdirSync(objects);
       const index: OwnIndex = {
@@ -46,10 +51,12 @@ export function createDiffs(git: Git, scratchDirectory: string): Diffs {
         directory,
         file: join(own, "index"),
         environment: {
+          ...(baseline !== undefined && baselineEnvironment(baseline, directory)),
           GIT_OBJECT_DIRECTORY: objects,
           GIT_ALTERNATE_OBJECT_DIRECTORIES: join(commonDirectory!, "objects"),
         },
         deadlineMs: diffMs,
+        closedPaths,
         signal,
       };
       copyIndex(index, join(gitDirectory!, "index"));
@@ -60,12 +67,21 @@ export function createDiffs(git: Git, scratchDirectory: string): Diffs {
     }
   }
 
-  const diff = (index: OwnIndex, baseCommit: string, options: string[], operands: string[] = []) =>
+  async function findGit(directory: string, signal: AbortSignal): Promise<string[]> {
+    const said = await git.runIn(directory, "rev-parse", {
+      options: ["--path-format=absolute", "--git-dir", "--git-common-dir"],
+      deadlineMs: diffMs,
+      signal,
+    });
+    return said.split("\n");
+  }
+
+  const diff = (index: OwnIndex, base: string, options: string[], operands: string[] = []) =>
     git.runIn(index.directory, "diff", {
       ...within(index),
       environment: environmentOf(index),
       options: ["--cached", "--no-renames", ...options],
-      revisions: [baseCommit],
+      revisions: [base],
       operands,
       outputLimitBytes: longestPatch,
     });
@@ -73,14 +89,14 @@ export function createDiffs(git: Git, scratchDirectory: string): Diffs {
   return {
     list: (compared) =>
       compare(compared, [], async (index) =>
-        fitting(readCounts(await diff(index, compared.baseCommit, ["--numstat", "-z"]))),
+        fitting(readCounts(await diff(index, compared.base, ["--numstat", "-z"]))),
       ),
     patch: (compared, path) =>
       compare(compared, [path], async (index) => {
-        const found = await diff(index, compared.baseCommit, ["--name-only", "-z"], [path]);
+        const found = await diff(index, compared.base, ["--name-only", "-z"], [path]);
         // A directory's name selects every file below it.
         if (found !== `${path}\0`) return undefined;
-        return diff(index, compared.baseCommit, ["--patch"], [path]);
+        return diff(index, compared.base, ["--patch"], [path]);
       }),
   };
 }

@@ -32,7 +32,7 @@ import {
 import { CannotRestore, parkedForMs } from "./parked.ts";
 import type { ParkedSession } from "./parked-record.ts";
 import { moveAdmin, type KeptWorktree } from "./park.ts";
-import { createWorktrees, type Worktrees } from "./worktrees.ts";
+import { createWorktrees, type Worktrees, type WorktreesOptions } from "./worktrees.ts";
 
 const isLong = process.env["HAWSER_LONG"] === "1";
 const top = realpathSync(mkdtempSync(join(tmpdir(), "hawser-parking-")));
@@ -54,7 +54,7 @@ let made = 0;
 
 interface Bed {
   worktrees: Worktrees;
-  places: { directory: string; parkedDirectory: string; scratchDirectory: string };
+  places: Omit<WorktreesOptions, "git">;
   repository: string;
   sessionId: string;
   directory: string;
@@ -69,6 +69,7 @@ async function makeBed(place = top, name = `bed-${++made}`): Promise<Bed> {
   const places = {
     directory: join(place, name, "worktrees"),
     parkedDirectory: join(place, name, "parked"),
+    baselinesDirectory: join(place, name, "baselines"),
     scratchDirectory: join(place, name, "scratch"),
   };
   const worktrees = createWorktrees({ git: createGit(), ...places });

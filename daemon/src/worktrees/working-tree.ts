@@ -4,7 +4,7 @@
 // `git add` is not used: it reads submodules, with the settings inside them. A repository within the tree
 // that is no submodule is left alone, like an ignored file.
 import { copyFileSync, lstatSync, rmSync, statSync, utimesSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { GitError, type Git } from "../git/git.ts";
 
 export interface OwnIndex {
@@ -17,6 +17,10 @@ export interface OwnIndex {
   deadlineMs: number;
   /** Limit for the bytes of changed files. */
   limitBytes?: number;
+  /** Limit for the number of changed files. */
+  limitFiles?: number;
+  /** Absolute paths inside the tree that are not read, such as the user's keys. */
+  closedPaths?: readonly string[];
   signal?: AbortSignal | undefined;
 }
 
@@ -55,12 +59,23 @@ export async function gather(index: OwnIndex, below: readonly string[] = []): Pr
     await assumeNothing(index, assumed);
     listed = await list(index, below);
   }
-  const differing = listed.filter(({ tag, path }) => /[CR?]/.test(tag) && !path.endsWith("/"));
+  const isClosed = closedIn(index);
+  const differing = listed.filter(
+    ({ tag, path }) => /[CR?]/.test(tag) && !path.endsWith("/") && !isClosed(path),
+  );
   const paths = new Set(differing.map(({ path }) => path));
   // Sorted, so that a file which became a directory is removed before the files in it are added.
   const read = [...paths].toSorted().filter((path) => !isBeyondFile(index.directory, path, paths));
   checkSize(index, read);
   await putIn(index, read);
+}
+
+function closedIn({ directory, closedPaths = [] }: OwnIndex): (path: string) => boolean {
+  const inside = closedPaths
+    .map((path) => relative(directory, path))
+    .filter((path) => path !== "" && path !== ".." && !path.startsWith("../"))
+    .map((path) => Buffer.from(path).toString("latin1"));
+  return (path) => inside.some((closed) => path === closed || path.startsWith(`${closed}/`));
 }
 
 interface Listed {
@@ -96,13 +111,18 @@ async function assumeNothing(index: OwnIndex, marked: readonly Listed[]): Promis
   });
 }
 
-function checkSize({ directory, limitBytes = Infinity }: OwnIndex, paths: readonly string[]): void {
+function checkSize(index: OwnIndex, paths: readonly string[]): void {
+  const { directory, limitBytes = Infinity, limitFiles = Infinity } = index;
+  if (paths.length > limitFiles) {
+    const message = `${paths.length} files are too many to keep a copy of; the limit is ${limitFiles}.`;
+    throw new GitError("too_much_output", message);
+  }
   let bytes = 0;
   for (const path of paths) {
     bytes += lstatSync(placeIn(directory, path), { throwIfNoEntry: false })?.size ?? 0;
   }
   if (bytes <= limitBytes) return;
-  const message = `Files of ${Math.round(bytes / 2 ** 20)} MiB have changed, which is too much to keep a copy of.`;
+  const message = `Files of ${Math.round(bytes / 2 ** 20)} MiB are too much to keep a copy of; the limit is ${Math.round(limitBytes / 2 ** 20)} MiB.`;
   throw new GitError("too_much_output", message);
 }
 

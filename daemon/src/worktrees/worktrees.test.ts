@@ -30,6 +30,7 @@ const worktrees = createWorktrees({
   git: createGit(),
   directory: join(place, "worktrees"),
   parkedDirectory: join(place, "parked"),
+  baselinesDirectory: join(place, "baselines"),
   scratchDirectory: join(place, "scratch"),
 });
 const signal = AbortSignal.timeout(60_000);
@@ -93,6 +94,7 @@ test("what is done in one repository at once is done one after the other", async
     git: counting,
     directory: join(place, "at-once", "worktrees"),
     parkedDirectory: join(place, "at-once", "parked"),
+    baselinesDirectory: join(place, "at-once", "baselines"),
     scratchDirectory: join(place, "at-once", "scratch"),
   });
   const plans = Array.from({ length: 8 }, (_, index) =>

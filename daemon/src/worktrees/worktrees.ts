@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { findRepository } from "../git/find-repository.ts";
 import { GitError, type Git } from "../git/git.ts";
 import { makeBranchName } from "../git/branch-name.ts";
+import { realOf } from "../real-path.ts";
+import { createBaselines, type Baselines } from "./baselines.ts";
 import { createDiffs, type Diffs } from "./diffs.ts";
 import { createParked, type Parked } from "./parked.ts";
 import { readParked, type ParkedSession } from "./parked-record.ts";
@@ -24,6 +26,10 @@ export interface WorktreesOptions {
   directory: string;
   /** Contains the parked trees of ended sessions. */
   parkedDirectory: string;
+  /** Contains the baselines of sessions in directories without a commit. */
+  baselinesDirectory: string;
+  /** Absolute paths of the user's keys and logins: no baseline and no diff contains them. */
+  closedPaths?: readonly string[];
   /** For temporary files; emptied at the start. */
   scratchDirectory: string;
 }
@@ -96,6 +102,7 @@ export interface Worktrees {
     before: () => Promise<void>,
   ): Promise<void>;
   diffs: Diffs;
+  baselines: Baselines;
   /** The worktree, in use or parked, that contains this path; undefined if none does. The path has no links. */
   placeOf(realPath: string): { directory: string; isParked: boolean } | undefined;
 }
@@ -120,9 +127,10 @@ const ownSettings = "extensions.worktreeConfig";
 const safeSparseVersion = [2, 36] as const;
 
 export function createWorktrees(options: WorktreesOptions): Worktrees {
-  const { git, directory, parkedDirectory, scratchDirectory } = options;
+  const { git, directory, parkedDirectory, baselinesDirectory, scratchDirectory } = options;
+  const closedPaths = (options.closedPaths ?? []).map(realOf);
   rmSync(scratchDirectory, { recursive: true, force: true });
-  for (const path of [directory, parkedDirectory, scratchDirectory])
+  for (const path of [directory, parkedDirectory, baselinesDirectory, scratchDirectory])
     mkdirSync(path, { recursive: true, mode: 0o700 });
   const places = [
     { top: realpathSync(directory), isParked: false },
@@ -324,7 +332,9 @@ export function createWorktrees(options: WorktreesOptions): Worktrees {
       await goBack(wanted, target);
     },
 
-    diffs: createDiffs(git, scratchDirectory),
+    diffs: createDiffs(git, scratchDirectory, closedPaths),
+
+    baselines: createBaselines(git, realpathSync(baselinesDirectory), closedPaths),
 
     placeOf(realPath) {
       for (const { top, isParked } of places) {
