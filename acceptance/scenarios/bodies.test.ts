@@ -233,9 +233,18 @@ scenario(
       "../x",
       "https://h/%0ahost=z",
       "https:///h",
-      "http://h/x",
+      "ftp://h/x",
     ];
-    const secrets = ["https://u:p@h/r", "ssh://u:p@h/r", "https://h/a b", "fd::17/x", "C:x", ""];
+    const secrets = [
+      "https://u:p@h/r",
+      "http://u:p@h/r",
+      "git://u@h/r",
+      "ssh://u:p@h/r",
+      "https://h/a b",
+      "fd::17/x",
+      "C:x",
+      "",
+    ];
     for (const url of [...named, ...more, ...secrets]) {
       const clone = { instanceId: "x", rootPath: "/srv/code", url };
       assertInvalid(await caller.try("clone_repository", clone), "url", url);

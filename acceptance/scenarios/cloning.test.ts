@@ -1,4 +1,4 @@
-// Cloning on a host, with real git over real https and ssh, and the real `gh`. Whichever process is killed,
+// Cloning on a host, with real git over real https and ssh, over http and from `git daemon`, and the real `gh`. Whichever process is killed,
 // the directory of the checkout is complete or missing.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -11,7 +11,8 @@ import type { HostOperation } from "@hawser/contract";
 import { dumpDatabase } from "@hawser/testkit/database-dump.ts";
 import { makeGithubHome } from "@hawser/testkit/github-home.ts";
 import { startGithub, type Github } from "@hawser/testkit/github.ts";
-import { runDaemon, untilStatus, type TestHost } from "@hawser/testkit/host.ts";
+import { runDaemon, untilStatus, writePolicy, type TestHost } from "@hawser/testkit/host.ts";
+import { startInsecureGitServers } from "@hawser/testkit/insecure-git-servers.ts";
 import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import { startSshServer, type SshServer } from "@hawser/testkit/ssh-server.ts";
 import { tellTimes } from "../figures.ts";
@@ -149,8 +150,9 @@ scenario(
       "https://h/x\n",
       "https://h/\u0007x",
       "ssh://a:b@h/x",
-      "http://h/x",
-      "git://h/x",
+      "http://a:b@h/x",
+      "git://a@h/x",
+      "git://-oProxyCommand=x/y",
     ];
     for (const url of urls) {
       assertInvalid(await caller.try("clone_repository", { ...body, url }), "url", url);
@@ -165,6 +167,43 @@ scenario(
       assertRefused(reply, 400, "invalid_input");
     }
     assert.equal(countClones(host), before, "commands that reached the host");
+  },
+);
+
+scenario(
+  "An address without encryption is cloned only if the host's policy file allows it",
+  ["clone_repository.url"],
+  async (context) => {
+    const { caller, world } = context;
+    await using servers = await startInsecureGitServers();
+    const host = await world.addHost();
+    const { instanceId, root: rootPath } = host;
+    const urls = [servers.httpUrl, servers.gitUrl].map((server) => `${server}/acme/widget.git`);
+    const clone = (url: string, name: string) =>
+      caller.try("clone_repository", { instanceId, rootPath, url, name });
+    const allow = (word: string) =>
+      writePolicy(host, `root = ${rootPath}\ninsecure-clone-addresses = ${word}\n`);
+    const assertForbidden = async () => {
+      for (const url of urls) {
+        const { message } = assertRefused(await clone(url, "forbidden"), 409, "host_refused");
+        assert.match(message, /"insecure-clone-addresses = yes" in the policy file on the host/);
+      }
+      assert.deepEqual(servers.requests, []);
+    };
+    await assertForbidden();
+    allow("no");
+    await assertForbidden();
+    allow("yes");
+    for (const [place, url] of urls.entries()) {
+      const made = resultOf(await clone(url, `clone-${place}`));
+      const path = join(rootPath, `clone-${place}`);
+      assert.deepEqual(made, { path, isGitRepository: true, branch: "main", remote: url });
+      assert.ok(existsSync(join(path, "README.md")));
+    }
+    servers.requests.length = 0;
+    allow("no");
+    await assertForbidden();
+    assert.deepEqual(readdirSync(rootPath).toSorted(), ["clone-0", "clone-1", "widget"]);
   },
 );
 

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  isInsecureCloneUrl,
   nameOfRepository,
   objectToCheckoutName,
   objectToCloneUrl,
@@ -33,9 +34,26 @@ test("an address that git or ssh could misread is refused", () => {
     "../x",
     "C:\\x",
     "C:/x",
-    "http://h/r",
-    "git://h/r",
     "HTTPS://h/r",
+    "HTTP://h/r",
+    "GIT://h/r",
+    "http://user:password@h/r",
+    "http://token@h/r",
+    "git://user@h/r",
+    "git://user:password@h/r",
+    "http://-h/r",
+    "git://-oProxyCommand=x/y",
+    "git://h:-x/r",
+    "git://h/%0ahost=z",
+    "http://h/r%0d",
+    "http://h\\@evil/r",
+    "http:///h",
+    "git:///h",
+    "http://h",
+    "git://h/",
+    "git://h/..",
+    "git+ssh://h/r",
+    "http::https://h/r",
     "ftp://h/r",
     "fd::17/x",
     "git@h::x",
@@ -63,6 +81,27 @@ test("an address that git or ssh could misread is refused", () => {
     `https://h/${"x".repeat(2048)}`,
   ];
   for (const url of unsafe) assert.notEqual(objectToCloneUrl(url), null, JSON.stringify(url));
+});
+
+test("an address with credentials is refused because of them", () => {
+  for (const url of ["https://u:p@h/r", "http://u:p@h/r", "git://u@h/r", "ssh://u:p@h/r"]) {
+    assert.match(objectToCloneUrl(url) ?? "", /credentials/, url);
+  }
+});
+
+test("http and git addresses are well-formed, but not encrypted", () => {
+  for (const url of [
+    "http://h/r",
+    "http://127.0.0.1:8080/a/r.git",
+    "git://h/r",
+    "git://h:9418/r",
+  ]) {
+    assert.equal(objectToCloneUrl(url), null, url);
+    assert.equal(isInsecureCloneUrl(url), true, url);
+  }
+  for (const url of ["https://h/r", "ssh://h/r", "git@h:r", "git@http://h/r"]) {
+    assert.equal(isInsecureCloneUrl(url), false, url);
+  }
 });
 
 test("plain https and ssh addresses are accepted", () => {

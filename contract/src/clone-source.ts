@@ -11,13 +11,16 @@ const unprintable = /[\p{C}\p{Z}]/u;
 const encodedControl = /%(?:[01][0-9a-f]|7f)/i;
 const host = String.raw`(?:[A-Za-z0-9_][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])`;
 const user = String.raw`[A-Za-z0-9_][A-Za-z0-9._+-]*`;
-const httpsUrl = new RegExp(`^https://${host}(?::[0-9]{1,5})?/(?<path>.+)$`, "u");
+const plainUrl = new RegExp(`^(?:https?|git)://${host}(?::[0-9]{1,5})?/(?<path>.+)$`, "u");
 const sshUrl = new RegExp(`^ssh://(?:${user}@)?${host}(?::[0-9]{1,5})?/(?<path>.+)$`, "u");
 // The short form must name a user: without one, `ext:x` or `C:x` would look like a host.
 const scpLike = new RegExp(`^${user}@${host}:(?<path>[^:-].*)$`, "u");
-const credentials = /^(?:https:\/\/[^/]*@|ssh:\/\/[^/@]*:[^/]*@)/;
+const credentials = /^(?:(?:https?|git):\/\/[^/]*@|ssh:\/\/[^/@]*:[^/]*@)/;
 
-/** Validates a clone address: https, ssh, or the short form of ssh, `git@host:path`. */
+/**
+ * Validates a clone address: https, ssh, or the short form of ssh, `git@host:path`. Accepts http and git too:
+ * whether they may be used is decided by the policy file of the host.
+ */
 export function objectToCloneUrl(url: string): Objection {
   if (url.length > 2048) return "must have at most 2048 characters";
   if (unprintable.test(url) || url.includes("\\") || encodedControl.test(url)) {
@@ -26,14 +29,17 @@ export function objectToCloneUrl(url: string): Objection {
   if (credentials.test(url)) {
     return "must not carry credentials; cloning uses those present on the host";
   }
-  const path = (httpsUrl.exec(url) ?? sshUrl.exec(url) ?? scpLike.exec(url))?.groups?.path;
+  const path = (plainUrl.exec(url) ?? sshUrl.exec(url) ?? scpLike.exec(url))?.groups?.path;
   if (path === undefined) {
-    return "must be an https:// or ssh:// address, or one of the form git@host:path";
+    return "must be an https://, ssh://, http:// or git:// address, or one of the form git@host:path";
   }
   return objectToCheckoutName(nameOfRepository(path)) === null
     ? null
     : "must end in a repository name";
 }
+
+/** True if the address is transferred without encryption: http or git. */
+export const isInsecureCloneUrl = (url: string) => /^(?:http|git):\/\//.test(url);
 
 /** Validates the name of a checkout's directory. */
 export function objectToCheckoutName(name: string): Objection {
@@ -79,7 +85,8 @@ function unobjectionable(object: (text: string) => Objection) {
 
 /** A clone address in an action's body. */
 export const CloneUrl = unobjectionable(objectToCloneUrl).meta({
-  description: "A clone address: https, ssh, or git@host:path. It must not contain credentials.",
+  description:
+    "A clone address: https, ssh, or git@host:path; also http and git if the host's policy file allows them. It must not contain credentials.",
 });
 
 /** A hosted repository in an action's body. */

@@ -51,6 +51,7 @@ export {
   nameOfRepository,
   objectToCheckoutName,
   objectToCloneUrl,
+  isInsecureCloneUrl,
   objectToHostedRepository,
 } from "./clone-source.ts";
 export type { Objection } from "./clone-source.ts";

@@ -185,6 +185,7 @@ export function startHost(options: HostOptions): Host {
     operations,
     halfDone: createHalfDone(state.clonesDirectory, log),
     directories,
+    policy: policy.read,
   });
 
   const key = nkeyFromSeed(credentials.seed);
@@ -208,6 +209,7 @@ export function startHost(options: HostOptions): Host {
       codeHosting,
       operations,
       directory: state.checkoutsDirectory,
+      policy: policy.read,
     }),
     pushes: createPushes({ git, codeHosting }),
     agentGit: createAgentGit(git),

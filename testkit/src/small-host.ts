@@ -208,6 +208,7 @@ function openHost({ directory, stateDirectory, agent }: Parts, options: OpenOpti
       codeHosting,
       operations,
       directory: join(stateDirectory, "checkouts"),
+      policy: read,
     }),
     pushes: createPushes({ git, codeHosting }),
     agentGit: createAgentGit(git),

@@ -1,6 +1,10 @@
 // The repositories that the account of the host's client can reach: lists them, and tells git how to reach
 // one of them.
-import { objectToCloneUrl, type HostedRepositoryRecord } from "@hawser/contract";
+import {
+  isInsecureCloneUrl,
+  objectToCloneUrl,
+  type HostedRepositoryRecord,
+} from "@hawser/contract";
 import { GhError, type Gh } from "./gh.ts";
 
 export interface Wanted {
@@ -72,7 +76,8 @@ export async function accessTo(gh: Gh, repo: string, signal: AbortSignal): Promi
   const { origin, host } = new URL(url);
   const viaSsh = await gh.prefersSsh(host, signal);
   const address = viaSsh ? sshUrl : `${url}.git`;
-  if (objectToCloneUrl(address) !== null) throw new GhError("unreachable", odd);
+  if (objectToCloneUrl(address) !== null || isInsecureCloneUrl(address))
+    throw new GhError("unreachable", odd);
   // The empty entry removes the user's own helpers, which may know another account.
   const settings: Access["settings"] = [
     [`credential.${origin}.helper`, ""],

@@ -69,6 +69,7 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
         codeHosting,
         operations,
         directory: join(directory, "checkouts"),
+        policy,
       }),
       pushes: createPushes({ git, codeHosting }),
       agentGit: createAgentGit(git),

@@ -13,8 +13,10 @@ import { CommandRefusal } from "../command-refusal.ts";
 import { GitError, type Git } from "../git/git.ts";
 import { showRemote } from "../git/redact.ts";
 import type { Work } from "../operations.ts";
+import type { Policy } from "../policy/policy.ts";
 import { explainCloneFailure } from "./clone-failure.ts";
 import { followProgress } from "./clone-progress.ts";
+import { gitFor, refuseInsecure } from "./insecure-address.ts";
 
 /** Exactly one of `repo` and `url`. */
 export interface RepositorySource {
@@ -40,7 +42,7 @@ export function createBringRepository(git: Git, codeHosting: CodeHosting): Bring
   return async ({ repo, url }, { path, options = [] }, step, signal) => {
     const access =
       repo === undefined
-        ? { url: url!, settings: [], environment: {} }
+        ? { url: url!, ...gitFor(url!) }
         : await accessTo(codeHosting, repo, signal);
     let said = "";
     const follow = followProgress(step);
@@ -80,7 +82,7 @@ async function accessTo(
 }
 
 /** Name of the checkout's directory. Throws CommandRefusal: the control plane's check is not relied on. */
-export function checkSource({ repo, url, name: wanted }: RepositorySource): string {
+export function checkSource({ repo, url, name: wanted }: RepositorySource, policy: Policy): string {
   if ((repo === undefined) === (url === undefined)) {
     throw new CommandRefusal("unsafe_source", "Exactly one of repo and url must be given.");
   }
@@ -93,6 +95,7 @@ export function checkSource({ repo, url, name: wanted }: RepositorySource): stri
   for (const [what, objection] of objections) {
     if (objection !== null) throw new CommandRefusal("unsafe_source", `${what} ${objection}.`);
   }
+  if (url !== undefined) refuseInsecure(url, policy);
   return name;
 }
 

@@ -19,8 +19,12 @@ const causes: readonly (readonly [RegExp, string])[] = [
     "The server cannot be reached from this host. Check the address and the host's network.",
   ],
   [
-    /not found|does not exist|error: 404|does not appear to be a git repository|Could not read from remote/i,
+    /not found|does not exist|access denied or repository not exported|error: 404|does not appear to be a git repository|Could not read from remote/i,
     "There is no such repository, or this host's account cannot see it.",
+  ],
+  [
+    /error: 30\d|redirects? to/i,
+    "The server redirects to another address, which is not followed from here. Clone from that address.",
   ],
   [/No space left|Disk quota exceeded/i, "The host's disk is full. Make room, then try again."],
   [

@@ -75,6 +75,7 @@ function openHost(own: Record<string, string> = {}, client = ssh.clientDirectory
     operations,
     halfDone: createHalfDone(notes, silentLog),
     directories: createDirectories(() => ({ ...allowAll, roots: [root, repository] })),
+    policy: () => allowAll,
   });
   return {
     home,

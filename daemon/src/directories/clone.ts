@@ -9,6 +9,7 @@ import type { CodeHosting } from "../code-hosting/code-hosting.ts";
 import { CommandRefusal } from "../command-refusal.ts";
 import type { Git } from "../git/git.ts";
 import type { Operations } from "../operations.ts";
+import type { Policy } from "../policy/policy.ts";
 import { checkSource, createBringRepository, showSource, type Step } from "./bring-repository.ts";
 import type { Directories } from "./directories.ts";
 import type { HalfDone } from "./half-done.ts";
@@ -19,6 +20,7 @@ export interface ClonesOptions {
   operations: Operations;
   halfDone: HalfDone;
   directories: Pick<Directories, "roots" | "describe">;
+  policy: () => Policy;
 }
 
 export interface Clones {
@@ -29,7 +31,7 @@ export interface Clones {
 }
 
 export function createClones(options: ClonesOptions): Clones {
-  const { git, codeHosting, operations, halfDone, directories } = options;
+  const { git, codeHosting, operations, halfDone, directories, policy } = options;
   const bring = createBringRepository(git, codeHosting);
   const running = new Map<string, Promise<unknown>>();
   const stopping = new AbortController();
@@ -38,7 +40,7 @@ export function createClones(options: ClonesOptions): Clones {
     wanted: PayloadOf<"clone_repository">,
     signal: AbortSignal,
   ): Promise<DirectoryRecord> {
-    const name = checkSource(wanted);
+    const name = checkSource(wanted, policy());
     const root = await folderRoot(wanted.rootPath);
     const target = join(root, name);
     if (running.has(target)) {

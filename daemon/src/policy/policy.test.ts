@@ -26,7 +26,8 @@ test("each setting is obeyed", () => {
   const policy = parsePolicy(
     "root = /srv//code/ # the team's\nroot=/srv/code\nagents = codex\ninstalls = no\nshell = no\n" +
       "exposures = no\nown-logins = no\ntarballs = https://files.example/agents/\n" +
-      "parked-gib = 3\nhighest-mode = auto\nunattended-commands = yes\n",
+      "parked-gib = 3\nhighest-mode = auto\nunattended-commands = yes\n" +
+      "insecure-clone-addresses = yes\n",
   );
   assert.deepEqual(policy, {
     roots: ["/srv/code"],
@@ -37,6 +38,7 @@ test("each setting is obeyed", () => {
     unattendedCommands: true,
     exposures: false,
     ownLogins: false,
+    insecureCloneAddresses: true,
     tarballs: "https://files.example/agents",
     parkedLimitBytes: 3 * 2 ** 30,
     problems: [],

@@ -21,6 +21,8 @@ export interface Policy {
   exposures: boolean;
   /** Whether this user's agent logins on the host may be used. */
   ownLogins: boolean;
+  /** Whether repositories may be cloned from addresses without encryption: http and git. */
+  insecureCloneAddresses: boolean;
   /** Where agents are downloaded from, if not from the address in the service's list. */
   tarballs: string | null;
   /** Limit for all parked worktrees on disk. */
@@ -38,6 +40,7 @@ export const allowAll: Policy = {
   unattendedCommands: false,
   exposures: true,
   ownLogins: true,
+  insecureCloneAddresses: false,
   tarballs: null,
   parkedLimitBytes: 20 * 2 ** 30,
   problems: [],
@@ -52,6 +55,7 @@ const allowNothing: Policy = {
   unattendedCommands: false,
   exposures: false,
   ownLogins: false,
+  insecureCloneAddresses: false,
   tarballs: null,
   // Nothing is dropped because of a limit that cannot be read.
   parkedLimitBytes: Infinity,
@@ -87,6 +91,10 @@ exposures = yes
 
 # Whether sessions may use the agents' logins that this user has on this host: yes or no.
 own-logins = yes
+
+# Whether repositories may be cloned from http:// and git:// addresses: yes or no. Others on the network can
+# read and change what is cloned from there. No login of this user is sent to them.
+# insecure-clone-addresses = yes
 
 # Where agents are downloaded from, such as a server of your own. The service's choice when left out.
 # tarballs = https://files.example/agents
@@ -157,6 +165,7 @@ const switches = {
   "unattended-commands": "unattendedCommands",
   exposures: "exposures",
   "own-logins": "ownLogins",
+  "insecure-clone-addresses": "insecureCloneAddresses",
 } as const;
 
 /** Throws an error whose message names the line. */

@@ -9,9 +9,11 @@ import {
   showSource,
   type RepositorySource,
 } from "../directories/bring-repository.ts";
+import { gitFor } from "../directories/insecure-address.ts";
 import { endWorkIn } from "../directories/half-done.ts";
 import { GitError, type Git } from "../git/git.ts";
 import type { Operations } from "../operations.ts";
+import type { Policy } from "../policy/policy.ts";
 import { listLeftOut } from "./left-out.ts";
 
 export interface CheckoutsOptions {
@@ -20,6 +22,7 @@ export interface CheckoutsOptions {
   operations: Operations;
   /** Contains a directory for each clone, named by its session's id. */
   directory: string;
+  policy: () => Policy;
 }
 
 export interface CheckoutPlan {
@@ -65,7 +68,7 @@ export function createCheckouts(options: CheckoutsOptions): Checkouts {
     plan: (sessionId, source) => ({
       sessionId,
       source,
-      directory: join(directoryFor(sessionId), checkSource(source)),
+      directory: join(directoryFor(sessionId), checkSource(source, options.policy())),
     }),
 
     make({ sessionId, source, directory }, without, signal) {
@@ -74,7 +77,9 @@ export function createCheckouts(options: CheckoutsOptions): Checkouts {
         mkdirSync(directoryFor(sessionId), { mode: 0o700 });
         await bring(source, { path: directory, options: ["--no-checkout"] }, step, signal);
         step("checking out");
-        const within = { deadlineMs: checkoutMs, signal };
+        // Filters of the user's could fetch more from the same address.
+        const { environment } = gitFor(source.url ?? "");
+        const within = { deadlineMs: checkoutMs, signal, environment };
         if (without.length > 0) {
           await git.runIn(directory, "sparse-checkout set", { ...within, operands: without });
         }
