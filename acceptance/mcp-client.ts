@@ -1,6 +1,6 @@
 // A real MCP client with a key. Its requests count as requests of the scenario.
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { requestCounter, type Reply } from "@hawser/testkit/caller.ts";
+import { requestCounter } from "@hawser/testkit/caller.ts";
 
 interface McpOptions {
   query?: string;
@@ -35,7 +35,8 @@ async function countedFetch(url: string | URL, init?: RequestInit): Promise<Resp
   // The answer to a POST ends. A stream that the client keeps open does not, so it is not awaited.
   if (init?.method !== "POST") return response;
   const text = await response.clone().text();
-  counted.replies.push({ status, headers, text, body: messageIn(text) } satisfies Reply);
+  const { pathname: path } = new URL(url);
+  counted.replies.push({ path, status, headers, text, body: messageIn(text) });
   return response;
 }
 

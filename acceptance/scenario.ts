@@ -2,16 +2,18 @@
 // calls a world of real processes. Each test file has one world.
 //
 // Each scenario records what it has proven. Afterwards its replies are searched for what no answer may
-// contain.
+// contain, and their form is checked.
 import assert from "node:assert/strict";
 import { appendFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { after, before, test } from "node:test";
 import { request, requestCounter, type Caller } from "@hawser/testkit/caller.ts";
 import { startWorld, type World, type WorldOptions } from "@hawser/testkit/world.ts";
+import { checkAnswerForms } from "./answer-form.ts";
 import { Leaks } from "./leaks.ts";
-import { notBuilt } from "./not-built.ts";
+import { isBuilt } from "./not-built.ts";
 import type { RequirementId } from "./requirement-ids.ts";
+import { requirements } from "./requirements.ts";
 
 export interface Context {
   world: World;
@@ -70,16 +72,24 @@ export function scenario(
       requests: seen.requests,
       passed: found.length === 0,
     });
+    const { envelopes, ids: idForms, sessionStatuses } = checkAnswerForms(seen.replies);
+    const forms = [
+      ["general.success.envelope", envelopes],
+      ["general.ids.string", idForms],
+      ["record.session.status", sessionStatuses],
+    ] as const;
+    for (const [id, { count, wrong }] of forms) {
+      const passed = wrong.length === 0;
+      writeProof({ test: `${name} (the form of its answers)`, ids: [id], requests: count, passed });
+      found.push(...wrong);
+    }
     assert.deepEqual(found, []);
   });
 }
 
-/**
- * For requirements whose probe is about every action of the interface. They are cited only if all actions
- * are built.
- */
-export function whenAllAreBuilt(...ids: RequirementId[]): RequirementId[] {
-  return notBuilt.length === 0 ? ids : [];
+/** Those of the ids whose probe needs no action that is not built. The others are not cited. */
+export function whenBuilt(...ids: RequirementId[]): RequirementId[] {
+  return requirements.filter((row) => ids.includes(row.id) && isBuilt(row)).map(({ id }) => id);
 }
 
 /** Calls `ask` until its answer is the wanted one. Fails if the deadline passes. */

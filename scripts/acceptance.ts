@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { bundleDaemon } from "@hawser/deploy/build-release.ts";
-import { notBuilt } from "../acceptance/not-built.ts";
+import { isBuilt } from "../acceptance/not-built.ts";
 import { requirements } from "../acceptance/requirements.ts";
 import { countCoverage, coverageTable, type Proof } from "./coverage.ts";
 import { chooseTestFiles, longestFirst, runTests } from "./run-tests.ts";
@@ -72,7 +72,7 @@ function readProofs(folder: string): Proof[] {
 }
 
 function report(proofs: Proof[]): void {
-  const coverage = countCoverage(requirements, proofs, notBuilt);
+  const coverage = countCoverage(requirements, proofs, isBuilt);
   if (values.coverage) console.log(`\n${coverageTable(coverage)}`);
   for (const { id, tests } of coverage.unknown) {
     console.error(`"${id}" is not in acceptance/requirements.tsv; cited by: ${tests.join("; ")}`);

@@ -13,7 +13,7 @@ import { connectMcp, toolNames } from "../mcp-client.ts";
 import { notBuilt } from "../not-built.ts";
 import { pin } from "../pin.ts";
 import { assertRefused, refusalOf, resultOf } from "../refusal.ts";
-import { scenario, useWorld, whenAllAreBuilt } from "../scenario.ts";
+import { scenario, useWorld, whenBuilt } from "../scenario.ts";
 
 useWorld();
 
@@ -97,7 +97,7 @@ scenario(
 
 scenario(
   "A tool has its action's name and hints, and every built action is a tool",
-  whenAllAreBuilt("mcp.tools.name"),
+  whenBuilt("mcp.tools.name"),
   async ({ world, caller }) => {
     await using client = await connectMcp(world.baseUrl, caller.key);
     const { tools } = await client.listTools();
@@ -122,29 +122,25 @@ scenario(
   },
 );
 
-scenario(
-  "A tool's input schema is the listing's",
-  ["mcp.tools.schema"],
-  async ({ world, caller }) => {
-    await using client = await connectMcp(world.baseUrl, caller.key);
-    const { tools } = await client.listTools();
-    await using whole = await connectMcp(world.baseUrl, caller.key, {
-      query: "?outputSchemas=true",
-    });
-    const { tools: withResults } = await whole.listTools();
-    const listing = (await caller.request("/api/rest/actions")).body as {
-      actions: { name: string; input: { additionalProperties: boolean }; result: object }[];
-    };
-    assert.equal(tools.length, listing.actions.length);
-    for (const { name, input, result } of listing.actions) {
-      const tool = tools.find((each) => each.name === name);
-      assert.deepEqual(tool?.inputSchema, input, name);
-      assert.equal(tool?.outputSchema, undefined, name);
-      assert.deepEqual(withResults.find((each) => each.name === name)?.outputSchema, result, name);
-      assert.equal(input.additionalProperties, false, name);
-    }
-  },
-);
+scenario("A tool's input schema is the listing's", [], async ({ world, caller }) => {
+  await using client = await connectMcp(world.baseUrl, caller.key);
+  const { tools } = await client.listTools();
+  await using whole = await connectMcp(world.baseUrl, caller.key, {
+    query: "?outputSchemas=true",
+  });
+  const { tools: withResults } = await whole.listTools();
+  const listing = (await caller.request("/api/rest/actions")).body as {
+    actions: { name: string; input: { additionalProperties: boolean }; result: object }[];
+  };
+  assert.equal(tools.length, listing.actions.length);
+  for (const { name, input, result } of listing.actions) {
+    const tool = tools.find((each) => each.name === name);
+    assert.deepEqual(tool?.inputSchema, input, name);
+    assert.equal(tool?.outputSchema, undefined, name);
+    assert.deepEqual(withResults.find((each) => each.name === name)?.outputSchema, result, name);
+    assert.equal(input.additionalProperties, false, name);
+  }
+});
 
 scenario(
   "A tool returns the value that REST returns in result",

@@ -9,7 +9,7 @@ import { pin } from "../pin.ts";
 import { assertRefused, refusalOf } from "../refusal.ts";
 import type { RequirementId } from "../requirement-ids.ts";
 import { requirements } from "../requirements.ts";
-import { scenario, useWorld, whenAllAreBuilt, type Context } from "../scenario.ts";
+import { scenario, useWorld, whenBuilt, type Context } from "../scenario.ts";
 
 useWorld({ environment: { HAWSER_RATE_PER_SECOND: "20000", HAWSER_RATE_BURST: "20000" } });
 
@@ -118,7 +118,7 @@ scenario(
 
 scenario(
   "The tools of a key are exactly the built actions it may call, for every set of permissions",
-  whenAllAreBuilt("mcp.tools.permitted"),
+  whenBuilt("mcp.tools.permitted"),
   async (context) => {
     const { world } = context;
     await concurrently(
@@ -174,7 +174,7 @@ scenario("A tool call is refused exactly where the REST call is", [], async (con
 
 scenario(
   "Listing every user's identities also needs instances:edit",
-  whenAllAreBuilt("auth.identities.all"),
+  whenBuilt("auth.identities.all"),
   async ({ world }) => {
     const [organization] = world.organizations;
     const good = notBuilt.includes("list_agent_identities") ? [501] : [200, 404];

@@ -20,7 +20,7 @@ import type { TestOrganization } from "@hawser/testkit/organization.ts";
 import { connectMcp } from "../mcp-client.ts";
 import { notBuilt } from "../not-built.ts";
 import { refusalOf } from "../refusal.ts";
-import { scenario, useWorld, whenAllAreBuilt, type Context } from "../scenario.ts";
+import { scenario, useWorld, whenBuilt, type Context } from "../scenario.ts";
 
 useWorld();
 
@@ -197,7 +197,7 @@ scenario("Every id field of every built action has a case", [], async (context) 
 for (const { action, field, kind } of idFields) {
   scenario(
     `${action} reveals nothing by ${field} about another organization's ${kind}`,
-    whenAllAreBuilt("general.ids.other_organization"),
+    whenBuilt("general.ids.other_organization"),
     async (context) => {
       const { stranger, world } = context;
       const recipe = recipes[`${action}.${field}`];

@@ -40,8 +40,13 @@ export type Caller = Calls & {
   request(path: string, call?: RawCall): Promise<Reply>;
 };
 
+/** A reply with the path of its request. */
+export interface SeenReply extends Reply {
+  path: string;
+}
+
 /** Counts the requests made inside a run: a test that makes none proves no requirement. */
-export const requestCounter = new AsyncLocalStorage<{ requests: number; replies: Reply[] }>();
+export const requestCounter = new AsyncLocalStorage<{ requests: number; replies: SeenReply[] }>();
 
 export async function request(baseUrl: string, path: string, call: RawCall = {}): Promise<Reply> {
   const counted = requestCounter.getStore();
@@ -56,7 +61,7 @@ export async function request(baseUrl: string, path: string, call: RawCall = {})
   const reply = { status: response.status, headers: response.headers, body: parse(text), text };
   if (counted) {
     counted.requests += 1;
-    counted.replies.push(reply);
+    counted.replies.push({ path, ...reply });
   }
   return reply;
 }
