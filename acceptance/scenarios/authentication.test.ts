@@ -6,6 +6,7 @@ import { request, type Caller, refusalText } from "@hawser/testkit/caller.ts";
 import { insertSessions } from "@hawser/testkit/session-rows.ts";
 import { mcpDoor, restDoor } from "../doors.ts";
 import { connectMcp } from "../mcp-client.ts";
+import { notBuilt } from "../not-built.ts";
 import { assertRefused } from "../refusal.ts";
 import { scenario, until, useWorld } from "../scenario.ts";
 
@@ -148,12 +149,23 @@ scenario("A user's key names its user; an organization's has none", [], async ({
 });
 
 scenario(
-  "An organization's key and a user's key see the same records",
-  [],
+  "An organization's key sees the records that a user's key sees, and acts for no user",
+  ["auth.key.organization_scope"],
   async ({ world, caller }) => {
-    await caller.create_instance({ name: "seen by both" });
+    const { instanceId } = (await caller.create_instance({ name: "seen by both" })).instance;
     const member = world.callerFor(world.organizations[0].keys.member);
-    assert.deepEqual(await member.list_instances({}), await caller.list_instances({}));
+    const seen = await caller.list_instances({});
+    assert.ok(seen.instances.some((each) => each.instanceId === instanceId));
+    assert.deepEqual(await member.list_instances({}), seen);
+
+    const { scope, user } = await caller.whoami({});
+    assert.deepEqual([scope, user], ["organization", null]);
+    // What a key does for its own user, this one cannot do.
+    const own = { name: "whose", scope: "user", permissions: ["instances:view"] };
+    assertRefused(await caller.try("create_api_key", own), 409, "user_key_required");
+    const login = await caller.try("start_agent_login", { instanceId, kind: "codex" });
+    if (notBuilt.includes("start_agent_login")) assertRefused(login, 501, "not_implemented");
+    else assertRefused(login, 409, "user_key_required");
   },
 );
 
