@@ -18,6 +18,7 @@ export interface Step {
   retryAfterSeconds?: number;
   cut?: boolean;
   times?: number;
+  usage?: { input?: number; output?: number; cached?: number };
 }
 
 /** A prompt that contains the model's answers, one for each request to the model. */
