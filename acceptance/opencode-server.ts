@@ -11,24 +11,39 @@ export interface OpencodeCall {
   body?: object;
 }
 
-/** Sends a request to the server, and returns its JSON. Throws if the server refuses it. */
-export async function askOpencode<T>(
+function send(
   host: TestHost,
   path: string,
   { directory, method = "GET", body }: OpencodeCall,
-): Promise<T> {
+): Promise<Response> {
   const file = join(host.stateDirectory, "opencode-server.json");
   const { port, password } = JSON.parse(readFileSync(file, "utf8")) as Record<string, string>;
   const url = new URL(path, `http://127.0.0.1:${port}`);
   url.searchParams.set("directory", directory);
   const login = Buffer.from(`opencode:${password}`).toString("base64");
-  const response = await fetch(url, {
+  return fetch(url, {
     method,
     headers: { authorization: `Basic ${login}`, "content-type": "application/json" },
     ...(body && { body: JSON.stringify(body) }),
   });
-  assert.equal(response.status, 200, `${method} ${path}`);
+}
+
+/** Sends a request to the server, and returns its JSON. Throws if the server refuses it. */
+export async function askOpencode<T>(host: TestHost, path: string, call: OpencodeCall): Promise<T> {
+  const response = await send(host, path, call);
+  assert.equal(response.status, 200, path);
   return (await response.json()) as T;
+}
+
+/** Whether opencode has a session with this id of its own. */
+export async function hasOpencodeSession(
+  host: TestHost,
+  id: string,
+  directory: string,
+): Promise<boolean> {
+  const { status } = await send(host, `/session/${id}`, { directory });
+  assert.ok([200, 404].includes(status), `opencode answered ${status}`);
+  return status === 200;
 }
 
 /** The ids of opencode's own sessions in a directory. */

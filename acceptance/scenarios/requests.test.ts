@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { runDaemon, untilStatus, type TestHost } from "@hawser/testkit/host.ts";
+import { askOpencode } from "../opencode-server.ts";
 import { assertInvalid, assertRefused } from "../refusal.ts";
 import { scenario, until, useWorld, type Context } from "../scenario.ts";
 import {
@@ -97,6 +98,39 @@ scenario(
     assert.equal(updatesOf(events, "request_settled").length, 1);
     const file = join(world.hosts[0]!.stateDirectory, "worktrees", sessionId, path);
     assert.equal(readFileSync(file, "utf8"), "x\n");
+  },
+);
+
+scenario(
+  "An answer given at the host itself was first, and the caller's answer does nothing",
+  ["answer_permission.status.already_resolved"],
+  async (context) => {
+    const { caller, world } = context;
+    const host = world.hosts[0]!;
+    const path = mark();
+    const { sessionId, turnId, request } = await asking(context, bash(`touch ${path}`), {
+      text: "went on",
+    });
+    const directory = join(host.stateDirectory, "worktrees", sessionId);
+    const open = await askOpencode<{ id: string }[]>(host, "/permission", { directory });
+    assert.equal(open.length, 1);
+    const body = { reply: "reject" };
+    await askOpencode(host, `/permission/${open[0]!.id}/reply`, {
+      directory,
+      method: "POST",
+      body,
+    });
+    const { requestId } = request;
+    assert.deepEqual(await caller.answer_permission({ requestId, answer: "once" }), {
+      status: "already_resolved",
+    });
+    await untilEnd(caller, sessionId, turnId);
+    assert.equal(isMarked(host, sessionId, path), false);
+    const { requests } = await caller.list_pending_requests({ sessionId, scope: "all" });
+    assert.deepEqual(
+      requests.map(({ answerable, answeredBy }) => [answerable, answeredBy]),
+      [[false, null]],
+    );
   },
 );
 
@@ -252,9 +286,23 @@ scenario(
       ],
       [1, 1, 2, 1, 0],
     );
-    const host = await context.world.addHost();
-    const elsewhere = await caller.list_pending_requests({ instanceId: host.instanceId });
-    assert.deepEqual(elsewhere.requests, []);
+    const [here, there] = [context.world.hosts[0]!, await context.world.addHost()];
+    const idsOf = async (filter: Parameters<typeof caller.list_pending_requests>[0]) =>
+      new Set((await caller.list_pending_requests(filter)).requests.map((each) => each.requestId));
+    assert.equal((await idsOf({ instanceId: there.instanceId })).size, 0);
+    const three = await startSession(caller, there);
+    const text = scripted("go", bash("true"), { text: "ok" });
+    await caller.send_prompt({ sessionId: three.sessionId, text });
+    const { requestId: third } = await untilAsked(caller, three.sessionId);
+    const second = two.request.requestId;
+    const [everywhere, onHere] = [await idsOf({}), await idsOf({ instanceId: here.instanceId })];
+    assert.ok(everywhere.has(second) && everywhere.has(third));
+    assert.ok(onHere.has(second) && !onHere.has(third));
+    assert.deepEqual(await idsOf({ instanceId: there.instanceId }), new Set([third]));
+    assert.deepEqual(await idsOf({ sessionId: two.sessionId }), new Set([second]));
+    const both = { sessionId: two.sessionId, instanceId: here.instanceId };
+    assert.deepEqual(await idsOf(both), new Set([second]));
+    assert.deepEqual(await idsOf({ ...both, instanceId: there.instanceId }), new Set());
     const { requests } = await caller.search_requests({ sessionId: two.sessionId });
     assert.deepEqual(
       requests.map(({ requestId }) => requestId),
