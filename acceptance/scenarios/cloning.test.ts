@@ -3,12 +3,13 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, before } from "node:test";
 import type { HostOperation } from "@hawser/contract";
 import { dumpDatabase } from "@hawser/testkit/database-dump.ts";
+import { createRepository } from "@hawser/testkit/git-repository.ts";
 import { makeGithubHome } from "@hawser/testkit/github-home.ts";
 import { startGithub, type Github } from "@hawser/testkit/github.ts";
 import { runDaemon, untilStatus, writePolicy, type TestHost } from "@hawser/testkit/host.ts";
@@ -211,16 +212,33 @@ scenario(
   "Only a folder root of the instance can receive a clone",
   ["clone_repository.rootPath.folder"],
   async (context) => {
-    const { instanceId, root } = await sharedHost(context);
-    for (const rootPath of [join(root, "by-key"), join(root, "missing"), "/", tmpdir()]) {
-      const reply = await context.caller.try("clone_repository", {
+    const host = await sharedHost(context);
+    const { instanceId, root } = host;
+    // A root of the instance that is a repository, and a folder below a root.
+    const repository = createRepository(join(dirname(root), "a-repository"));
+    mkdirSync(join(root, "folder"));
+    writePolicy(host, `root = ${root}\nroot = ${repository}\n`);
+    const { roots } = await context.caller.refresh_instance({ instanceId });
+    assert.deepEqual(
+      roots.map(({ path, type }) => [path, type]),
+      [
+        [root, "folder"],
+        [repository, "repository"],
+      ],
+    );
+    const below = [join(root, "folder"), join(root, "missing"), `${root}/..`];
+    const clone = (rootPath: string) =>
+      context.caller.try("clone_repository", {
         instanceId,
         rootPath,
         url: widget,
         name: "elsewhere",
       });
-      assertRefused(reply, 404, "not_found", rootPath);
+    for (const rootPath of [repository, ...below, dirname(root), "/", tmpdir()]) {
+      assertRefused(await clone(rootPath), 404, "not_found", rootPath);
+      assert.equal(existsSync(join(rootPath, "elsewhere")), false, rootPath);
     }
+    assert.equal(resultOf(await clone(root))["path"], join(root, "elsewhere"));
   },
 );
 

@@ -22,7 +22,7 @@ useWorld({ agents: true, hosts: 1 });
 
 scenario(
   "A slash command runs with its arguments as a turn; the model never sees the slash",
-  ["run_command.runs"],
+  ["run_command.runs", "general.accepted.return"],
   async ({ world, caller }) => {
     const host = world.hosts[0]!;
     // Written before the agent starts, because it reads its commands at its start.
@@ -31,6 +31,7 @@ scenario(
     assert.ok(capabilities.includes("commands"));
     const { agentKinds } = await caller.list_agent_kinds({ instanceId: host.instanceId });
     assert.ok(agentKinds[0]!.commands.includes("greet"));
+    const before = world.model!.requests.length;
     const words = scripted("Ada", { text: "Hello, Ada." });
     const taken = await caller.run_command({ sessionId, command: "greet", arguments: words });
     const events = await untilEnd(caller, sessionId, taken.turnId);
@@ -38,9 +39,20 @@ scenario(
     assert.deepEqual(saidIn(events), ["Hello, Ada."]);
     const [said] = updatesOf(events, "user_message_chunk");
     assert.ok(said!.content.text.startsWith("/greet Ada"), "the log shows what was asked");
-    const { prompt } = world.model!.requests.at(-1)!;
-    assert.ok(prompt.startsWith("Greet them: Ada"));
-    assert.ok(!prompt.includes("/greet"));
+    // The model is asked once, with the text of the command; nothing is left to it to interpret.
+    const asked = world.model!.requests.slice(before);
+    assert.deepEqual(
+      asked.map(({ prompt }) => prompt.startsWith("Greet them: Ada")),
+      [true],
+    );
+    assert.doesNotMatch(JSON.stringify(asked[0]!.body), /\/greet|ARGUMENTS/);
+
+    const late = scripted("Bob", { text: "Hello, Bob.", delayMs: 5_000 });
+    const slow = await caller.run_command({ sessionId, command: "greet", arguments: late });
+    const { live } = await caller.get_session_summary({ sessionId });
+    const unfinished = (await logOf(caller, sessionId)).filter((e) => e.turnId === slow.turnId);
+    assert.deepEqual([live?.status, outcomeOf(unfinished)], ["running", undefined]);
+    assert.deepEqual(saidIn(await untilEnd(caller, sessionId, slow.turnId)), ["Hello, Bob."]);
 
     const running = await caller.send_prompt({ sessionId, text: scripted("slow", slowly()) });
     const waiting = await caller.run_command({ sessionId, command: "greet" });
@@ -56,11 +68,20 @@ scenario(
     const { sessionId } = await startSession(caller, world.hosts[0]!);
     assertInvalid(await caller.try("run_command", { sessionId, command: "nope" }), "command");
     assertInvalid(await caller.try("run_command", { sessionId, command: "/compact" }), "command");
-    await forget(world.database.url, sessionId);
-    const input = { sessionId, command: "greet" };
-    assertRefused(await caller.try("run_command", input), 409, "capability_missing");
+    const asked = world.model!.requests.length;
+    await forget(world.database.url, sessionId, "commands");
+    const kept = (await caller.get_session_summary({ sessionId })).capabilities;
+    assert.deepEqual([kept.includes("commands"), kept.includes("shell")], [false, true]);
+    for (const command of ["init", "greet"]) {
+      const input = { sessionId, command };
+      assertRefused(await caller.try("run_command", input), 409, "capability_missing");
+    }
+    await forget(world.database.url, sessionId, "summarize");
     assertRefused(await caller.try("summarize_session", { sessionId }), 409, "capability_missing");
-    assert.deepEqual(updatesOf(await logOf(caller, sessionId), "turn_started"), []);
+    // By the end of a later turn the command's would have begun.
+    await runTurn(caller, sessionId, scripted("the only turn", { text: "Here." }));
+    assert.equal(updatesOf(await logOf(caller, sessionId), "turn_started").length, 1);
+    assert.equal(world.model!.requests.length, asked + 1);
   },
 );
 
@@ -86,10 +107,11 @@ scenario(
   },
 );
 
-/** Stores a session whose kind has neither commands nor summaries. */
-async function forget(databaseUrl: string, sessionId: string): Promise<void> {
-  const id = parseId("session", sessionId);
-  await ownerSql(databaseUrl, "UPDATE sessions SET capabilities = '{}' WHERE session_id = $1", [
-    id,
-  ]);
+/** Stores a session as one of a kind without the capability. */
+async function forget(databaseUrl: string, sessionId: string, capability: string): Promise<void> {
+  await ownerSql(
+    databaseUrl,
+    "UPDATE sessions SET capabilities = array_remove(capabilities, $2) WHERE session_id = $1",
+    [parseId("session", sessionId), capability],
+  );
 }

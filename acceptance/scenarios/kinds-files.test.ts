@@ -161,6 +161,7 @@ scenario(
     const events = await untilEnd(caller, sessionId, taken.turnId);
     assert.deepEqual([outcomeOf(events), saidIn(events)], ["completed", ["Hello, Ada."]]);
     assert.match(JSON.stringify(world.model!.requests.at(-1)!.body), /\$greet Ada.*Greet them: /);
+    assert.doesNotMatch(JSON.stringify(world.model!.requests.at(-1)!.body), /\/greet Ada/);
 
     const short = await caller.run_command({ sessionId, command: "compact" });
     const condensed = await untilEnd(caller, sessionId, short.turnId);

@@ -5,6 +5,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runDaemon, untilStatus, type TestHost } from "@hawser/testkit/host.ts";
+import { hasOpencodeSession, opencodeSessions } from "../opencode-server.ts";
 import { assertRefused } from "../refusal.ts";
 import { scenario, until, useWorld } from "../scenario.ts";
 import {
@@ -46,15 +47,26 @@ scenario(
     git(place, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "unpushed");
     const tip = git(place, "rev-parse", "HEAD");
     writeFileSync(join(place, "untracked.txt"), "two\n");
-    await caller.send_prompt({ sessionId, text: scripted("long", slowly()) });
+    await caller.send_prompt({ sessionId, text: scripted("to be ended", slowly()) });
     await until(
       "running",
       20_000,
       () => caller.get_session_summary({ sessionId }),
       ({ live }) => live?.status === "running",
     );
+    const [own] = await opencodeSessions(host, place);
+    assert.equal(await hasOpencodeSession(host, own!, host.repository), true);
+    const isOfTurn = ({ prompt }: { prompt: string }) => prompt.startsWith("to be ended");
+    const asked = await until(
+      "the model's part of the turn",
+      20_000,
+      async () => world.model!.requests.find(isOfTurn),
+      (request) => request?.outcome === "running",
+    );
 
     const ended = await caller.end_session({ sessionId });
+    assert.equal(await hasOpencodeSession(host, own!, host.repository), false);
+    assert.equal(asked?.outcome, "left", "the agent no longer reads the model's answer");
     assert.deepEqual([ended.status, typeof ended.endedAt], ["ended", "string"]);
     assert.equal(branchesOf(host).includes(worktreeBranch!), false);
     assert.equal(worktreesOf(host).includes(worktreeBranch!), false);

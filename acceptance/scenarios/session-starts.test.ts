@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { SessionRecord } from "@hawser/contract";
 import type { Caller } from "@hawser/testkit/caller.ts";
 import { untilStatus } from "@hawser/testkit/host.ts";
+import { newMember } from "../new-member.ts";
 import { assertInvalid, assertRefused } from "../refusal.ts";
 import { scenario, useWorld } from "../scenario.ts";
 import {
@@ -33,7 +34,6 @@ scenario(
     "start_session.worktree",
     "start_session.useWorktree.default",
     "record.session.sessionId",
-    "auth.key.user_scope",
   ],
   async ({ world }) => {
     const host = world.hosts[0]!;
@@ -58,6 +58,31 @@ scenario(
     assert.ok(sessions.some(({ sessionId }) => sessionId === one.sessionId));
     const [first] = await logOf(caller, one.sessionId);
     assert.equal(first!.update.sessionUpdate, "session_status");
+  },
+);
+
+scenario(
+  "A session started with a user's key is that user's, wherever it is shown",
+  ["auth.key.user_scope"],
+  async (context) => {
+    const { world, caller } = context;
+    const host = world.hosts[0]!;
+    const [{ userId, keys }] = world.organizations;
+    const pat = await newMember(context, "member");
+    const starters = [
+      { as: world.callerFor(keys.member), type: "user", id: userId },
+      { as: pat.as, type: "user", id: pat.userId },
+      { as: caller, type: "organization_key", id: (await caller.whoami({})).apiKeyId },
+    ];
+    for (const { as, type, id } of starters) {
+      const { sessionId, startedBy } = await startSession(as, host);
+      const { sessions } = await caller.list_sessions({});
+      const listed = sessions.find((each) => each.sessionId === sessionId);
+      const summary = await caller.get_session_summary({ sessionId });
+      for (const shown of [startedBy, listed?.startedBy, summary.startedBy]) {
+        assert.deepEqual([shown?.type, shown?.id], [type, id]);
+      }
+    }
   },
 );
 
@@ -113,7 +138,7 @@ scenario(
 
 scenario(
   "The session uses the given model, and a model that is not listed is refused",
-  ["start_session.model", "send_prompt.model.used", "start_session.agentKind.default"],
+  ["start_session.model", "send_prompt.model.used"],
   async ({ world, caller }) => {
     const host = world.hosts[0]!;
     const { instanceId } = host;

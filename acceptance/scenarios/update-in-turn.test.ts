@@ -30,7 +30,7 @@ after(() => removeDirectory(directory));
 
 scenario(
   "update_agent during a turn with an open permission: the turn goes on, and the permission is answered after the update",
-  [],
+  ["update_agent.opencode_kept"],
   async ({ world, caller }) => {
     const releases = world.releases!;
     releases.publishProgram("0.1.0", renamed("0.1.0"));
