@@ -1,7 +1,8 @@
 // The opencode server of a host, called directly with what its owner finds on the host's disk.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
+import type { FileChange } from "@hawser/contract";
 import type { TestHost } from "@hawser/testkit/host.ts";
 
 export interface OpencodeCall {
@@ -52,4 +53,26 @@ export async function opencodeSessions(host: TestHost, directory: string): Promi
     directory,
   });
   return sessions.filter((each) => each.directory === directory).map(({ id }) => id);
+}
+
+/** The files that opencode's edits changed, with the lines that opencode itself counted. */
+export async function opencodeEdits(host: TestHost, directory: string): Promise<FileChange[]> {
+  const [id] = await opencodeSessions(host, directory);
+  const messages = await askOpencode<{ parts: ToolPart[] }[]>(host, `/session/${id}/message`, {
+    directory,
+  });
+  return messages
+    .flatMap(({ parts }) => parts)
+    .flatMap(({ tool, state }) => (tool === "edit" ? [state!.metadata!.filediff!] : []))
+    .map(({ file, additions, deletions }) => ({
+      path: relative(directory, file),
+      added: additions,
+      removed: deletions,
+    }));
+}
+
+/** What is read of a part of opencode's message. */
+interface ToolPart {
+  tool?: string;
+  state?: { metadata?: { filediff?: { file: string; additions: number; deletions: number } } };
 }

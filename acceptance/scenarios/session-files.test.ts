@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 
 import { join } from "node:path";
 import type { Caller } from "@hawser/testkit/caller.ts";
 import { untilStatus } from "@hawser/testkit/host.ts";
+import { opencodeEdits } from "../opencode-server.ts";
 import { assertInvalid, assertRefused } from "../refusal.ts";
 import { scenario, until, useWorld } from "../scenario.ts";
 import {
@@ -47,6 +48,9 @@ scenario(
     const host = await world.addHost();
     const [edited] = git(host.repository, "ls-files").split("\n");
     const before = readFileSync(join(host.repository, edited!), "utf8");
+    writeFileSync(join(host.repository, "four.txt"), "1\n2\n3\n4\n");
+    git(host.repository, "add", "four.txt");
+    git(host.repository, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "four");
     const { sessionId, worktreeBranch, capabilities } = await startSession(caller, host);
     assert.ok(capabilities.includes("diff"));
     const place = worktreeOf(host, worktreeBranch!);
@@ -65,18 +69,37 @@ scenario(
           },
         ],
       },
+      { calls: [{ tool: "read", input: { filePath: join(place, "four.txt") } }] },
+      {
+        calls: [
+          {
+            tool: "edit",
+            input: {
+              filePath: join(place, "four.txt"),
+              oldString: "1\n2\n3\n",
+              newString: "one\n",
+            },
+          },
+        ],
+      },
       writes(join(place, "new.txt"), "a\nb\nc\n"),
     );
+    const figures = async () =>
+      (await caller.get_session_diff({ sessionId })).files.filter(({ path }) => path !== "new.txt");
+    const byPath = (one: { path: string }, other: { path: string }) =>
+      one.path < other.path ? -1 : 1;
+    const edits = await opencodeEdits(host, place);
+    assert.deepEqual(edits.toSorted(byPath), (await figures()).toSorted(byPath));
+    assert.equal(edits.length, 2);
     writeFileSync(join(place, "picture.bin"), Buffer.from([0, 1, 2]));
     const answer = await caller.get_session_diff({ sessionId });
     assert.deepEqual([answer.live, answer.truncated], [true, false]);
     const wanted = [
       { path: edited!, added: 2, removed: 0 },
+      { path: "four.txt", added: 1, removed: 3 },
       { path: "new.txt", added: 3, removed: 0 },
       { path: "picture.bin", added: 0, removed: 0 },
     ];
-    const byPath = (one: { path: string }, other: { path: string }) =>
-      one.path < other.path ? -1 : 1;
     assert.deepEqual(answer.files.toSorted(byPath), wanted.toSorted(byPath));
     // The same as the agent's own figures for its edit, which its call tells in the log.
     const told = updatesOf(await logOf(caller, sessionId), "tool_call_update")
@@ -84,7 +107,7 @@ scenario(
       .filter((each) => each.type === "patch");
     assert.deepEqual(
       told.map(({ path, added, removed }) => ({ path, added, removed })),
-      wanted.slice(0, 1),
+      wanted.slice(0, 2),
     );
 
     const { patch, nextCursor } = await caller.get_session_file_diff({

@@ -1,9 +1,22 @@
 // GET /api/sessions/{id}/events: the log from any cursor without a gap or a repeat, text while it is
 // written, and viewers that come, go, or do not read.
 import assert from "node:assert/strict";
+import type { SessionUpdate } from "@hawser/contract";
+import { writeSlashCommand } from "@hawser/testkit/opencode-home.ts";
 import { readSession } from "@hawser/testkit/session-reader.ts";
 import { scenario, until, useWorld } from "../scenario.ts";
-import { logOf, runTurn, scripted, startSession, untilEnd } from "../session-steps.ts";
+import {
+  bash,
+  logOf,
+  runTurn,
+  saidIn,
+  scripted,
+  startSession,
+  untilAsked,
+  untilEnd,
+  untilLogged,
+  updatesOf,
+} from "../session-steps.ts";
 
 useWorld({ agents: true, hosts: 1, nodes: 2 });
 
@@ -38,6 +51,68 @@ scenario(
     assert.ok(text.startsWith(seen), seen);
   },
 );
+
+scenario(
+  "What a prompt, a shell command and a slash command produce is in the view, in order and complete",
+  ["general.accepted.stream"],
+  async ({ world, caller }) => {
+    const host = await world.addHost();
+    writeSlashCommand(host.environment["HOME"]!, "greet", "Greet them: $ARGUMENTS");
+    const { sessionId } = await startSession(caller, host);
+    await using viewer = await readSession(world.nodes[1]!.baseUrl, caller.key, sessionId);
+    await viewer.until("the first entry", ({ seq }) => seq === 1);
+    const accepted: number[] = [];
+    const noteAccepted = () => accepted.push(performance.now());
+
+    const prompt = scripted("one", bash("echo from the prompt"), { text: "Prompted." });
+    const prompted = await caller.send_prompt({ sessionId, text: prompt });
+    noteAccepted();
+    const { requestId } = await untilAsked(caller, sessionId);
+    await caller.answer_permission({ requestId, answer: "once" });
+    await untilEnd(caller, sessionId, prompted.turnId);
+
+    const lines = Array.from({ length: 2_000 }, (_, i) => `line ${i + 1}`);
+    const command = `for i in $(seq 2000); do echo "line $i"; done; sleep 1`;
+    const { shellId } = await caller.run_shell({ sessionId, command });
+    noteAccepted();
+    await untilLogged(caller, sessionId, "shell");
+
+    const words = scripted("Ada", { text: "Hello, Ada.", delayMs: 1_000 });
+    const run = await caller.run_command({ sessionId, command: "greet", arguments: words });
+    noteAccepted();
+    await untilEnd(caller, sessionId, run.turnId);
+
+    const log = await logOf(caller, sessionId);
+    await viewer.until("the last entry", ({ seq }) => seq === log.length);
+    const seen = viewer.entries;
+    assert.deepEqual(
+      seen.map(({ seq }) => seq),
+      log.map((_, place) => place + 1),
+    );
+    assert.deepEqual(
+      seen.map(({ update }) => update),
+      log.map(({ update }) => update),
+    );
+    const places = [
+      seen.find(({ update }) => JSON.stringify(update).includes("from the prompt\\n")),
+      seen.find(({ update }) => update.sessionUpdate === "shell"),
+      seen.find(({ update }) => JSON.stringify(update).includes("Hello, Ada.") && !isAsked(update)),
+    ];
+    assert.deepEqual(
+      places.map((entry) => entry?.turnId),
+      [prompted.turnId, null, run.turnId],
+    );
+    places.forEach((entry, at) => {
+      assert.ok(entry!.seenAt > accepted[at]!, `part ${at} came after its acceptance`);
+      if (at > 0) assert.ok(entry!.seq > places[at - 1]!.seq, "in order");
+    });
+    const [shell] = updatesOf(seen, "shell");
+    assert.deepEqual([shell?.shellId, shell?.output], [shellId, `${lines.join("\n")}\n`]);
+    assert.deepEqual(saidIn(seen), ["Prompted.", "Hello, Ada."]);
+  },
+);
+
+const isAsked = ({ sessionUpdate }: SessionUpdate) => sessionUpdate === "user_message_chunk";
 
 scenario(
   "A viewer that reconnects with its cursor receives what it missed, once",
