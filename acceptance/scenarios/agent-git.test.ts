@@ -91,6 +91,27 @@ function addNested(directory: string): void {
 
 const assertNothingRan = (about: string) => assert.deepEqual(readdirSync(marks), [], about);
 
+scenario(
+  "By hand, git runs programs of the poisoned repository's configuration",
+  [],
+  async ({ world, caller }) => {
+    // Otherwise the scenarios below could pass because this configuration does nothing.
+    assert.equal((await caller.try("whoami")).status, 200);
+    const repository = poisonedRepository(world.hosts[0]!);
+    for (const args of [["status"], ["diff"], ["add", "a.txt"], ["commit", "--message=two"]]) {
+      try {
+        git(repository, ...args);
+      } catch {
+        // A hook that fails ends the command.
+      }
+    }
+    const ran = readdirSync(marks);
+    for (const name of ["core.fsmonitor", "diff.evil.command", "hook-pre-commit"]) {
+      assert.ok(ran.includes(name), `${name} in ${ran.join()}`);
+    }
+  },
+);
+
 for (const agentKind of AgentKind.options) {
   for (const useWorktree of [true, false]) {
     scenario(

@@ -2,15 +2,27 @@
 // settings and addresses. Both pass them over: nothing of the repository's runs, no foreign server is
 // asked, through two turns with a restart between, and the log lists what was ignored.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { createServer } from "node:http";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before } from "node:test";
+import { agentProgram } from "@hawser/testkit/agent-programs.ts";
+import { writeClaudeHome } from "@hawser/testkit/claude-home.ts";
+import { writeCodexHome } from "@hawser/testkit/codex-home.ts";
 import type { TestHost } from "@hawser/testkit/host.ts";
-import { scenario, useWorld } from "../scenario.ts";
+import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
+import { stopProcess } from "@hawser/testkit/stop-process.ts";
+import { scenario, until, useWorld } from "../scenario.ts";
 import { stepsOf } from "../kind-steps.ts";
 import {
   logOf,
@@ -116,11 +128,49 @@ function poisonedRepository(host: TestHost, kind: Kind): string {
 }
 
 function assertNothingRan(about: string): void {
-  const names = ["helper", "mcp", "notify", "status-line", "start-hook", "prompt-hook"];
-  const ran = [...names, "tool-hook", "stop-hook"].filter((name) =>
-    existsSync(join(markers, name)),
+  assert.deepEqual([readdirSync(markers), asked], [[], []], about);
+}
+
+/** How a person runs each kind once, and marks that this leaves. */
+const byHand: Record<Kind, { args: string[]; wanted: string[] }> = {
+  claude_code: { args: ["--print", "hello"], wanted: ["start-hook", "prompt-hook"] },
+  codex: { args: ["exec", "hello"], wanted: ["mcp"] },
+};
+
+for (const kind of ["claude_code", "codex"] as const) {
+  scenario(
+    `Opened by hand, the poisoned repository has ${kind} run what it configures`,
+    [],
+    async ({ world, caller }) => {
+      // Otherwise the scenarios below could pass because the files of this test do nothing.
+      assert.equal((await caller.try("whoami")).status, 200);
+      const directory = poisonedRepository(world.hosts[0]!, kind);
+      const home = mkdtempSync(join(tmpdir(), "hawser-by-hand-"));
+      writeClaudeHome(home, world.model!.url);
+      writeCodexHome(join(home, ".codex"), world.model!.url);
+      const trusted = `[projects."${directory}"]\ntrust_level = "trusted"\n`;
+      appendFileSync(join(home, ".codex/config.toml"), trusted);
+      const { args, wanted } = byHand[kind];
+      const child = spawn(await agentProgram(kind), args, {
+        cwd: directory,
+        env: { PATH: process.env["PATH"], HOME: home },
+        stdio: "ignore",
+      });
+      try {
+        await until(
+          "the marks of a run by hand",
+          60_000,
+          async () => readdirSync(markers),
+          (found) => wanted.every((name) => found.includes(name)),
+        );
+      } finally {
+        await stopProcess(child);
+        for (const name of readdirSync(markers)) rmSync(join(markers, name));
+        asked.length = 0;
+        removeDirectory(home);
+      }
+    },
   );
-  assert.deepEqual([ran, asked], [[], []], about);
 }
 
 for (const agentKind of ["claude_code", "codex"] as const) {

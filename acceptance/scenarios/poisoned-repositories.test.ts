@@ -3,16 +3,20 @@
 // itself: nothing of the repository's runs, no foreign server is asked, and the log lists what was
 // ignored.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { createServer } from "node:http";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before } from "node:test";
+import { agentProgram } from "@hawser/testkit/agent-programs.ts";
 import type { TestHost } from "@hawser/testkit/host.ts";
+import { writeOpencodeHome } from "@hawser/testkit/opencode-home.ts";
+import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
+import { stopProcess } from "@hawser/testkit/stop-process.ts";
 import { assertRefused } from "../refusal.ts";
-import { scenario, useWorld } from "../scenario.ts";
+import { scenario, until, useWorld } from "../scenario.ts";
 import {
   bash,
   logOf,
@@ -93,17 +97,50 @@ function poisonedRepository(host: TestHost): string {
 }
 
 function assertNothingRan(about: string): void {
-  const ran = [
-    "mcp",
-    "plugin-js",
-    "plugins-ts",
-    "tool",
-    "command",
-    "root-plugin",
-    "written",
-  ].filter((name) => existsSync(marker(name)));
-  assert.deepEqual([ran, asked], [[], []], about);
+  assert.deepEqual([readdirSync(markers), asked], [[], []], about);
 }
+
+/** Runs opencode in the repository as a person would, and returns the marks that this left. */
+async function runByHand(directory: string, modelUrl: string, wanted: string[]): Promise<string[]> {
+  const home = mkdtempSync(join(tmpdir(), "hawser-by-hand-"));
+  writeOpencodeHome(home, modelUrl);
+  const child = spawn(await agentProgram("opencode"), ["run", "--model", "stub/stub-1", "hello"], {
+    cwd: directory,
+    env: {
+      PATH: process.env["PATH"],
+      HOME: home,
+      OPENCODE_DISABLE_AUTOUPDATE: "1",
+      OPENCODE_DISABLE_MODELS_FETCH: "1",
+    },
+    stdio: "ignore",
+  });
+  try {
+    return await until(
+      "the marks of a run by hand",
+      150_000,
+      async () => readdirSync(markers),
+      (found) => wanted.every((name) => found.includes(name)),
+    );
+  } finally {
+    await stopProcess(child);
+    for (const name of readdirSync(markers)) rmSync(marker(name));
+    asked.length = 0;
+    removeDirectory(home);
+  }
+}
+
+scenario(
+  "Opened by hand, the poisoned repository has opencode run its plugins and tool servers",
+  [],
+  async ({ world, caller }) => {
+    // Otherwise the scenarios below could pass because the files of this test do nothing.
+    assert.equal((await caller.try("whoami")).status, 200);
+    const directory = poisonedRepository(world.hosts[0]!);
+    const wanted = ["mcp", "plugin-js", "plugins-ts", "root-plugin"];
+    const ran = await runByHand(directory, world.model!.url, wanted);
+    assert.ok(ran.length >= wanted.length);
+  },
+);
 
 scenario("Browsing a poisoned repository runs nothing of it", [], async ({ world, caller }) => {
   const host = world.hosts[0]!;
