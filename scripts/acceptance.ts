@@ -32,6 +32,8 @@ const longest = [
   "kinds-faults",
   "install.test",
   "shell-texts",
+  "records",
+  "capabilities",
 ];
 const measured = chooseTestFiles(["acceptance/measured/*.test.ts"], positionals);
 /** Measured files that mostly wait for time limits, so that two at once do not disturb each other. */
