@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { isBuilt, notBuilt } from "../acceptance/not-built.ts";
 import { countCoverage, coverageTable, type Proof } from "./coverage.ts";
 
 const requirements = [
@@ -76,5 +77,20 @@ describe("counting proven requirements", () => {
     );
     assert.deepEqual([proven, built, total], [1, 5, 6]);
     assert.ok(!missing.includes("fork.new"));
+  });
+
+  test("a row is built if the actions that its probe needs are", () => {
+    const needed = [
+      ["record.schedule.name", "-", "create_scheduled_prompt"],
+      ["record.session.forkedFrom", "-", "fork_session"],
+      ["general.body.empty_object", "-", "list_scheduled_prompts"],
+      ["fork_session.new", "fork_session", "fork_session"],
+    ] as const;
+    for (const [id, action, name] of needed) {
+      assert.equal(isBuilt({ id, action }), !notBuilt.includes(name), id);
+    }
+    assert.equal(isBuilt({ id: "general.actions.all", action: "-" }), notBuilt.length === 0);
+    assert.ok(isBuilt({ id: "record.session.title", action: "-" }));
+    assert.ok(isBuilt({ id: "rename_session.renames", action: "rename_session" }));
   });
 });

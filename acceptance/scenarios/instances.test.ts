@@ -135,7 +135,7 @@ scenario("A deleted instance is gone, with its sessions' records", [], async (co
   const { instanceId } = (await caller.create_instance({ name: "doomed" })).instance;
   const kept = (await caller.create_instance({ name: "kept" })).instance;
   const [organization] = world.organizations;
-  await insertSessions(world, organization, { instanceId, count: 3 });
+  const doomed = await insertSessions(world, organization, { instanceId, count: 3 });
   await insertSessions(world, organization, { instanceId: kept.instanceId, count: 2 });
   assert.equal((await caller.get_instance({ instanceId })).activeSessionCount, 3);
   const { total } = await caller.list_instances({});
@@ -147,6 +147,9 @@ scenario("A deleted instance is gone, with its sessions' records", [], async (co
     assertRefused(await caller.try(action, { instanceId }), 404, "not_found", action);
   }
   assertRefused(await caller.try("update_instance", { instanceId, name: "x" }), 404, "not_found");
+  for (const sessionId of doomed) {
+    assertRefused(await caller.try("get_session_summary", { sessionId }), 404, "not_found");
+  }
   const after = await caller.list_instances({});
   assert.equal(after.total, total - 1);
   assert.ok(!names(after).includes("doomed"));
