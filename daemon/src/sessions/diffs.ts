@@ -1,4 +1,5 @@
-// What a session has changed since its first commit or its baseline, according to git: the list of files, and the patch of one file in pages.
+// What a session has changed since the commit or the baseline at which it began, according to git: the list
+// of files, and the patch of one file in pages.
 import { createHash } from "node:crypto";
 import type { FileChange } from "@hawser/contract";
 import { CommandRefusal } from "../command-refusal.ts";

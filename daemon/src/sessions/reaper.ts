@@ -1,5 +1,5 @@
-// Clearing up behind sessions: files that no prompt and no diff needs any more, and processes that belong to no
-// session. orphans.ts decides which processes those are.
+// Clearing up behind sessions: files that no prompt and no diff needs any more, and processes that belong to
+// no session. orphans.ts decides which processes those are.
 import type { Attachments } from "../attachments/attachments.ts";
 import type { Driver } from "../drivers/driver.ts";
 import { removeTemporary, temporaryIn } from "../drivers/temporary-directories.ts";

@@ -1,6 +1,6 @@
-// Compares a directory with the commit at which its session began, or with its baseline if it had none. Uncommitted and untracked files count,
-// ignored ones do not. Git writes the objects that it needs for this to a directory of the daemon's, so
-// that reading a diff leaves nothing in the user's repository.
+// Compares a directory with the commit at which its session began, or with its baseline if it had none.
+// Uncommitted and untracked files count, ignored ones do not. Git writes the objects that it needs for this
+// to a directory of the daemon's, so that reading a diff leaves nothing in the user's repository.
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { FileChange } from "@hawser/contract";
