@@ -71,7 +71,7 @@ export async function opencodeEdits(host: TestHost, directory: string): Promise<
     }));
 }
 
-/** What is read of a part of opencode's message. */
+/** The fields that are used here of one part of a message from opencode. */
 interface ToolPart {
   tool?: string;
   state?: { metadata?: { filediff?: { file: string; additions: number; deletions: number } } };

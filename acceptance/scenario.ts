@@ -87,7 +87,10 @@ export function scenario(
   });
 }
 
-/** Those of the ids whose probe needs no action that is not built. The others are not cited. */
+/**
+ * The ids that a scenario may cite: it leaves out requirements whose probe needs an action that is not built
+ * yet.
+ */
 export function whenBuilt(...ids: RequirementId[]): RequirementId[] {
   return requirements.filter((row) => ids.includes(row.id) && isBuilt(row)).map(({ id }) => id);
 }

@@ -106,7 +106,7 @@ for (const kind of AgentKind.options) {
       writeCommands(host.environment["HOME"]!);
       const { agentKinds } = await caller.list_agent_kinds({ instanceId: host.instanceId });
       const { capabilities } = agentKinds.find((each) => each.kind === kind)!;
-      // It has no action; what a sub-agent does is in the turns' scenarios.
+      // No action is about sub-agents. The scenarios about turns show what they do.
       const used = capabilities.filter((name) => name !== "subAgents");
       assert.ok(used.length >= 5, capabilities.join());
       for (const capability of used) {

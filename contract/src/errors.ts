@@ -127,7 +127,8 @@ export const refusals = {
   not_a_repository: {
     status: 409,
     retry: "changed",
-    meaning: "The action needs a git repository, and the directory is none.",
+    meaning:
+      "The action needs a git repository, and the directory is none. A diff needs one only if the directory is too large to be copied.",
   },
   project_config_present: {
     status: 409,
