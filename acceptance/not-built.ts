@@ -9,8 +9,6 @@ export const notBuilt: readonly ActionName[] = [
   "poll_agent_login",
   "submit_agent_login",
   "unlink_agent_identity",
-  "set_fallback_chain",
-  "fork_session",
   "list_exposures",
   "create_exposure",
   "list_scheduled_prompts",

@@ -19,6 +19,7 @@ export interface Step {
   cut?: boolean;
   times?: number;
   usage?: { input?: number; output?: number; cached?: number };
+  headers?: Record<string, string>;
 }
 
 /** A prompt that contains the model's answers, one for each request to the model. */
@@ -64,11 +65,31 @@ export function startSession(
   return startPlaced(caller, { instanceId: host.instanceId, ...where, ...input });
 }
 
+/** Hosts whose opencode has been started. */
+const warm = new Set<string>();
+
+/**
+ * Waits until the host's opencode runs. On a busy machine its first start can take longer than a call waits, and
+ * no scenario about sessions is about that.
+ */
+export async function warmUp(caller: Calls, instanceId: string): Promise<void> {
+  if (warm.has(instanceId)) return;
+  warm.add(instanceId);
+  const isOver = (error: unknown) => !/not ready in time|in_progress/.test(String(error));
+  await until(
+    "opencode runs",
+    120_000,
+    () => caller.list_models({ instanceId, agentKind: "opencode" }).then(() => true, isOver),
+    (runs) => runs,
+  );
+}
+
 /** Starts a session and waits until its clone is complete, if it has one. */
 export async function startPlaced(
   caller: Calls,
   input: Parameters<Calls["start_session"]>[0],
 ): Promise<SessionRecord> {
+  if ((input.agentKind ?? "opencode") === "opencode") await warmUp(caller, input.instanceId);
   const started = await caller.start_session(input);
   if (started.directory !== null) return started;
   // The clone took longer than the call waits.

@@ -24,7 +24,13 @@ interface Actions {
 }
 
 /** Words that look like names of actions and are none: refusals, reasons and warnings. */
-const notActions = new Set(["start_unknown", "update_failed", "install_agent", "update_daemon"]);
+const notActions = new Set([
+  "start_unknown",
+  "start_failed",
+  "update_failed",
+  "install_agent",
+  "update_daemon",
+]);
 
 /** Complaints about names in code that look like an action's and name none. */
 export function findUnknownActions(path: string, text: string, { all }: Actions): string[] {

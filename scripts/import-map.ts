@@ -93,14 +93,15 @@ const layers = [
   "fabric",
   "edge",
   "transports",
-  "model-guide",
   "access",
   "hosts",
   "agents",
   "sessions",
   "requests",
   "session-log",
+  "forks",
   "instances",
+  "model-guide",
 ];
 const compositionRoot = [
   "doors",

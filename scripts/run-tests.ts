@@ -87,8 +87,10 @@ export async function runTests(groups: TestGroup[], env: Record<string, string>)
     hasFailed = !(await runGroup(files, atOnce, stop.signal, times));
   }
   if (stoppedBy) return 128 + constants.signals[stoppedBy];
+  // What failed stays the last thing that is printed.
+  if (hasFailed) return 1;
   console.log(slowestFiles(times));
-  return hasFailed ? 1 : 0;
+  return 0;
 }
 
 /** Prints what the tests report, and adds how long each file took. Returns whether all tests passed. */

@@ -53,6 +53,11 @@ const uses: Partial<Record<Capability, Use>> = {
   async diff(context, session) {
     await write(context, session);
   },
+  async fork({ caller }, { sessionId, agentKind }) {
+    const fork = await caller.fork_session({ sessionId, agentKind });
+    assert.equal(fork.forkedFrom, sessionId);
+    await caller.end_session({ sessionId: fork.sessionId });
+  },
   async revert(context, session) {
     const { sessionId } = session;
     const messageId = await write(context, session);

@@ -7,12 +7,19 @@ import type { ResultOf, registry } from "@hawser/contract";
 import { tell } from "../figures.ts";
 import { connectMcp } from "../mcp-client.ts";
 import { scenario, useWorld } from "../scenario.ts";
-import { runTurn, scripted, startSession } from "../session-steps.ts";
+import {
+  bash,
+  runTurn,
+  scripted,
+  startSession,
+  untilAsked,
+  untilEnd,
+  warmUp,
+} from "../session-steps.ts";
 
 useWorld({ agents: true, hosts: 1 });
 
 type Started = { sessionId: string };
-type Unanswered = { error: { code: string; sessionId: string } };
 type Waited = ResultOf<(typeof registry)["wait_for_session"]>;
 
 scenario(
@@ -20,38 +27,27 @@ scenario(
   [],
   async ({ world, caller }) => {
     const host = world.hosts[0]!;
+    await warmUp(caller, host.instanceId);
     await using client = await connectMcp(world.baseUrl, caller.key);
     let calls = 0;
     let bytes = 0;
-    const callTool = async (name: string, input: Record<string, unknown>) => {
+    const call = async <Result>(name: string, input: Record<string, unknown>): Promise<Result> => {
       const answer = await client.callTool({ name, arguments: input });
       calls += 1;
       bytes += Buffer.byteLength(JSON.stringify(answer));
-      return answer;
-    };
-    const call = async <Result>(name: string, input: Record<string, unknown>): Promise<Result> => {
-      const answer = await callTool(name, input);
       assert.notEqual(answer.isError, true, JSON.stringify(answer));
       return answer.structuredContent as Result;
     };
-    const start = async (): Promise<string> => {
-      const where = { instanceId: host.instanceId, directory: host.repository };
-      const answer = await callTool("start_session", where);
-      if (answer.isError !== true) return (answer.structuredContent as Started).sessionId;
-      // A slow host has not answered within the call. The refusal names the session and what shows it.
-      const { code, sessionId } = (answer.structuredContent as Unanswered).error;
-      assert.equal(code, "in_progress", JSON.stringify(answer));
-      await wait(sessionId, 0);
-      return sessionId;
-    };
     const wait = async (sessionId: string, sinceSeq: number): Promise<Waited> => {
-      for (;;) {
+      for (let tries = 0; tries < 4; tries++) {
         const input = { sessionId, sinceSeq, timeoutSeconds: 25 };
         const waited = await call<Waited>("wait_for_session", input);
         if (!waited.timedOut) return waited;
       }
+      throw new Error("The session did not come to rest.");
     };
-    const sessionId = await start();
+    const where = { instanceId: host.instanceId, directory: host.repository };
+    const { sessionId } = await call<Started>("start_session", where);
     const edit = {
       calls: [{ tool: "write", input: { filePath: "answer.txt", content: "42\n" } }],
     };
@@ -78,6 +74,11 @@ scenario("A session's transcript and changes are resources", [], async ({ world,
   const { sessionId } = await startSession(caller, world.hosts[0]!);
   const edit = { calls: [{ tool: "write", input: { filePath: "new.txt", content: "one\n" } }] };
   await runTurn(caller, sessionId, scripted("make it", edit, { text: "Made." }));
+  const text = scripted("run it", bash("touch never"), { text: "Not run." });
+  const { turnId } = await caller.send_prompt({ sessionId, text });
+  const { requestId } = await untilAsked(caller, sessionId);
+  await caller.answer_permission({ requestId, answer: "reject" });
+  await untilEnd(caller, sessionId, turnId);
   await using client = await connectMcp(world.baseUrl, caller.key);
   const { resourceTemplates } = await client.listResourceTemplates();
   assert.deepEqual(
@@ -89,7 +90,9 @@ scenario("A session's transcript and changes are resources", [], async ({ world,
     return content && "text" in content ? content.text : "";
   };
   const transcript = await read(`hawser://sessions/${sessionId}/transcript`);
-  assert.match(transcript, /## Prompt\n\nmake it[^]*## Agent\n\nMade\.[^]*\(turn completed\)/);
+  assert.match(transcript, /## Prompt\n\n> make it[^]*## Agent\n\n> Made\.[^]*\(turn completed\)/);
+  assert.match(transcript, /\n- [^\n(]*new\.txt\n/);
+  assert.match(transcript, /\n- [^\n]* \(failed: The user rejected permission/);
   assert.match(await read(`hawser://sessions/${sessionId}/diff`), /\+one/);
   await assert.rejects(read("hawser://sessions/ses_none/transcript"), /no session with this id/);
   await assert.rejects(read("file:///etc/passwd"), /no resource/);

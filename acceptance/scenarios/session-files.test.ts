@@ -177,6 +177,10 @@ scenario(
     assert.deepEqual(readdirSync(directory).toSorted(), ["kept.txt", "new.txt", "notes.txt"]);
     await caller.end_session({ sessionId });
     assert.deepEqual(await caller.get_session_diff({ sessionId }), { ...answer, live: false });
+    const unread = await startSession(caller, host);
+    await caller.end_session({ sessionId: unread.sessionId });
+    const reply = await caller.try("get_session_diff", { sessionId: unread.sessionId });
+    assertRefused(reply, 409, "session_ended");
     const baselines = join(host.stateDirectory, "baselines");
     await until(
       "the copy is gone",

@@ -1,5 +1,6 @@
 // Shell commands in sessions, on a host with the real opencode: they run, and their text is nowhere.
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { AgentKind, parseId } from "@hawser/contract";
@@ -161,7 +162,10 @@ scenario(
         return (await request(server!.monitorUrl, path)).text;
       }),
     );
+    // Until it has exited, the daemon writes files and renames them.
+    const exited = once(host.process, "exit");
     host.process.kill("SIGTERM");
+    await exited;
     await untilStatus(caller, host.instanceId, "offline");
     const journal = readdirSync(host.stateDirectory, { recursive: true, withFileTypes: true })
       .filter((file) => file.isFile() && !file.parentPath.includes("worktrees"))

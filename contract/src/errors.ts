@@ -128,7 +128,7 @@ export const refusals = {
     status: 409,
     retry: "changed",
     meaning:
-      "The action needs a git repository, and the directory is none. A diff needs one only if the directory is too large to be copied.",
+      "The directory is not a git repository. For a diff: the session has neither a commit nor a copy to compare with; the message says why.",
   },
   project_config_present: {
     status: 409,

@@ -73,11 +73,13 @@ export {
   AgentKindRecord,
   AgentProblem,
   Capability,
+  Fallback,
   FallbackEntry,
   FallbackEntryInput,
   LinkableKind,
   ModelChoice,
   ModelListing,
+  SkippedKind,
 } from "./records/agent-kind.ts";
 export {
   DirectoryRecord,
@@ -117,6 +119,7 @@ export {
   Usage,
 } from "./records/session.ts";
 export { narrower, SessionMode } from "./records/session-mode.ts";
+export { originOf, TrustedPart, TrustedRepository } from "./records/trusted-repository.ts";
 export { TurnOutcome, readUpdate, sessionUpdates } from "./session-log/updates.ts";
 export type { SessionUpdate, ToolContent, UpdateOf } from "./session-log/updates.ts";
 

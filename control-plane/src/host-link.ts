@@ -310,7 +310,8 @@ export async function createHostLink({
       if (anyDied) viewerSync.resync();
     },
     databaseReplaced: () => viewerSync.resyncEveryNode(),
-    unready: () => (fabric.isConnected() ? undefined : "the fabric is not connected"),
+    unready: () =>
+      fabric.isConnected() && edgeConnection.isUp() ? undefined : "the fabric is not connected",
     flush: async () =>
       void (await Promise.all([logQuota.flush(), sightings.flush(), feed.flush()])),
     async close() {

@@ -5,6 +5,7 @@ import { accessHandlers } from "./access/handlers.ts";
 import type { KeyServices } from "./access/keys.ts";
 import { agentHandlers } from "./agents/handlers.ts";
 import type { HandlersFor } from "./dispatch/handler.ts";
+import { forkHandlers } from "./forks/handlers.ts";
 import { doorPaths, doorSchemas } from "./doors.ts";
 import { guide } from "./model-guide/guide.ts";
 import { instanceHandlers, type InstanceServices } from "./instances/handlers.ts";
@@ -31,6 +32,7 @@ export const handlers: HandlersFor<typeof registry, Services, NotYet> = {
   ...sessionTurnHandlers,
   ...sessionFileHandlers,
   ...sessionLogHandlers,
+  ...forkHandlers,
   ...requestHandlers,
 };
 

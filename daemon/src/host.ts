@@ -201,6 +201,7 @@ export function startHost(options: HostOptions): Host {
       directory: state.worktreesDirectory,
       parkedDirectory: state.parkedDirectory,
       baselinesDirectory: state.baselinesDirectory,
+      trustedDirectory: state.trustedDirectory,
       closedPaths: protectedPaths(state.directory).secrets,
       scratchDirectory: state.scratchDirectory,
     }),

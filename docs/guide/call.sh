@@ -13,5 +13,5 @@ call() {
 # … | pick FIELD: prints the first text value of a field in a JSON answer. Fails if there is none.
 pick() {
   awk -F'"' -v field="$1" \
-    '{ for (i = 1; i < NF; i++) if ($i == field) { print $(i + 2); exit } } END { if (i >= NF) exit 1 }'
+    '{ for (i = 1; i < NF; i++) if ($i == field && $(i + 1) == ":") { print $(i + 2); exit } } END { if (i >= NF) exit 1 }'
 }

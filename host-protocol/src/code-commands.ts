@@ -1,4 +1,4 @@
-// Commands about the code of sessions: starting a session in its own clone, and pushing its commits.
+// Commands about the code of sessions: starting a session in its own clone, forking one, and pushing commits.
 import { SessionId } from "@hawser/contract";
 import { z } from "zod";
 import type { CommandKind } from "./command-kind.ts";
@@ -21,6 +21,26 @@ export const codeCommands = {
     result: start_session.result,
     // Git's time limit. No caller waits that long: the session's log reports the outcome.
     deadlineMs: 30 * 60_000,
+    refusals: start_session.refusals,
+  },
+  /**
+   * Like start_session, as a continuation of another session. `directory` is used if the host no longer has
+   * files of the original; null if it had a clone of its own.
+   */
+  fork_session: {
+    effect: "changes",
+    payload: start_session.payload.omit({ providerId: true, modelId: true, options: true }).extend({
+      originalId: SessionId,
+      directory: z.string().nullable(),
+      /** What the agent reads of the earlier conversation; empty if nothing was said. */
+      conversation: z.string(),
+      isCut: z.boolean(),
+      /** Whether the agent reads a summary of the conversation instead. */
+      summarize: z.boolean(),
+    }),
+    result: start_session.result,
+    // A summary takes a turn of the agent. No caller waits that long: the session's log reports the outcome.
+    deadlineMs: 10 * 60_000,
     refusals: start_session.refusals,
   },
   /** Pushes HEAD to the session's own branch at its original `origin`, and opens a pull request if wanted. */

@@ -5,6 +5,8 @@ import {
   AgentPolicy,
   type AskedQuestion,
   Capability,
+  Fallback,
+  FallbackEntry,
   LiveSession,
   ModelChoice,
   ModelListing,
@@ -12,6 +14,8 @@ import {
   RequestId,
   SessionId,
   SessionMode,
+  TrustedPart,
+  TrustedRepository,
 } from "@hawser/contract";
 import { z } from "zod";
 import type { CommandKind } from "./command-kind.ts";
@@ -89,6 +93,12 @@ export const sessionCommands = {
       policy: AgentPolicy,
       /** Default: ask. */
       mode: SessionMode.optional(),
+      /** Repositories whose own configuration the agent may use; default: none. */
+      trusted: z.array(TrustedRepository).optional(),
+      /** The host's fallback chain; default: no fallback. Daemons of version 0.1.0 ignore it. */
+      fallback: z
+        .strictObject({ chain: z.array(FallbackEntry), threshold: z.int().min(1).max(100) })
+        .optional(),
       /** Author of commits in the session's own worktree; default: the host's user. */
       author: Author.nullable().optional(),
     }),
@@ -99,6 +109,10 @@ export const sessionCommands = {
       capabilities: z.array(Capability),
       /** The mode that it begins in, which the host's policy file may have narrowed. */
       mode: SessionMode.optional(),
+      /** What the agent uses of the repository's own configuration; default: nothing. */
+      trustedParts: z.array(TrustedPart).optional(),
+      /** The kind that runs it, if the wanted one was skipped. */
+      taken: z.strictObject({ kind: AgentKind, fallback: Fallback }).optional(),
     }),
     deadlineMs: 28_000,
     refusals: [

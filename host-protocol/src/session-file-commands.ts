@@ -8,6 +8,8 @@ import {
   ParkedSession,
   SessionId,
   SessionMode,
+  TrustedPart,
+  TrustedRepository,
 } from "@hawser/contract";
 import { z } from "zod";
 import type { CommandKind } from "./command-kind.ts";
@@ -61,6 +63,8 @@ export const sessionFileCommands = {
       parkedId: SessionId,
       policy: AgentPolicy,
       mode: SessionMode.optional(),
+      /** As for start_session. */
+      trusted: z.array(TrustedRepository).optional(),
       author: Author.nullable(),
     }),
     result: z.strictObject({
@@ -72,6 +76,7 @@ export const sessionFileCommands = {
       capabilities: z.array(Capability),
       /** The mode that it begins in, which the host's policy file may have narrowed. */
       mode: SessionMode.optional(),
+      trustedParts: z.array(TrustedPart).optional(),
     }),
     deadlineMs: 28_000,
     refusals: [

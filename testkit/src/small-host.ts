@@ -114,6 +114,19 @@ export const wanted = (directory: string, sessionId = makeSessionId()) => ({
   policy,
 });
 
+/** A fork of this session, without a conversation. */
+export const wantedFork = (originalId: string) => ({
+  sessionId: makeSessionId(),
+  originalId,
+  kind: "opencode" as const,
+  title: "Fix the bug",
+  directory: null as string | null,
+  conversation: "",
+  isCut: false,
+  summarize: false,
+  policy,
+});
+
 /** Starts a session in the host's repository. */
 export async function begin(small: SmallHost, options: OpenOptions = {}) {
   const host = small.open(options);
@@ -200,6 +213,7 @@ function openHost({ directory, stateDirectory, agent }: Parts, options: OpenOpti
       directory: join(stateDirectory, "worktrees"),
       parkedDirectory: join(stateDirectory, "parked"),
       baselinesDirectory: join(stateDirectory, "baselines"),
+      trustedDirectory: join(stateDirectory, "trusted"),
       closedPaths: protectedPaths(stateDirectory, join(directory, "root")).secrets,
       scratchDirectory: join(stateDirectory, "scratch"),
     }),

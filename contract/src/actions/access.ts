@@ -17,6 +17,7 @@ import {
 } from "../records/access.ts";
 import { UserReference } from "../records/actor.ts";
 import { SessionMode } from "../records/session-mode.ts";
+import { TrustedRepositories } from "../records/trusted-repository.ts";
 import { text } from "../text.ts";
 
 const Name = text({ min: 1, max: 120 }).meta({ description: "A name for people." });
@@ -273,6 +274,10 @@ export const accessActions = {
         description:
           "The widest mode that sessions may have; sessions in a wider one change with their next prompt.",
       }).optional(),
+      trustedRepositories: TrustedRepositories.optional().meta({
+        description:
+          "Repositories whose own configuration agents may use, in sessions that start later. Replaces the whole list.",
+      }),
     }),
     result: SettingsRecord,
     refusals: [],

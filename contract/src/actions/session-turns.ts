@@ -226,9 +226,9 @@ export const sessionTurnActions = {
   }),
 
   search_session_events: action({
-    summary: "Find words in a session's log.",
+    summary: "Search a session's log for a text.",
     details:
-      "Returns the entries that contain the text, in any case, the oldest first, with the text around it. A call looks at 2,000 entries at most, so a page can be empty before the end: while `nextAfter` is not null, call again with it as `after`.",
+      "Returns the entries that contain exactly this text, ignoring case, the oldest first, each with the words around it. A call looks at 2,000 entries at most, so a page can be empty before the end: while `nextAfter` is not null, call again with it as `after`.",
     group: "sessions",
     permission: "sessions:view",
     effect: "reads",

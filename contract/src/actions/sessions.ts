@@ -50,7 +50,7 @@ export const sessionActions = {
   get_session_diff: action({
     summary: "List the files a session has changed, with lines added and removed.",
     details:
-      "Compares with the commit at which the session began, including untracked files. In a directory without a commit, such as a plain directory, compares with a copy of its files made at the start; a directory that is too large for a copy is refused. If the host is offline, the last answer is repeated with `live` false.",
+      "Compares with the commit at which the session began, including untracked files. In a directory without a commit, such as a plain directory, compares with a copy of its files made at the start; a directory that is too large for a copy is refused. If the host is offline or the session has ended, the last answer is repeated with `live` false.",
     group: "code",
     permission: "sessions:view",
     effect: "reads",
@@ -61,13 +61,13 @@ export const sessionActions = {
       truncated: z.boolean().meta({ description: "True if the list is incomplete." }),
       ...freshness,
     }),
-    refusals: ["not_found", "not_a_repository"],
+    refusals: ["not_found", "session_ended", "not_a_repository"],
   }),
 
   start_session: action({
     summary: "Start a session in a directory of a host, or in a new clone.",
     details:
-      "Give exactly one of `directory` and `clone`. In a git repository the session gets its own worktree and branch, unless `useWorktree` is false. A session with `clone` works directly in its clone. If the kind is not ready, the host's fallback chain is used. Hooks, plugins and tool servers of a repository are never run.",
+      "Give exactly one of `directory` and `clone`. In the top directory of a git repository the session gets its own worktree and branch, unless `useWorktree` is false. A session with `clone` works directly in its clone. If the kind is not ready, the host's fallback chain is used. Hooks and MCP servers of a repository run only if the organization trusts that part of the repository; its plugins, permission rules and addresses are never used.",
     group: "sessions",
     permission: "sessions:edit",
     effect: "changes",
@@ -88,7 +88,7 @@ export const sessionActions = {
           .string()
           .meta({
             description:
-              "A model of `providerId`; without `providerId`, a model that only one provider has.",
+              "A model of `providerId`. Without `providerId`, exactly one provider must have the model.",
           })
           .optional(),
         options: Options.optional(),
@@ -160,7 +160,7 @@ export const sessionActions = {
   fork_session: action({
     summary: "Make a new session, of any ready kind, that continues an existing one.",
     details:
-      "The new session has its own worktree with the original's files, including uncommitted ones. The original is not changed, and may have ended.",
+      "If the original has a worktree or clone of its own, the new session gets one too, with the same commit, the same staged changes and the same files, except for ignored ones. Otherwise it works in the same directory. The new agent reads the conversation with its first prompt: of a long one the first prompt and the newest 200 kB. Tool calls are named, without their output. The original is not changed, and may have ended. After 20 seconds the session is returned while it still starts, with `directory` null; wait_for_session shows when it is ready.",
     group: "sessions",
     permission: "sessions:edit",
     effect: "changes",
@@ -182,7 +182,6 @@ export const sessionActions = {
     refusals: [
       "not_found",
       "agent_not_ready",
-      "capability_missing",
       "project_config_present",
       "journal_full",
       ...hostRefusals,

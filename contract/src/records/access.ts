@@ -6,6 +6,7 @@ import { PermissionName, RoleName } from "../permissions.ts";
 import { restriction } from "../received.ts";
 import { Caller, UserReference } from "./actor.ts";
 import { SessionMode } from "./session-mode.ts";
+import { TrustedRepository } from "./trusted-repository.ts";
 
 export const OrganizationRecord = z
   .strictObject({
@@ -78,6 +79,9 @@ export const SettingsRecord = z
     defaultAgentPolicy: AgentPolicy.meta({ description: "What agents may do without a request." }),
     defaultMode: SessionMode,
     highestMode: SessionMode,
+    trustedRepositories: z.array(TrustedRepository).meta({
+      description: "Repositories whose own configuration agents may use.",
+    }),
   })
   .meta({ id: "Settings", description: "The organization's settings." });
 export type SettingsRecord = z.infer<typeof SettingsRecord>;

@@ -66,9 +66,10 @@ export const AgentKindRecord = z
         }),
       )
       .meta({ description: "The models with variants, such as levels of reasoning." }),
-    modes: z
-      .array(z.string())
-      .meta({ description: "Modes and sub-agents that `agent` may name; the first is usual." }),
+    modes: z.array(z.string()).meta({
+      description:
+        "Modes and sub-agents that `agent` may name. Without `agent` the first is used, unless the host's user has set another default.",
+    }),
     commands: z.array(z.string()).meta({
       description: "Slash commands for run_command, without the slash; a repository may add some.",
     }),
@@ -133,3 +134,29 @@ export const FallbackEntry = z.strictObject({
   modelId: z.string().nullable().meta({ description: "Null for the kind's default." }),
 });
 export type FallbackEntry = z.infer<typeof FallbackEntry>;
+
+/** A kind that a new session did not use, and why. */
+export const SkippedKind = z.strictObject({
+  kind: AgentKind,
+  reason: z.string().meta({
+    description:
+      "A stable word: `quota`, or the code of the kind's problem, such as not_installed.",
+  }),
+  message: z.string().meta({ description: "The same as a sentence." }),
+  utilization: z
+    .number()
+    .min(0)
+    .nullable()
+    .meta({ description: "Percent of the quota that were used; null if unknown." }),
+});
+export type SkippedKind = z.infer<typeof SkippedKind>;
+
+/** Why a session runs with another kind than the preferred one. */
+export const Fallback = z.strictObject({
+  preferredKind: AgentKind.meta({ description: "The kind that was asked for or preferred." }),
+  skipped: z.array(SkippedKind).meta({ description: "The kinds that were skipped, in order." }),
+  droppedOptions: z
+    .array(z.string())
+    .meta({ description: "Options of the caller that the kind does not have." }),
+});
+export type Fallback = z.infer<typeof Fallback>;

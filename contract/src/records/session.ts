@@ -5,8 +5,9 @@ import { InstanceId, SessionId } from "../ids.ts";
 import { CreatedAt, Instant } from "../moments.ts";
 import { text } from "../text.ts";
 import { Starter } from "./actor.ts";
-import { AgentKind, Capability, ModelChoice } from "./agent-kind.ts";
+import { AgentKind, Capability, Fallback, ModelChoice } from "./agent-kind.ts";
 import { SessionMode } from "./session-mode.ts";
+import { TrustedPart } from "./trusted-repository.ts";
 
 export const SessionStatus = z
   .enum(["active", "detached", "error", "ended", "cleanup_failed"])
@@ -74,6 +75,13 @@ const recorded = {
   model: ModelChoice.nullable(),
   usage: Usage.nullable(),
   capabilities: z.array(Capability).meta({ description: "What its agent can do beside prompts." }),
+  fallback: Fallback.nullable().meta({
+    description: "Why it runs with another kind than the preferred one; null if it does not.",
+  }),
+  trustedParts: z.array(TrustedPart).meta({
+    description:
+      "Parts of the repository's own configuration that its agent uses, because the organization trusts them.",
+  }),
 };
 
 export const SessionListEntry = z

@@ -2,12 +2,13 @@
 // entry is always complete: a whole message, the start of a tool call, or its end. Live text is sent
 // beside the log and is never part of it.
 import { z } from "zod";
-import { RequestId } from "../ids.ts";
+import { RequestId, SessionId } from "../ids.ts";
 import { received } from "../received.ts";
-import { Capability, ModelChoice } from "../records/agent-kind.ts";
+import { AgentKind, Capability, Fallback, ModelChoice } from "../records/agent-kind.ts";
 import { AskedPermission, AskedQuestion, PermissionAnswer } from "../records/request.ts";
 import { SessionMode } from "../records/session-mode.ts";
 import { SessionStatus, Usage } from "../records/session.ts";
+import { TrustedPart } from "../records/trusted-repository.ts";
 
 const TextContent = z.strictObject({
   type: z.literal("text").meta({ description: "Always text." }),
@@ -224,11 +225,50 @@ export const sessionUpdates = {
       capabilities: z.array(Capability).meta({ description: "What its agent can do." }),
     })
     .meta({
-      description: "A session whose clone took longer than its caller waited is ready.",
+      description: "A session whose clone or fork took longer than its caller waited is ready.",
+    }),
+  fallback_taken: z
+    .strictObject({ kind: AgentKind, ...Fallback.shape })
+    .meta({ description: "The session runs with another kind than the preferred one." }),
+  session_forked: z
+    .strictObject({
+      fromSessionId: SessionId.meta({ description: "The original." }),
+      mode: z
+        .enum(["full", "compress"])
+        .meta({ description: "full: the conversation itself. compress: a summary of it." }),
+      isCut: z.boolean().meta({ description: "True if the conversation was too long." }),
+      hasFiles: z.boolean().meta({
+        description: "False if the host no longer had the original's files.",
+      }),
+      summary: z
+        .string()
+        .nullable()
+        .meta({ description: "The summary; null if the agent reads the conversation itself." }),
+    })
+    .meta({
+      description:
+        "The session continues another one. Its agent reads the earlier conversation with its first prompt.",
     }),
   config_ignored: z
     .strictObject({ paths: z.array(z.string()).meta({ description: "Files and directories." }) })
-    .meta({ description: "Configuration in the repository that was withheld from the agent." }),
+    .meta({
+      description:
+        "Configuration files in the repository that the agent does not use. If `config_trusted` lists a file too, the agent uses the version of the origin's default branch.",
+    }),
+  config_trusted: z
+    .strictObject({
+      origin: z.string().meta({ description: "Where the repository comes from." }),
+      parts: z.array(TrustedPart).meta({ description: "The parts in use." }),
+      paths: z.array(z.string()).meta({ description: "The files, at most 100 of them." }),
+      reason: z
+        .string()
+        .nullable()
+        .meta({ description: "Why a trusted part is not used; otherwise null." }),
+    })
+    .meta({
+      description:
+        "Which trusted parts of the repository's configuration the agent uses, and why others are not used.",
+    }),
   session_reverted: z
     .strictObject({
       messageId: z.string().meta({ description: "The first message that no longer applies." }),

@@ -113,6 +113,7 @@ export const accessHandlers: HandlersFor<typeof accessActions, KeyServices> = {
       input.defaultAgentPolicy,
       input.defaultMode,
       input.highestMode,
+      input.trustedRepositories && JSON.stringify(input.trustedRepositories),
     );
     return settingsRecord(row!);
   },
@@ -158,5 +159,6 @@ function settingsRecord(row: store.SettingsRow): SettingsRecord {
     defaultAgentPolicy: row.default_agent_policy,
     defaultMode: row.default_mode,
     highestMode: row.highest_mode,
+    trustedRepositories: row.trusted_repositories,
   };
 }

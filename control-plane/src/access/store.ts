@@ -1,6 +1,13 @@
 // The SQL of organizations, members and API keys. Statements that run as hawser_system are system
 // statements.
-import type { AgentPolicy, Caller, Permission, Role, SessionMode } from "@hawser/contract";
+import type {
+  AgentPolicy,
+  Caller,
+  Permission,
+  Role,
+  SessionMode,
+  TrustedRepository,
+} from "@hawser/contract";
 import { statement, systemStatement } from "../postgres/statement.ts";
 
 export const newId = systemStatement<{ id: string }>(
@@ -233,10 +240,11 @@ export interface SettingsRow {
   default_agent_policy: AgentPolicy;
   default_mode: SessionMode;
   highest_mode: SessionMode;
+  trusted_repositories: TrustedRepository[];
 }
 
 const settingsColumns = `name, time_zone, log_retention_days, audit_retention_days, default_agent_policy,
-  default_mode, highest_mode`;
+  default_mode, highest_mode, trusted_repositories`;
 
 export const selectSettings = statement<SettingsRow>(
   `SELECT ${settingsColumns} FROM organizations WHERE organization_id = $1`,
@@ -251,7 +259,8 @@ export const updateSettings = statement<SettingsRow>(
           audit_retention_days = coalesce($5, audit_retention_days),
           default_agent_policy = coalesce($6, default_agent_policy),
           default_mode = coalesce($7, default_mode),
-          highest_mode = coalesce($8, highest_mode)
+          highest_mode = coalesce($8, highest_mode),
+          trusted_repositories = coalesce($9, trusted_repositories)
     WHERE organization_id = $1
    RETURNING ${settingsColumns}`,
 );

@@ -8,12 +8,14 @@ import {
   type HandlersFor,
 } from "../dispatch/handler.ts";
 import { askHost, findHost, type HostServices } from "../hosts/ask-host.ts";
-import type { NotYet } from "../not-yet.ts";
 
 /** How long a caller waits for an install, which may be quick. The install continues after that. */
 const installWaitMs = 8_000;
 
-export const agentHandlers: HandlersFor<typeof agentActions, HostServices, NotYet> = {
+/** The fallback chain is part of the instance's record, and its action is in instances/. */
+type AgentActions = Omit<typeof agentActions, "set_fallback_chain">;
+
+export const agentHandlers: HandlersFor<AgentActions, HostServices> = {
   restart_opencode: onHost({
     prepare: findInstance,
     ask: (context, { instanceId }, { isOnline }) =>

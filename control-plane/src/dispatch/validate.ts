@@ -18,11 +18,24 @@ export function validate(action: Action, body: unknown): Record<string, unknown>
   const unfit = findUnfitText(body);
   if (unfit) throw invalid([unfit]);
   const parsed = action.input.safeParse(body, { reportInput: true });
-  if (!parsed.success) throw invalid(parsed.error.issues.flatMap(fieldErrors));
+  if (!parsed.success) {
+    const { issues } = parsed.error;
+    const isUnknown = issues.some(
+      ({ code, path }) => code === "unrecognized_keys" && path.length === 0,
+    );
+    throw invalid(issues.flatMap(fieldErrors), isUnknown ? ` ${knownFields(action)}` : "");
+  }
   return parsed.data;
 }
 
-function invalid(fields: FieldError[]): Refusal {
+function knownFields({ input }: Action): string {
+  const names = Object.keys(input.shape);
+  return names.length > 0
+    ? `The action's fields are ${names.join(", ")}.`
+    : "The action has no fields.";
+}
+
+function invalid(fields: FieldError[], hint = ""): Refusal {
   const shown = fields.slice(0, mostFields).map(({ field, message }) => ({
     field: field.length > longestField ? `${field.slice(0, longestField)}…` : field,
     message,
@@ -31,7 +44,7 @@ function invalid(fields: FieldError[]): Refusal {
     .slice(0, mostNamed)
     .map(({ field, message }) => (field ? `${field} ${message}` : message));
   if (fields.length > mostNamed) named.push(`and ${fields.length - mostNamed} more`);
-  return new Refusal("invalid_input", `The body is not valid: ${named.join("; ")}.`, {
+  return new Refusal("invalid_input", `The body is not valid: ${named.join("; ")}.${hint}`, {
     fields: shown,
   });
 }
@@ -102,7 +115,10 @@ function describe(issue: z.core.$ZodIssue): string {
     case "invalid_value":
       return `must be one of ${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
     case "too_small":
-      return issue.origin === "array" ? `must have at least ${issue.minimum} items` : issue.message;
+      if (issue.origin !== "array") return issue.message;
+      return issue.minimum === 1
+        ? "must not be empty"
+        : `must have at least ${issue.minimum} items`;
     case "too_big":
       return issue.origin === "array" ? `must have at most ${issue.maximum} items` : issue.message;
     default:

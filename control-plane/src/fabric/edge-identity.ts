@@ -95,6 +95,8 @@ export interface EdgeConnection {
   announce: (link: AdmittedLink) => void;
   /** Answers nodes that ask all edges for their load. */
   reportLoad: (read: () => EdgeLoad) => void;
+  /** Whether the edge is connected to NATS. Hosts that leave while it is not are first shown as moving. */
+  isUp: () => boolean;
   /** Connects again, as the user that `user` returns now. */
   reconnect: () => Promise<void>;
   /** From now on no node counts the edge as alive. */
@@ -131,6 +133,7 @@ export async function connectEdge(options: {
       void connection.subscribe(everyEdgeSubject, {}, ({ respond }) =>
         respond(JSON.stringify(read())),
       ),
+    isUp: connection.isUp,
     reconnect: connection.reconnect,
     close: connection.close,
   };

@@ -4,6 +4,7 @@ import {
   formatId,
   notFound,
   parseId,
+  type agentActions,
   type instanceActions,
   type HostWarning,
   type InstanceDetail,
@@ -45,7 +46,9 @@ export interface InstanceServices {
 const mostListed = 1000;
 const mostActiveSessionsShown = 200;
 
-export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServices, NotYet> = {
+type InstanceActions = typeof instanceActions & Pick<typeof agentActions, "set_fallback_chain">;
+
+export const instanceHandlers: HandlersFor<InstanceActions, InstanceServices, NotYet> = {
   async list_instances({ sql }) {
     const [rows, [organization]] = await sql.together(
       query(store.selectByName, sql.organizationId, "", firstId, mostListed, ""),
@@ -109,6 +112,19 @@ export const instanceHandlers: HandlersFor<typeof instanceActions, InstanceServi
     if (!row) throw notFound("instance");
     notifyAfterCommit(context, { instances: [instanceId] });
     return instanceRecord(row);
+  },
+
+  async set_fallback_chain(context, { instanceId, chain, threshold = 90 }) {
+    const { sql } = context;
+    const id = parseId("instance", instanceId);
+    const fallbackChain = chain.map(({ kind, providerId = null, modelId = null }) => {
+      return { kind, providerId, modelId };
+    });
+    const changes = [JSON.stringify(fallbackChain), threshold] as const;
+    const row = id && (await sql.first(store.setFallbackChain, sql.organizationId, id, ...changes));
+    if (!row) throw notFound("instance");
+    notifyAfterCommit(context, { instances: [instanceId] });
+    return { instanceId, fallbackChain, fallbackThreshold: threshold };
   },
 
   delete_instance: onHost({

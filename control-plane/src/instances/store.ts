@@ -82,6 +82,13 @@ export const renameInstance = statement<InstanceRow>(
    RETURNING ${columns}`,
 );
 
+/** $3 entries, the preferred kind first; $4 percent. */
+export const setFallbackChain = statement<{ instance_id: string }>(
+  `UPDATE instances SET fallback_chain = $3::jsonb, fallback_threshold = $4
+    WHERE organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL
+   RETURNING instance_id`,
+);
+
 /** Returns the key of the instance's host; null if the instance was never paired. */
 export const deleteInstance = statement<{ host_key: string | null }>(
   `UPDATE instances SET deleted_at = hawser_now(), status_reason = 'revoked'

@@ -1,26 +1,20 @@
 // Texts about a session that a client can attach to a conversation: what was said, and what was changed.
 import type { FileChange, SessionEvent } from "@hawser/contract";
-import { readUpdate } from "@hawser/contract";
+import { passagesOf, saidTypes } from "../session-log/transcript.ts";
 import type { CallAction, GuideResource } from "../transports/mcp/guide.ts";
 
 /** The largest text of a resource, in characters. */
 const largestText = 200_000;
 const mostEntries = 500;
-/** The types of entries that say something to a reader. */
-const shownTypes = [
-  "user_message_chunk",
-  "agent_message_chunk",
-  "tool_call",
-  "turn_finished",
-  "shell",
-] as const;
+const mostBytes = 2 * 1024 * 1024;
 
 export const resources: readonly GuideResource[] = [
   {
     uriTemplate: "hawser://sessions/{sessionId}/transcript",
     name: "transcript",
     title: "A session's transcript",
-    description: "What was asked and answered in a session, and which tools ran, as text.",
+    description:
+      "What was asked and answered in a session, and which tools were called and failed, as text.",
     mimeType: "text/markdown",
     read: (call, { sessionId }) => transcriptOf(call, sessionId!),
   },
@@ -36,34 +30,20 @@ export const resources: readonly GuideResource[] = [
 
 /** Reads one page from the end, so that a long log costs no more calls than a short one. */
 async function transcriptOf(call: CallAction, sessionId: string): Promise<string> {
-  const input = { sessionId, tail: true, limit: mostEntries, types: shownTypes };
+  const page = { tail: true, limit: mostEntries, maxBytes: mostBytes };
+  const input = { sessionId, types: saidTypes, ...page };
   const { events } = (await call("list_session_events", input)) as { events: SessionEvent[] };
-  const passages = events.flatMap(
-    ({ update }) => passageOf(update as { sessionUpdate: string }) ?? [],
+  const passages = passagesOf(
+    events.map(({ update }) => update as { sessionUpdate: string }),
+    { showsFailures: true },
   );
   const text = passages.join("\n\n");
-  const isCut = events.length >= mostEntries || text.length > largestText;
+  // A page ends early if its entries are large. PostgreSQL counts more bytes than we do.
+  const bytes = Buffer.byteLength(JSON.stringify(events));
+  const isFull = events.length >= mostEntries || bytes > mostBytes * 0.8;
+  const isCut = isFull || text.length > largestText;
   const head = "(Earlier passages are left out; list_session_events has them.)\n\n";
   return `${isCut ? head : ""}${text.slice(-largestText)}`;
-}
-
-/** One entry as a passage of the transcript; undefined for messages of sub-agents. */
-function passageOf(stored: { sessionUpdate: string }): string | undefined {
-  const update = readUpdate(stored);
-  switch (update?.sessionUpdate) {
-    case "user_message_chunk":
-      return `## Prompt\n\n${update.content.text}`;
-    case "agent_message_chunk":
-      return update.parentToolCallId === null ? `## Agent\n\n${update.content.text}` : undefined;
-    case "tool_call":
-      return `- ${update.title}`;
-    case "turn_finished":
-      return `(turn ${update.outcome}${update.reason === null ? "" : `: ${update.reason}`})`;
-    case "shell":
-      return `(shell command ended with ${update.exitCode ?? update.reason})`;
-    default:
-      return undefined;
-  }
 }
 
 async function diffOf(call: CallAction, sessionId: string): Promise<string> {

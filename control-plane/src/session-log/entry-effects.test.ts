@@ -286,3 +286,33 @@ async function requestOf(requestId: string) {
   );
   return Object.values(row!);
 }
+
+test("a fallback is shown with its reasons, whatever texts a host reports", async () => {
+  const sessionId = await bed.addSession();
+  const long = `${"a".repeat(198)}😀😀`;
+  const skipped = {
+    kind: "codex",
+    reason: "quota",
+    message: "Ninety percent.",
+    utilization: 90,
+  };
+  await bed.report(sessionId, {
+    sessionUpdate: "fallback_taken",
+    kind: "opencode",
+    preferredKind: "codex",
+    skipped: [skipped, { ...skipped, message: "😀".repeat(2_000) }],
+    droppedOptions: [long, `${long}b`],
+  });
+  const [row] = await bed.sql<{
+    agent_kind: string;
+    fallback: { skipped: { message: string }[]; droppedOptions: string[] };
+  }>(`SELECT agent_kind, fallback FROM sessions WHERE session_id = $1`, [
+    parseId("session", sessionId),
+  ]);
+  assert.equal(row!.agent_kind, "opencode");
+  assert.deepEqual(
+    row!.fallback.skipped.map(({ message }) => [...message].length),
+    [15, 1_000],
+  );
+  assert.deepEqual(row!.fallback.droppedOptions, [long, `${"a".repeat(198)}😀…`]);
+});

@@ -2,12 +2,14 @@
 // the record never differ. Most entries cause nothing, and cost nothing here.
 //
 // An entry whose content is not understood is stored and causes nothing.
-import { codePointLength, parseId, readUpdate, type SessionUpdate } from "@hawser/contract";
+import { parseId, readUpdate, type SessionUpdate } from "@hawser/contract";
 import type { ModelChoice, SessionStatus } from "@hawser/contract";
 import { lockInstances } from "../hosts/store.ts";
 import type { SystemTransaction } from "../postgres/database.ts";
 import { raiseRequests, settleRequests } from "../requests/log-store.ts";
 import { setStates, setStatuses } from "./effect-store.ts";
+import { boundFallback } from "../sessions/bound-fallback.ts";
+import { shortened } from "../sessions/shortened.ts";
 import { statusAfter } from "../sessions/lifecycle.ts";
 
 const effectNames = [
@@ -24,6 +26,8 @@ const effectNames = [
   "session_info_update",
   "session_placed",
   "mode_changed",
+  "config_trusted",
+  "fallback_taken",
 ] as const;
 const effective: ReadonlySet<string> = new Set(effectNames);
 
@@ -105,6 +109,9 @@ interface State {
   worktree_branch: string | null;
   capabilities: string[] | null;
   mode: string | null;
+  trusted_parts: string[] | null;
+  agent_kind: string | null;
+  fallback: object | null;
 }
 
 interface StatusChange {
@@ -136,6 +143,9 @@ function fold({ status: before, effects }: CausingEntries) {
     worktree_branch: null,
     capabilities: null,
     mode: null,
+    trusted_parts: null,
+    agent_kind: null,
+    fallback: null,
   };
   const move = (
     next: SessionStatus | undefined,
@@ -202,6 +212,13 @@ function fold({ status: before, effects }: CausingEntries) {
       case "mode_changed":
         state.mode = effect.mode;
         break;
+      case "config_trusted":
+        state.trusted_parts = [...new Set(effect.parts)];
+        break;
+      case "fallback_taken":
+        state.agent_kind = effect.kind;
+        state.fallback = boundFallback(effect);
+        break;
       default:
     }
   }
@@ -211,16 +228,6 @@ function fold({ status: before, effects }: CausingEntries) {
 /** Limits of titles and ids, and of other texts, in characters. No path is longer than the second. */
 const longestName = 200;
 const longestText = 4_096;
-
-/**
- * Shortens what a host puts into a record. Every listing contains records, and every node with viewers
- * compares all followed ones every few seconds, in one query for all organizations.
- */
-function shortened<Text extends string | null>(text: Text, longest: number): Text;
-function shortened(text: string | null, longest: number): string | null {
-  if (text === null || codePointLength(text) <= longest) return text;
-  return `${[...text].slice(0, longest - 1).join("")}…`;
-}
 
 function modelOf({ model }: Of<"turn_started"> | Of<"session_placed">): ModelChoice | null {
   return (

@@ -78,22 +78,45 @@ const selectMessageWithin = (bounds: string) =>
 /** Characters before and after a found text. */
 const around = 120;
 
+/** Fields that are not searched, except in the input of a tool. Otherwise a search for "text" would match the content type of every message. */
+const notText = "Id$|^(sessionUpdate|type|status|kind)$";
+
+export interface FoundRow {
+  seq: number;
+  at: string;
+  turn_id: string | null;
+  type: string;
+  text: string;
+  is_cut_before: boolean;
+  is_cut_after: boolean;
+}
+
 /**
- * $3 after this seq, $4 up to this one, $5 text in lower case, $6 limit. The entries that contain the text in
- * one of their values; ids and the type are no text.
+ * $3 after this seq, $4 up to this one, $5 text in lower case, $6 limit, $7 the text, JSON-escaped. The entries
+ * that contain the text in one of their values. Extracting values is slow, so entries whose JSON does not
+ * contain the text are skipped first.
  */
 const selectFoundWithin = (bounds: string) =>
-  statement<{ seq: number; at: string; turn_id: string | null; type: string; text: string }>(
-    `SELECT seq, at, turn_id, type,
-            substr(text, greatest(strpos(lower(text), $5) - ${around}, 1), length($5) + ${2 * around}) AS text
-       FROM (SELECT seq, at, turn_id, update->>'sessionUpdate' AS type,
-                    (SELECT string_agg(part #>> '{}', chr(10))
-                       FROM jsonb_path_query(update - ARRAY['sessionUpdate', 'messageId', 'toolCallId', 'parentToolCallId'],
-                                             'strict $.** ? (@.type() == "string")') part) AS text
+  statement<FoundRow>(
+    `SELECT seq, at, turn_id, type, substr(text, greatest(place - ${around}, 1), length($5) + ${2 * around}) AS text,
+            place > ${around} + 1 AS is_cut_before,
+            greatest(place - ${around}, 1) + length($5) + ${2 * around} <= length(text) AS is_cut_after
+       FROM (SELECT seq, at, turn_id, update->>'sessionUpdate' AS type, text, strpos(lower(text), $5) AS place
                FROM session_log
+              CROSS JOIN LATERAL (
+                    SELECT string_agg(part #>> '{}', chr(10)) AS text
+                      FROM (SELECT jsonb_path_query(update - 'rawInput', 'strict $.** ? (@.type() == "object").keyvalue()
+                                     ? (@.value.type() == "string" && !(@.key like_regex "${notText}")).value') AS part
+                             UNION ALL
+                            SELECT jsonb_path_query(update - 'rawInput', 'strict $.** ? (@.type() == "array")[*]
+                                     ? (@.type() == "string")')
+                             UNION ALL
+                            SELECT jsonb_path_query(update->'rawInput', 'strict $.** ? (@.type() == "string")')
+                           ) parts) texts
               WHERE organization_id = $1 AND session_id = $2 ${bounds} AND seq > $3 AND seq <= $4
+                AND strpos(lower(update::text), $7) > 0
               ORDER BY seq) entries
-      WHERE strpos(lower(text), $5) > 0
+      WHERE place > 0
       ORDER BY seq
       LIMIT $6`,
   );

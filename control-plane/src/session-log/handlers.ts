@@ -8,6 +8,7 @@ import {
   selectFoundOf,
   selectMatchingOf,
   selectNewestOf,
+  type FoundRow,
   type LogRow,
 } from "./follow-store.ts";
 import { waitForSession, type SessionLogServices } from "./wait.ts";
@@ -66,17 +67,28 @@ export const sessionLogHandlers: HandlersFor<LogActions, SessionLogServices> = {
     const session = await sql.first(selectSession, ...key);
     if (!session) throw notFound("session");
     const until = Math.min(session.applied_seq, after + mostSearched);
-    const window = [after, until, text.toLowerCase(), limit] as const;
-    const rows = await sql.rows(selectFoundOf(id), ...key, ...window);
+    const wanted = text.toLowerCase();
+    const asJson = JSON.stringify(wanted).slice(1, -1);
+    const rows = await sql.rows(selectFoundOf(id), ...key, after, until, wanted, limit, asJson);
     const readUntil = rows.length >= limit ? rows.at(-1)!.seq : until;
     return {
-      matches: rows.map(({ turn_id: turnId, ...found }) => ({ ...found, turnId })),
+      matches: rows.map(({ seq, at, turn_id: turnId, type, ...found }) => {
+        return { seq, at, turnId, type, text: excerptOf(found) };
+      }),
       nextAfter: readUntil < session.applied_seq ? readUntil : null,
     };
   },
 
   wait_for_session: (context, input) => waitForSession(context, input),
 };
+
+/** Begins and ends with whole words, unless they are very long. */
+function excerptOf(found: Pick<FoundRow, "text" | "is_cut_before" | "is_cut_after">): string {
+  let { text } = found;
+  if (found.is_cut_before) text = `…${text.replace(/^\S{0,60}\s{1,40}/, "")}`;
+  if (found.is_cut_after) text = `${text.replace(/\s{1,40}\S{0,60}$/, "")}…`;
+  return text;
+}
 
 const bytesOf = (rows: LogRow[]) =>
   rows.reduce((sum, { update }) => sum + Buffer.byteLength(update), 0);

@@ -6,6 +6,7 @@ import type {
   FileChange,
   InstanceStatus,
   SessionMode,
+  TrustedRepository,
 } from "@hawser/contract";
 import { statement } from "../postgres/statement.ts";
 
@@ -31,6 +32,7 @@ export interface FormerRow {
   directory: string | null;
   instance_status: InstanceStatus;
   policy: AgentPolicy;
+  trusted_repositories: TrustedRepository[];
   default_mode: SessionMode;
   highest_mode: SessionMode;
 }
@@ -38,7 +40,7 @@ export interface FormerRow {
 /** Includes deleted sessions, because the host may still have their files. */
 export const selectFormer = statement<FormerRow>(
   `SELECT s.instance_id, s.title, s.agent_kind, s.directory, i.status AS instance_status,
-          o.default_agent_policy AS policy, o.default_mode, o.highest_mode
+          o.default_agent_policy AS policy, o.trusted_repositories, o.default_mode, o.highest_mode
      FROM sessions s
      JOIN instances i ON i.organization_id = s.organization_id AND i.instance_id = s.instance_id
      JOIN organizations o ON o.organization_id = s.organization_id

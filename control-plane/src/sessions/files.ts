@@ -25,7 +25,7 @@ import { authorFor } from "./author.ts";
 import { findSession, hostOf, refuseOver, type SessionServices } from "./find-session.ts";
 import * as files from "./file-store.ts";
 import { isOver } from "./lifecycle.ts";
-import { recordStart, recordStartUnknown, deleteRefusedStart } from "./start.ts";
+import { recordStart, recordStartUnknown, deleteRefusedStart, trustedForHost } from "./start.ts";
 import * as store from "./store.ts";
 
 interface Diff {
@@ -34,6 +34,9 @@ interface Diff {
   live: boolean;
   takenAt: string | null;
 }
+
+const neverRead =
+  "This session has ended, and its diff was not read before it ended. If its host has parked the files, call restore_session to see them.";
 
 export async function getSessionDiff(
   context: ReadContext & SessionServices,
@@ -44,12 +47,13 @@ export async function getSessionDiff(
   const key = [sql.organizationId, row.session_id] as const;
   let answer: CommandResultOf<"diff_session">;
   try {
-    if (isOver(row.status)) throw new Refusal("session_ended", "The session has ended.");
+    if (isOver(row.status)) throw new Refusal("session_ended", neverRead);
     answer = await readFromHost(context, hostOf(row), "diff_session", { sessionId });
   } catch (error) {
     if (!(error instanceof Refusal) || error.code === "not_a_repository") throw error;
     // If the host cannot answer, the stored list is better than none.
     const kept = await sql.first(files.selectDiff, ...key);
+    if (!kept && error.code === "session_ended") throw error;
     const { files: last = [], truncated = false } = kept ?? {};
     return { files: last, truncated, live: false, takenAt: kept?.taken_at ?? null };
   }
@@ -109,7 +113,10 @@ const restoreSession: HostHandler<(typeof sessionFileActions)["restore_session"]
       notifyAfterCommit(context, { sessions: [sessionId] });
       const author = await authorFor(sql, caller);
       const host = { instanceId: formatId("instance", former.instance_id), isOnline: true };
-      return { ...host, payload: { sessionId, parkedId, policy, mode, author } };
+      return {
+        ...host,
+        payload: { sessionId, parkedId, policy, mode, ...trustedForHost(former), author },
+      };
     },
     ask: (context, _input, { payload, ...host }) =>
       askHost(context, host, "restore_session", payload),

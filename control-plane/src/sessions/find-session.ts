@@ -35,7 +35,7 @@ export function refuseOver({ status }: SessionRow): void {
   if (!isOver(status)) return;
   throw new Refusal(
     "session_ended",
-    "This session has ended and accepts no further work. Start another one.",
+    "This session has ended and accepts no further work. Start another session, or call restore_session to continue with this session's files.",
   );
 }
 

@@ -3,7 +3,6 @@ import { narrower, parseId, Refusal, type sessionActions } from "@hawser/contrac
 import { lastId, page, readIdCursor } from "../cursor.ts";
 import { onHost, type HandlersFor } from "../dispatch/handler.ts";
 import { askHost, readFromHost } from "../hosts/ask-host.ts";
-import type { NotYet } from "../not-yet.ts";
 import { deleteSession, endSession } from "./ending.ts";
 import { getSessionDiff, revertSession } from "./files.ts";
 import { findSession, hostOf, refuseOver, type SessionServices } from "./find-session.ts";
@@ -14,7 +13,10 @@ import { sessionRecord } from "./record.ts";
 import { readRecordAndNotify, startSession } from "./start.ts";
 import * as store from "./store.ts";
 
-export const sessionHandlers: HandlersFor<typeof sessionActions, SessionServices, NotYet> = {
+/** Forks are above this folder, because they read the log. */
+type SessionActions = Omit<typeof sessionActions, "fork_session">;
+
+export const sessionHandlers: HandlersFor<SessionActions, SessionServices> = {
   async list_sessions({ sql }, { limit = 50, ...filter }) {
     const rows = await readSessions(sql, filter, lastId, limit);
     return { sessions: rows.map(sessionListEntry) };

@@ -7,6 +7,6 @@ export function sessionRecord(row: SessionRow): SessionRecord;
 export function sessionRecord(row: SessionRow | undefined): SessionRecord | undefined;
 export function sessionRecord(row: SessionRow | undefined): SessionRecord | undefined {
   if (!row) return undefined;
-  const { mode, model, usage, capabilities } = row;
-  return { ...sessionListEntry(row), mode, model, usage, capabilities };
+  const { mode, model, usage, capabilities, fallback, trusted_parts: trustedParts } = row;
+  return { ...sessionListEntry(row), mode, model, usage, capabilities, fallback, trustedParts };
 }

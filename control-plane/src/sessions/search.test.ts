@@ -127,8 +127,9 @@ test("words in a log are found with what surrounds them, and ids are no words", 
       [4, "shell"],
     ],
   );
-  assert.match(matches[0]!.text, /before The Needle after/);
+  assert.match(matches[0]!.text, /^…(before )+The Needle( after)+…$/);
   assert.ok(matches[0]!.text.length <= 260);
+  assert.equal(matches[1]!.text, "line one\nneedle in the output\n");
   assert.equal(found["nextAfter"], null);
   const first = await node.result("search_session_events", {
     sessionId,
@@ -136,6 +137,18 @@ test("words in a log are found with what surrounds them, and ids are no words", 
     limit: 1,
   });
   assert.equal(first["nextAfter"], 2);
-  const none = await node.result("search_session_events", { sessionId, query: "%needle" });
-  assert.deepEqual(none["matches"], []);
+  await bed.report(sessionId, says('C:\\dir said "HI"'));
+  const quoted = await node.result("search_session_events", { sessionId, query: '\\DIR said "hi' });
+  assert.equal((quoted["matches"] as unknown[]).length, 1);
+  const call = { sessionUpdate: "tool_call", toolCallId: "c", title: "Ask", kind: "other" };
+  const rawInput = { issueId: "ABC-123", status: "blocked by legal" };
+  await bed.report(sessionId, { ...call, status: "pending", rawInput, parentToolCallId: null });
+  for (const query of ["abc-123", "by legal"]) {
+    const inInput = await node.result("search_session_events", { sessionId, query });
+    assert.equal((inInput["matches"] as unknown[]).length, 1, query);
+  }
+  for (const query of ["%needle", "needle-id", "text", "agent_message"]) {
+    const none = await node.result("search_session_events", { sessionId, query });
+    assert.deepEqual(none["matches"], [], query);
+  }
 });

@@ -20,6 +20,7 @@ import { notifyAfterCommit } from "../events/viewers.ts";
 import { hostOffline } from "../fabric/host-asker.ts";
 import { askHost, withShortWait } from "../hosts/ask-host.ts";
 import { authorFor } from "./author.ts";
+import { boundFallback } from "./bound-fallback.ts";
 import type { SessionServices } from "./find-session.ts";
 import { sessionRecord } from "./record.ts";
 import * as store from "./store.ts";
@@ -61,8 +62,10 @@ export const startSession: HostHandler<Start, SessionServices> = onHost({
       title,
       policy: host.policy,
       mode,
+      ...trustedForHost(host),
       author: await authorFor(sql, caller),
       ...wanted,
+      ...fallbackForHost(host),
       ...(options && { options }),
     };
     const target = { instanceId, isOnline: true };
@@ -77,16 +80,20 @@ export const startSession: HostHandler<Start, SessionServices> = onHost({
   conclude: (context, _input, { payload }, answer) =>
     recordStart(context, payload.sessionId, answer),
   undo: (context, _input, { payload }) => deleteRefusedStart(context, payload.sessionId),
-  async unknown(context, _input, { payload }) {
-    const { sql } = context;
-    const id = parseId("session", payload.sessionId)!;
-    // A clone takes long. While its host is connected it continues, and the session's log reports its end.
-    const row = await sql.first(store.selectSession, sql.organizationId, id);
-    const isCloning = "clone" in payload && row?.reachable && row.activity === "starting";
-    if (isCloning) return { result: sessionRecord(row) };
-    return recordStartUnknown(context, payload.sessionId);
-  },
+  unknown: (context, _input, { payload }) =>
+    "clone" in payload
+      ? recordLongStart(context, payload.sessionId)
+      : recordStartUnknown(context, payload.sessionId),
 });
+
+/** The repositories that the organization trusts, as a host receives them. */
+export const trustedForHost = ({
+  trusted_repositories: trusted,
+}: Pick<store.StartHostRow, "trusted_repositories">) => (trusted.length > 0 ? { trusted } : {});
+
+/** The host's fallback chain, as the host receives it. */
+const fallbackForHost = ({ fallback_chain: chain, fallback_threshold }: store.StartHostRow) =>
+  chain.length > 0 ? { fallback: { chain, threshold: fallback_threshold } } : {};
 
 type Changing = ChangeContext & SessionServices;
 
@@ -111,12 +118,22 @@ function limitAgent(
 export function recordStart(
   context: Changing,
   sessionId: string,
-  { directory, worktreeBranch, model, capabilities, mode }: CommandResultOf<"start_session">,
+  {
+    directory,
+    worktreeBranch,
+    model,
+    capabilities,
+    mode,
+    trustedParts,
+    taken,
+  }: CommandResultOf<"start_session">,
 ): Promise<SessionRecord> {
   const { sql } = context;
   const key = [sql.organizationId, parseId("session", sessionId)!];
   const placed = [directory, worktreeBranch, model, capabilities, mode ?? null] as const;
-  sql.later(store.noteStarted, ...key, ...placed);
+  const fallback = taken ? boundFallback(taken.fallback) : null;
+  const decided = [trustedParts ?? [], taken?.kind ?? null, fallback] as const;
+  sql.later(store.noteStarted, ...key, ...placed, ...decided);
   return readRecordAndNotify(context, sessionId);
 }
 
@@ -138,6 +155,21 @@ export async function recordStartUnknown(
   return { details: { sessionId } };
 }
 
+/**
+ * Returns the record of a start that takes long. While its host is connected it continues, and the session's
+ * log reports its end.
+ */
+export async function recordLongStart(
+  context: Changing,
+  sessionId: string,
+): Promise<{ result: SessionRecord } | { details: RefusalDetails }> {
+  const { sql } = context;
+  const id = parseId("session", sessionId)!;
+  const row = await sql.first(store.selectSession, sql.organizationId, id);
+  if (row?.reachable && row.activity === "starting") return { result: sessionRecord(row) };
+  return recordStartUnknown(context, sessionId);
+}
+
 /** The agent that the caller asked for, or else the host's default with the model of its fallback chain. */
 function wantedAgent(
   { agentKind, providerId, modelId }: InputOf<Start>,
@@ -148,11 +180,10 @@ function wantedAgent(
   const byDefault = defaultKind(fallback_chain, agents);
   const { kind } = byDefault;
   if (providerId || modelId) return { kind, ...asked };
-  return {
-    kind,
-    ...(byDefault.providerId && { providerId: byDefault.providerId }),
-    ...(byDefault.modelId && { modelId: byDefault.modelId }),
-  };
+  // A provider without a model means the kind's own model.
+  if (!byDefault.modelId) return { kind };
+  const provider = byDefault.providerId ? { providerId: byDefault.providerId } : {};
+  return { kind, ...provider, modelId: byDefault.modelId };
 }
 
 /** Reads the record at the end of the transaction, and notifies viewers after the commit. */

@@ -4,6 +4,7 @@ import type {
   AgentKind,
   AgentPolicy,
   Capability,
+  Fallback,
   FallbackEntry,
   InstanceRecord,
   InstanceStatus,
@@ -12,6 +13,8 @@ import type {
   SessionMode,
   SessionStatus,
   Starter,
+  TrustedPart,
+  TrustedRepository,
   TurnOutcome,
   Usage,
 } from "@hawser/contract";
@@ -103,6 +106,8 @@ export interface SessionRow extends SessionListRow {
   model: ModelChoice | null;
   usage: Usage | null;
   capabilities: Capability[];
+  fallback: Fallback | null;
+  trusted_parts: TrustedPart[];
   activity: SessionActivity;
   turn_id: string | null;
   turn_outcome: TurnOutcome | null;
@@ -111,7 +116,7 @@ export interface SessionRow extends SessionListRow {
   applied_seq: number;
 }
 
-const recordColumns = `${listColumns}, s.mode, s.model, s.usage, s.capabilities`;
+const recordColumns = `${listColumns}, s.mode, s.model, s.usage, s.capabilities, s.fallback, s.trusted_parts`;
 
 /**
  * A hash of the record that callers see, for statements that read `sessions s`. It is computed instead of
@@ -148,7 +153,9 @@ export interface StartHostRow {
   status: InstanceStatus;
   agents: InstanceRecord["agents"];
   fallback_chain: FallbackEntry[];
+  fallback_threshold: number;
   policy: AgentPolicy;
+  trusted_repositories: TrustedRepository[];
   default_mode: SessionMode;
   highest_mode: SessionMode;
   /** The mode of the session whose agent starts this one; null if no agent does. */
@@ -162,8 +169,8 @@ export interface StartHostRow {
  * that starts another one; null if no agent does.
  */
 export const selectStartHost = statement<StartHostRow>(
-  `SELECT i.status, i.agents, i.fallback_chain, o.default_agent_policy AS policy,
-          o.default_mode, o.highest_mode,
+  `SELECT i.status, i.agents, i.fallback_chain, i.fallback_threshold, o.default_agent_policy AS policy,
+          o.trusted_repositories, o.default_mode, o.highest_mode,
           starter.mode AS starter_mode, starter.directory AS starter_directory
      FROM instances i JOIN organizations o ON o.organization_id = i.organization_id
      LEFT JOIN sessions starter ON starter.organization_id = $1 AND starter.session_id = $3
@@ -181,7 +188,8 @@ export const insertSession = statement<{ session_id: string }>(
 export const noteStarted = statement(
   `UPDATE sessions
       SET directory = $3, worktree_branch = $4, model = coalesce(model, $5), capabilities = $6::text[],
-          mode = coalesce($7, mode),
+          mode = coalesce($7, mode), trusted_parts = $8::text[],
+          agent_kind = coalesce($9, agent_kind), fallback = coalesce($10, fallback),
           activity = CASE WHEN activity = 'starting' THEN 'idle' ELSE activity END,
           status = CASE WHEN status_reason = 'start_unknown' THEN ${statusAfterSql("started")} ELSE status END,
           status_reason = CASE WHEN status_reason = 'start_unknown' THEN NULL ELSE status_reason END

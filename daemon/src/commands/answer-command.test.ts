@@ -79,6 +79,7 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
         directory: join(directory, "worktrees"),
         parkedDirectory: join(directory, "parked"),
         baselinesDirectory: join(directory, "baselines"),
+        trustedDirectory: join(directory, "trusted"),
         scratchDirectory: join(directory, "scratch"),
       }),
       policy,

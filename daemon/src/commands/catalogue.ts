@@ -120,6 +120,10 @@ export const catalogue: Catalogue = {
     repeatable: false,
     run: (wanted, { sessions, signal }) => sessions.start(wanted, signal),
   },
+  fork_session: {
+    repeatable: false,
+    run: (wanted, { sessions, signal }) => sessions.fork(wanted, signal),
+  },
   list_parked_sessions: { run: (_payload, { sessions }) => showParkedSessions(sessions) },
   restore_session: {
     repeatable: false,

@@ -16,6 +16,7 @@ import {
   type ModelListing,
   type PermissionAnswer,
   type SessionUpdate,
+  type TrustedPart,
   type TurnOutcome,
   type Usage,
 } from "@hawser/contract";
@@ -34,6 +35,11 @@ export interface Driver {
   abilities: Abilities;
   /** Whether the agent can work now, and its options. Never throws: a failure becomes a problem. */
   readState(signal: AbortSignal): Promise<AgentState>;
+  /**
+   * Percent of the login's quota that are used, of the fullest of its periods; null if unknown. Undefined if
+   * the kind has no quota of its own. Never throws.
+   */
+  readUtilization?(signal: AbortSignal): Promise<number | null>;
   /** Throws AgentNotReady. */
   listModels(signal: AbortSignal): Promise<Omit<ModelListing, "agentKind">>;
   /**
@@ -48,6 +54,12 @@ export interface Driver {
   findProjectConfig(directory: string): Promise<string[]>;
   /** Finds configuration files of the repository that the agent ignores. They cause no refusal. */
   findIgnoredConfig?(directory: string): Promise<string[]>;
+  /**
+   * The configuration of a repository that the agent can use if the organization trusts it. Maps, for each
+   * part, paths in the repository to paths in `Trusted.directory`. An empty map: the agent reads the part
+   * without a copy. A missing part: the agent cannot use it.
+   */
+  trustable: Partial<Record<TrustedPart, Readonly<Record<string, string>>>>;
   /** Patterns of git's sparse checkout that keep files out of a worktree. Empty for most kinds. */
   sparsePatterns: readonly string[];
   /** Creates a session of the agent. Throws AgentNotReady or NotOffered. */
@@ -73,6 +85,8 @@ export interface Driver {
 export interface Abilities {
   /** The session's changes can be shown as a diff. Git computes it, for every kind. */
   diff?: true;
+  /** A session of the kind can continue another one: it reads texts before its first prompt. */
+  fork?: true;
   /** The agent asks questions. */
   questions?: true;
   /** The conversation can be reverted to before a message: `AgentSession.revert`. */
@@ -115,6 +129,14 @@ export interface SessionSettings {
    * a request with the rule.
    */
   decide: (call: Call) => Decision;
+  /** Parts of the repository's own configuration that the agent uses; undefined if it uses none. */
+  trusted?: Trusted | undefined;
+}
+
+/** Parts of a repository's configuration, copied as `Driver.trustable` says. No agent can change them. */
+export interface Trusted {
+  parts: readonly TrustedPart[];
+  directory: string;
 }
 
 /** What a session of an agent is resumed with. */
@@ -147,6 +169,11 @@ export interface AgentSession {
   /** `accepted` once the agent has received the answer; `gone` if it no longer waits for one. */
   answer(key: string, answer: RequestAnswer, signal: AbortSignal): Promise<"accepted" | "gone">;
   rename(title: string, signal: AbortSignal): Promise<void>;
+  /**
+   * Names of the session's slash commands, with those of the trusted configuration. undefined if it has only
+   * those that `Abilities.commands` lists. Throws AgentNotReady.
+   */
+  listCommands?(signal: AbortSignal): Promise<string[]>;
   /**
    * Removes one of our messages and everything after it from the conversation. Files are restored by the
    * session layer. Returns `unknown`, and changes nothing, if the agent does not have the message. Never

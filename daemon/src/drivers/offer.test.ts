@@ -158,11 +158,18 @@ test("a session starts only with options that the agent lists", () => {
 });
 
 test("a slash command must be listed by the agent", async () => {
-  const check = (abilities: Abilities) => checkCommand({ abilities }, "greet", "/", signal);
+  const check = (abilities: Abilities) => checkCommand({ abilities }, {}, "greet", "/", signal);
   await check({ commands: { list: async () => ["greet"] } });
   const others = { commands: { list: async () => ["part"] } };
   await assert.rejects(check(others), refused("command", /"greet"\. It has part\./));
   await assert.rejects(check({}), refused("command", /It has none\./));
+  await checkCommand(
+    { abilities: others },
+    { listCommands: async () => ["greet"] },
+    "greet",
+    "/",
+    signal,
+  );
 });
 
 test("attachments are refused if the agent accepts none", () => {

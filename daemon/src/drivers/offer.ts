@@ -3,7 +3,7 @@
 // checks it before it accepts a start or a prompt, and the driver checks it again when it delivers one,
 // because the offer may have changed in between. All checks throw NotOffered.
 import type { AgentKindRecord, ModelChoice, ModelListing } from "@hawser/contract";
-import { NotOffered, type Driver } from "./driver.ts";
+import { NotOffered, type AgentSession, type Driver } from "./driver.ts";
 
 type Models = Omit<ModelListing, "agentKind">;
 type Options = AgentKindRecord["options"];
@@ -97,11 +97,14 @@ export async function checkPromptChoices(
 
 export async function checkCommand(
   { abilities }: Pick<Driver, "abilities">,
+  agent: Pick<AgentSession, "listCommands">,
   name: string,
   directory: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const names = (await abilities.commands?.list(directory, signal)) ?? [];
+  const common = (await abilities.commands?.list(directory, signal)) ?? [];
+  const own = (await agent.listCommands?.(signal)) ?? [];
+  const names = [...new Set([...common, ...own])];
   if (names.includes(name)) return;
   const listed = names.length > 0 ? `It has ${names.slice(0, 50).join(", ")}.` : "It has none.";
   throw new NotOffered("command", `The agent has no command "${name}". ${listed}`);

@@ -2,9 +2,7 @@
 // with other programs: opencode, for example, writes a library to its directory and loads it, so another
 // agent's command that could replace the library would run inside opencode.
 import { mkdirSync } from "node:fs";
-import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { removeTree } from "../worktrees/remove-tree.ts";
 
 /** The directory that contains all of them. */
 export const temporaryIn = (stateDirectory: string) => join(stateDirectory, "tmp");
@@ -14,18 +12,4 @@ export function makeTemporary(temporaryDirectory: string, id: string): string {
   const path = join(temporaryDirectory, id);
   mkdirSync(path, { recursive: true, mode: 0o700 });
   return path;
-}
-
-/** Removes all directories except those of these starts and sessions. */
-export async function removeTemporary(
-  temporaryDirectory: string,
-  isUsed: (id: string) => boolean,
-): Promise<void> {
-  const ids = await readdir(temporaryDirectory).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return [];
-    throw error;
-  });
-  for (const id of ids) {
-    if (!isUsed(id)) await removeTree(join(temporaryDirectory, id));
-  }
 }

@@ -23,6 +23,9 @@ export const gitCommands = {
   "sparse-checkout set": ["--no-cone"],
   checkout: ["--no-recurse-submodules"],
   "ls-files": [],
+  // Files of a commit: names, and contents of the objects that standard input lists.
+  "ls-tree": ["-r", "-z"],
+  "cat-file --batch": [],
   branch: [],
   config: ["--null", "--no-includes", "--get-all"],
   // Reads one file, outside of every repository.

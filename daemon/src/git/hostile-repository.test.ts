@@ -221,6 +221,8 @@ const calls: [GitCommand, (origin: string, tree: string) => Partial<GitCall>][] 
   ["push", () => ({ operands: ["origin", "HEAD:refs/heads/ours"] })],
   ["worktree remove", (_origin, tree) => ({ options: ["--force"], operands: [tree] })],
   ["ls-files", () => ({ options: ["-t"] })],
+  ["ls-tree", () => ({ operands: ["HEAD"] })],
+  ["cat-file --batch", () => ({ input: "HEAD:README.md\n" })],
   ["branch", () => ({ options: ["--list"] })],
   ["config", () => ({ operands: ["remote.origin.url"] })],
   ["config --list", () => ({ options: ["--file=.git/config"] })],

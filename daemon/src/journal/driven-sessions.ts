@@ -2,7 +2,14 @@
 // position in the agent's events, the queue of prompts and the requests that wait for an answer. They are
 // in the journal's file, so that an event's effect here and its log entry are one commit.
 import type { DatabaseSync } from "node:sqlite";
-import type { AgentKind, AgentPolicy, ModelChoice, SessionMode, Usage } from "@hawser/contract";
+import type {
+  AgentKind,
+  AgentPolicy,
+  ModelChoice,
+  SessionMode,
+  TrustedPart,
+  Usage,
+} from "@hawser/contract";
 import type { Asked, PromptAttachment, RequestAnswer, Task } from "../drivers/driver.ts";
 import { transact } from "./database.ts";
 
@@ -28,6 +35,15 @@ export interface OwnCheckout {
   url: string | null;
   /** Whether the code-hosting client's account cloned it; that account also pushes. */
   viaClient: boolean;
+}
+
+/** Parts of its repository's own configuration that a session uses, as the log shows them. */
+export interface TrustedConfig {
+  origin: string;
+  parts: readonly TrustedPart[];
+  paths: readonly string[];
+  /** Why trusted parts are not used; null if all are. */
+  reason: string | null;
 }
 
 export interface DrivenSession {
@@ -61,6 +77,8 @@ export interface DrivenSession {
   policy: AgentPolicy;
   /** undefined in a record of an earlier daemon: ask. */
   mode?: SessionMode;
+  /** undefined if the organization does not trust the repository. */
+  trusted?: TrustedConfig;
   state: DrivenState;
   /** The driver finds the agent's session by it; null until there is one. */
   handle: string | null;
@@ -72,6 +90,18 @@ export interface DrivenSession {
   shells?: readonly KeptShell[];
   /** Notes that the agent receives with its next prompt. */
   untold?: readonly string[];
+  /** The session that this one continues. */
+  fork?: Fork;
+}
+
+export interface Fork {
+  originalId: string;
+  /** Whether it has the original's files. Otherwise it began as a new session does. */
+  hasFiles: boolean;
+  /** Whether the agent reads a summary instead of the conversation. */
+  isSummary: boolean;
+  /** The prompt with which the agent received the earlier conversation; null before that. */
+  deliveredWith: string | null;
 }
 
 /** Initial fields of every session, before its agent exists. */
@@ -148,6 +178,9 @@ export interface DrivenSessions {
   removeRequest(requestId: string): void;
   remember(sessionId: string, rules: readonly string[]): void;
   isRemembered(sessionId: string, rules: readonly string[]): boolean;
+  /** What the agent of a fork reads of the earlier conversation; undefined if it reads nothing. */
+  conversation(sessionId: string): string | undefined;
+  setConversation(sessionId: string, text: string): void;
   /** Keeps the session's id and deletes the rest. Records the id of an unknown session as ended, too. */
   markEnded(sessionId: string): void;
   /** Drops the ids of sessions that ended before this time, in milliseconds. */
@@ -174,8 +207,8 @@ export function createDrivenSessions(database: DatabaseSync, now: () => number):
        SET state = 'ended', ended_at = ?2, facts = NULL, handle = NULL, cursor = NULL`,
   );
   const dropEnded = prepare(`DELETE FROM driven_sessions WHERE state = 'ended' AND ended_at < ?`);
-  const ofSession = ["driven_prompts", "driven_requests", "remembered_rules"].map((table) =>
-    prepare(`DELETE FROM ${table} WHERE session_id = ?`),
+  const ofSession = ["driven_prompts", "driven_requests", "remembered_rules", "conversations"].map(
+    (table) => prepare(`DELETE FROM ${table} WHERE session_id = ?`),
   );
   const insertPrompt = prepare(
     `INSERT INTO driven_prompts (session_id, turn_id, state, prompt) VALUES (?, ?, ?, ?)`,
@@ -203,6 +236,12 @@ export function createDrivenSessions(database: DatabaseSync, now: () => number):
     `INSERT INTO remembered_rules (session_id, rule) VALUES (?, ?) ON CONFLICT DO NOTHING`,
   );
   const selectRule = prepare(`SELECT 1 FROM remembered_rules WHERE session_id = ? AND rule = ?`);
+
+  const selectConversation = prepare(`SELECT text FROM conversations WHERE session_id = ?`);
+  const insertConversation = prepare(
+    `INSERT INTO conversations (session_id, text) VALUES (?, ?)
+     ON CONFLICT (session_id) DO UPDATE SET text = excluded.text`,
+  );
 
   const write = (work: () => unknown) => void transact(database, work);
   const get = (sessionId: string) => readSession(select.get(sessionId));
@@ -255,6 +294,8 @@ export function createDrivenSessions(database: DatabaseSync, now: () => number):
     },
     isRemembered: (sessionId, rules) =>
       rules.length > 0 && rules.every((rule) => selectRule.get(sessionId, rule) !== undefined),
+    conversation: (sessionId) => selectConversation.get(sessionId)?.["text"] as string | undefined,
+    setConversation: (sessionId, text) => write(() => insertConversation.run(sessionId, text)),
     markEnded(sessionId) {
       write(() => {
         for (const statement of ofSession) statement.run(sessionId);

@@ -14,7 +14,15 @@ export interface Step {
 }
 
 /** Step 1 is the first. A released step is never edited; a change is a further step. */
-export const journalSteps: readonly Step[] = [{ sql: firstLayout, readableFrom: 1 }];
+export const journalSteps: readonly Step[] = [
+  { sql: firstLayout, readableFrom: 1 },
+  // What the agent of a fork reads with its first prompt. Not among the session's facts, which are written again
+  // with every change. A daemon that does not know the table prompts the agent without it.
+  {
+    sql: `CREATE TABLE conversations (session_id TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT`,
+    readableFrom: 1,
+  },
+];
 
 /** A newer daemon changed the journal in a way that this one cannot read. */
 export class JournalTooNew extends Error {}

@@ -126,8 +126,9 @@ async function greet(
   // A silent socket is destroyed, which ends the handshake; the library's own limit would continue to
   // wait for the other side to close.
   const late = setTimeout(() => socket.terminate(), patienceMs);
+  const lost = watchClose(socket);
   try {
-    return await wsconnect({
+    const connecting = wsconnect({
       // The URL is only a name: the socket is open already.
       servers: "ws://fabric",
       wsFactory: () => {
@@ -152,9 +153,38 @@ async function greet(
       timeout: patienceMs * 2,
       noAsyncTraces: true,
     });
+    connecting.catch(() => {});
+    return await Promise.race([connecting, lost.promise]);
   } finally {
     clearTimeout(late);
+    lost.forget();
   }
+}
+
+/** The library knows why the other side closed, and gets this long to say so. */
+const graceMs = 500;
+
+/**
+ * Rejects after the socket has closed. The library itself waits for ever if that happens before it listens, for
+ * instance because the link is stopped in that moment.
+ */
+function watchClose(socket: WebSocket): { promise: Promise<never>; forget: () => void } {
+  const { promise, reject } = Promise.withResolvers<never>();
+  promise.catch(() => {});
+  let timer: NodeJS.Timeout | undefined;
+  const onClose = () => {
+    const error = new Error("The link was closed during its handshake.");
+    timer = setTimeout(() => reject(error), graceMs);
+  };
+  if (socket.readyState === WebSocket.CLOSED) onClose();
+  else socket.once("close", onClose);
+  return {
+    promise,
+    forget() {
+      socket.off("close", onClose);
+      clearTimeout(timer);
+    },
+  };
 }
 
 function watch(nats: NatsConnection, token: string, cut: () => void): Connection {

@@ -33,6 +33,8 @@ export interface Rules extends AgentPolicy {
   ownDirectories: readonly string[];
   /** Temporary files of agents. Not among the secrets, although the daemon keeps them. */
   temporaryDirectory: string;
+  /** Copies of configuration that the organization trusts: the session's agent may read them. */
+  trustedDirectory?: string | undefined;
   /** Home of the host's user, for `~` in commands. The home of the daemon's user if undefined. */
   home?: string;
   /** Files and directories with secrets of the host's user: no agent reads or changes them. */
@@ -83,6 +85,11 @@ function decideRead(
 ): Decision {
   if (paths.length > 0 && paths.every((path) => attachments.includes(path)))
     return allow("reading an attachment of the prompt");
+  const { directory, trustedDirectory: trusted } = rules;
+  const isTrusted = (path: string) =>
+    placesOf(absolutePath(directory, path)).every((place) => contains(realOf(trusted!), place));
+  if (trusted !== undefined && paths.length > 0 && paths.every(isTrusted))
+    return allow("reading configuration that the organization trusts");
   const floor = denyFloor(rules, rules.secrets, paths);
   if (floor) return floor;
   if (paths.length === 0) return needsPerson(rules, "what it reads is unknown");

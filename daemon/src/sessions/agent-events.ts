@@ -100,12 +100,20 @@ function addUsage(
   turnId: string | null,
   { usage: more, ...cost }: Extract<AgentEvent, { type: "usage" }>,
 ): void {
+  countUsage(session, { usage: more, ...cost });
+  const { usage, costUsd, costIsEstimate } = session.record!;
+  session.note({ sessionUpdate: "usage_update", usage: usage!, costUsd, costIsEstimate }, turnId);
+}
+
+type Used = Omit<Extract<AgentEvent, { type: "usage" }>, "type" | "cursor">;
+
+/** Adds to the session's totals. */
+export function countUsage(session: Session, { usage: more, ...cost }: Used): void {
   const known = session.record!;
   const usage = addUp(known.usage, more);
   const costUsd = cost.costUsd === null ? known.costUsd : (known.costUsd ?? 0) + cost.costUsd;
   const costIsEstimate = known.costIsEstimate || cost.costIsEstimate;
   session.change({ usage, costUsd, costIsEstimate });
-  session.note({ sessionUpdate: "usage_update", usage, costUsd, costIsEstimate }, turnId);
 }
 
 function addUp(one: Usage | null, other: Usage): Usage {

@@ -1,16 +1,24 @@
 // The one way to begin a session. A plan says what the session is and how its directory is made; starts,
-// clone starts and restores are plans. Nothing is reported before everything is there, and what was not
+// clone starts, restores and forks are plans. Nothing is reported before everything is there, and what was not
 // finished is undone, also after a crash.
 import type {
   AgentKind,
   AgentPolicy,
   Capability,
+  Fallback,
   ModelChoice,
   SessionMode,
+  TrustedPart,
+  TrustedRepository,
 } from "@hawser/contract";
 import { CommandRefusal } from "../command-refusal.ts";
-import { AgentNotReady, type AgentState, type Driver } from "../drivers/driver.ts";
-import { beginning, type DrivenSession } from "../journal/driven-sessions.ts";
+import {
+  AgentNotReady,
+  type AgentState,
+  type Driver,
+  type SessionSettings,
+} from "../drivers/driver.ts";
+import { beginning, type DrivenSession, type TrustedConfig } from "../journal/driven-sessions.ts";
 import { describe } from "../log.ts";
 import { within } from "../pause.ts";
 import { CannotRestore } from "../worktrees/parked.ts";
@@ -20,6 +28,7 @@ import { capabilitiesIn, parkingOf } from "./files.ts";
 import { modeOf, narrowMode } from "./modes.ts";
 import { refuseProjectConfig } from "./project-config.ts";
 import { driverOf, type Session } from "./session.ts";
+import { copyTrusted } from "./trust.ts";
 
 /** Where a session works, as the journal keeps it. */
 export type Place = Pick<
@@ -32,6 +41,7 @@ export type Place = Pick<
   | "origin"
   | "pushBranch"
   | "restoredFrom"
+  | "fork"
 >;
 
 export interface Plan {
@@ -39,6 +49,10 @@ export interface Plan {
   title: string | null;
   policy: AgentPolicy;
   mode: SessionMode;
+  /** Repositories that the organization trusts. */
+  trusted: readonly TrustedRepository[];
+  /** Set if the preferred kind was skipped. */
+  fallback?: Fallback | undefined;
   /** The user's own directory, if the session works there: it is checked before the agent reads it. */
   usersDirectory?: string;
   /** Throws refusals for what the agent does not offer. */
@@ -51,6 +65,13 @@ export interface Plan {
   locate(signal: AbortSignal): Promise<Place>;
   /** Makes the directory ready for the agent. Returns configuration files that the agent will not read. */
   make(session: Session, driver: Driver, signal: AbortSignal): Promise<string[]>;
+  /** Called when the directory is ready, before the session's agent starts. */
+  prepareAgent?(
+    session: Session,
+    driver: Driver,
+    settings: SessionSettings,
+    signal: AbortSignal,
+  ): Promise<void>;
   /** In the commit that makes the session active. */
   onBegun?(session: Session, started: StartedSession): void;
 }
@@ -61,10 +82,30 @@ export interface StartedSession {
   model: ModelChoice | null;
   mode: SessionMode;
   capabilities: Capability[];
+  trustedParts: TrustedPart[];
+  /** The kind that runs it, if the wanted one was skipped. */
+  taken?: { kind: AgentKind; fallback: Fallback };
 }
 
-/** Throws refusals. The returned function makes the session active, in the commit of the outcome. */
+/**
+ * Throws refusals. The returned function makes the session active, in the commit of the outcome. The caller of a
+ * long start, a clone or a fork, may have stopped waiting, so the log says why it failed.
+ */
 export async function begin(
+  session: Session,
+  makePlan: () => Plan | Promise<Plan>,
+  signal: AbortSignal,
+  isLong = false,
+): Promise<() => StartedSession> {
+  try {
+    return await make(session, makePlan, signal);
+  } catch (error) {
+    if (isLong || signal.aborted) noteFailedStart(session, error);
+    throw error;
+  }
+}
+
+async function make(
   session: Session,
   makePlan: () => Plan | Promise<Plan>,
   signal: AbortSignal,
@@ -98,10 +139,16 @@ export async function begin(
   session.add(record);
   try {
     const ignored = await plan.make(session, driver, signal);
-    const agent = await startAgent(session, driver, settingsOf(session, record), signal);
+    const trusted = await copyTrusted(session, driver, plan.trusted, signal);
+    checkStarting(session);
+    if (trusted) session.change({ trusted });
+    const settings = settingsOf(session, { ...record, ...(trusted && { trusted }) });
+    await plan.prepareAgent?.(session, driver, settings, signal);
+    checkStarting(session);
+    const agent = await startAgent(session, driver, settings, signal);
     checkStarting(session);
     return () => {
-      const started = activate(session, driver, agent.handle, ignored);
+      const started = activate(session, driver, agent.handle, ignored, plan.fallback);
       plan.onBegun?.(session, started);
       return started;
     };
@@ -118,13 +165,18 @@ function activate(
   driver: Driver,
   handle: string,
   ignored: string[],
+  fallback: Fallback | undefined,
 ): StartedSession {
   checkStarting(session);
   session.change({ state: "active", handle });
   session.host.journal.log.introduce(session.id);
   session.note({ sessionUpdate: "session_status", status: "active", reason: null });
   narrowMode(session, undefined);
+  const { kind } = driver;
+  if (fallback) session.note({ sessionUpdate: "fallback_taken", kind, ...fallback });
   if (ignored.length > 0) session.note({ sessionUpdate: "config_ignored", paths: ignored });
+  const { trusted } = session.record!;
+  if (trusted) noteTrusted(session, trusted);
   session.afterwards(() => {
     if (session.serving.by === "attached") session.serving.listener.begin();
   });
@@ -135,7 +187,21 @@ function activate(
     model: record.model,
     capabilities: capabilitiesIn(driver, record),
     mode: modeOf(session),
+    trustedParts: [...(record.trusted?.parts ?? [])],
+    ...(fallback && { taken: { kind, fallback } }),
   };
+}
+
+/** Writes no entry if the repository has none of these files. */
+function noteTrusted(session: Session, { origin, parts, paths, reason }: TrustedConfig): void {
+  if (parts.length === 0 && reason === null) return;
+  session.note({
+    sessionUpdate: "config_trusted",
+    origin,
+    parts: [...parts],
+    paths: [...paths],
+    reason,
+  });
 }
 
 /** Throws if the session was ended while it started. */
@@ -170,7 +236,8 @@ export async function undoStart(
     else if (worktree) await worktrees.discard({ ...worktree, sessionId: session.id, directory });
     // If the session is being ended, its end has the last word.
     if (session.state === "starting") dropRecord(session);
-    noteFailedClone(session, record, cause);
+    // After a crash, the log is the only place where the caller can read why the start failed.
+    if ((checkout && !restoredFrom) || record.fork) noteFailedStart(session, cause);
   } catch (error) {
     // The next start of the daemon tries again.
     session.warn("a start could not be undone", error);
@@ -189,10 +256,9 @@ async function parkAgain(session: Session, record: DrivenSession, parkedId: stri
   await worktrees.park(session.id, record.worktree, parkingOf(record, now()));
 }
 
-/** The caller of a clone start may not have waited for the answer, so the log says why it failed. */
-function noteFailedClone(session: Session, record: DrivenSession, cause: unknown): void {
+/** No-op if the session exists, or has ended. */
+function noteFailedStart(session: Session, cause: unknown): void {
   const { driven, log } = session.host.journal;
-  if (!record.checkout || record.restoredFrom) return;
   if (session.record || driven.hasEnded(session.id)) return;
   session.commit(() => {
     log.introduce(session.id);

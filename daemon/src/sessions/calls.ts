@@ -10,12 +10,14 @@ import { whyForbidden } from "../policy/forbidden.ts";
 import { protectedPaths } from "../policy/protected-paths.ts";
 import { modeOf } from "./modes.ts";
 import type { Session } from "./session.ts";
+import { trustedOf } from "./trust.ts";
 
 /** What the agent needs to know about the session. */
 export function settingsOf(session: Session, record: DrivenSession): SessionSettings {
   const { sessionId, directory, title, model, options } = record;
   const decide = (call: Call) => decideCall(session, call);
-  return { sessionId, directory, title, model, options, decide };
+  const trusted = trustedOf(session, record.trusted);
+  return { sessionId, directory, title, model, options, decide, trusted };
 }
 
 function decideCall(session: Session, call: Call): Decision {
@@ -51,6 +53,7 @@ function decideByPolicy(
     directory: record.directory,
     hasSandbox: drivers.get(record.kind)!.hasSandbox,
     unattendedCommands: policy.unattendedCommands,
+    trustedDirectory: trustedOf(session, record.trusted)?.directory,
     ...protectedPaths(stateDirectory),
   };
   return decide(rules, call);

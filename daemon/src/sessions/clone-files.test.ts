@@ -2,7 +2,7 @@
 // restoring an ended session. The agent can change the clone's git directory.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { makeGithubHome } from "@hawser/testkit/github-home.ts";
@@ -20,7 +20,13 @@ import {
   type Random,
 } from "@hawser/testkit/generated-trees.ts";
 import { isEmpty, makeCloneHost, wantedClone } from "@hawser/testkit/clone-host.ts";
-import { makeSessionId, policy, script, type OpenHost } from "@hawser/testkit/small-host.ts";
+import {
+  makeSessionId,
+  policy,
+  script,
+  wantedFork,
+  type OpenHost,
+} from "@hawser/testkit/small-host.ts";
 
 const token = "gho_cloneFiles";
 const author = { name: "Grace Hopper", email: "grace@example.com" };
@@ -124,7 +130,7 @@ const withBranches = (random: Random) => [
 ];
 
 for (const seed of Array.from({ length: isLong ? 100 : 4 }, (_, index) => index + 1)) {
-  test(`sequence ${seed} of changes, commits, branches and reverts in a clone`, async () => {
+  test(`sequence ${seed} of changes, commits, branches, reverts and forks in a clone`, async () => {
     using cloning = makeHost();
     const host = cloning.open();
     const repo = seed % 4 === 0 ? "acme/empty" : "acme/widget";
@@ -150,7 +156,12 @@ for (const seed of Array.from({ length: isLong ? 100 : 4 }, (_, index) => index 
       states.push({ messageId: await turn(host, sessionId, commands.join("; ")), state });
     }
     git(place, "fsck", "--no-dangling");
+    const last = stateOf(place);
+    const fork = await host.must("fork_session", wantedFork(sessionId));
+    assert.deepEqual(stateOf(fork.directory), last, "the fork");
     await host.must("end_session", { sessionId });
+    const late = await host.must("fork_session", wantedFork(sessionId));
+    assert.deepEqual(stateOf(late.directory), last, "the fork of the parked clone");
     await host.close();
   });
 }
@@ -193,7 +204,7 @@ test("a parked clone is restored unchanged as a new session, and pushes to the s
   assert.equal(existsSync(place), false);
   assert.deepEqual(host.entries(lost), [], "nobody heard of it");
   // Configuration that the agent would run without asking is found, and the tree is parked again.
-  writeFileSync(join(tree, "opencode.json"), "{}");
+  writeFileSync(join(tree, "opencode.json"), '{"plugin":["./x.js"]}');
   const refused = host.ask("restore_session", restore(sessionId));
   assert.equal(await codeOf(refused), "project_config_present");
   assert.equal(existsSync(place), false);
@@ -315,3 +326,72 @@ test("a session whose git directory points elsewhere is neither reverted nor pus
 
 const shell = (place: string, command: string) =>
   execFileSync("sh", ["-c", command], { cwd: place });
+
+test("forks of a clone that is in use or parked are clones with the same state, and independent", async () => {
+  using cloning = makeHost();
+  const host = cloning.open();
+  const { sessionId, place } = await start(host);
+  await turn(
+    host,
+    sessionId,
+    "git checkout -q -b topic && echo two > b.txt && git add . && git commit -qm two && echo three > b.txt && git add . && echo four > b.txt && echo new > c.txt",
+  );
+  const was = stateOf(place);
+  const first = await host.must("fork_session", wantedFork(sessionId));
+  assert.notEqual(first.directory, place);
+  assert.deepEqual(stateOf(first.directory), was);
+  assert.equal(
+    git(first.directory, "remote", "get-url", "origin"),
+    git(place, "remote", "get-url", "origin"),
+  );
+  assert.deepEqual(stateOf(place), was);
+  await host.must("end_session", { sessionId });
+  const second = await host.must("fork_session", wantedFork(sessionId));
+  assert.deepEqual(stateOf(second.directory), was);
+  await host.must("restore_session", restore(sessionId));
+  assert.deepEqual(stateOf(place), was);
+  git(first.directory, "fsck", "--no-progress");
+  await host.close();
+});
+
+const spoils: Record<string, (git: string) => void> = {
+  "objects of another repository": (at) => {
+    mkdirSync(join(at, "objects/info"), { recursive: true });
+    writeFileSync(join(at, "objects/info/alternates"), "/tmp\n");
+  },
+  "a link to a file that git would write": (at) => {
+    rmSync(join(at, "info"), { recursive: true });
+    mkdirSync(join(at, "info"));
+    symlinkSync(join(at, "../../aim"), join(at, "info/sparse-checkout"));
+  },
+  "a link among the refs": (at) => symlinkSync("/etc/hostname", join(at, "refs/heads/linked")),
+  "a pipe among the objects": (at) => execFileSync("mkfifo", [join(at, "objects/pipe")]),
+};
+
+for (const [what, spoil] of Object.entries(spoils)) {
+  test(`a fork of a clone with ${what} is refused, and nothing is left of it`, async () => {
+    using cloning = makeHost();
+    const host = cloning.open();
+    const { sessionId, place } = await start(host);
+    writeFileSync(join(place, "../aim"), "as it was\n");
+    spoil(join(place, ".git"));
+    const wanted = wantedFork(sessionId);
+    assert.equal(await codeOf(host.ask("fork_session", wanted)), "unsafe_repository");
+    assert.equal(host.journal.driven.get(wanted.sessionId), undefined);
+    assert.equal(existsSync(join(place, "../..", wanted.sessionId)), false);
+    assert.equal(readFileSync(join(place, "../aim"), "utf8"), "as it was\n");
+    await host.close();
+  });
+}
+
+test("a fork of a clone has its branches, and no hooks", async () => {
+  using cloning = makeHost();
+  const host = cloning.open();
+  const { sessionId, place } = await start(host);
+  git(place, "branch", "tmp_fix");
+  write(place, ".git/hooks/post-checkout", "#!/bin/sh\ntouch /tmp/hawser-hook-ran\n");
+  const fork = await host.must("fork_session", wantedFork(sessionId));
+  assert.equal(git(fork.directory, "rev-parse", "tmp_fix"), git(place, "rev-parse", "tmp_fix"));
+  assert.equal(existsSync(join(fork.directory, ".git/hooks/post-checkout")), false);
+  await host.close();
+});

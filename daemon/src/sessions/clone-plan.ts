@@ -38,14 +38,14 @@ export function planClone(
       await refuseProjectConfig(session.host, driver, directory);
       return [...leftOut, ...((await driver.findIgnoredConfig?.(directory)) ?? [])];
     },
-    // The log has its mode in entries of its own.
-    onBegun: (session, { mode: _mode, ...placed }) =>
+    // The log has the mode, trusted parts and a fallback in entries of their own.
+    onBegun: (session, { mode: _mode, trustedParts: _parts, taken: _taken, ...placed }) =>
       session.note({ sessionUpdate: "session_placed", ...placed }),
   };
 }
 
-/** Runs the work so that the end of the session, and the daemon's, can stop it and wait for it. */
-async function stoppable<T>(
+/** Runs long work of a start so that the end of the session, and the daemon's, can stop it and wait for it. */
+export async function stoppable<T>(
   session: Session,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
@@ -58,7 +58,8 @@ async function stoppable<T>(
     return await running;
   } catch (error) {
     if (!controller.signal.aborted) throw error;
-    const message = "The start was stopped while it cloned. Nothing is left of it.";
+    const message =
+      "The start was stopped while it made the session's files. Nothing is left of it.";
     throw new CommandRefusal("interrupted", message);
   } finally {
     session.work = { type: "none" };

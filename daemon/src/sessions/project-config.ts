@@ -24,7 +24,7 @@ export async function refuseProjectConfig(
   const paths = await driver.findProjectConfig(directory);
   if (paths.length > 0) {
     throw new ProjectConfigPresent(
-      `The directory has files that the agent would run without asking: ${list(paths)}. Remove them, in a session with run_shell, or start a session in a worktree.`,
+      `The directory has plugins of the agent, or settings that are not known to be harmless: ${list(paths)}. Remove them (in an existing session: run_shell), or start a session in a worktree, which leaves them out.`,
       paths,
     );
   }

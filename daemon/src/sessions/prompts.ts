@@ -53,9 +53,9 @@ export async function acceptPrompt(
     const { driver } = session;
     // First: the agent reads the directory whenever it is asked something.
     await checkProjectConfig(session);
-    await attach(session);
+    const attached = await attach(session);
     await checkPromptChoices(driver, wanted, signal);
-    if (task.type === "command") await checkCommand(driver, task.name, directory, signal);
+    if (task.type === "command") await checkCommand(driver, attached, task.name, directory, signal);
     if (wanted.attachments?.length) checkAcceptsAttachments(driver);
   } catch (error) {
     throw asRefusal(error);

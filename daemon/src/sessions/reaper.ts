@@ -2,10 +2,11 @@
 // no session. orphans.ts decides which processes those are.
 import type { Attachments } from "../attachments/attachments.ts";
 import type { Driver } from "../drivers/driver.ts";
-import { removeTemporary, temporaryIn } from "../drivers/temporary-directories.ts";
+import { temporaryIn } from "../drivers/temporary-directories.ts";
 import type { Journal } from "../journal/journal.ts";
 import { describe, type Log } from "../log.ts";
 import type { Checkouts } from "../worktrees/checkouts.ts";
+import { removeOthers } from "../worktrees/remove-others.ts";
 import type { Worktrees } from "../worktrees/worktrees.ts";
 import { placeToPark } from "./files.ts";
 import { reapOrphans } from "./orphans.ts";
@@ -55,24 +56,27 @@ export function createReaper(options: ReaperOptions): Reaper {
     if (closed.aborted) return;
     const kept = driven.list().flatMap(({ sessionId }) => driven.prompts(sessionId));
     options.attachments.tidy(kept.flatMap(({ attachments = [] }) => attachments));
-    try {
-      await worktrees.baselines.tidy((id) => driven.get(id) !== undefined);
-    } catch (error) {
-      log.warn("baselines were not removed", { error: describe(error) });
-    }
+    const isDriven = (id: string) => driven.get(id) !== undefined;
+    await attempt("baselines were not removed", () => worktrees.baselines.tidy(isDriven));
+    await attempt("trusted files were not removed", () => worktrees.trustedFiles.tidy(isDriven));
     // A host without drivers has no processes. Looking for them takes longer the more the machine runs.
     if (options.drivers.length === 0) return;
+    const { stateDirectory } = options;
+    await attempt("processes were not checked", () =>
+      reapOrphans({ stateDirectory, liveStarts, placeOf, log }),
+    );
+    // Read again for each directory, because an agent or a session may have started meanwhile.
+    const isUsed = (id: string) => isDriven(id) || liveStarts().includes(id);
+    await attempt("temporary files were not removed", () =>
+      removeOthers(temporaryIn(stateDirectory), isUsed),
+    );
+  }
+
+  async function attempt(failure: string, work: () => Promise<void>): Promise<void> {
     try {
-      await reapOrphans({ stateDirectory: options.stateDirectory, liveStarts, placeOf, log });
+      await work();
     } catch (error) {
-      log.warn("processes were not checked", { error: describe(error) });
-    }
-    try {
-      // Read again for each directory, because an agent or a session may have started meanwhile.
-      const isUsed = (id: string) => driven.get(id) !== undefined || liveStarts().includes(id);
-      await removeTemporary(temporaryIn(options.stateDirectory), isUsed);
-    } catch (error) {
-      log.warn("temporary files were not removed", { error: describe(error) });
+      log.warn(failure, { error: describe(error) });
     }
   }
 

@@ -1,6 +1,6 @@
 // Making a session of a parked worktree or clone: files, branches and everything git knew are where they
 // were, and the agent begins a new conversation there. If something goes wrong, the tree is parked again.
-import type { AgentKind, AgentPolicy, SessionMode } from "@hawser/contract";
+import type { AgentKind, AgentPolicy, SessionMode, TrustedRepository } from "@hawser/contract";
 import { CommandRefusal } from "../command-refusal.ts";
 import { NotOffered, type Driver } from "../drivers/driver.ts";
 import { chooseModel } from "../drivers/offer.ts";
@@ -21,6 +21,7 @@ export interface WantedRestore {
   parkedId: string;
   policy: AgentPolicy;
   mode?: SessionMode | undefined;
+  trusted?: readonly TrustedRepository[] | undefined;
   author: Author | null;
 }
 
@@ -48,7 +49,7 @@ export async function restoreSession(
 
 function planRestore(
   host: HostParts,
-  { parkedId, policy, mode = "ask", author }: WantedRestore,
+  { parkedId, policy, mode = "ask", trusted = [], author }: WantedRestore,
 ): Plan {
   const { parked } = host.worktrees;
   const found = parked.find(parkedId);
@@ -63,6 +64,7 @@ function planRestore(
     title,
     policy,
     mode,
+    trusted,
     choose: async (driver, _, signal) => ({
       model: await chooseFormerModel(driver, about, signal),
       options,
@@ -89,7 +91,11 @@ function planRestore(
 }
 
 /** The model that the session had, or the agent's own if that is no longer offered. */
-async function chooseFormerModel(driver: Driver, { model }: ParkedSession, signal: AbortSignal) {
+export async function chooseFormerModel(
+  driver: Driver,
+  { model }: Pick<ParkedSession, "model">,
+  signal: AbortSignal,
+) {
   try {
     return await chooseModel(driver, model ?? {}, signal);
   } catch (error) {

@@ -3,6 +3,7 @@
 import { CommandRefusal } from "../command-refusal.ts";
 import { GitError } from "../git/git.ts";
 import { attach } from "./attach.ts";
+import { noteForgotten } from "./conversations.ts";
 import { capabilitiesIn, inOrder, nextNumber, ownTreeOf } from "./files.ts";
 import { asRefusal } from "./refusals.ts";
 import type { Session } from "./session.ts";
@@ -59,6 +60,11 @@ async function revert(session: Session, messageId: string, signal: AbortSignal):
   // Again, because attaching may have taken a while.
   const { tree, snapshot, later } = check(session, messageId);
   await worktrees.revert(session.id, tree, snapshot, nextNumber(session), async () => {
+    // Before the agent forgets them, because what follows may fail.
+    noteForgotten(
+      session,
+      later.map((message) => message.messageId),
+    );
     // The agent never got a prompt whose delivery failed; the next one leads back as far.
     for (const message of later) {
       if ((await agent.revert!(message.messageId, signal)) === "reverted") return;

@@ -14,6 +14,9 @@ import {
   script,
   wanted,
 } from "@hawser/testkit/small-host.ts";
+import { until } from "@hawser/testkit/until.ts";
+import { CommandRefusal } from "../command-refusal.ts";
+import { AgentNotReady } from "../drivers/driver.ts";
 
 test("a session in a repository works in a worktree of its own, on a branch of its own", async () => {
   using small = makeSmallHost();
@@ -57,8 +60,9 @@ test("a session in a repository works in a worktree of its own, on a branch of i
 test("a start that cannot work is refused and leaves nothing behind", async (t) => {
   using small = makeSmallHost();
   const host = small.open();
-  writeFileSync(join(small.repository, "opencode.json"), "{}");
+  writeFileSync(join(small.repository, "opencode.json"), '{"plugin":["./x.js"]}');
   mkdirSync(join(small.folder, ".opencode", "plugin"), { recursive: true });
+  writeFileSync(join(small.folder, ".opencode/plugin/x.js"), "1");
   const plain = join(small.folder, "..", "plain");
   mkdirSync(plain);
   const cases: [name: string, changes: object, code: string, field?: string][] = [
@@ -93,6 +97,34 @@ test("a start that cannot work is refused and leaves nothing behind", async (t) 
   await host.close();
 });
 
+test("a start that fails after its deadline says so in the log, because nobody waits for the answer", async () => {
+  using small = makeSmallHost();
+  for (const step of ["readState", "start"] as const) {
+    const deadline = new AbortController();
+    const passDeadline = async () => {
+      deadline.abort();
+      throw new AgentNotReady("It is too slow.");
+    };
+    const host = small.open({ wrapDriver: (driver) => ({ ...driver, [step]: passDeadline }) });
+    const asked = wanted(small.repository);
+    await assert.rejects(host.sessions.start(asked, deadline.signal), CommandRefusal);
+    assert.deepEqual(
+      host.entries(asked.sessionId).map(({ update }) => update),
+      [
+        {
+          sessionUpdate: "session_status",
+          status: "ended",
+          reason: "It is too slow.",
+          code: "start_failed",
+        },
+      ],
+    );
+    assert.equal(host.journal.driven.list().length, 0);
+    await host.close();
+  }
+  assert.equal(git(small.repository, "branch", "--list", "hawser/*"), "");
+});
+
 test("a repository's own agent configuration is not checked out into the worktree, and the log says so", async () => {
   using small = makeSmallHost();
   mkdirSync(join(small.repository, ".opencode/plugin"), { recursive: true });
@@ -106,13 +138,20 @@ test("a repository's own agent configuration is not checked out into the worktre
   const place = host.journal.driven.get(sessionId)!.directory;
   assert.equal(existsSync(join(place, ".opencode")), false);
   assert.equal(git(place, "status", "--porcelain"), "");
-  // Configuration that the agent writes itself stops the next prompt.
-  const text = script([
-    { calls: [{ tool: "write", input: { filePath: "opencode.json", content: "{}" } }] },
-    { text: "Done." },
-  ]);
-  await host.must("send_prompt", { sessionId, text });
-  await host.until(sessionId, "turn_finished");
+  // Configuration that the agent writes itself has no effect; only a plugin stops the next prompt.
+  const writing = (content: string) =>
+    script([
+      { calls: [{ tool: "write", input: { filePath: "opencode.json", content } }] },
+      { text: "Done." },
+    ]);
+  for (const content of ['{"mcp":{}}', '{"plugin":["./x.js"]}']) {
+    const { turnId } = await host.must("send_prompt", { sessionId, text: writing(content) });
+    await until("the turn is over", () =>
+      host
+        .entries(sessionId)
+        .some((entry) => entry.turnId === turnId && entry.update.sessionUpdate === "turn_finished"),
+    );
+  }
   const refused = await host.ask("send_prompt", { sessionId, text: "again" });
   assert.equal(codeOf(refused), "project_config_present");
   assert.deepEqual(host.entries(sessionId).at(-1)!.update, {

@@ -20,6 +20,7 @@ import { undoStart, type StartedSession } from "./begin.ts";
 import { stopClone } from "./clone-plan.ts";
 import { diffFile, diffSession, type PatchPage, type WantedPage } from "./diffs.ts";
 import { endSession } from "./endings.ts";
+import { forkSession, type WantedFork } from "./fork-plan.ts";
 import { createLiveLane, type PublishLive } from "./live-lane.ts";
 import { setMode } from "./modes.ts";
 import { acceptPrompt, acceptSummary, type AcceptedPrompt, type WantedPrompt } from "./prompts.ts";
@@ -59,6 +60,7 @@ export interface SessionsOptions {
 /** A returned function takes effect when it is called, in the commit of the command's outcome. */
 export interface Sessions {
   start(wanted: WantedSession, signal: AbortSignal): Promise<() => StartedSession>;
+  fork(wanted: WantedFork, signal: AbortSignal): Promise<() => StartedSession>;
   prompt(wanted: WantedPrompt, signal: AbortSignal): Promise<() => AcceptedPrompt>;
   summarize(sessionId: string): Promise<() => { turnId: string }>;
   runShell(wanted: WantedShell, signal: AbortSignal): Promise<() => { shellId: string }>;
@@ -155,6 +157,14 @@ export function openSessions(options: SessionsOptions): Sessions {
   return {
     start: (wanted, signal) =>
       startSession(find(wanted.sessionId), options.directories, wanted, signal),
+    fork: (wanted, signal) =>
+      forkSession(
+        find(wanted.sessionId),
+        find(wanted.originalId),
+        options.directories,
+        wanted,
+        signal,
+      ),
     prompt: (wanted, signal) => acceptPrompt(find(wanted.sessionId), wanted, signal),
     summarize: (sessionId) => acceptSummary(find(sessionId)),
     runShell: (wanted, signal) => acceptShell(find(wanted.sessionId), wanted, signal),

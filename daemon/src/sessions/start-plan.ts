@@ -1,6 +1,6 @@
 // Starting a session in a directory below the host's roots: in a worktree of its own if the directory is
 // a repository, else in the directory itself.
-import type { AgentKind, AgentPolicy, SessionMode } from "@hawser/contract";
+import type { AgentPolicy, SessionMode, TrustedRepository } from "@hawser/contract";
 import { CommandRefusal } from "../command-refusal.ts";
 import { findRoots, openBelowRoots } from "../directories/below-roots.ts";
 import type { RepositorySource } from "../directories/bring-repository.ts";
@@ -11,27 +11,26 @@ import { GitError } from "../git/git.ts";
 import type { OwnWorktree } from "../journal/driven-sessions.ts";
 import { describe } from "../log.ts";
 import { requireReadable } from "../policy/forbidden.ts";
+import type { TreeState } from "../worktrees/fork-tree.ts";
 import type { Author, WorktreePlan } from "../worktrees/worktrees.ts";
 import { begin, checkStarting, type Plan, type StartedSession } from "./begin.ts";
 import { planClone } from "./clone-plan.ts";
+import { applyFallback, type WantedKind } from "./fallback.ts";
 import { setAuthor } from "./files.ts";
 import { refuseProjectConfig } from "./project-config.ts";
 import { asRefusal } from "./refusals.ts";
 import type { HostParts, Session } from "./session.ts";
 
-export interface WantedSession {
+export interface WantedSession extends WantedKind {
   sessionId: string;
-  kind: AgentKind;
   /** Exactly one of directory and clone. */
   directory?: string;
   clone?: RepositorySource;
   useWorktree?: boolean | undefined;
   title: string | null;
-  providerId?: string | undefined;
-  modelId?: string | undefined;
-  options?: Record<string, string> | undefined;
   policy: AgentPolicy;
   mode?: SessionMode | undefined;
+  trusted?: readonly TrustedRepository[] | undefined;
   /** Author of the agent's commits in a tree of the session's own; the host's user if undefined. */
   author?: Author | null | undefined;
 }
@@ -44,21 +43,27 @@ export async function startSession(
   signal: AbortSignal,
 ): Promise<() => StartedSession> {
   try {
-    return await begin(session, () => planStart(session.host, directories, wanted), signal);
+    const isLong = wanted.clone !== undefined;
+    const makePlan = async () => {
+      const taken = await applyFallback(session.host, wanted, signal);
+      const plan = await planStart(session.host, directories, taken.wanted);
+      return { ...plan, fallback: taken.fallback };
+    };
+    return await begin(session, makePlan, signal, isLong);
   } catch (error) {
     throw asRefusal(error instanceof GitError ? gitRefusal(error) : error);
   }
 }
 
-async function planStart(
+export async function planStart(
   host: HostParts,
   directories: Directories,
   wanted: WantedSession,
 ): Promise<Plan> {
-  const { sessionId, kind, title, policy, mode = "ask", author, clone } = wanted;
+  const { sessionId, kind, title, policy, mode = "ask", trusted = [], author, clone } = wanted;
   const choose = (driver: Driver, state: AgentState, signal: AbortSignal) =>
     chooseWanted(driver, state, wanted, signal);
-  const common = { kind, title, policy, mode, choose };
+  const common = { kind, title, policy, mode, trusted, choose };
   if (clone) return { ...common, ...planClone(host.checkouts.plan(sessionId, clone), author) };
   const found = await findDirectory(host, directories, wanted);
   const { path, realPath, isGitRepository } = found;
@@ -119,17 +124,20 @@ async function findDirectory(host: HostParts, directories: Directories, wanted: 
   return { path: place.path, realPath: place.handle.realPath, useWorktree, isGitRepository };
 }
 
-/** Returns the files that were not checked out. */
-async function makeWorktree(
+/** Returns the files that were not checked out. `fork`: what it contains instead of the repository's HEAD. */
+export async function makeWorktree(
   session: Session,
   driver: Driver,
   plan: WorktreePlan,
   author: Author | null | undefined,
   signal: AbortSignal,
+  fork?: { state: TreeState; baseCommit: string | null },
 ): Promise<string[]> {
-  const made = await session.host.worktrees.make(plan, driver.sparsePatterns, signal);
+  const { worktrees } = session.host;
+  const made = await worktrees.make(plan, driver.sparsePatterns, signal, fork?.state);
   checkStarting(session);
-  const { baseCommit, adminDirectory, leftOut } = made;
+  const { adminDirectory, leftOut } = made;
+  const baseCommit = fork?.baseCommit ?? made.baseCommit;
   session.change({ worktree: { ...planned(plan), baseCommit, adminDirectory } });
   await setAuthor(session, plan.directory, author, signal);
   await refuseProjectConfig(session.host, driver, plan.directory);
@@ -155,14 +163,14 @@ async function makeBaseline(
   }
 }
 
-const planned = ({ repository, branch }: WorktreePlan): OwnWorktree => ({
+export const planned = ({ repository, branch }: WorktreePlan): OwnWorktree => ({
   repository,
   branch,
   adminDirectory: null,
   baseCommit: null,
 });
 
-function gitRefusal({ reason, message }: GitError): CommandRefusal {
+export function gitRefusal({ reason, message }: GitError): CommandRefusal {
   const code = reason === "unsafe_repository" ? "unsafe_repository" : "worktree_failed";
   return new CommandRefusal(code, message);
 }

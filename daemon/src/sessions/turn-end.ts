@@ -1,5 +1,6 @@
 // How a turn ends: the agent reports it, or the agent is lost. Both are called within a commit.
 import type { TurnOutcome } from "@hawser/contract";
+import { noteForgotten } from "./conversations.ts";
 import { snapshotAhead } from "./files.ts";
 import { settleGiven, withdrawRequests } from "./requests.ts";
 import type { Session } from "./session.ts";
@@ -20,6 +21,8 @@ export function finishTurn(session: Session, outcome: TurnOutcome, reason: strin
   }
   session.note({ sessionUpdate: "turn_finished", outcome: recorded, reason }, turnId);
   session.host.journal.driven.removePrompt(turnId);
+  // The agent's own transcript may lack a turn that did not complete.
+  if (outcome !== "completed") noteForgotten(session, [running.messageId]);
   session.afterwards(() => {
     session.host.lane.clear(session.id);
     turn?.ended.resolve();

@@ -6,6 +6,7 @@ import type { KeptPrompt } from "../journal/driven-sessions.ts";
 import { describe } from "../log.ts";
 import { pause, within } from "../pause.ts";
 import { attach, release } from "./attach.ts";
+import { noteDelivered, undeliveredConversation } from "./conversations.ts";
 import { takeSnapshot } from "./files.ts";
 import { checkProjectConfig } from "./project-config.ts";
 import { shownText, taskOf } from "./prompts.ts";
@@ -79,7 +80,11 @@ function nextPrompt(session: Session): KeptPrompt | undefined {
   return session.isUsable && first?.state === "queued" ? first : undefined;
 }
 
-type SentPrompt = KeptPrompt & { context: readonly string[] };
+type SentPrompt = KeptPrompt & {
+  context: readonly string[];
+  /** The earlier conversation, if the agent of a fork has not received it yet. */
+  conversation: string | undefined;
+};
 
 /** Within a commit. Returns undefined if no prompt waits. */
 function markSent(session: Session): SentPrompt | undefined {
@@ -95,10 +100,10 @@ function markSent(session: Session): SentPrompt | undefined {
     const content = { type: "text" as const, text };
     session.note({ sessionUpdate: "user_message_chunk", messageId, content }, turnId);
   }
+  if (taskOf(prompt).type !== "prompt") return { ...prompt, context: [], conversation: undefined };
   const { untold = [] } = session.record!;
-  if (taskOf(prompt).type !== "prompt" || untold.length === 0) return { ...prompt, context: [] };
-  session.change({ untold: [] });
-  return { ...prompt, context: untold };
+  if (untold.length > 0) session.change({ untold: [] });
+  return { ...prompt, context: untold, conversation: undeliveredConversation(session) };
 }
 
 async function deliverPrompt(
@@ -107,7 +112,8 @@ async function deliverPrompt(
   prompt: SentPrompt,
 ): Promise<void> {
   const { host } = session;
-  const { turnId, messageId, text, context, attachments = [] } = prompt;
+  const { turnId, messageId, text, conversation, attachments = [] } = prompt;
+  const context = conversation === undefined ? prompt.context : [conversation, ...prompt.context];
   const { model, options, agent: mode } = prompt;
   const controller = new AbortController();
   const done = Promise.withResolvers<void>();
@@ -125,6 +131,7 @@ async function deliverPrompt(
     if (snapshot) host.journal.messages.setSnapshot(messageId, snapshot);
     const message = { turnId, messageId, task: taskOf(prompt), text, context, attachments };
     await orAborted(agent.prompt({ ...message, model, options, agent: mode }, signal), signal);
+    if (conversation !== undefined) noteDelivered(session, messageId);
   } catch (error) {
     if (isOver()) return;
     // The prompt may have arrived all the same.

@@ -40,6 +40,8 @@ export interface State {
   parkedDirectory: string;
   /** Copies of directories without a commit, for diffs. */
   baselinesDirectory: string;
+  /** Copies of configuration that the organization trusts. */
+  trustedDirectory: string;
   /** Temporary files of snapshots and diffs. */
   scratchDirectory: string;
   /** One journal per instance: entries of an old pairing are never sent on a new one. */
@@ -74,6 +76,7 @@ export function openState(directory: string): State {
     checkoutsDirectory: join(directory, "checkouts"),
     parkedDirectory: join(directory, "parked"),
     baselinesDirectory: join(directory, "baselines"),
+    trustedDirectory: join(directory, "trusted"),
     scratchDirectory: join(directory, "scratch"),
     readCredentials() {
       const found = readJson(credentials);

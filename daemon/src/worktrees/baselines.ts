@@ -3,10 +3,11 @@
 // directory as its working tree. Nothing is written to the user's directory, and no filter runs: the
 // baseline has the bytes on disk. It costs a copy of the files, so its size and time are limited.
 // See docs/decisions/0055-a-plain-directory-has-a-baseline.md.
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { GitError, type Git } from "../git/git.ts";
+import { removeOthers } from "./remove-others.ts";
 import { gather, writeTree, type OwnIndex } from "./working-tree.ts";
 
 export interface Baselines {
@@ -62,12 +63,7 @@ export function createBaselines(
       }
     },
 
-    async tidy(isUsed) {
-      for (const sessionId of readdirSync(top)) {
-        if (isUsed(sessionId)) continue;
-        await rm(gitDirectoryOf(sessionId), { recursive: true, force: true });
-      }
-    },
+    tidy: (isUsed) => removeOthers(top, isUsed),
   };
 }
 

@@ -14,6 +14,7 @@ import { endWorkIn } from "../directories/half-done.ts";
 import { GitError, type Git } from "../git/git.ts";
 import type { Operations } from "../operations.ts";
 import type { Policy } from "../policy/policy.ts";
+import { copyGit, fillTree, type TreeState } from "./fork-tree.ts";
 import { listLeftOut } from "./left-out.ts";
 
 export interface CheckoutsOptions {
@@ -32,11 +33,24 @@ export interface CheckoutPlan {
   directory: string;
 }
 
+export interface CheckoutFork {
+  sessionId: string;
+  /** Where the clone will be made. */
+  directory: string;
+  /** The git directory of the original. */
+  from: string;
+  state: TreeState;
+}
+
 export interface Checkouts {
   /** Decides all names before anything is made. Throws CommandRefusal. */
   plan(sessionId: string, source: RepositorySource): CheckoutPlan;
   /** `without`: patterns of files to leave out; returns those files. Throws CommandRefusal and GitError. */
   make(plan: CheckoutPlan, without: readonly string[], signal: AbortSignal): Promise<string[]>;
+  /** Where the clone of a fork will be made. `name`: that of the directory. */
+  planFork(sessionId: string, name: string): string;
+  /** Makes a clone from another session's git directory and the state of its tree. Like `make` otherwise. */
+  fork(fork: CheckoutFork, without: readonly string[], signal: AbortSignal): Promise<string[]>;
   /** Removes a finished or unfinished clone that no agent has worked in, and ends any git that runs in it. */
   discard(sessionId: string): void;
   /** The directory around the clone that contains this path; undefined if none does. The path has no links. */
@@ -88,6 +102,23 @@ export function createCheckouts(options: CheckoutsOptions): Checkouts {
         await git.runIn(directory, "checkout", { ...within, options: ["--quiet"] });
         return without.length > 0 ? listLeftOut(git, directory, signal) : [];
       });
+    },
+
+    planFork: (sessionId, name) => join(directoryFor(sessionId), name),
+
+    async fork({ sessionId, directory, from, state }, without, signal) {
+      const around = directoryFor(sessionId);
+      const adminDirectory = join(directory, ".git");
+      mkdirSync(around, { mode: 0o700 });
+      mkdirSync(directory);
+      await copyGit(from, adminDirectory, signal);
+      const within = { deadlineMs: checkoutMs, signal };
+      if (without.length > 0) {
+        await git.runIn(directory, "sparse-checkout set", { ...within, operands: without });
+      }
+      const tree = { directory, repository: directory, adminDirectory, branch: null };
+      await fillTree(git, tree, state, { indexFile: join(around, "fork.index"), ...within });
+      return without.length > 0 ? listLeftOut(git, directory, signal) : [];
     },
 
     discard(sessionId) {

@@ -20,7 +20,7 @@ export function objectToGitOf(tree: OwnTree): string | undefined {
 function isWhole(clone: string): boolean {
   const own = join(clone, ".git");
   const parts = [clone, own, join(own, "objects"), join(own, "refs")];
-  return parts.every(isDirectory) && !leadsElsewhere(own);
+  return parts.every(isDirectory) && !hasLinks(own) && !leadsElsewhere(own);
 }
 
 /**
@@ -38,8 +38,17 @@ function leadsElsewhere(own: string): boolean {
   return ["commondir", "objects/info/alternates"].some(isThere) || settings.some(fetchesLater);
 }
 
+/** Files and directories of git's that git itself never makes links, and through which it would write. */
+const neverLinks = ["HEAD", "config", "config.worktree", "index", "info", "logs", "packed-refs"];
+
+const hasLinks = (own: string) =>
+  ["logs/HEAD", "info/sparse-checkout", ...neverLinks].some((name) =>
+    lstatSync(join(own, name), { throwIfNoEntry: false })?.isSymbolicLink(),
+  );
+
 function leadsTo({ directory, adminDirectory }: OwnTree): boolean {
   try {
+    if (hasLinks(adminDirectory)) return false;
     return realpathSync(adminDirectoryOf(directory)) === realpathSync(adminDirectory);
   } catch {
     return false;

@@ -70,6 +70,7 @@ async function makeBed(place = top, name = `bed-${++made}`): Promise<Bed> {
     directory: join(place, name, "worktrees"),
     parkedDirectory: join(place, name, "parked"),
     baselinesDirectory: join(place, name, "baselines"),
+    trustedDirectory: join(place, name, "trusted"),
     scratchDirectory: join(place, name, "scratch"),
   };
   const worktrees = createWorktrees({ git: createGit(), ...places });

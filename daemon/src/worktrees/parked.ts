@@ -14,6 +14,10 @@ export interface Parked {
   /** Those that can be restored, newest first. */
   list(): Promise<ParkedTree[]>;
   find(sessionId: string): ParkedRecord | undefined;
+  /** Where its files and git's directory for it are now; undefined if it is not parked. */
+  placeOf(sessionId: string): { tree: string; admin: string } | undefined;
+  /** Runs the work while no parked tree is restored or dropped. */
+  hold<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Moves it back to where it was. Throws CannotRestore, and then has changed nothing. */
   restore(sessionId: string): Promise<ParkedRecord>;
   /** Removes what is left after a restore. The snapshots of its reverts now belong to the new session. */
@@ -110,6 +114,11 @@ export function createParked(git: Git, top: string): Parked {
   return {
     list: async () => (await listAll()).filter(({ sessionId }) => isWhole(sessionId)),
     find,
+    placeOf(sessionId) {
+      if (!find(sessionId) || !isWhole(sessionId)) return undefined;
+      return { tree: join(top, sessionId, "tree"), admin: join(top, sessionId, "admin") };
+    },
+    hold: inTurn,
     restore: (sessionId) => inTurn(() => restore(sessionId)),
     clean: (options) => inTurn(() => clean(options)),
     async settle(sessionId, record, heirId) {

@@ -7,7 +7,7 @@ import { GhError } from "../code-hosting/gh.ts";
 import { compareUrl } from "../code-hosting/hosted-place.ts";
 import { CommandRefusal } from "../command-refusal.ts";
 import { isBranchName } from "../git/branch-name.ts";
-import { GitError, type Git } from "../git/git.ts";
+import { GitError, type Git, type GitCall } from "../git/git.ts";
 import { explainPushFailure } from "./push-failure.ts";
 
 export interface WantedPush {
@@ -33,6 +33,11 @@ export interface Pushed {
 export interface Pushes {
   /** The current address of origin; undefined if there is none, or git must not work in the repository. */
   readOrigin(directory: string, signal: AbortSignal): Promise<string | null>;
+  /** What git needs to fetch from an address: the code-hosting client's account if it knows one. */
+  findAccess(
+    origin: string,
+    signal: AbortSignal,
+  ): Promise<Pick<GitCall, "settings" | "environment">>;
   /** Throws CommandRefusal if nothing was pushed. */
   push(wanted: WantedPush, signal: AbortSignal): Promise<Pushed>;
 }
@@ -138,6 +143,10 @@ export function createPushes(options: { git: Git; codeHosting: CodeHosting }): P
 
   return {
     push,
+    async findAccess(origin, signal) {
+      const found = await findHosted(origin, signal);
+      return found === undefined || found instanceof GhError ? {} : found.access;
+    },
     async readOrigin(directory, signal) {
       try {
         const call = { operands: ["remote.origin.url"], deadlineMs: quickMs, signal };

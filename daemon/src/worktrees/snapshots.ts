@@ -38,21 +38,25 @@ export interface OwnTree {
   branch: string | null;
 }
 
-interface Wanted {
+export interface Wanted {
   git: Git;
   tree: OwnTree;
   /** The file of our own index. */
   indexFile: string;
+  /** Default: 15 seconds for each call of git. */
+  deadlineMs?: number;
+  signal?: AbortSignal;
 }
 
 const snapshotMs = 15_000;
 const largestSnapshot = 512 * 1024 * 1024;
 
-const indexFor = ({ git, tree, indexFile }: Wanted): OwnIndex => ({
+export const indexFor = ({ git, tree, indexFile, deadlineMs, signal }: Wanted): OwnIndex => ({
   git,
   directory: tree.directory,
   file: indexFile,
-  deadlineMs: snapshotMs,
+  deadlineMs: deadlineMs ?? snapshotMs,
+  signal,
   limitBytes: largestSnapshot,
 });
 
@@ -65,18 +69,26 @@ export async function takeSnapshot(
   const { git, tree } = wanted;
   const index = indexFor(wanted);
   const head = await readHead(git, tree.repository, tree.adminDirectory);
-  copyIndex(index, join(tree.adminDirectory, "index"));
+  const { tree: files, indexTree } = await readTrees(index, tree.adminDirectory);
+  if (last && last.tree === files && last.indexTree === indexTree && isSame(last.head, head)) {
+    return last;
+  }
+  return keep(wanted, ref(), { tree: files, indexTree, head });
+}
+
+/** The trees of the files and of what was staged, which are written to the repository. */
+export async function readTrees(
+  index: OwnIndex,
+  adminDirectory: string,
+): Promise<Pick<Snapshot, "tree" | "indexTree">> {
+  copyIndex(index, join(adminDirectory, "index"));
   const indexTree = await writeTree(index).catch((error: unknown) => {
     // An index with a conflict cannot be written as a tree.
     if (error instanceof GitError && error.reason === "failed") return null;
     throw error;
   });
   await gather(index);
-  const files = await writeTree(index);
-  if (last && last.tree === files && last.indexTree === indexTree && isSame(last.head, head)) {
-    return last;
-  }
-  return keep(wanted, ref(), { tree: files, indexTree, head });
+  return { tree: await writeTree(index), indexTree };
 }
 
 const isSame = (one: Head, other: Head) => one.commit === other.commit && one.ref === other.ref;

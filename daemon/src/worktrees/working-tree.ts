@@ -3,7 +3,17 @@
 //
 // `git add` is not used: it reads submodules, with the settings inside them. A repository within the tree
 // that is no submodule is left alone, like an ignored file.
-import { copyFileSync, lstatSync, rmSync, statSync, utimesSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readSync,
+  rmSync,
+  utimesSync,
+  writeSync,
+} from "node:fs";
 import { join, relative } from "node:path";
 import { GitError, type Git } from "../git/git.ts";
 
@@ -11,6 +21,8 @@ export interface OwnIndex {
   git: Git;
   /** The top of the working tree. */
   directory: string;
+  /** A worktree of the same repository in which git runs; `directory` if it is not set. */
+  gitIn?: string;
   file: string;
   /** For git, besides the index itself; for example where objects are written. */
   environment?: Readonly<Record<string, string>>;
@@ -30,24 +42,56 @@ export const within = ({ deadlineMs, signal }: OwnIndex) => ({
   outputLimitBytes: 256 * 1024 * 1024,
 });
 
-export const environmentOf = ({ file, environment }: OwnIndex) => ({
+export const environmentOf = ({ file, environment, gitIn, directory }: OwnIndex) => ({
   ...environment,
+  ...(gitIn !== undefined && { GIT_WORK_TREE: directory }),
   GIT_INDEX_FILE: file,
   GIT_LITERAL_PATHSPECS: "1",
 });
 
-/** Starts with a copy of the user's index, so that git need not read unchanged files again. */
+const largestIndex = 512 * 1024 * 1024;
+
+/**
+ * Starts with a copy of the user's index, so that git need not read unchanged files again. An agent can replace
+ * the index by a link or a pipe, so only a plain file is read. Throws GitError.
+ */
 export function copyIndex(index: OwnIndex, from: string): void {
   rmSync(index.file, { force: true });
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  let source: number;
   try {
-    // Keeps the index's time: git compares it with file times to find the files it has to read.
-    const { mtimeMs } = statSync(from);
-    copyFileSync(from, index.file);
-    const time = new Date(Math.floor(mtimeMs));
-    utimesSync(index.file, time, time);
+    source = openSync(from, flags);
   } catch (error) {
     // A worktree without any added file has no index.
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
+    throw new GitError("unsafe_repository", `Git's index ${from} cannot be read.`);
+  }
+  try {
+    // Keeps the index's time: git compares it with file times to find the files it has to read.
+    const found = fstatSync(source);
+    if (!found.isFile() || found.size > largestIndex) {
+      throw new GitError("unsafe_repository", `Git's index ${from} is no file, or far too large.`);
+    }
+    copyBytes(source, index.file, found.size);
+    const time = new Date(Math.floor(found.mtimeMs));
+    utimesSync(index.file, time, time);
+  } finally {
+    closeSync(source);
+  }
+}
+
+function copyBytes(source: number, to: string, size: number): void {
+  const target = openSync(to, "w", 0o600);
+  try {
+    const part = Buffer.allocUnsafe(Math.min(size, 1024 * 1024) || 1);
+    for (let done = 0; done < size;) {
+      const read = readSync(source, part, 0, Math.min(part.length, size - done), done);
+      if (read === 0) break;
+      writeSync(target, part, 0, read);
+      done += read;
+    }
+  } finally {
+    closeSync(target);
   }
 }
 
@@ -87,7 +131,7 @@ interface Listed {
 /** Lists all tracked and untracked files. */
 async function list(index: OwnIndex, below: readonly string[]): Promise<Listed[]> {
   const kinds = ["--cached", "--modified", "--deleted", "--others", "--exclude-standard"];
-  const listed = await index.git.runIn(index.directory, "ls-files", {
+  const listed = await index.git.runIn(index.gitIn ?? index.directory, "ls-files", {
     ...within(index),
     environment: environmentOf(index),
     options: ["-z", "-v", ...kinds],
@@ -102,7 +146,7 @@ async function list(index: OwnIndex, below: readonly string[]): Promise<Listed[]
  * snapshot, and a revert would overwrite them.
  */
 async function assumeNothing(index: OwnIndex, marked: readonly Listed[]): Promise<void> {
-  await index.git.runIn(index.directory, "update-index", {
+  await index.git.runIn(index.gitIn ?? index.directory, "update-index", {
     ...within(index),
     environment: environmentOf(index),
     isBytes: true,
@@ -143,7 +187,7 @@ function isBeyondFile(directory: string, path: string, listed: ReadonlySet<strin
 /** Updates these paths in the index to what is on disk; removes those that are missing there. */
 export async function putIn(index: OwnIndex, paths: readonly string[]): Promise<void> {
   if (paths.length === 0) return;
-  await index.git.runIn(index.directory, "update-index", {
+  await index.git.runIn(index.gitIn ?? index.directory, "update-index", {
     ...within(index),
     environment: environmentOf(index),
     input: joinPaths(paths),
@@ -153,7 +197,7 @@ export async function putIn(index: OwnIndex, paths: readonly string[]): Promise<
 
 export async function writeTree(index: OwnIndex): Promise<string> {
   const call = { ...within(index), environment: environmentOf(index) };
-  return (await index.git.runIn(index.directory, "write-tree", call)).trim();
+  return (await index.git.runIn(index.gitIn ?? index.directory, "write-tree", call)).trim();
 }
 
 export const splitPaths = (text: string) => text.split("\0").filter((path) => path !== "");

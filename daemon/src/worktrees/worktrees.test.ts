@@ -31,6 +31,7 @@ const worktrees = createWorktrees({
   directory: join(place, "worktrees"),
   parkedDirectory: join(place, "parked"),
   baselinesDirectory: join(place, "baselines"),
+  trustedDirectory: join(place, "trusted"),
   scratchDirectory: join(place, "scratch"),
 });
 const signal = AbortSignal.timeout(60_000);
@@ -95,6 +96,7 @@ test("what is done in one repository at once is done one after the other", async
     directory: join(place, "at-once", "worktrees"),
     parkedDirectory: join(place, "at-once", "parked"),
     baselinesDirectory: join(place, "at-once", "baselines"),
+    trustedDirectory: join(place, "at-once", "trusted"),
     scratchDirectory: join(place, "at-once", "scratch"),
   });
   const plans = Array.from({ length: 8 }, (_, index) =>

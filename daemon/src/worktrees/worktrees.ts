@@ -9,7 +9,9 @@ import { GitError, type Git } from "../git/git.ts";
 import { makeBranchName } from "../git/branch-name.ts";
 import { realOf } from "../real-path.ts";
 import { createBaselines, type Baselines } from "./baselines.ts";
+import { createTrustedFiles, type TrustedFiles } from "./trusted-files.ts";
 import { createDiffs, type Diffs } from "./diffs.ts";
+import { fillTree, readTreeState, type ForkSource, type TreeState } from "./fork-tree.ts";
 import { createParked, type Parked } from "./parked.ts";
 import { readParked, type ParkedSession } from "./parked-record.ts";
 import { dropRefs, refsOf } from "./refs.ts";
@@ -28,6 +30,8 @@ export interface WorktreesOptions {
   parkedDirectory: string;
   /** Contains the baselines of sessions in directories without a commit. */
   baselinesDirectory: string;
+  /** Contains the copies of trusted configuration. */
+  trustedDirectory: string;
   /** Absolute paths of the user's keys and logins: no baseline and no diff contains them. */
   closedPaths?: readonly string[];
   /** For temporary files; emptied at the start. */
@@ -61,8 +65,18 @@ export interface MadeWorktree {
 export interface Worktrees {
   /** Decides all names before anything is made, so that they can be recorded first. */
   plan(wanted: { sessionId: string; repository: string; title: string | null }): WorktreePlan;
-  /** `without`: patterns of files to leave out. Throws GitError. */
-  make(plan: WorktreePlan, without: readonly string[], signal: AbortSignal): Promise<MadeWorktree>;
+  /**
+   * `without`: patterns of files to leave out. `state`: what the worktree contains, if not the repository's
+   * HEAD. Throws GitError.
+   */
+  make(
+    plan: WorktreePlan,
+    without: readonly string[],
+    signal: AbortSignal,
+    state?: TreeState,
+  ): Promise<MadeWorktree>;
+  /** The state of another session's tree, for a fork with this id. Throws GitError. */
+  readState(sessionId: string, source: ForkSource, signal: AbortSignal): Promise<TreeState>;
   /** Removes a finished or unfinished worktree that no agent has worked in. */
   discard(plan: WorktreePlan): Promise<void>;
   /**
@@ -103,6 +117,7 @@ export interface Worktrees {
   ): Promise<void>;
   diffs: Diffs;
   baselines: Baselines;
+  trustedFiles: TrustedFiles;
   /** The worktree, in use or parked, that contains this path; undefined if none does. The path has no links. */
   placeOf(realPath: string): { directory: string; isParked: boolean } | undefined;
 }
@@ -128,10 +143,11 @@ const safeSparseVersion = [2, 36] as const;
 
 export function createWorktrees(options: WorktreesOptions): Worktrees {
   const { git, directory, parkedDirectory, baselinesDirectory, scratchDirectory } = options;
+  const { trustedDirectory } = options;
   const closedPaths = (options.closedPaths ?? []).map(realOf);
   rmSync(scratchDirectory, { recursive: true, force: true });
-  for (const path of [directory, parkedDirectory, baselinesDirectory, scratchDirectory])
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+  const own = [directory, parkedDirectory, baselinesDirectory, trustedDirectory, scratchDirectory];
+  for (const path of own) mkdirSync(path, { recursive: true, mode: 0o700 });
   const places = [
     { top: realpathSync(directory), isParked: false },
     { top: realpathSync(parkedDirectory), isParked: true },
@@ -195,10 +211,11 @@ export function createWorktrees(options: WorktreesOptions): Worktrees {
       directory: directoryFor(sessionId),
     }),
 
-    async make(plan, without, signal) {
+    async make(plan, without, signal, state) {
       const { repository, branch } = plan;
       const within = { deadlineMs: makeMs, signal };
-      const verify = { options: ["--verify", "--quiet"], revisions: ["HEAD^{commit}"] };
+      const start = state?.head.commit ?? "HEAD";
+      const verify = { options: ["--verify", "--quiet"], revisions: [`${start}^{commit}`] };
       const baseCommit = await git
         .runIn(repository, "rev-parse", { ...within, ...verify })
         .catch((error: unknown) => {
@@ -224,10 +241,19 @@ export function createWorktrees(options: WorktreesOptions): Worktrees {
         const leave = { ...within, operands: without };
         await inTurn(repository, () => git.runIn(plan.directory, "sparse-checkout set", leave));
       }
-      await git.runIn(plan.directory, "checkout", { ...within, options: ["--quiet"] });
+      if (state) {
+        const tree = { directory: plan.directory, repository, adminDirectory, branch };
+        const filled = { ...state, head: { ...state.head, commit } };
+        await fillTree(git, tree, filled, { indexFile: indexOf(plan.sessionId), ...within });
+      } else {
+        await git.runIn(plan.directory, "checkout", { ...within, options: ["--quiet"] });
+      }
       const leftOut = without.length > 0 ? await listLeftOut(git, plan.directory, signal) : [];
       return { baseCommit: commit, leftOut, adminDirectory };
     },
+
+    readState: (sessionId, source, signal) =>
+      readTreeState(git, source, { indexFile: indexOf(sessionId), deadlineMs: makeMs, signal }),
 
     async discard(plan) {
       const { repository, branch } = plan;
@@ -335,6 +361,8 @@ export function createWorktrees(options: WorktreesOptions): Worktrees {
     diffs: createDiffs(git, scratchDirectory, closedPaths),
 
     baselines: createBaselines(git, realpathSync(baselinesDirectory), closedPaths),
+
+    trustedFiles: createTrustedFiles(git, realpathSync(trustedDirectory)),
 
     placeOf(realPath) {
       for (const { top, isParked } of places) {

@@ -19,6 +19,9 @@ export interface Choice {
 const notes =
   /^\s*<(system-reminder|skill>|environment_context|user_instructions|turn_aborted|command-|local-command)/;
 
+/** What a fork's agent reads of the earlier conversation, whose prompts have scripts of their own. */
+const earlier = /<earlier-conversation>[^]*<\/earlier-conversation>/g;
+
 /** How often the steps of each script have failed; `times` counts per text of the script. */
 export type Failures = Map<string, number>;
 
@@ -63,11 +66,15 @@ function isPrompt(message: Message): boolean {
  * the script. An agent may put an unanswered prompt into the same message, before the next one.
  */
 function scriptOf({ texts }: Message): Step[] | undefined {
-  return texts.map(readScript).findLast((script) => script !== undefined);
+  const own = texts.map((text) => text.replaceAll(earlier, ""));
+  return own.map(readScript).findLast((script) => script !== undefined);
 }
 
 function textOf({ texts }: Message): string {
-  return texts.filter((text) => text.includes("@@[") || !notes.test(text)).join("\n");
+  return texts
+    .filter((text) => text.includes("@@[") || !notes.test(text))
+    .map((text) => text.replaceAll(earlier, ""))
+    .join("\n");
 }
 
 /** The first words of a prompt, without its script. */
@@ -77,6 +84,7 @@ function firstWords(prompt: string, count: number): string {
 }
 
 function reply(prompt: string): string {
+  if (/\bSummarize the conversation above\b/.test(prompt)) return "This is the scripted summary.";
   const words = firstWords(prompt, 12);
   if (!words) return "Hello. What should I do?";
   return (

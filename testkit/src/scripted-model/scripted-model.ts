@@ -93,7 +93,8 @@ async function answer(
 ): Promise<ModelRequest["outcome"]> {
   if (step.delayMs) await sleep(step.delayMs, undefined, { signal: left });
   if (step.status) {
-    const headers = step.retryAfterSeconds ? { "retry-after": step.retryAfterSeconds } : {};
+    const { retryAfterSeconds, headers: own = {} } = step;
+    const headers = { ...own, ...(retryAfterSeconds && { "retry-after": retryAfterSeconds }) };
     const message = `The script answers with ${step.status}.`;
     sendJson(response, step.status, dialect.error(step.status, message), headers);
     return "refused";
@@ -119,7 +120,8 @@ async function answer(
     else sendJson(response, 200, dialect.whole(said));
     return said.cut ? "cut" : "answered";
   }
-  response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
+  const streamed = { "content-type": "text/event-stream", "cache-control": "no-cache" };
+  response.writeHead(200, { ...step.headers, ...streamed });
   for await (const frame of dialect.stream(said)) {
     // Flushed, so that the agent receives everything that was sent before a cut.
     await new Promise((resolve) => response.write(frame, resolve));

@@ -5,6 +5,7 @@ import type { Call } from "../../policy/call.ts";
 import { isBelow } from "../../policy/path-location.ts";
 import { realOf } from "../../real-path.ts";
 import type { HookInput } from "./sdk.ts";
+import { isOfRepository } from "./trusted-config.ts";
 
 /** What the translation needs to know about the session. */
 export interface CallContext {
@@ -86,7 +87,7 @@ export function callOf(hook: HookInput, context: CallContext): Call {
       const [named, args] = [text("skill"), text("args")];
       if (named === undefined || !context.skills.includes(named)) return unknown;
       if (args === undefined) return { ...common, type: "note" };
-      return { ...common, type: "read", paths: filesIn(args, cwd, context.home) };
+      return { ...common, type: "read", paths: filesFor(named, args, cwd, context.home) };
     }
     default:
       return unknown;
@@ -118,11 +119,25 @@ const replaced = /[\\$\uFFFF]/;
 const anywhere = "/";
 
 /**
+ * The files that arguments of this skill or command can name. A quote after an `@` can end in the skill's own
+ * text, and what is between them names a file; a repository's text is not to be relied on.
+ */
+export function filesFor(
+  name: string,
+  args: string,
+  cwd: string | undefined,
+  home: string,
+): string[] {
+  const files = filesIn(args, cwd, home);
+  return isOfRepository(name) && /@["'`]/.test(args) ? [...files, anywhere] : files;
+}
+
+/**
  * The files that a skill's arguments can name. Claude Code reads a file that the skill's text mentions as
  * `@path`, and the text can put any word of the arguments behind an `@`. A word is what is between spaces, or
  * what a shell makes of the arguments. Empty if there are too many.
  */
-export function filesIn(args: string, cwd: string | undefined, home: string): string[] {
+function filesIn(args: string, cwd: string | undefined, home: string): string[] {
   const unquoted = withoutQuotes(args);
   const words = new Set([
     ...args.split(/[\s"'`\u3002\u3001\uFF1F\uFF01]+/),

@@ -4,7 +4,7 @@
 import { denialText, type Call, type Decision } from "../../policy/call.ts";
 import { prefixFor } from "../../policy/path-location.ts";
 import { NotOffered, type SessionSettings } from "../driver.ts";
-import { callOf, filesIn, type CallContext } from "./calls.ts";
+import { callOf, filesFor, type CallContext } from "./calls.ts";
 import type { EventReporter } from "./events.ts";
 import type { Requests } from "./requests.ts";
 import type { AskPermission, HookInput, HookOutput } from "./sdk.ts";
@@ -18,7 +18,7 @@ export interface Decisions {
    * Throws NotOffered if a slash command's arguments name a file that the agent may not read without asking:
    * the command's text can make Claude Code read it at once, without the hook.
    */
-  checkArguments(args: string): void;
+  checkArguments(name: string, args: string): void;
   /** Drops the decisions of a turn that has ended. */
   forget(): void;
 }
@@ -71,9 +71,9 @@ export function createDecisions({ settings, context, requests, events }: Options
       return requests.ask({ tool, input, place, rule: decision.rule }, about);
     },
 
-    checkArguments(args) {
+    checkArguments(name, args) {
       if (args.trim() === "") return;
-      const paths = filesIn(args, settings.directory, context().home);
+      const paths = filesFor(name, args, settings.directory, context().home);
       const { answer, rule } = settings.decide({ callId: null, type: "read", paths });
       if (answer === "allow") return;
       const problem = `The command could read a file that its arguments name: ${rule}.`;

@@ -16,11 +16,13 @@ import {
   type SessionSettings,
   type Sink,
 } from "../driver.ts";
+import { createQuota } from "../quota.ts";
 import { makeTemporary } from "../temporary-directories.ts";
 import { answerOf } from "./decisions.ts";
 import { chooseSettings, offerOf, type ClaudeOffer } from "./offer.ts";
 import { startProcess } from "./process.ts";
 import { findIgnoredConfig } from "./project-config.ts";
+import { trustable } from "./trusted-config.ts";
 import { openClaudeSession, type ClaudeSession } from "./session.ts";
 import { configDirectory, findTranscript, isFirstTurnCursor } from "./transcript.ts";
 
@@ -48,6 +50,7 @@ export function createClaudeDriver(settings: ClaudeSettings): Driver {
   const { log, environment = {}, temporaryDirectory, newStartId = randomUUID } = settings;
   const config = configDirectory(childEnvironment(environment));
   const sessions = new Set<ClaudeSession>();
+  const quota = createQuota();
   /** Start ids of the processes that are asked for the offer. */
   const offerStarts = new Set<string>();
   /** Handles of ended sessions. */
@@ -66,6 +69,8 @@ export function createClaudeDriver(settings: ClaudeSettings): Driver {
     const own = ["settings.json", ".credentials.json", "commands", "skills"];
     const files = [path, ...own.map((name) => `${config}/${name}`)];
     const stamp = files.map(stampOf).join(" ");
+    // The quota of another login would count for days.
+    if (known && known.stamp !== stamp) quota.forget();
     if (known?.stamp !== stamp || performance.now() - known.at > offerAgeMs) {
       const offer = requestOffer(path, signal);
       const read = { stamp, at: performance.now(), offer };
@@ -106,6 +111,7 @@ export function createClaudeDriver(settings: ClaudeSettings): Driver {
 
   function attach(session: SessionSettings, handle: string, sink: Sink): ClaudeSession {
     const attached = openClaudeSession({
+      quota,
       settings: session,
       handle,
       sink,
@@ -126,6 +132,7 @@ export function createClaudeDriver(settings: ClaudeSettings): Driver {
   // No `summarize`: Claude Code condenses its history by its slash command `compact`.
   const abilities: Abilities = {
     diff: true,
+    fork: true,
     questions: true,
     revert: true,
     subAgents: true,
@@ -139,6 +146,7 @@ export function createClaudeDriver(settings: ClaudeSettings): Driver {
     endsWithDaemon: true,
     hasSandbox: false,
     abilities,
+    trustable,
     sparsePatterns: [],
 
     async readState(signal): Promise<AgentState> {
@@ -174,6 +182,8 @@ export function createClaudeDriver(settings: ClaudeSettings): Driver {
         return blocked("does_not_start", describe(error));
       }
     },
+
+    readUtilization: async () => quota.read(),
 
     async listModels(signal) {
       return (await readOffer(signal)).models;
@@ -219,6 +229,7 @@ export function createClaudeDriver(settings: ClaudeSettings): Driver {
     },
 
     async restart() {
+      quota.forget();
       known = undefined;
       const all = [...sessions];
       await Promise.all(all.map((session) => session.lose("Claude Code was restarted.")));

@@ -129,4 +129,6 @@ export interface RateLimit {
   /** Seconds since 1970. */
   resetsAt?: number;
   rateLimitType?: string;
+  /** 0 to 1. Only set near the limit. */
+  utilization?: number;
 }

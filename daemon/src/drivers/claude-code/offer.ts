@@ -55,9 +55,12 @@ function optionsOf(efforts: string[]): AgentKindRecord["options"] {
   return efforts.length > 0 ? [effort, thinking] : [thinking];
 }
 
-function hasLogin({ tokenSource, apiKeySource, apiProvider }: Initialized["account"]): boolean {
+function hasLogin(account: Initialized["account"]): boolean {
+  const { tokenSource, apiKeySource, apiProvider, subscriptionType, email } = account;
   // Other providers have their own logins, which Claude Code does not report.
   if (apiProvider !== undefined && apiProvider !== "firstParty") return true;
+  // The login of a subscription has no source.
+  if (subscriptionType || email) return true;
   return [tokenSource, apiKeySource].some((source) => source !== undefined && source !== "none");
 }
 

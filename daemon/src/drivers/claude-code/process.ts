@@ -3,7 +3,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { childEnvironment, type Environment } from "../../environment.ts";
 import { within } from "../../pause.ts";
-import { AgentNotReady } from "../driver.ts";
+import { AgentNotReady, type Trusted } from "../driver.ts";
 import { endProcesses } from "./leftovers.ts";
 import type { Message, UserMessage } from "./messages.ts";
 import {
@@ -14,6 +14,7 @@ import {
   type Initialized,
   type Query,
 } from "./sdk.ts";
+import { trustedOptions } from "./trusted-config.ts";
 
 export interface ProcessSettings {
   program: string;
@@ -24,6 +25,8 @@ export interface ProcessSettings {
   session: { create: string } | { resume: string } | undefined;
   /** The repository's notes for agents. */
   notes: string | undefined;
+  /** Parts of the repository's own configuration that the agent uses. */
+  trusted?: Trusted | undefined;
   onMessage: (message: Message) => void;
   /** Decides about a tool call before it runs. Must not reject. */
   onHook: (hook: HookInput) => Promise<HookOutput>;
@@ -118,6 +121,7 @@ export async function startProcess(
       // Commands in the text of a skill or slash command would run without the hook.
       settings: { cleanupPeriodDays: transcriptDays, disableSkillShellExecution: true },
       disallowedTools: withheldTools,
+      ...trustedOptions(settings.trusted),
       systemPrompt: {
         type: "preset",
         preset: "claude_code",

@@ -2,7 +2,6 @@
 // commands, agents and skills. The driver disables all of it, so the files are listed and cause no refusal.
 import { findInRepository } from "../repository-files.ts";
 
-const names = new Set([".claude", ".mcp.json", "CLAUDE.local.md"]);
+const names = [".claude", ".mcp.json", "CLAUDE.local.md"];
 
-export const findIgnoredConfig = (directory: string) =>
-  findInRepository(directory, (name) => names.has(name));
+export const findIgnoredConfig = (directory: string) => findInRepository(directory, names);

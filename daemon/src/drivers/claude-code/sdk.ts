@@ -23,7 +23,17 @@ export interface Query extends AsyncIterable<Message> {
   setMaxThinkingTokens(limit: number | null): Promise<void>;
   /** Used as a ping: its answer proves that everything sent before has been read. */
   mcpServerStatus(): Promise<unknown>;
+  /** The name of the SDK's. Undefined in a version that has another name for it. */
+  usage_EXPERIMENTAL_MAY_CHANGE_DO_NOT_RELY_ON_THIS_API_YET?(): Promise<AccountUsage>;
   close(): void;
+}
+
+/** Periods by name, such as `five_hour`. Null before the first answer of the model, and without a subscription. */
+export interface AccountUsage {
+  rate_limits?: Record<
+    string,
+    { utilization?: number | null; resets_at?: string | null } | null
+  > | null;
 }
 
 /** What the program reports about itself when it has started. */
@@ -31,7 +41,13 @@ export interface Initialized {
   models: { value: string; supportedEffortLevels?: string[] }[];
   agents: { name: string }[];
   commands: { name: string }[];
-  account: { tokenSource?: string; apiKeySource?: string; apiProvider?: string };
+  account: {
+    tokenSource?: string;
+    apiKeySource?: string;
+    apiProvider?: string;
+    subscriptionType?: string;
+    email?: string;
+  };
 }
 
 export type PermissionMode = "default" | "plan";
@@ -80,6 +96,9 @@ export interface QueryOptions {
   settingSources: "user"[];
   settings: { cleanupPeriodDays: number; disableSkillShellExecution: true };
   disallowedTools: string[];
+  plugins?: { type: "local"; path: string }[];
+  /** Besides those of the host's user. */
+  mcpServers?: Record<string, object>;
   systemPrompt: { type: "preset"; preset: "claude_code"; append?: string };
   includePartialMessages: boolean;
   forwardSubagentText: boolean;

@@ -79,6 +79,7 @@ export function createSessionProcess(
         },
         session: findTranscript(config, handle) ? { resume: handle } : { create: handle },
         notes: readProjectNotes(settings.directory),
+        trusted: settings.trusted,
         ...handlers,
       },
       signal,

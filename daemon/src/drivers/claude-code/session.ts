@@ -32,12 +32,16 @@ import {
   readBefore,
   firstTurnCursor,
 } from "./transcript.ts";
+import type { Quota } from "../quota.ts";
+import { noteLimit, noteUsage } from "./account-quota.ts";
 import { createMeter } from "./usage.ts";
 import { userMessageOf, uuidFor } from "./user-message.ts";
 
 export interface ClaudeSessionOptions extends SessionProcessOptions {
   sink: Sink;
   silenceMs: number;
+  /** The used quota of the login. All sessions share one login. */
+  quota: Quota;
   /** This object reports no more events. */
   onDetached(): void;
   /** The session was ended and must not be resumed. */
@@ -115,12 +119,26 @@ export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession 
     if (isBeginning(message)) onTurnBegun();
     if (message.type === "assistant" && turn) turn.error ??= message.error;
     if (turn) turn.problem ??= problemIn(message);
-    if (message.type === "rate_limit_event") limit = message.rate_limit_info;
+    if (message.type === "rate_limit_event") {
+      limit = message.rate_limit_info;
+      noteLimit(options.quota, limit);
+    }
     if (message.type === "system" && message.subtype === "api_retry") {
       const reason = reasonToStop(message);
       if (reason) void stop("failed", reason);
     } else silence.reset();
     if (message.type === "result") onResult(message);
+  }
+
+  /** Nobody waits for it: the next start of a session uses it. */
+  async function readUsage(): Promise<void> {
+    const query = claude.running()?.process.query;
+    try {
+      const usage = await query?.usage_EXPERIMENTAL_MAY_CHANGE_DO_NOT_RELY_ON_THIS_API_YET?.();
+      if (usage) noteUsage(options.quota, usage);
+    } catch {
+      // The process has ended, or this version reports no usage.
+    }
   }
 
   function onTurnBegun(): void {
@@ -132,6 +150,7 @@ export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession 
 
   function onResult(result: Result): void {
     decisions.forget();
+    void readUsage();
     const usage = meter.read(result);
     if (usage) report(usage);
     if (isOwnTurn) {
@@ -187,9 +206,13 @@ export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession 
   return {
     handle,
     open: async (signal) => (await claude.ensure(signal)).offer,
+    ...(options.settings.trusted && {
+      listCommands: async (signal: AbortSignal) => (await claude.ensure(signal)).offer.commands,
+    }),
 
     async prompt(prompt, signal) {
-      if (prompt.task.type === "command") decisions.checkArguments(prompt.text);
+      const { task } = prompt;
+      if (task.type === "command") decisions.checkArguments(task.name, prompt.text);
       const message = await userMessageOf(prompt);
       const current = await claude.ensureFor(prompt, signal);
       claude.cancelIdleEnd();

@@ -13,7 +13,7 @@ const maxTextBytes = 100 * KiB;
 
 export async function userMessageOf(prompt: Prompt): Promise<UserMessage> {
   const content = [
-    ...prompt.context.map(textBlock),
+    ...prompt.context.map((text) => textBlock(quoteMentions(text))),
     ...(await fileBlocks(prompt.attachments)),
     // Claude Code reads the last text as a slash command if it begins with `/`.
     textBlock(promptText(prompt)),

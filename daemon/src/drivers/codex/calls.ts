@@ -111,7 +111,8 @@ export function createCalls(context: Context): Calls {
 
 /** Whether codex's question is about the tool. The hook has names in which other characters became `_`. */
 function isTool(call: { server: string; tool: string }, serverName: string, message: string) {
-  const prefix = `mcp__${serverName.replaceAll(/[^A-Za-z0-9_-]/g, "_")}__`;
-  const name = `mcp__${call.server}__${call.tool}`;
-  return name.startsWith(prefix) && message.includes(`"${name.slice(prefix.length)}"`);
+  const plain = (text: string) => text.replaceAll(/[^A-Za-z0-9_"]/g, "_");
+  const prefix = plain(`mcp__${serverName}__`);
+  const name = plain(`mcp__${call.server}__${call.tool}`);
+  return name.startsWith(prefix) && plain(message).includes(`"${name.slice(prefix.length)}"`);
 }

@@ -25,12 +25,15 @@ import { createThread } from "./thread.ts";
 export function createCodexDriver(settings: CodexSettings): Driver {
   const { home, silenceMs = 600_000 } = settings;
   const shared = createSharedServer(settings);
-  const placeOf = ({ sessionId, directory }: SessionSettings) =>
-    makePlace(directory, settings.temporaryDirectory, sessionId);
+  const placeOf = ({ sessionId, directory, trusted }: SessionSettings) => ({
+    ...makePlace(directory, settings.temporaryDirectory, sessionId),
+    trusted,
+  });
   const onGateFailure = (why: string) => shared.failGate(why);
 
   const abilities: Abilities = {
     diff: true,
+    fork: true,
     questions: true,
     revert: true,
     subAgents: true,
@@ -47,6 +50,8 @@ export function createCodexDriver(settings: CodexSettings): Driver {
     endsWithDaemon: true,
     hasSandbox: true,
     abilities,
+    // Codex reads the texts of skills in any repository, and its hooks are the daemon's alone.
+    trustable: { skills: {}, mcp_servers: { ".codex/config.toml": "config.toml" } },
     sparsePatterns: [],
     // Each thread marks the repository as untrusted, so codex ignores the repository's configuration.
     findProjectConfig: async () => [],
@@ -87,6 +92,7 @@ export function createCodexDriver(settings: CodexSettings): Driver {
       }
     },
 
+    readUtilization: () => shared.readUtilization(),
     listModels: (signal) => shared.use(signal, async ({ offer }) => offer.models),
     listModes: (signal) => shared.use(signal, async ({ offer }) => offer.modes),
 

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import type { AskedPermission } from "@hawser/contract";
 import type { Call, Decision } from "../../policy/call.ts";
 import { locatePath, prefixFor } from "../../policy/path-location.ts";
+import { isObject } from "../is-object.ts";
 import type { HookInput } from "./gate.ts";
 import type { QuestionItem } from "./items.ts";
 import type { FileChange, Item } from "./protocol.ts";
@@ -195,6 +196,3 @@ function readMcpName(tool: string): { server: string; name: string } | undefined
   const [, server, name] = /^mcp__(.+?)__(.+)$/.exec(tool) ?? [];
   return server === undefined ? undefined : { server, name: name! };
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

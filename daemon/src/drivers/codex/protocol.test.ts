@@ -94,6 +94,7 @@ test("every call exists, with the parameters that the driver sends", () => {
   const calls: Used<Calls> = {
     initialize: ["clientInfo.name", "clientInfo.title", "capabilities.experimentalApi"],
     "account/read": [],
+    "account/rateLimits/read": [],
     "config/read": ["cwd"],
     "model/list": ["cursor"],
     "collaborationMode/list": [],

@@ -8,6 +8,7 @@ export interface Calls {
     capabilities: { experimentalApi: true; requestAttestation: false };
   };
   "account/read": Record<string, never>;
+  "account/rateLimits/read": Record<string, never>;
   "config/read": { cwd: string };
   "model/list": { cursor: string | null };
   "collaborationMode/list": Record<string, never>;
@@ -55,6 +56,7 @@ export interface TurnSettings {
 export interface Answers {
   initialize: unknown;
   "account/read": { account: object | null; requiresOpenaiAuth: boolean };
+  "account/rateLimits/read": { rateLimits: RateLimits };
   "config/read": { config: Config };
   "model/list": { data: Model[]; nextCursor: string | null };
   "collaborationMode/list": { data: { mode: string | null }[] };
@@ -286,6 +288,18 @@ export interface UserInput {
     isOther: boolean;
     options: { label: string; description: string }[] | null;
   }[];
+}
+
+/** Used quota of the account. Codex sends null for what it did not learn. */
+export interface RateLimits {
+  primary?: RateLimit | null;
+  secondary?: RateLimit | null;
+}
+
+interface RateLimit {
+  usedPercent: number;
+  /** Seconds since 1970. */
+  resetsAt?: number | null;
 }
 
 /** Notifications that sessions do not show. */

@@ -10,6 +10,7 @@ import { agentConfig, isBelow } from "../../policy/path-location.ts";
 import { readablePaths, systemDirectories } from "../../policy/readable-paths.ts";
 import { realOf } from "../../real-path.ts";
 import { removeIfEmpty } from "../../remove-if-empty.ts";
+import type { Trusted } from "../driver.ts";
 import { makeTemporary } from "../temporary-directories.ts";
 
 /** New for each start of the daemon, so that no profile in the user's configuration adds to it. */
@@ -31,6 +32,8 @@ export interface Place {
   temporary: string;
   /** For the prompt's files, which commands read and do not change. */
   attachments: string;
+  /** Parts of the repository's own configuration that the agent uses. */
+  trusted?: Trusted | undefined;
 }
 
 /** Paths of the host that every session's sandbox depends on. */

@@ -3,6 +3,7 @@
 import { dirname } from "node:path";
 import { realOf } from "../../real-path.ts";
 import { readProjectNotes } from "../project-notes.ts";
+import { readServers } from "../trusted-servers.ts";
 import { gateSettings } from "./gate.ts";
 import type { ThreadSettings } from "./protocol.ts";
 import { profileName, sandboxNotes, type Place, type Profile } from "./sandbox.ts";
@@ -40,8 +41,16 @@ export function processSettings(startId: string): string[] {
   return Object.entries(settings).flatMap(([key, value]) => ["-c", `${key}=${value}`]);
 }
 
+const trustedServers = {
+  file: "config.toml",
+  field: "mcp_servers",
+  fields: ["command", "args", "env", "cwd", "url", "http_headers"],
+};
+
 /** Settings of one thread. Sent at every start and resume, because codex does not store all of them. */
-export function threadSettings({ directory, temporary }: Place, profile: Profile): ThreadSettings {
+export function threadSettings(place: Place, profile: Profile): ThreadSettings {
+  const { directory, temporary, trusted } = place;
+  const servers = readServers(trusted, trustedServers);
   const repository = findRepository(directory);
   const notes = readProjectNotes(directory);
   const instructions = notes === undefined ? [sandboxNotes] : [sandboxNotes, notes];
@@ -56,6 +65,7 @@ export function threadSettings({ directory, temporary }: Place, profile: Profile
       projects: untrusted(directory, repository),
       permissions: { [profileName]: profile },
       "shell_environment_policy.set.TMPDIR": temporary,
+      ...(Object.keys(servers).length > 0 && { mcp_servers: servers }),
     },
   };
 }

@@ -6,11 +6,12 @@ import { childEnvironment, type Environment } from "../../environment.ts";
 import type { Log } from "../../log.ts";
 import { abortable } from "../abortable.ts";
 import { AgentNotReady, notInstalled } from "../driver.ts";
+import { createQuota } from "../quota.ts";
 import { makeTemporary } from "../temporary-directories.ts";
 import { startAppServer, type AppServer } from "./app-server.ts";
 import type { RequestId } from "./connection.ts";
 import { offerOf, type CodexOffer } from "./offer.ts";
-import type { Answers, Model } from "./protocol.ts";
+import type { Answers, Model, RateLimits } from "./protocol.ts";
 import { profileOf, type HostPaths, type Place, type Profile } from "./sandbox.ts";
 import type { Thread } from "./thread.ts";
 
@@ -48,6 +49,8 @@ export interface LiveServer {
 export interface SharedServer {
   /** Runs the work with a process that stays at least as long. Throws AgentNotReady. */
   use<Result>(signal: AbortSignal, work: (live: LiveServer) => Promise<Result>): Promise<Result>;
+  /** Percent of the account's quota that are used; null if unknown. Asks codex only if it runs. */
+  readUtilization(): Promise<number | null>;
   /** Ends the process after a while if it has no threads. Called when a thread was removed. */
   endWhenIdle(): void;
   /** Ends the process. Its sessions report `lost` with the reason. */
@@ -60,6 +63,8 @@ export interface SharedServer {
 }
 
 export const callMs = 20_000;
+/** The answer comes from the network, and a start waits for it. */
+const quotaMs = 3_000;
 
 export function createSharedServer(settings: CodexSettings): SharedServer {
   const { home, log, newStartId = randomUUID, idleMs = 60_000 } = settings;
@@ -69,6 +74,16 @@ export function createSharedServer(settings: CodexSettings): SharedServer {
   let idle: NodeJS.Timeout | undefined;
   let stopReason: string | undefined;
   let startId: string | undefined;
+
+  const quota = createQuota();
+
+  const noteLimits = (limits: RateLimits | undefined) => {
+    for (const period of ["primary", "secondary"] as const) {
+      const { usedPercent, resetsAt } = limits?.[period] ?? {};
+      if (typeof usedPercent !== "number") continue;
+      quota.note(period, { used: usedPercent, resetsAt: resetsAt ? resetsAt * 1000 : null });
+    }
+  };
 
   const start = async (): Promise<LiveServer> => {
     const program = settings.program();
@@ -80,12 +95,17 @@ export function createSharedServer(settings: CodexSettings): SharedServer {
       return threads.get(id) ?? [...threads.values()].find((thread) => thread.owns(id));
     };
     startId = newStartId();
+    quota.forget();
     const { environment = {}, temporaryDirectory } = settings;
     const temporary = makeTemporary(temporaryDirectory, startId);
     const server: AppServer = await startAppServer(
       { program: program.path, home, startId, temporary, environment },
       {
-        onNotification: (method, params) => owner(params)?.onNotification(method, params),
+        onNotification(method, params) {
+          if (method === "account/rateLimits/updated")
+            noteLimits(params["rateLimits"] as RateLimits | undefined);
+          owner(params)?.onNotification(method, params);
+        },
         onRequest(id: RequestId, method, params) {
           const thread = owner(params);
           if (thread) thread.onRequest(id, method, params);
@@ -154,6 +174,16 @@ export function createSharedServer(settings: CodexSettings): SharedServer {
         busy -= 1;
         endWhenIdle();
       }
+    },
+    async readUtilization() {
+      if (live && !live.server.hasEnded()) {
+        // Fails without an account of the service; the reports of the model's answers count then.
+        await live.server
+          .call("account/rateLimits/read", {}, quotaMs)
+          .then(({ rateLimits }) => noteLimits(rateLimits))
+          .catch(() => {});
+      }
+      return quota.read();
     },
     endWhenIdle,
     stop,

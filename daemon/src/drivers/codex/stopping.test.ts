@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -63,7 +65,9 @@ test("an abort ends the running command and its child processes", async () => {
 
 test("a command that outlives its turn is reported once as continuing", async () => {
   const recording = await startSession(bench);
-  const background = { cmd: "echo begun; sleep 1; echo over", yield_time_ms: 300 };
+  // The command waits for a file, so that it outlives its turn on a slow machine too.
+  const waiting = "for i in $(seq 600); do [ -e go-on ] && break; sleep 0.1; done";
+  const background = { cmd: `echo begun; ${waiting}; echo over`, yield_time_ms: 300 };
   await recording.prompt([
     { calls: [{ tool: "exec_command", input: background }] },
     { text: "Early." },
@@ -75,7 +79,9 @@ test("a command that outlives its turn is reported once as continuing", async ()
   await recording.untilType("turn_ended");
   assert.equal(recording.events.at(-1)?.type, "turn_ended");
   // The command ends during the next turn.
+  await writeFile(join(recording.place.directory, "go-on"), "");
   await recording.play([{ text: "Meanwhile.", delayMs: 1_500 }]);
+  await until("it is over", () => processesWith("go-on").length === 0);
   assertWhole(recording);
   const ends = recording.updates().filter((update) => update.sessionUpdate === "tool_call_update");
   assert.equal(ends.length, 1);

@@ -21,9 +21,10 @@ import { asksAlways, sessionRules, type Rule } from "./configuration.ts";
 import { followEvents } from "./event-stream.ts";
 import type { LiveEvent } from "./frames.ts";
 import { defaultLimits, type WaitLimits } from "./model-watch.ts";
-import { findProjectConfig, sparsePatterns } from "./project-config.ts";
+import { findIgnoredConfig, findProjectConfig, sparsePatterns } from "./project-config.ts";
 import { adoptServer, recordedStart, startServer, type Server } from "./server.ts";
 import { openOpencodeSession, titleFor, type OpencodeSession } from "./session.ts";
+import { addTrustedServers, trustable } from "./trusted-servers.ts";
 
 export interface OpencodeSettings {
   /** The installed program; undefined if there is none. */
@@ -56,6 +57,7 @@ export function createOpencodeDriver(settings: OpencodeSettings): Driver {
 
   const abilities: Abilities = {
     diff: true,
+    fork: true,
     revert: true,
     questions: true,
     subAgents: true,
@@ -145,17 +147,20 @@ export function createOpencodeDriver(settings: OpencodeSettings): Driver {
     for (const session of sessions) session.lose(reason);
   }
 
-  function attach(
+  async function attach(
     { api, offers, gate, servers }: Server,
     id: string,
     session: SessionSettings | ResumableSession,
     sink: Sink,
-  ): OpencodeSession {
+  ): Promise<OpencodeSession> {
+    const own = await addTrustedServers(api, session, (error, name) =>
+      log.warn("opencode_server_not_added", { name, problem: describe(error) }),
+    );
     const attached = openOpencodeSession({
       api,
       offers,
       gate,
-      servers,
+      servers: [...servers, ...own],
       id,
       settings: session,
       sink,
@@ -198,9 +203,12 @@ export function createOpencodeDriver(settings: OpencodeSettings): Driver {
     endsWithDaemon: false,
     hasSandbox: false,
     abilities,
+    // opencode reads the texts of skills in any repository. Its other settings hold for the whole server.
+    trustable,
     sparsePatterns,
     readState,
     findProjectConfig: async (directory) => findProjectConfig(directory),
+    findIgnoredConfig: async (directory) => findIgnoredConfig(directory),
     listModels: (signal) =>
       asReady(async () => (await (await connect(signal)).offers.read(signal)).models),
     listModes: (signal) =>
@@ -237,7 +245,7 @@ export function createOpencodeDriver(settings: OpencodeSettings): Driver {
           if (!(error instanceof ApiError && error.status === 404)) throw error;
           throw new SessionGone("opencode no longer has this session.", { cause: error });
         }
-        const session = attach(found, handle, resumable, sink);
+        const session = await attach(found, handle, resumable, sink);
         try {
           await session.catchUp();
         } catch (error) {

@@ -13,7 +13,7 @@ import { startIdOf } from "../agent-processes.ts";
 import { AgentNotReady } from "../driver.ts";
 import { makeStartId } from "../start-id.ts";
 import { makeTemporary, temporaryIn } from "../temporary-directories.ts";
-import { createApi, type Api } from "./api.ts";
+import { createApi, type Api, type ApiError } from "./api.ts";
 import { configurationWith } from "./configuration.ts";
 import { createOffers, type Offers } from "./offer.ts";
 import { createShellGate, type ShellGate } from "./shell-gate.ts";
@@ -48,7 +48,9 @@ export interface ServerSettings {
 }
 
 const readyLine = "server listening on";
-const readyMs = 30_000;
+/** Long enough for a slow host: a second start would take just as long. */
+const startMs = 120_000;
+const adoptMs = 30_000;
 
 /**
  * The server of an earlier daemon. Undefined if it does not run, does not answer, or has the configuration of
@@ -59,7 +61,7 @@ export async function adoptServer(settings: ServerSettings): Promise<Server | un
   if (!record) return undefined;
   const server = serverOf(record, settings);
   const isCurrent = record.configuration === configurationOf(server.gate);
-  const deadline = isCurrent ? Date.now() + readyMs : 0;
+  const deadline = isCurrent ? Date.now() + adoptMs : 0;
   while (server.isAlive() && Date.now() < deadline) {
     if (isReady(settings)) {
       try {
@@ -92,7 +94,7 @@ export async function startServer(
   for (let tries = 1; ; tries++) {
     const record = await spawnServer(program, settings, onStart);
     const server = serverOf(record, settings);
-    const deadline = Date.now() + readyMs;
+    const deadline = Date.now() + startMs;
     while (server.isAlive() && Date.now() < deadline) {
       if (isReady(settings)) {
         await checkNeedsPassword(server, record.port);
@@ -104,7 +106,7 @@ export async function startServer(
     await server.stop();
     // Another process may have taken the port meanwhile.
     if (isGone && tries < 3) continue;
-    const problem = isGone ? "ended at once" : `was not ready within ${readyMs / 1000} s`;
+    const problem = isGone ? "ended at once" : `was not ready within ${startMs / 1000} s`;
     throw new AgentNotReady(`opencode ${problem}. Its log is ${logOf(settings)}.`);
   }
 }
@@ -222,15 +224,18 @@ function isReady(settings: ServerSettings): boolean {
   }
 }
 
-/** Stops a server that answers without its password. Throws AgentNotReady then. */
+/** Stops a server that does not answer, or answers without its password. Throws AgentNotReady then. */
 async function checkNeedsPassword(server: Server, port: number): Promise<void> {
+  let problem = "opencode answers without its password";
   try {
     await createApi(port, "").request("GET", "/global/health", { deadlineMs: 5_000 });
   } catch (error) {
-    if ((error as { status?: number }).status === 401) return;
+    const { status, message } = error as ApiError;
+    if (status === 401) return;
+    if (status === 0) problem = message;
   }
   await server.stop();
-  throw new AgentNotReady("opencode answers without its password, so it was stopped.");
+  throw new AgentNotReady(`${problem}. It was stopped.`);
 }
 
 async function freePort(): Promise<number> {

@@ -22,6 +22,7 @@ export interface ScriptedDriver extends Driver {
 
 const abilities: Abilities = {
   diff: true,
+  fork: true,
   revert: true,
   questions: true,
   subAgents: true,
@@ -78,6 +79,10 @@ export function createScriptedDriver(
     endsWithDaemon: false,
     hasSandbox: false,
     abilities,
+    trustable: {
+      skills: { ".scripted/skills": "skills" },
+      mcp_servers: { ".scripted/servers.json": "servers.json" },
+    },
     sparsePatterns,
     async readState() {
       return {

@@ -20,6 +20,8 @@ export interface Step {
   status?: number;
   times?: number;
   retryAfterSeconds?: number;
+  /** Headers of the model's answer, such as those about quotas. Only the model endpoint sends them. */
+  headers?: Record<string, string>;
   /** The connection is cut after the text. */
   cut?: boolean;
 }

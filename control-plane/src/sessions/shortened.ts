@@ -1,0 +1,12 @@
+// Limits on what hosts report.
+import { codePointLength } from "@hawser/contract";
+
+/**
+ * Shortens what a host puts into a record. Every listing contains records, and every node with viewers
+ * compares all followed ones every few seconds, in one query for all organizations.
+ */
+export function shortened<Text extends string | null>(text: Text, longest: number): Text;
+export function shortened(text: string | null, longest: number): string | null {
+  if (text === null || codePointLength(text) <= longest) return text;
+  return `${[...text].slice(0, longest - 1).join("")}…`;
+}
