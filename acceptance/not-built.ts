@@ -4,11 +4,6 @@ import { actionNames, type ActionName } from "@hawser/contract";
 import type { RequirementId } from "./requirement-ids.ts";
 
 export const notBuilt: readonly ActionName[] = [
-  "list_agent_identities",
-  "start_agent_login",
-  "poll_agent_login",
-  "submit_agent_login",
-  "unlink_agent_identity",
   "list_exposures",
   "create_exposure",
   "list_scheduled_prompts",

@@ -96,6 +96,7 @@ const layers = [
   "access",
   "hosts",
   "agents",
+  "identities",
   "sessions",
   "requests",
   "session-log",

@@ -121,6 +121,7 @@ scenario("A setting out of range is refused and changes nothing", [], async ({ c
     [{ logRetentionDays: 0 }, "logRetentionDays"],
     [{ auditRetentionDays: 3651 }, "auditRetentionDays"],
     [{ defaultMode: "yolo" }, "defaultMode"],
+    [{ allowedLogins: ["anything"] }, "allowedLogins[0]"],
     [{ name: "" }, "name"],
     [{ name: null }, "name"],
     [{ defaultAgentPolicy: { allowedCommands: [] } }, "defaultAgentPolicy.outsideWorktree"],

@@ -43,6 +43,11 @@ const recipes: Record<string, Recipe> = {
   }),
   "update_agent.instanceId": (instanceId) => ({ instanceId }),
   "list_agent_kinds.instanceId": (instanceId) => ({ instanceId }),
+  "list_agent_identities.instanceId": (instanceId) => ({ instanceId }),
+  "start_agent_login.instanceId": (instanceId) => ({ instanceId, kind: "codex" }),
+  "poll_agent_login.loginId": (loginId) => ({ loginId }),
+  "submit_agent_login.loginId": (loginId) => ({ loginId, code: "x" }),
+  "unlink_agent_identity.instanceId": (instanceId) => ({ instanceId, kind: "codex" }),
   "update_opencode.instanceId": (instanceId) => ({ instanceId }),
   "install_agent_kind.instanceId": (instanceId) => ({ instanceId, kind: "codex" }),
   "update_agent_kind.instanceId": (instanceId) => ({ instanceId, kind: "codex" }),
@@ -157,7 +162,21 @@ async function recordsOf(
     instance: instanceId,
     session: session!,
     request: await insertRequest(world, session!),
+    login: await insertLogin(world, instanceId),
   };
+}
+
+/** As start_agent_login would have made it. */
+async function insertLogin(world: Context["world"], instanceId: string): Promise<string> {
+  const [row] = await ownerSql<{ login_id: string }>(
+    world.database.url,
+    `INSERT INTO agent_logins (organization_id, instance_id, user_id, owner_id, kind, flow, authorization_url)
+     SELECT organization_id, instance_id, gen_random_uuid(), 'usr_x.1', 'codex', 'paste_code', ''
+       FROM instances WHERE instance_id = $1
+     RETURNING login_id`,
+    [parseId("instance", instanceId)],
+  );
+  return formatId("login", row!.login_id);
 }
 
 /** As a host would have reported it. */
@@ -248,6 +267,7 @@ for (const { action, field, kind } of idFields) {
 const answersAlone: ActionName[] = [
   "delete_instance",
   "list_agent_kinds",
+  "list_agent_identities",
   "list_directories",
   "get_session_summary",
   "get_session_diff",
@@ -264,6 +284,11 @@ const refusedWithoutHost: Record<string, string> = {
   run_shell: "capability_missing",
   run_command: "capability_missing",
   summarize_session: "capability_missing",
+  // These act for a user, and the key is the organization's.
+  start_agent_login: "user_key_required",
+  poll_agent_login: "user_key_required",
+  submit_agent_login: "user_key_required",
+  unlink_agent_identity: "user_key_required",
   // The record is a question.
   answer_permission: "wrong_request_type",
   // Deleted by the case before.

@@ -173,6 +173,17 @@ export const refusals = {
     retry: "never",
     meaning: "The request is a question but was answered as a permission, or the reverse.",
   },
+  account_not_yours: {
+    status: 403,
+    retry: "never",
+    meaning:
+      "The session uses the agent account of another user. fork_session continues its conversation with an account of your own.",
+  },
+  login_not_allowed: {
+    status: 409,
+    retry: "changed",
+    meaning: "The organization's setting `allowedLogins` does not allow this login.",
+  },
   login_failed: {
     status: 409,
     retry: "never",
@@ -267,9 +278,15 @@ const listedBy = {
 
 /**
  * Answer to an unknown id and to another organization's id, word for word the same. It names the action that
- * lists the ids, if there is one.
+ * lists the ids, if there is one. A login attempt of another user is answered in the same way.
  */
-export function notFound(what: keyof typeof listedBy | "file" | "blob"): Refusal {
+export function notFound(what: keyof typeof listedBy | "file" | "blob" | "login"): Refusal {
+  if (what === "login") {
+    return new Refusal(
+      "not_found",
+      "You have started no login attempt with this id. Call start_agent_login to begin one.",
+    );
+  }
   const action = (listedBy as Record<string, string>)[what];
   return new Refusal(
     "not_found",

@@ -63,6 +63,7 @@ export {
   ApiKeyRecord,
   AuditEntry,
   KeyScope,
+  LoginWay,
   MemberRecord,
   OrganizationRecord,
   SettingsRecord,

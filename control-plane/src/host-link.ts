@@ -25,6 +25,7 @@ import { feedPresence } from "./fabric/presence-feed.ts";
 import { createReconnectWindow } from "./fabric/reconnect-window.ts";
 import { createRevocations } from "./fabric/revocation.ts";
 import { createRevocationRetry } from "./fabric/revocation-retry.ts";
+import { createOwedRemovals, type OwedRemovals } from "./identities/owed-removals.ts";
 import { createCutOff } from "./instances/cut-off.ts";
 import type { InstanceServices } from "./instances/handlers.ts";
 import { createNonces, pairHost, renewHost, renewToken } from "./instances/host-identity.ts";
@@ -60,6 +61,7 @@ export interface HostLink {
   feed: OrganizationFeed;
   viewers: Viewers;
   follows: Follows;
+  memberAccounts: OwedRemovals;
   views: SessionViews;
   /** The HTTP routes that a host uses before it has a link, and for data that the link cannot carry. */
   routes: Hono[];
@@ -179,6 +181,7 @@ export async function createHostLink({
     log,
   });
   const owed = createOwedEndings({ database, hosts, viewers, log });
+  const removals = createOwedRemovals({ database, hosts, log });
   const removed = createRemovedHosts({
     system: signIn.system,
     keys,
@@ -204,7 +207,10 @@ export async function createHostLink({
     viewers,
     removed,
     reconnectSeconds: reconnectWindow.seconds,
-    isBack: (instanceId) => guarded("owed endings", () => owed.hostIsBack(instanceId))(),
+    isBack(instanceId) {
+      guarded("owed endings", () => owed.hostIsBack(instanceId))();
+      guarded("owed removals", () => removals.hostIsBack(instanceId))();
+    },
     renewToken: (publicKey) => renewToken(identity, publicKey),
   });
   const presenceFeed = feedPresence(fabric, keys.accountPublicKey, presence, log);
@@ -279,6 +285,7 @@ export async function createHostLink({
     feed,
     viewers,
     follows,
+    memberAccounts: removals,
     views: createSessionViews({
       database,
       follows,
@@ -303,6 +310,7 @@ export async function createHostLink({
     jobs: [
       { name: "renew keys of hosts", everySeconds: 10, run: () => knownKeys.sweep() },
       { name: "finish sessions", everySeconds: 10, run: () => owed.sweep() },
+      { name: "remove agent accounts", everySeconds: 10, run: () => removals.sweep() },
     ].map((job) => ({ ...job, isAble: () => fabric.isConnected() })),
     attach: (server) => edge.attach(server),
     nodesGone({ anyDied }) {

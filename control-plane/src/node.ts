@@ -12,6 +12,7 @@ import { createTokenBuckets } from "./dispatch/token-bucket.ts";
 import type { OrganizationFeed } from "./events/organization-feed.ts";
 import { createFiles } from "./files/files.ts";
 import { followsWithoutNotices, noHosts, noViewers, createHostLink } from "./host-link.ts";
+import { createOwedRemovals } from "./identities/owed-removals.ts";
 import { startJobs, type Job } from "./jobs.ts";
 import { createLog } from "./log.ts";
 import { createMetrics } from "./metrics.ts";
@@ -88,6 +89,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
     viewers: link?.viewers ?? noViewers,
     follows: link?.follows ?? followsWithoutNotices(database),
     files,
+    memberAccounts: link?.memberAccounts ?? createOwedRemovals({ database, hosts: noHosts, log }),
   };
   const dispatcher = createDispatcher({
     actions: codeApi.actions,

@@ -3,11 +3,6 @@
 import type { ActionName } from "@hawser/contract";
 
 export const notYet = [
-  "list_agent_identities",
-  "start_agent_login",
-  "poll_agent_login",
-  "submit_agent_login",
-  "unlink_agent_identity",
   "list_exposures",
   "create_exposure",
   "list_scheduled_prompts",

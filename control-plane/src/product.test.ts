@@ -44,6 +44,7 @@ before(async () => {
       hosts: noHosts,
       viewers: noViewers,
       follows: followsWithoutNotices(service.database),
+      memberAccounts: { remove: () => {} },
     },
     database,
     authenticate: authenticator.authenticate,
@@ -94,6 +95,11 @@ const otherFields: Record<string, object> = {
   list_github_repos: {},
   clone_repository: { rootPath: "/projects", repo: "acme/widget" },
   list_agent_kinds: {},
+  list_agent_identities: {},
+  start_agent_login: { kind: "codex" },
+  poll_agent_login: {},
+  submit_agent_login: { code: "x" },
+  unlink_agent_identity: { kind: "codex" },
   update_opencode: {},
   install_agent_kind: { kind: "codex" },
   update_agent_kind: { kind: "codex" },
@@ -173,7 +179,9 @@ for (const { name, field, idOf } of idFields) {
 
 /** The id of a record of Acme, which Globex must not see. */
 async function foreignId(kind: string): Promise<string> {
-  const [row] = await ownerSql<{ instance: string; session: string; request: string; key: string }>(
+  const [row] = await ownerSql<
+    Record<"instance" | "session" | "request" | "login" | "key", string>
+  >(
     service.url,
     `WITH o AS (SELECT organization_id FROM organizations WHERE name = 'Acme'),
           i AS (INSERT INTO instances (organization_id, name) SELECT organization_id, 'box' FROM o RETURNING *),
@@ -182,8 +190,11 @@ async function foreignId(kind: string): Promise<string> {
           r AS (INSERT INTO requests (organization_id, request_id, session_id, instance_id, type, shown,
                                       shown_hash, raised_at)
                 SELECT organization_id, gen_random_uuid(), session_id, instance_id, 'permission', '{}', '', now()
-                  FROM s RETURNING request_id)
-     SELECT (SELECT request_id FROM r) AS request, (SELECT instance_id FROM i) AS instance, (SELECT session_id FROM s) AS session,
+                  FROM s RETURNING request_id),
+          l AS (INSERT INTO agent_logins (organization_id, instance_id, user_id, owner_id, kind, flow, authorization_url)
+                SELECT organization_id, instance_id, gen_random_uuid(), 'usr_x.1', 'codex', 'paste_code', ''
+                  FROM i RETURNING login_id)
+     SELECT (SELECT login_id FROM l) AS login, (SELECT request_id FROM r) AS request, (SELECT instance_id FROM i) AS instance, (SELECT session_id FROM s) AS session,
             (SELECT api_key_id FROM api_keys JOIN o USING (organization_id) LIMIT 1) AS key`,
   );
   switch (kind) {
@@ -193,6 +204,8 @@ async function foreignId(kind: string): Promise<string> {
       return formatId("session", row!.session);
     case "request":
       return formatId("request", row!.request);
+    case "login":
+      return formatId("login", row!.login);
     case "apiKey":
       return formatId("apiKey", row!.key);
     case "user":

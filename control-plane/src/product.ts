@@ -5,6 +5,7 @@ import { accessHandlers } from "./access/handlers.ts";
 import type { KeyServices } from "./access/keys.ts";
 import { agentHandlers } from "./agents/handlers.ts";
 import type { HandlersFor } from "./dispatch/handler.ts";
+import { identityHandlers } from "./identities/handlers.ts";
 import { forkHandlers } from "./forks/handlers.ts";
 import { doorPaths, doorSchemas } from "./doors.ts";
 import { guide } from "./model-guide/guide.ts";
@@ -27,6 +28,7 @@ export type Services = KeyServices & InstanceServices & SessionServices & Sessio
 export const handlers: HandlersFor<typeof registry, Services, NotYet> = {
   ...accessHandlers,
   ...agentHandlers,
+  ...identityHandlers,
   ...instanceHandlers,
   ...sessionHandlers,
   ...sessionTurnHandlers,

@@ -1,8 +1,9 @@
 // Removes what is no longer kept: expired periods of session logs, the audit trail and idempotency rows,
-// interrupted uploads, files without use, and old positions of notices. Run it on one node at a time.
+// interrupted uploads, files without use, old positions of notices and old login attempts. Run it on one node at a time.
 import { deleteCutUploads } from "./blobs/store.ts";
 import { deleteOldPositions } from "./events/position-store.ts";
 import { deleteUnusedBlobs, deleteUnusedFiles } from "./files/store.ts";
+import { deleteOldLogins } from "./identities/store.ts";
 import type { Log } from "./log.ts";
 import { dropExpiredPartitions } from "./postgres/partitions.ts";
 import type { SystemSql } from "./postgres/statement.ts";
@@ -12,7 +13,13 @@ export async function purge(system: SystemSql, log: Log, signal: AbortSignal): P
   for (const { partitioned, first_day } of await dropExpiredPartitions(system)) {
     log.info({ table: partitioned, firstDay: first_day }, "an expired period was removed");
   }
-  const removals = [deleteCutUploads, deleteUnusedFiles, deleteUnusedBlobs, deleteOldPositions];
+  const removals = [
+    deleteCutUploads,
+    deleteUnusedFiles,
+    deleteUnusedBlobs,
+    deleteOldPositions,
+    deleteOldLogins,
+  ];
   for (const removeSome of removals) {
     while (!signal.aborted && (await system.rows<unknown>(removeSome)).length > 0);
   }

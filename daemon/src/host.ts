@@ -24,6 +24,8 @@ import { createFacts, type FactReader } from "./facts.ts";
 import { createAgentGit } from "./git/agent-git.ts";
 import { createGit } from "./git/git.ts";
 import { isWhole, programOf, readCurrent } from "./installs/current.ts";
+import { openHomes } from "./identities/homes.ts";
+import { createIdentities, type AccountKinds } from "./identities/identities.ts";
 import { createInstalls, type InstallsOptions } from "./installs/installs.ts";
 import { openJournal, type Journal, type JournalOptions } from "./journal/journal.ts";
 import type { Connection } from "./link/dial.ts";
@@ -63,6 +65,8 @@ export interface HostOptions {
   installs?: Pick<InstallsOptions, "trustedKeys" | "platform">;
   /** Makes the drivers of the agents that this host runs; none by default. */
   drivers?: (given: DriverGiven) => readonly Driver[];
+  /** How people's own accounts are used; none by default. */
+  accounts?: (given: DriverGiven) => AccountKinds;
   /** What was prepared before the journal was free. */
   ahead?: Ahead | undefined;
 }
@@ -111,6 +115,7 @@ export interface Host {
 }
 
 const cleanEveryMs = 3600_000;
+const restartMs = 20_000;
 
 /** Throws NotPaired if the host is not paired, and JournalInUse if it is running already. */
 export function startHost(options: HostOptions): Host {
@@ -153,7 +158,8 @@ export function startHost(options: HostOptions): Host {
     });
   const codeHosting = options.codeHosting ?? createCodeHosting({});
   const refreshFacts = () => void refresh();
-  const drivers = options.drivers?.({ stateDirectory: state.directory, findAgent, log }) ?? [];
+  const given = { stateDirectory: state.directory, findAgent, log };
+  const drivers = options.drivers?.(given) ?? [];
   const installs =
     options.installs &&
     createInstalls({
@@ -191,10 +197,21 @@ export function startHost(options: HostOptions): Host {
   const key = nkeyFromSeed(credentials.seed);
   let { token } = credentials;
   const lane = createBlobLane({ serverUrl, key, token: () => token, clock });
+  const identities = createIdentities({
+    kinds: options.accounts?.(given) ?? {},
+    homes: openHomes(state.homesDirectory, instanceId),
+    policy: policy.read,
+    onLinkedAgain: (driver) => sessions.restartDriver(driver, AbortSignal.timeout(restartMs)),
+    onUnlink: (ownerId, kind, driver) =>
+      sessions.loseAccount(ownerId, kind, driver, AbortSignal.timeout(restartMs)),
+    now: clock.now,
+    log,
+  });
   const sessions = openSessions({
     journal,
     stateDirectory: state.directory,
     drivers,
+    identities,
     attachments: createAttachments({ directory: join(state.directory, "attachments"), lane }),
     worktrees: createWorktrees({
       git,
@@ -236,6 +253,7 @@ export function startHost(options: HostOptions): Host {
     codeHosting,
     clones,
     sessions,
+    identities,
     installs,
     refreshFacts: refresh,
     updates,
@@ -341,6 +359,7 @@ export function startHost(options: HostOptions): Host {
       await clones.stop();
       await installs?.stop();
       await sessions.close(ending);
+      await identities.close(ending && { removesHomes: ending.endsAgents });
       await Promise.all([reports.stop(), uploads.stop()]);
       journal.close();
     })());

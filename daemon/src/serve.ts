@@ -8,7 +8,9 @@ import { createCodeHosting } from "./code-hosting/code-hosting.ts";
 import { createDirectories } from "./directories/directories.ts";
 import { createDirectoryFacts } from "./directories/host-facts.ts";
 import { createClaudeDriver } from "./drivers/claude-code/driver.ts";
+import { createClaudeLogin } from "./drivers/claude-code/login.ts";
 import { createCodexDriver } from "./drivers/codex/driver.ts";
+import { createCodexLogin } from "./drivers/codex/login.ts";
 import type { Driver } from "./drivers/driver.ts";
 import { createOpencodeDriver } from "./drivers/opencode/driver.ts";
 import { makeStartId } from "./drivers/start-id.ts";
@@ -23,6 +25,7 @@ import {
   type Host,
   type HostStatus,
 } from "./host.ts";
+import type { AccountKinds } from "./identities/identities.ts";
 import { JournalFull, JournalInUse } from "./journal/journal.ts";
 import { describe, type Log } from "./log.ts";
 import { createPolicy } from "./policy/policy.ts";
@@ -33,14 +36,17 @@ import { removeUnfinished } from "./supervisor/versions.ts";
 import type { Order, Report } from "./supervisor/words.ts";
 import { noteServed, readUpdates, type UpdateFailure } from "./updates/record.ts";
 
+const settingsFor = ({ stateDirectory, log }: DriverGiven) => ({
+  environment: agentGitEnvironment,
+  temporaryDirectory: temporaryIn(stateDirectory),
+  newStartId: () => makeStartId(stateDirectory),
+  log,
+});
+
 /** The kinds of agents that this daemon runs, each with the login and settings of the daemon's user. */
-const openDrivers = ({ stateDirectory, findAgent, log }: DriverGiven): Driver[] => {
-  const common = {
-    environment: agentGitEnvironment,
-    temporaryDirectory: temporaryIn(stateDirectory),
-    newStartId: () => makeStartId(stateDirectory),
-    log,
-  };
+const openDrivers = (given: DriverGiven): Driver[] => {
+  const { stateDirectory, findAgent, log } = given;
+  const common = settingsFor(given);
   return [
     createOpencodeDriver({
       program: () => findAgent("opencode"),
@@ -57,6 +63,39 @@ const openDrivers = ({ stateDirectory, findAgent, log }: DriverGiven): Driver[] 
       closed: protectedPaths(stateDirectory),
     }),
   ];
+};
+
+/** The kinds that people can log in to with accounts of their own. */
+const openAccounts = (given: DriverGiven): AccountKinds => {
+  const { stateDirectory, findAgent } = given;
+  const common = settingsFor(given);
+  const claude = { ...common, program: () => findAgent("claude_code") };
+  const codex = { ...common, program: () => findAgent("codex") };
+  return {
+    claude_code: {
+      login: createClaudeLogin(claude),
+      credentialsFile: ".credentials.json",
+      // Claude Code does not report it.
+      lastsDays: 30,
+      open: ({ home }) =>
+        createClaudeDriver({
+          ...claude,
+          environment: { ...common.environment, CLAUDE_CONFIG_DIR: home },
+        }),
+    },
+    codex: {
+      login: createCodexLogin(codex),
+      credentialsFile: "auth.json",
+      lastsDays: null,
+      open: ({ home }) =>
+        createCodexDriver({
+          ...codex,
+          home,
+          userHome: homedir(),
+          closed: protectedPaths(stateDirectory),
+        }),
+    },
+  };
 };
 
 export interface Channel {
@@ -171,6 +210,7 @@ export async function serve({ state, channel, log, standby, signal }: ServeOptio
       supervisor: { startVersion, failed },
       ahead,
       drivers: openDrivers,
+      accounts: openAccounts,
       installs: { trustedKeys, platform: `${process.platform}-${process.arch}` },
       onStatus(status) {
         if (!isOver) note(status);

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { codeCommands } from "./code-commands.ts";
 import type { CommandKind } from "./command-kind.ts";
 import { HostFacts } from "./facts.ts";
+import { identityCommands } from "./identity-commands.ts";
 import { isSignedBy, signWith } from "./nkey.ts";
 import { sessionFileCommands } from "./session-file-commands.ts";
 import { sessionCommands } from "./session-commands.ts";
@@ -14,6 +15,7 @@ export const hostCommands = {
   ...sessionCommands,
   ...sessionFileCommands,
   ...codeCommands,
+  ...identityCommands,
   /** Inspects the machine again. `runs` counts, in the journal, how often this host has done it. */
   refresh_host_facts: {
     effect: "changes",

@@ -48,6 +48,7 @@ export {
   watchLeaseSeconds,
 } from "./session-commands.ts";
 export type { ReportedAgentKind } from "./session-commands.ts";
+export { HostIdentity, OwnerId } from "./identity-commands.ts";
 export { HostFacts } from "./facts.ts";
 export { isForgetProven, signForgetProof } from "./forget-proof.ts";
 export type { ForgetProof } from "./forget-proof.ts";

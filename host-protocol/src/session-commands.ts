@@ -19,9 +19,12 @@ import {
 } from "@hawser/contract";
 import { z } from "zod";
 import type { CommandKind } from "./command-kind.ts";
+import { OwnerId } from "./identity-commands.ts";
 import { Author } from "./session-file-commands.ts";
 
 const ofSession = z.strictObject({ sessionId: SessionId });
+/** Who gives work to the session; null or undefined if no person does. */
+const byOwner = { ownerId: OwnerId.nullable().optional() };
 const Options = z.record(z.string(), z.string());
 
 /** A message that the agent is still writing, from its beginning. */
@@ -68,6 +71,7 @@ const takenTurn = {
     "journal_full",
     "agent_not_ready",
     "project_config_present",
+    "account_not_yours",
   ],
 } as const;
 
@@ -101,6 +105,8 @@ export const sessionCommands = {
         .optional(),
       /** Author of commits in the session's own worktree; default: the host's user. */
       author: Author.nullable().optional(),
+      /** Whose agent account it uses, if that person has linked one; default: the host's own. */
+      ownerId: OwnerId.nullable().optional(),
     }),
     result: z.strictObject({
       directory: z.string(),
@@ -113,6 +119,8 @@ export const sessionCommands = {
       trustedParts: z.array(TrustedPart).optional(),
       /** The kind that runs it, if the wanted one was skipped. */
       taken: z.strictObject({ kind: AgentKind, fallback: Fallback }).optional(),
+      /** Whose agent account it uses; null or undefined: the host's own. */
+      ownerId: OwnerId.nullable().optional(),
     }),
     deadlineMs: 28_000,
     refusals: [
@@ -135,6 +143,7 @@ export const sessionCommands = {
       agent: z.string().optional(),
       attachments: z.array(SentAttachment).optional(),
       highestMode: SessionMode.optional(),
+      ...byOwner,
     }),
     ...takenTurn,
   },
@@ -147,16 +156,23 @@ export const sessionCommands = {
       arguments: z.string(),
       agent: z.string().optional(),
       highestMode: SessionMode.optional(),
+      ...byOwner,
     }),
     ...takenTurn,
   },
   /** Condenses the earlier conversation, as a turn. */
   summarize_session: {
     effect: "changes",
-    payload: ofSession,
+    payload: ofSession.extend(byOwner),
     result: z.strictObject({ turnId: z.string() }),
     deadlineMs: 28_000,
-    refusals: ["session_ended", "turn_running", "journal_full", "agent_not_ready"],
+    refusals: [
+      "session_ended",
+      "turn_running",
+      "journal_full",
+      "agent_not_ready",
+      "account_not_yours",
+    ],
   },
   /** Runs without the agent. The command's text is stored nowhere, not even on the host. */
   run_shell: {
@@ -165,10 +181,18 @@ export const sessionCommands = {
       sessionId: SessionId,
       command: z.string(),
       agent: z.string().optional(),
+      ...byOwner,
     }),
     result: z.strictObject({ shellId: z.string() }),
     deadlineMs: 20_000,
-    refusals: ["invalid_input", "session_ended", "turn_running", "journal_full", "agent_not_ready"],
+    refusals: [
+      "invalid_input",
+      "session_ended",
+      "turn_running",
+      "journal_full",
+      "agent_not_ready",
+      "account_not_yours",
+    ],
   },
   abort_turn: {
     effect: "changes",

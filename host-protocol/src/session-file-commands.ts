@@ -13,6 +13,7 @@ import {
 } from "@hawser/contract";
 import { z } from "zod";
 import type { CommandKind } from "./command-kind.ts";
+import { OwnerId } from "./identity-commands.ts";
 
 /** Author of commits in a session's own worktree. */
 export const Author = z.strictObject({ name: z.string().min(1), email: z.string().min(1) });
@@ -66,6 +67,7 @@ export const sessionFileCommands = {
       /** As for start_session. */
       trusted: z.array(TrustedRepository).optional(),
       author: Author.nullable(),
+      ownerId: OwnerId.nullable().optional(),
     }),
     result: z.strictObject({
       kind: AgentKind,
@@ -77,6 +79,7 @@ export const sessionFileCommands = {
       /** The mode that it begins in, which the host's policy file may have narrowed. */
       mode: SessionMode.optional(),
       trustedParts: z.array(TrustedPart).optional(),
+      ownerId: OwnerId.nullable().optional(),
     }),
     deadlineMs: 28_000,
     refusals: [

@@ -15,6 +15,7 @@ import { createOrganizationFeed } from "@hawser/control-plane/events/organizatio
 import { createViewers, type Viewers } from "@hawser/control-plane/events/viewers.ts";
 import { createFiles } from "@hawser/control-plane/files/files.ts";
 import type { HostAsker } from "@hawser/control-plane/fabric/host-asker.ts";
+import { createOwedRemovals } from "@hawser/control-plane/identities/owed-removals.ts";
 import { noHosts } from "@hawser/control-plane/host-link.ts";
 import { createBlobs } from "@hawser/control-plane/blobs/blobs.ts";
 import { createLog } from "@hawser/control-plane/log.ts";
@@ -155,6 +156,7 @@ export async function openSessionBed(): Promise<SessionBed> {
           hosts: { ...noHosts, ...hosts },
           viewers,
           follows,
+          memberAccounts: createOwedRemovals({ database, hosts, log }),
           files: createFiles(database, createBlobs(database)),
         },
         database,

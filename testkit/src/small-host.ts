@@ -34,6 +34,8 @@ import type { Step } from "@hawser/daemon/drivers/scripted/script.ts";
 import { createFacts } from "@hawser/daemon/facts.ts";
 import { createAgentGit } from "@hawser/daemon/git/agent-git.ts";
 import { createGit } from "@hawser/daemon/git/git.ts";
+import { openHomes } from "@hawser/daemon/identities/homes.ts";
+import { createIdentities, type AccountKinds } from "@hawser/daemon/identities/identities.ts";
 import { openJournal, type Journal, type JournalOptions } from "@hawser/daemon/journal/journal.ts";
 import { silentLog } from "@hawser/daemon/log.ts";
 import { createOperations } from "@hawser/daemon/operations.ts";
@@ -65,6 +67,8 @@ export interface OpenOptions {
   /** Wraps the journal, to observe or fail its calls. */
   wrapJournal?: (journal: Journal) => Journal;
   wrapDriver?: (driver: ScriptedDriver) => Driver;
+  /** How people's accounts are used; by default there are none. */
+  accountKinds?: AccountKinds;
   journal?: JournalOptions;
   /** Environment of git and the code-hosting client; by default this process's, without a client. */
   environment?: NodeJS.ProcessEnv;
@@ -200,6 +204,16 @@ function openHost({ directory, stateDirectory, agent }: Parts, options: OpenOpti
   const published: LiveText[] = [];
   const git = createGit(options.environment);
   const codeHosting = createCodeHosting(options.environment ?? {});
+  const identities = createIdentities({
+    kinds: options.accountKinds ?? {},
+    homes: openHomes(join(stateDirectory, "homes"), instanceId),
+    policy: read,
+    onLinkedAgain: (linked) => sessions.restartDriver(linked, AbortSignal.timeout(patienceMs)),
+    onUnlink: (ownerId, kind, linked) =>
+      sessions.loseAccount(ownerId, kind, linked, AbortSignal.timeout(patienceMs)),
+    now: Date.now,
+    log: silentLog,
+  });
   const sessions = openSessions({
     journal,
     stateDirectory,
@@ -208,6 +222,7 @@ function openHost({ directory, stateDirectory, agent }: Parts, options: OpenOpti
       lane: { get: options.getBlob ?? (() => Promise.reject(new Error("None here."))) },
     }),
     drivers: [options.wrapDriver?.(driver) ?? driver],
+    identities,
     worktrees: createWorktrees({
       git,
       directory: join(stateDirectory, "worktrees"),
@@ -246,6 +261,7 @@ function openHost({ directory, stateDirectory, agent }: Parts, options: OpenOpti
     clones: { clone: () => Promise.reject(new Error("None here.")), stop: () => Promise.resolve() },
     directories,
     sessions,
+    identities,
     installs: undefined,
     refreshFacts: createFacts([], operations, silentLog).refresh,
     updates: undefined,

@@ -11,6 +11,7 @@ import {
   ApiKeyRecord,
   AuditEntry,
   KeyScope,
+  LoginWay,
   MemberRecord,
   OrganizationRecord,
   SettingsRecord,
@@ -278,6 +279,13 @@ export const accessActions = {
         description:
           "Repositories whose own configuration agents may use, in sessions that start later. Replaces the whole list.",
       }),
+      allowedLogins: z
+        .array(LoginWay)
+        .meta({
+          description:
+            "How members may use accounts of their own on hosts. The terms of the account's maker decide whether an organization may do this. Replaces the whole list.",
+        })
+        .optional(),
     }),
     result: SettingsRecord,
     refusals: [],

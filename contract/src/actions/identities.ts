@@ -5,6 +5,7 @@ import { action } from "../action.ts";
 import { hostRefusals } from "../errors.ts";
 import { InstanceId, LoginId } from "../ids.ts";
 import { LinkableKind } from "../records/agent-kind.ts";
+import { freshness } from "../records/directory.ts";
 import { IdentityRecord } from "../records/identity.ts";
 import { LoginRecord } from "../records/login.ts";
 import { neverLogged, text } from "../text.ts";
@@ -12,12 +13,13 @@ import { neverLogged, text } from "../text.ts";
 export const identityActions = {
   list_agent_identities: action({
     summary: "List the agent accounts the calling user has linked on a host.",
-    details: "The answer never contains credentials. `all` also needs instances:edit.",
+    details:
+      "The answer never contains credentials. `all` also needs instances:edit. A key of the organization has no accounts of its own. If the host is offline, its last answer is repeated with `live` false.",
     group: "hosts",
     permission: "instances:view",
     extraPermission: { when: (input) => input.all === true, permission: "instances:edit" },
     effect: "reads",
-    reach: "records",
+    reach: "host",
     input: z.strictObject({
       instanceId: InstanceId,
       all: z
@@ -25,7 +27,14 @@ export const identityActions = {
         .meta({ description: "True lists every user's accounts.", default: false })
         .optional(),
     }),
-    result: z.strictObject({ identities: z.array(IdentityRecord) }),
+    result: z.strictObject({
+      identities: z.array(IdentityRecord),
+      separated: z.boolean().nullable().meta({
+        description:
+          "Whether the host runs each account's agents as a Unix user of their own; null if unknown.",
+      }),
+      ...freshness,
+    }),
     refusals: ["not_found"],
     closedToAgents: true,
   }),
@@ -33,7 +42,7 @@ export const identityActions = {
   start_agent_login: action({
     summary: "Begin to link the calling user's agent account on a host, or to renew the link.",
     details:
-      "Open `authorizationUrl` in a browser. With flow paste_code, send the code shown there with submit_agent_login. With device_code, type `userCode` into the page and call poll_agent_login until it is done. An attempt expires after 15 minutes. A claude_code login lasts about 30 days.",
+      "Open `authorizationUrl` in a browser. With flow paste_code, send the code shown there with submit_agent_login. With device_code, type `userCode` into the page and call poll_agent_login until it is done. An attempt expires after 15 minutes. A claude_code login lasts about 30 days. An owner has to allow logins first, with `allowedLogins` of update_settings.",
     group: "hosts",
     permission: "instances:view",
     effect: "changes",
@@ -48,7 +57,14 @@ export const identityActions = {
         .optional(),
     }),
     result: LoginRecord,
-    refusals: ["not_found", "user_key_required", "agent_not_ready", ...hostRefusals],
+    refusals: [
+      "not_found",
+      "user_key_required",
+      "login_not_allowed",
+      "login_failed",
+      "agent_not_ready",
+      ...hostRefusals,
+    ],
     closedToAgents: true,
   }),
 
@@ -57,7 +73,7 @@ export const identityActions = {
     group: "hosts",
     permission: "instances:view",
     effect: "reads",
-    reach: "records",
+    reach: "host",
     input: z.strictObject({ loginId: LoginId }),
     result: LoginRecord,
     refusals: ["not_found", "user_key_required"],

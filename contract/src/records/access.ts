@@ -67,6 +67,13 @@ export const AgentPolicy = restriction(
 );
 export type AgentPolicy = z.infer<typeof AgentPolicy>;
 
+/** A way to use agents with the account of a member. */
+export const LoginWay = z.enum(["subscription"]).meta({
+  description:
+    "subscription: members link their own subscriptions to hosts with start_agent_login.",
+});
+export type LoginWay = z.infer<typeof LoginWay>;
+
 export const SettingsRecord = z
   .strictObject({
     name: z.string().meta({ description: "The organization's name." }),
@@ -81,6 +88,9 @@ export const SettingsRecord = z
     highestMode: SessionMode,
     trustedRepositories: z.array(TrustedRepository).meta({
       description: "Repositories whose own configuration agents may use.",
+    }),
+    allowedLogins: z.array(LoginWay).meta({
+      description: "How members may use accounts of their own on hosts; empty: not at all.",
     }),
   })
   .meta({ id: "Settings", description: "The organization's settings." });

@@ -15,6 +15,13 @@ export const IdentityRecord = z
       .meta({ description: "The account's name, if the agent reports it." }),
     plan: z.string().nullable().meta({ description: "The subscription, if the agent reports it." }),
     expiresAt: Instant.nullable().meta({ description: "When the login expires." }),
+    utilization: z
+      .number()
+      .nullable()
+      .meta({ description: "How much of the account's quota is used, in percent." }),
+    warning: z.string().nullable().meta({
+      description: "What to do if the login has expired or expires within three days.",
+    }),
   })
   .meta({ id: "AgentIdentity", description: "A user's agent account on one host." });
 export type IdentityRecord = z.infer<typeof IdentityRecord>;

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { InstanceId, SessionId } from "../ids.ts";
 import { CreatedAt, Instant } from "../moments.ts";
 import { text } from "../text.ts";
-import { Starter } from "./actor.ts";
+import { Starter, UserReference } from "./actor.ts";
 import { AgentKind, Capability, Fallback, ModelChoice } from "./agent-kind.ts";
 import { SessionMode } from "./session-mode.ts";
 import { TrustedPart } from "./trusted-repository.ts";
@@ -81,6 +81,9 @@ const recorded = {
   trustedParts: z.array(TrustedPart).meta({
     description:
       "Parts of the repository's own configuration that its agent uses, because the organization trusts them.",
+  }),
+  accountOf: UserReference.nullable().meta({
+    description: "Whose agent account it uses; null: the host's own.",
   }),
 };
 

@@ -2,7 +2,7 @@
 // entry is always complete: a whole message, the start of a tool call, or its end. Live text is sent
 // beside the log and is never part of it.
 import { z } from "zod";
-import { RequestId, SessionId } from "../ids.ts";
+import { RequestId, SessionId, UserId } from "../ids.ts";
 import { received } from "../received.ts";
 import { AgentKind, Capability, Fallback, ModelChoice } from "../records/agent-kind.ts";
 import { AskedPermission, AskedQuestion, PermissionAnswer } from "../records/request.ts";
@@ -230,6 +230,9 @@ export const sessionUpdates = {
   fallback_taken: z
     .strictObject({ kind: AgentKind, ...Fallback.shape })
     .meta({ description: "The session runs with another kind than the preferred one." }),
+  account_used: z
+    .strictObject({ userId: UserId.meta({ description: "Whose account it is." }) })
+    .meta({ description: "The session uses a person's own agent account." }),
   session_forked: z
     .strictObject({
       fromSessionId: SessionId.meta({ description: "The original." }),

@@ -88,6 +88,7 @@ function callerOf(owner: KeyOwner): Caller {
     apiKeyId: owner.api_key_id,
     scope: isAgent ? "agent" : owner.user_id ? "user" : "organization",
     userId: owner.user_id,
+    joinedAt: owner.joined_at,
     sessionId: owner.session_id,
     permissions: new Set(effectivePermissions(owner, isAgent)),
   };

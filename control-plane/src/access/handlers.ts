@@ -88,12 +88,13 @@ export const accessHandlers: HandlersFor<typeof accessActions, KeyServices> = {
   },
 
   async remove_member(context, { userId }) {
-    const { caller, sql, authenticator } = context;
+    const { caller, sql, authenticator, memberAccounts } = context;
     const member = await findMember(sql, userId);
     refuseWiderRole(caller, member.role);
     await keepAnOwner(sql, member.user_id);
     const revokedApiKeyIds = await revokeKeysOf(context, member.user_id);
     sql.later(store.deleteMember, sql.organizationId, member.user_id);
+    memberAccounts.remove(sql, member.user_id);
     sql.afterCommit(() => authenticator.forget(sql.organizationId));
     return { userId: formatId("user", member.user_id), removed: true, revokedApiKeyIds };
   },
@@ -114,6 +115,7 @@ export const accessHandlers: HandlersFor<typeof accessActions, KeyServices> = {
       input.defaultMode,
       input.highestMode,
       input.trustedRepositories && JSON.stringify(input.trustedRepositories),
+      input.allowedLogins && [...new Set(input.allowedLogins)],
     );
     return settingsRecord(row!);
   },
@@ -160,5 +162,6 @@ function settingsRecord(row: store.SettingsRow): SettingsRecord {
     defaultMode: row.default_mode,
     highestMode: row.highest_mode,
     trustedRepositories: row.trusted_repositories,
+    allowedLogins: row.allowed_logins,
   };
 }

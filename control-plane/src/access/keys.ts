@@ -15,6 +15,7 @@ import type { Caller } from "../dispatch/caller.ts";
 import { auditValues } from "../dispatch/changes.ts";
 import type { ChangeContext, RecordHandler } from "../dispatch/handler.ts";
 import { insertEntry } from "../audit/store.ts";
+import type { TenantTransaction } from "../postgres/database.ts";
 import type { TenantSql } from "../postgres/statement.ts";
 import { apiKeyRecord, makeApiKey } from "./api-key.ts";
 import type { Authenticator } from "./authenticate.ts";
@@ -24,8 +25,18 @@ import * as store from "./store.ts";
 
 export interface KeyServices {
   authenticator: Authenticator;
+  memberAccounts: MemberAccounts;
   /** Takes the stored id. */
   sessionExists: (sql: TenantSql, sessionId: string) => Promise<boolean>;
+}
+
+/** What the removal of a member does to the member's agent accounts on hosts. */
+export interface MemberAccounts {
+  /**
+   * Records that hosts owe the removal, and asks the connected ones after the commit. Takes the stored id. The
+   * membership has to be deleted before.
+   */
+  remove(sql: TenantTransaction, userId: string): void;
 }
 
 type KeyHandler<Name extends keyof typeof accessActions> = RecordHandler<

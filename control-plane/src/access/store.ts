@@ -3,6 +3,7 @@
 import type {
   AgentPolicy,
   Caller,
+  LoginWay,
   Permission,
   Role,
   SessionMode,
@@ -24,6 +25,7 @@ export interface KeyOwner {
   session_id: string | null;
   permissions: Permission[];
   role: Role | null;
+  joined_at: string | null;
   expires_in_ms: number | null;
 }
 
@@ -34,7 +36,7 @@ export interface KeyOwner {
 export const selectKeyOwners = systemStatement<KeyOwner>(
   "find the owners of API keys by their hashes",
   `SELECT k.secret_hash, k.organization_id, o.name AS organization_name, k.api_key_id, k.user_id, k.session_id,
-          k.permissions, m.role,
+          k.permissions, m.role, m.created_at AS joined_at,
           (extract(epoch FROM k.expires_at - hawser_now()) * 1000)::bigint AS expires_in_ms
      FROM unnest($1::bytea[]) AS asked (secret_hash)
      JOIN api_keys k ON k.secret_hash = asked.secret_hash
@@ -241,10 +243,11 @@ export interface SettingsRow {
   default_mode: SessionMode;
   highest_mode: SessionMode;
   trusted_repositories: TrustedRepository[];
+  allowed_logins: LoginWay[];
 }
 
 const settingsColumns = `name, time_zone, log_retention_days, audit_retention_days, default_agent_policy,
-  default_mode, highest_mode, trusted_repositories`;
+  default_mode, highest_mode, trusted_repositories, allowed_logins`;
 
 export const selectSettings = statement<SettingsRow>(
   `SELECT ${settingsColumns} FROM organizations WHERE organization_id = $1`,
@@ -260,7 +263,8 @@ export const updateSettings = statement<SettingsRow>(
           default_agent_policy = coalesce($6, default_agent_policy),
           default_mode = coalesce($7, default_mode),
           highest_mode = coalesce($8, highest_mode),
-          trusted_repositories = coalesce($9, trusted_repositories)
+          trusted_repositories = coalesce($9, trusted_repositories),
+          allowed_logins = coalesce($10::text[], allowed_logins)
     WHERE organization_id = $1
    RETURNING ${settingsColumns}`,
 );

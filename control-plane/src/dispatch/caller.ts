@@ -9,6 +9,8 @@ export interface Caller {
   scope: "user" | "organization" | "agent";
   /** The user the key belongs to; null for an organization's key. */
   userId: string | null;
+  /** When that user became a member. */
+  joinedAt: string | null;
   /** The session whose agent holds the key; the key reaches only it, its descendants and their host. */
   sessionId: string | null;
   permissions: ReadonlySet<Permission>;

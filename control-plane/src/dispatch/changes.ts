@@ -157,7 +157,7 @@ export async function changeOnHost(
         const context = contextOf(change, sql, claim, services);
         const outcome = await settle(change.action, async () => {
           if ("refusal" in asked) {
-            await handler.undo?.(context, input, intent);
+            await handler.undo?.(context, input, intent, asked.refusal);
             throw asked.refusal;
           }
           return sql.savepoint(async () => handler.conclude(context, input, intent, asked.answer));

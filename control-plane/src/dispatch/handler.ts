@@ -1,6 +1,6 @@
 // The types of the handlers that a product writes, one per action. The dispatcher decides which
 // transactions a handler runs in, so a handler reads as the happy path and throws refusals by name.
-import type { Action, Actions, InputOf, RefusalDetails, ResultOf } from "@hawser/contract";
+import type { Action, Actions, InputOf, Refusal, RefusalDetails, ResultOf } from "@hawser/contract";
 import type { TenantTransaction } from "../postgres/database.ts";
 import type { TenantSql } from "../postgres/statement.ts";
 import type { Caller } from "./caller.ts";
@@ -58,7 +58,12 @@ export interface HostHandler<A extends Action, Services, Intent = unknown, Answe
     answer: Answer,
   ): ResultOf<A> | Promise<ResultOf<A>>;
   /** Reverts the intended state after the host refused. */
-  undo?(context: ChangeContext & Services, input: InputOf<A>, intent: Intent): Promise<void>;
+  undo?(
+    context: ChangeContext & Services,
+    input: InputOf<A>,
+    intent: Intent,
+    refusal: Refusal,
+  ): Promise<void>;
   /**
    * Records that it is unknown whether the host acted. A retry may still conclude or undo it. With a result,
    * the call is answered: the record that the result shows tells the rest.

@@ -13,6 +13,7 @@ import { onHost, type HandlersFor, type HostHandler } from "../dispatch/handler.
 import { notifyAfterCommit } from "../events/viewers.ts";
 import { hostOffline } from "../fabric/host-asker.ts";
 import { askHost, withShortWait } from "../hosts/ask-host.ts";
+import { ownerIdOf } from "../identities/owner.ts";
 import { authorFor } from "../sessions/author.ts";
 import type { SessionServices } from "../sessions/find-session.ts";
 import {
@@ -45,6 +46,7 @@ const forkSession: HostHandler<ForkActions["fork_session"], SessionServices> = o
     const allowed = narrower(original.default_mode, original.highest_mode);
     const mode = narrower(original.mode, allowed);
     const starter = await callerReference(sql, caller);
+    const ownerId = ownerIdOf(caller);
     const row = [instance_id, title, agentKind, null, starter, mode] as const;
     const made = await sql.first(insertSession, sql.organizationId, ...row);
     sql.later(store.setOriginal, sql.organizationId, made!.session_id, id, applied_seq);
@@ -67,6 +69,7 @@ const forkSession: HostHandler<ForkActions["fork_session"], SessionServices> = o
         mode,
         ...trustedForHost(original),
         author: await authorFor(sql, caller),
+        ownerId,
       },
     };
   },

@@ -18,6 +18,7 @@ import { notifyAfterCommit, type Viewers } from "../events/viewers.ts";
 import { hostOffline, type HostAsker } from "../fabric/host-asker.ts";
 import { askHost, findHost, readFromHost, withShortWait } from "../hosts/ask-host.ts";
 import { selectHostAgents } from "../hosts/store.ts";
+import { forgetAccountsOfInstance, forgetLoginsOfInstance } from "../identities/store.ts";
 import type { NotYet } from "../not-yet.ts";
 import { query, type Query } from "../postgres/statement.ts";
 import { deleteRequestsOfInstance } from "../requests/store.ts";
@@ -137,6 +138,8 @@ export const instanceHandlers: HandlersFor<InstanceActions, InstanceServices, No
       sql.later(deleteSessionsOfInstance, sql.organizationId, id);
       sql.later(deleteRequestsOfInstance, sql.organizationId, id);
       sql.later(forgetEndingsOfInstance, sql.organizationId, id);
+      sql.later(forgetAccountsOfInstance, sql.organizationId, id);
+      sql.later(forgetLoginsOfInstance, sql.organizationId, id);
       const deleted = await sql.first(store.deleteInstance, sql.organizationId, id);
       if (!deleted) throw notFound("instance");
       sql.later(store.revokePairingTokens, sql.organizationId, id);

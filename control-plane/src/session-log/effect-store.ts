@@ -58,12 +58,14 @@ export const setStates = systemStatement(
           mode = coalesce(reported.mode, s.mode),
           trusted_parts = coalesce(reported.trusted_parts, s.trusted_parts),
           agent_kind = coalesce(reported.agent_kind, s.agent_kind),
-          fallback = coalesce(reported.fallback, s.fallback)
+          fallback = coalesce(reported.fallback, s.fallback),
+          account_user_id = coalesce(reported.account_user_id, s.account_user_id)
      FROM jsonb_to_recordset($1::jsonb) AS reported (
             organization_id uuid, session_id uuid, activity text, begun boolean, turn_moved boolean,
             turn_id text, turn_outcome text, queued text[], unqueued text[], shells_started text[],
             shells_ended text[], model jsonb, usage jsonb, cost_usd double precision,
             cost_is_estimate boolean, title text, directory text, worktree_branch text,
-            capabilities text[], mode text, trusted_parts text[], agent_kind text, fallback jsonb)
+            capabilities text[], mode text, trusted_parts text[], agent_kind text, fallback jsonb,
+            account_user_id uuid)
     WHERE s.organization_id = reported.organization_id AND s.session_id = reported.session_id`,
 );

@@ -28,6 +28,7 @@ const effectNames = [
   "mode_changed",
   "config_trusted",
   "fallback_taken",
+  "account_used",
 ] as const;
 const effective: ReadonlySet<string> = new Set(effectNames);
 
@@ -112,6 +113,7 @@ interface State {
   trusted_parts: string[] | null;
   agent_kind: string | null;
   fallback: object | null;
+  account_user_id: string | null;
 }
 
 interface StatusChange {
@@ -146,6 +148,7 @@ function fold({ status: before, effects }: CausingEntries) {
     trusted_parts: null,
     agent_kind: null,
     fallback: null,
+    account_user_id: null,
   };
   const move = (
     next: SessionStatus | undefined,
@@ -218,6 +221,9 @@ function fold({ status: before, effects }: CausingEntries) {
       case "fallback_taken":
         state.agent_kind = effect.kind;
         state.fallback = boundFallback(effect);
+        break;
+      case "account_used":
+        state.account_user_id = parseId("user", effect.userId) ?? null;
         break;
       default:
     }

@@ -21,6 +21,7 @@ import {
 import { notifyAfterCommit } from "../events/viewers.ts";
 import { hostOffline } from "../fabric/host-asker.ts";
 import { askHost, findHost, readFromHost } from "../hosts/ask-host.ts";
+import { ownerIdOf } from "../identities/owner.ts";
 import { authorFor } from "./author.ts";
 import { findSession, hostOf, refuseOver, type SessionServices } from "./find-session.ts";
 import * as files from "./file-store.ts";
@@ -99,6 +100,7 @@ const restoreSession: HostHandler<(typeof sessionFileActions)["restore_session"]
       }
       const { title, agent_kind, directory, policy } = former;
       const mode = narrower(former.default_mode, former.highest_mode);
+      const ownerId = ownerIdOf(caller);
       const made = await sql.first(
         store.insertSession,
         sql.organizationId,
@@ -115,7 +117,7 @@ const restoreSession: HostHandler<(typeof sessionFileActions)["restore_session"]
       const host = { instanceId: formatId("instance", former.instance_id), isOnline: true };
       return {
         ...host,
-        payload: { sessionId, parkedId, policy, mode, ...trustedForHost(former), author },
+        payload: { sessionId, parkedId, policy, mode, ...trustedForHost(former), author, ownerId },
       };
     },
     ask: (context, _input, { payload, ...host }) =>

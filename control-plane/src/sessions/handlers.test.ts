@@ -46,7 +46,9 @@ test("a session is on record before its host is asked, and then what the host ma
   assert.deepEqual({ directory, worktreeBranch, model, capabilities }, started);
   assert.deepEqual([title, agentKind], ["Fix it", "codex"]);
   assert.equal((startedBy as { type: string }).type, "user");
-  assert.deepEqual(bed.asked[0]!.payload, {
+  const { ownerId, ...payload } = bed.asked[0]!.payload;
+  assert.ok((ownerId as string).startsWith(`${bed.organization.userId}.`));
+  assert.deepEqual(payload, {
     sessionId: record["sessionId"],
     kind: "codex",
     directory: "/srv",

@@ -15,6 +15,7 @@ import { notifyAfterCommit } from "../events/viewers.ts";
 import { useFiles } from "../files/files.ts";
 import { decodeDataUrl } from "../files/data-url.ts";
 import { askHost, type HostTarget } from "../hosts/ask-host.ts";
+import { ownerIdOf } from "../identities/owner.ts";
 import type { TenantSql } from "../postgres/statement.ts";
 import { findSession, hostOf, refuseOver, type SessionServices } from "./find-session.ts";
 import * as store from "./store.ts";
@@ -22,6 +23,8 @@ import * as store from "./store.ts";
 type Actions = typeof sessionTurnActions;
 
 interface Intent extends HostTarget {
+  /** Who gives the work, if a person does. The host compares it with the owner of the session's account. */
+  ownerId: string | null;
   highestMode: SessionMode;
   /** The seq of the newest log entry when the call began. */
   appliedSeq: number;
@@ -43,12 +46,13 @@ export const sendPrompt: HostHandler<Actions["send_prompt"], SessionServices> = 
     const files: UploadedFiles = {};
     for (const [fileId, { sha256, size }] of found) files[fileId] = { sha256, size };
     const highestMode = await highestModeFor(sql, caller, row);
-    return { ...hostOf(row), appliedSeq: row.applied_seq, highestMode, files };
+    const ownerId = ownerIdOf(caller);
+    return { ...hostOf(row), appliedSeq: row.applied_seq, highestMode, files, ownerId };
   },
   async ask(
     context,
     { sessionId, text, model, options, agent, attachments = [] },
-    { files, highestMode, ...host },
+    { files, highestMode, ownerId, ...host },
   ) {
     const sent: SentAttachment[] = [];
     for (const each of attachments) sent.push(await toSentAttachment(context, each, files));
@@ -56,6 +60,7 @@ export const sendPrompt: HostHandler<Actions["send_prompt"], SessionServices> = 
       sessionId,
       text,
       highestMode,
+      ownerId,
       ...(model && { model: { providerId: model.providerID, modelId: model.modelID } }),
       ...(options && { options }),
       ...(agent !== undefined && { agent }),
@@ -69,13 +74,14 @@ export const sendPrompt: HostHandler<Actions["send_prompt"], SessionServices> = 
 });
 
 export const runCommand: HostHandler<Actions["run_command"], SessionServices> = onHost({
-  prepare: ({ sql }, { sessionId }) => prepareWith(sql, sessionId, "commands"),
+  prepare: (context, { sessionId }) => prepareWith(context, sessionId, "commands"),
   ask: (context, { sessionId, command, arguments: text = "", agent }, host) =>
     askHost(context, host, "run_command", {
       sessionId,
       command,
       arguments: text,
       highestMode: host.highestMode,
+      ownerId: host.ownerId,
       ...(agent !== undefined && { agent }),
     }),
   conclude(context, { sessionId }, { appliedSeq }, { turnId, messageId, queued, model }) {
@@ -85,8 +91,9 @@ export const runCommand: HostHandler<Actions["run_command"], SessionServices> = 
 });
 
 export const summarizeSession: HostHandler<Actions["summarize_session"], SessionServices> = onHost({
-  prepare: ({ sql }, { sessionId }) => prepareWith(sql, sessionId, "summarize"),
-  ask: (context, { sessionId }, host) => askHost(context, host, "summarize_session", { sessionId }),
+  prepare: (context, { sessionId }) => prepareWith(context, sessionId, "summarize"),
+  ask: (context, { sessionId }, host) =>
+    askHost(context, host, "summarize_session", { sessionId, ownerId: host.ownerId }),
   conclude(context, { sessionId }, { appliedSeq }, { turnId }) {
     recordTurn(context, sessionId, { turnId, appliedSeq, model: null, queued: false });
     return { sessionId, status: "in_progress" };
@@ -98,18 +105,19 @@ export const summarizeSession: HostHandler<Actions["summarize_session"], Session
  * is stored.
  */
 export const runShell: HostHandler<Actions["run_shell"], SessionServices> = onHost({
-  prepare: ({ sql }, { sessionId }) => prepareWith(sql, sessionId, "shell"),
+  prepare: (context, { sessionId }) => prepareWith(context, sessionId, "shell"),
   ask: (context, { sessionId, command, agent }, host) =>
     askHost(context, host, "run_shell", {
       sessionId,
       command,
+      ownerId: host.ownerId,
       ...(agent !== undefined && { agent }),
     }),
   conclude: (_context, { sessionId }, _intent, { shellId }) => ({ sessionId, shellId }),
 });
 
 async function prepareWith(
-  sql: TenantSql,
+  { sql, caller }: ChangeContext,
   sessionId: string,
   capability: Capability,
 ): Promise<Intent> {
@@ -124,7 +132,7 @@ async function prepareWith(
     throw new Refusal("capability_missing", message);
   }
   const { applied_seq: appliedSeq, highest_mode: highestMode } = row;
-  return { ...hostOf(row), appliedSeq, highestMode };
+  return { ...hostOf(row), appliedSeq, highestMode, ownerId: ownerIdOf(caller) };
 }
 
 function recordTurn(

@@ -1,5 +1,5 @@
 // Converts a session's row to the record that callers see.
-import type { SessionRecord } from "@hawser/contract";
+import { formatId, type SessionRecord, type UserReference } from "@hawser/contract";
 import { sessionListEntry } from "./listing.ts";
 import type { SessionRow } from "./store.ts";
 
@@ -8,5 +8,21 @@ export function sessionRecord(row: SessionRow | undefined): SessionRecord | unde
 export function sessionRecord(row: SessionRow | undefined): SessionRecord | undefined {
   if (!row) return undefined;
   const { mode, model, usage, capabilities, fallback, trusted_parts: trustedParts } = row;
-  return { ...sessionListEntry(row), mode, model, usage, capabilities, fallback, trustedParts };
+  return {
+    ...sessionListEntry(row),
+    mode,
+    model,
+    usage,
+    capabilities,
+    fallback,
+    trustedParts,
+    accountOf: accountOf(row),
+  };
+}
+
+/** Whose agent account a session uses; null: the host's own. */
+function accountOf({ account_user_id, account_user_name }: SessionRow): UserReference | null {
+  if (account_user_id === null) return null;
+  const name = account_user_name ?? "former member";
+  return { userId: formatId("user", account_user_id), name };
 }

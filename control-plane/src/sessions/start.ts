@@ -19,6 +19,7 @@ import { onHost, type ChangeContext, type HostHandler } from "../dispatch/handle
 import { notifyAfterCommit } from "../events/viewers.ts";
 import { hostOffline } from "../fabric/host-asker.ts";
 import { askHost, withShortWait } from "../hosts/ask-host.ts";
+import { ownerIdOf, userOfOwner } from "../identities/owner.ts";
 import { authorFor } from "./author.ts";
 import { boundFallback } from "./bound-fallback.ts";
 import type { SessionServices } from "./find-session.ts";
@@ -44,6 +45,7 @@ export const startSession: HostHandler<Start, SessionServices> = onHost({
     // An agent cannot start a session that may do more than the agent's own.
     const allowed = narrower(host.highest_mode, host.starter_mode ?? host.highest_mode);
     const mode = narrower(host.default_mode, allowed);
+    const ownerId = ownerIdOf(caller);
     const made = await sql.first(
       store.insertSession,
       sql.organizationId,
@@ -64,6 +66,7 @@ export const startSession: HostHandler<Start, SessionServices> = onHost({
       mode,
       ...trustedForHost(host),
       author: await authorFor(sql, caller),
+      ownerId,
       ...wanted,
       ...fallbackForHost(host),
       ...(options && { options }),
@@ -126,13 +129,15 @@ export function recordStart(
     mode,
     trustedParts,
     taken,
+    ownerId,
   }: CommandResultOf<"start_session">,
 ): Promise<SessionRecord> {
   const { sql } = context;
   const key = [sql.organizationId, parseId("session", sessionId)!];
   const placed = [directory, worktreeBranch, model, capabilities, mode ?? null] as const;
   const fallback = taken ? boundFallback(taken.fallback) : null;
-  const decided = [trustedParts ?? [], taken?.kind ?? null, fallback] as const;
+  const accountUser = ownerId ? userOfOwner(ownerId) : undefined;
+  const decided = [trustedParts ?? [], taken?.kind ?? null, fallback, accountUser ?? null] as const;
   sql.later(store.noteStarted, ...key, ...placed, ...decided);
   return readRecordAndNotify(context, sessionId);
 }

@@ -108,6 +108,10 @@ export interface SessionRow extends SessionListRow {
   capabilities: Capability[];
   fallback: Fallback | null;
   trusted_parts: TrustedPart[];
+  /** Whose agent account it uses; null: the host's own. */
+  account_user_id: string | null;
+  /** The name of that user; null if they have left since the session was started, even if they joined again. */
+  account_user_name: string | null;
   activity: SessionActivity;
   turn_id: string | null;
   turn_outcome: TurnOutcome | null;
@@ -116,7 +120,12 @@ export interface SessionRow extends SessionListRow {
   applied_seq: number;
 }
 
-const recordColumns = `${listColumns}, s.mode, s.model, s.usage, s.capabilities, s.fallback, s.trusted_parts`;
+const recordColumns = `${listColumns}, s.mode, s.model, s.usage, s.capabilities, s.fallback, s.trusted_parts,
+            s.account_user_id,
+            CASE WHEN s.account_user_id IS NOT NULL THEN
+              (SELECT coalesce(m.name, m.email) FROM memberships m
+                WHERE m.organization_id = s.organization_id AND m.user_id = s.account_user_id
+                  AND m.created_at <= s.created_at) END AS account_user_name`;
 
 /**
  * A hash of the record that callers see, for statements that read `sessions s`. It is computed instead of
@@ -190,6 +199,7 @@ export const noteStarted = statement(
       SET directory = $3, worktree_branch = $4, model = coalesce(model, $5), capabilities = $6::text[],
           mode = coalesce($7, mode), trusted_parts = $8::text[],
           agent_kind = coalesce($9, agent_kind), fallback = coalesce($10, fallback),
+          account_user_id = coalesce($11, account_user_id),
           activity = CASE WHEN activity = 'starting' THEN 'idle' ELSE activity END,
           status = CASE WHEN status_reason = 'start_unknown' THEN ${statusAfterSql("started")} ELSE status END,
           status_reason = CASE WHEN status_reason = 'start_unknown' THEN NULL ELSE status_reason END

@@ -227,7 +227,17 @@ test("status and doctor warn while the control plane does not find the host", as
 test("uninstall removes what is the daemon's own, and keeps whatever may hold work", async (t) => {
   const { state, call } = open(t);
   const { directory } = state;
-  for (const name of ["bin", "daemon", "node", "agents", "clones", "log", "parked", "homes"])
+  for (const name of [
+    "bin",
+    "daemon",
+    "node",
+    "agents",
+    "clones",
+    "log",
+    "homes",
+    "parked",
+    "drafts",
+  ])
     mkdirSync(join(directory, name));
   writeFileSync(join(directory, "parked/work.txt"), "an agent's work");
   state.writeStatus({});
@@ -239,10 +249,10 @@ test("uninstall removes what is the daemon's own, and keeps whatever may hold wo
   assert.equal(code, 0, output);
   assert.match(
     output,
-    /Kept in .* because it may hold work: homes, journal-ins_waiting\.blobs, journal-ins_waiting\.sqlite, parked/,
+    /Kept in .* because it may hold work: drafts, journal-ins_waiting\.blobs, journal-ins_waiting\.sqlite, parked/,
   );
   assert.deepEqual(readdirSync(directory).sort(), [
-    "homes",
+    "drafts",
     "journal-ins_waiting.blobs",
     "journal-ins_waiting.sqlite",
     "parked",

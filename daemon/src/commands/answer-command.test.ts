@@ -16,6 +16,8 @@ import { createDirectories } from "../directories/directories.ts";
 import { createAgentGit } from "../git/agent-git.ts";
 import { createGit } from "../git/git.ts";
 import { createFacts } from "../facts.ts";
+import { openHomes } from "../identities/homes.ts";
+import { createIdentities } from "../identities/identities.ts";
 import { openJournal } from "../journal/journal.ts";
 import { silentLog } from "../log.ts";
 import { createOperations } from "../operations.ts";
@@ -47,6 +49,15 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
   const directories = createDirectories(policy);
   const git = createGit();
   const codeHosting = createCodeHosting({});
+  const identities = createIdentities({
+    kinds: {},
+    homes: openHomes(join(directory, "homes"), instanceId),
+    policy,
+    onLinkedAgain: () => Promise.resolve(),
+    onUnlink: () => Promise.resolve(),
+    now: () => clock.time,
+    log: silentLog,
+  });
   const options = {
     instanceId,
     hostKey,
@@ -60,10 +71,12 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
     codeHosting,
     clones: { clone: () => Promise.reject(new Error("None here.")), stop: () => Promise.resolve() },
     directories,
+    identities,
     sessions: openSessions({
       journal,
       stateDirectory: directory,
       drivers: [],
+      identities,
       checkouts: createCheckouts({
         git,
         codeHosting,

@@ -111,6 +111,33 @@ export const catalogue: Catalogue = {
     },
   },
 
+  // People's agent accounts.
+  list_identities: {
+    run: async (_payload, { identities, signal }) => ({
+      identities: await identities.list(signal),
+      separated: false,
+    }),
+  },
+  start_login: {
+    // The program that waited for the person has ended with the daemon, and its address is worth nothing.
+    repeatable: false,
+    run: (wanted, { identities, signal }) => identities.startLogin(wanted, signal),
+  },
+  read_login: {
+    run: ({ loginId, ownerId }, { identities }) => identities.readLogin(loginId, ownerId),
+  },
+  submit_login: {
+    repeatable: false,
+    run: ({ loginId, ownerId, code }, { identities }) =>
+      identities.submitLogin(loginId, ownerId, code),
+  },
+  unlink_identity: {
+    repeatable: true,
+    async run({ ownerId, kind }, { identities, signal }) {
+      return { unlinked: await identities.unlink(ownerId, kind, signal) };
+    },
+  },
+
   // Starting, restoring and ending a session. The daemon undoes a start that a crash interrupted.
   start_session: {
     repeatable: false,
@@ -150,7 +177,7 @@ export const catalogue: Catalogue = {
   },
   summarize_session: {
     repeatable: true,
-    run: ({ sessionId }, { sessions }) => sessions.summarize(sessionId),
+    run: ({ sessionId, ownerId }, { sessions }) => sessions.summarize(sessionId, ownerId),
   },
   run_shell: {
     repeatable: true,

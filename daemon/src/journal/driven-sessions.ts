@@ -92,6 +92,8 @@ export interface DrivenSession {
   untold?: readonly string[];
   /** The session that this one continues. */
   fork?: Fork;
+  /** Whose account its agent uses; undefined for the login of the host's user. */
+  ownerId?: string;
 }
 
 export interface Fork {

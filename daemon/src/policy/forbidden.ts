@@ -11,15 +11,18 @@ export function requireReadable(policy: Policy): Policy {
   return policy;
 }
 
-/** Why agents of this kind may not work here, as a sentence; undefined if they may. */
+/**
+ * Why agents of this kind may not work here, as a sentence; undefined if they may. `usesOwnLogin`: whether with
+ * the login of the host's user, and not with a person's own account.
+ */
 export function whyForbidden(
   { agents, ownLogins, problems }: Pick<Policy, "agents" | "ownLogins" | "problems">,
   kind: AgentKind,
+  { usesOwnLogin } = { usesOwnLogin: true },
 ): string | undefined {
   if (problems[0]) return problems[0].message;
   if (!agents.has(kind)) return `The host's policy file does not name ${kind} among its agents.`;
-  // The logins of the host's user are the only ones that agents have.
-  if (!ownLogins) {
+  if (usesOwnLogin && !ownLogins) {
     return `The host's policy file says "own-logins = no", so ${kind} has no login that it may use. The host's owner can allow it with "own-logins = yes".`;
   }
   return undefined;

@@ -25,7 +25,7 @@ test("the file that the installer writes allows everything below its roots", () 
 test("each setting is obeyed", () => {
   const policy = parsePolicy(
     "root = /srv//code/ # the team's\nroot=/srv/code\nagents = codex\ninstalls = no\nshell = no\n" +
-      "exposures = no\nown-logins = no\ntarballs = https://files.example/agents/\n" +
+      "exposures = no\nown-logins = no\nshared-logins = yes\ntarballs = https://files.example/agents/\n" +
       "parked-gib = 3\nhighest-mode = auto\nunattended-commands = yes\n" +
       "insecure-clone-addresses = yes\n",
   );
@@ -38,6 +38,7 @@ test("each setting is obeyed", () => {
     unattendedCommands: true,
     exposures: false,
     ownLogins: false,
+    sharedLogins: true,
     insecureCloneAddresses: true,
     tarballs: "https://files.example/agents",
     parkedLimitBytes: 3 * 2 ** 30,

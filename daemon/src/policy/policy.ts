@@ -21,6 +21,8 @@ export interface Policy {
   exposures: boolean;
   /** Whether this user's agent logins on the host may be used. */
   ownLogins: boolean;
+  /** Whether people may log in, although their agents run as one user and could read each other's logins. */
+  sharedLogins: boolean;
   /** Whether repositories may be cloned from addresses without encryption: http and git. */
   insecureCloneAddresses: boolean;
   /** Where agents are downloaded from, if not from the address in the service's list. */
@@ -40,6 +42,7 @@ export const allowAll: Policy = {
   unattendedCommands: false,
   exposures: true,
   ownLogins: true,
+  sharedLogins: false,
   insecureCloneAddresses: false,
   tarballs: null,
   parkedLimitBytes: 20 * 2 ** 30,
@@ -55,6 +58,7 @@ const allowNothing: Policy = {
   unattendedCommands: false,
   exposures: false,
   ownLogins: false,
+  sharedLogins: false,
   insecureCloneAddresses: false,
   tarballs: null,
   // Nothing is dropped because of a limit that cannot be read.
@@ -91,6 +95,10 @@ exposures = yes
 
 # Whether sessions may use the agents' logins that this user has on this host: yes or no.
 own-logins = yes
+
+# Whether people may log in with accounts of their own: yes or no. Their agents run as this user, so each of them
+# could read the logins of the others. Say yes only if everybody who uses this host may do that.
+# shared-logins = yes
 
 # Whether repositories may be cloned from http:// and git:// addresses: yes or no. Others on the network can
 # read and change what is cloned from there. No login of this user is sent to them.
@@ -165,6 +173,7 @@ const switches = {
   "unattended-commands": "unattendedCommands",
   exposures: "exposures",
   "own-logins": "ownLogins",
+  "shared-logins": "sharedLogins",
   "insecure-clone-addresses": "insecureCloneAddresses",
 } as const;
 

@@ -17,6 +17,7 @@ const fields: Record<string, keyof typeof allowAll> = {
   "unattended-commands": "unattendedCommands",
   exposures: "exposures",
   "own-logins": "ownLogins",
+  "shared-logins": "sharedLogins",
   "insecure-clone-addresses": "insecureCloneAddresses",
   tarballs: "tarballs",
   "parked-gib": "parkedLimitBytes",

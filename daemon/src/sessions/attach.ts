@@ -41,8 +41,8 @@ async function resume(
   { listener, sink }: ReturnType<typeof listen>,
 ): Promise<AgentSession> {
   const { restarting, closed, log, journal } = session.host;
-  const kind = session.record?.kind;
-  if (kind) await restarting.get(kind)?.catch(() => {});
+  const known = session.knownDriver;
+  if (known) await restarting.get(known)?.catch(() => {});
   closed.throwIfAborted();
   const handle = session.record?.handle ?? null;
   if (handle === null) throw new AgentNotReady("The session has no agent.");
@@ -79,7 +79,7 @@ export async function startAgent(
   signal: AbortSignal,
 ): Promise<AgentSession> {
   const { listener, sink } = listen(session, { isHeld: true });
-  await session.host.restarting.get(driver.kind)?.catch(() => {});
+  await session.host.restarting.get(driver)?.catch(() => {});
   const agent = await driver.start(settings, sink, signal);
   session.serving = { by: "attached", agent, listener };
   return agent;

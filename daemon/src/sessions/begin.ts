@@ -4,6 +4,7 @@
 import type {
   AgentKind,
   AgentPolicy,
+  AgentProblem,
   Capability,
   Fallback,
   ModelChoice,
@@ -27,7 +28,8 @@ import { settingsOf } from "./calls.ts";
 import { capabilitiesIn, parkingOf } from "./files.ts";
 import { modeOf, narrowMode } from "./modes.ts";
 import { refuseProjectConfig } from "./project-config.ts";
-import { driverOf, type Session } from "./session.ts";
+import { chooseAccount, type Session } from "./session.ts";
+import { checkStarting, stoppable } from "./start-work.ts";
 import { copyTrusted } from "./trust.ts";
 
 /** Where a session works, as the journal keeps it. */
@@ -51,6 +53,8 @@ export interface Plan {
   mode: SessionMode;
   /** Repositories that the organization trusts. */
   trusted: readonly TrustedRepository[];
+  /** Who starts it: the account of this person is used, if there is one. */
+  ownerId: string | undefined;
   /** Set if the preferred kind was skipped. */
   fallback?: Fallback | undefined;
   /** The user's own directory, if the session works there: it is checked before the agent reads it. */
@@ -83,6 +87,8 @@ export interface StartedSession {
   mode: SessionMode;
   capabilities: Capability[];
   trustedParts: TrustedPart[];
+  /** Whose account it uses; null for the login of the host's user. */
+  ownerId: string | null;
   /** The kind that runs it, if the wanted one was skipped. */
   taken?: { kind: AgentKind; fallback: Fallback };
 }
@@ -116,11 +122,12 @@ async function make(
   session.requireRoom();
   const plan = await makePlan();
   const { kind, title, policy, mode, usersDirectory } = plan;
-  const driver = driverOf(session.host, kind);
+  const { driver, ownerId } = chooseAccount(session.host, kind, plan.ownerId);
   if (usersDirectory !== undefined) await refuseProjectConfig(session.host, driver, usersDirectory);
   const state = await driver.readState(signal);
   const [problem] = state.problems;
-  if (problem) throw new AgentNotReady(problem.message);
+  if (problem)
+    throw new AgentNotReady(ownerId === undefined ? problem.message : advise(kind, problem));
   const choice = await plan.choose(driver, state, signal);
   const isTitledByCaller = title !== null;
   const place = await plan.locate(signal);
@@ -135,15 +142,18 @@ async function make(
     policy,
     mode,
     ...beginning,
+    ...(ownerId !== undefined && { ownerId }),
   };
   session.add(record);
   try {
-    const ignored = await plan.make(session, driver, signal);
+    const ignored = await stoppable(session, signal, (until) => plan.make(session, driver, until));
     const trusted = await copyTrusted(session, driver, plan.trusted, signal);
     checkStarting(session);
     if (trusted) session.change({ trusted });
     const settings = settingsOf(session, { ...record, ...(trusted && { trusted }) });
-    await plan.prepareAgent?.(session, driver, settings, signal);
+    await stoppable(session, signal, async (until) =>
+      plan.prepareAgent?.(session, driver, settings, until),
+    );
     checkStarting(session);
     const agent = await startAgent(session, driver, settings, signal);
     checkStarting(session);
@@ -158,6 +168,15 @@ async function make(
     throw error;
   }
 }
+
+/** The user's id in an owner's. */
+const userIn = (ownerId: string) => ownerId.split(".")[0]!;
+
+/** The driver's advice is for the host's user. Somebody's own login is renewed by them. */
+const advise = (kind: AgentKind, { code, message }: AgentProblem) =>
+  code === "not_logged_in"
+    ? `Your login to ${kind} on this host has ended. Call start_agent_login to renew it.`
+    : message;
 
 /** Within the commit of the command's outcome: from here on the session is active and visible. */
 function activate(
@@ -174,6 +193,9 @@ function activate(
   narrowMode(session, undefined);
   const { kind } = driver;
   if (fallback) session.note({ sessionUpdate: "fallback_taken", kind, ...fallback });
+  const { ownerId } = session.record!;
+  if (ownerId !== undefined)
+    session.note({ sessionUpdate: "account_used", userId: userIn(ownerId) });
   if (ignored.length > 0) session.note({ sessionUpdate: "config_ignored", paths: ignored });
   const { trusted } = session.record!;
   if (trusted) noteTrusted(session, trusted);
@@ -188,6 +210,7 @@ function activate(
     capabilities: capabilitiesIn(driver, record),
     mode: modeOf(session),
     trustedParts: [...(record.trusted?.parts ?? [])],
+    ownerId: record.ownerId ?? null,
     ...(fallback && { taken: { kind, fallback } }),
   };
 }
@@ -202,12 +225,6 @@ function noteTrusted(session: Session, { origin, parts, paths, reason }: Trusted
     paths: [...paths],
     reason,
   });
-}
-
-/** Throws if the session was ended while it started. */
-export function checkStarting(session: Session): void {
-  if (session.state === "starting") return;
-  throw new CommandRefusal("session_ended", "The session was ended while it started.");
 }
 
 const undoMs = 5_000;

@@ -42,16 +42,17 @@ function decideByPolicy(
   mode: SessionMode,
   call: Call,
 ): Decision {
-  const { drivers, stateDirectory } = session.host;
+  const { stateDirectory } = session.host;
   const policy = session.host.policy();
   // The file can change, or become unreadable, while a turn runs.
-  const forbidden = whyForbidden(policy, record.kind);
+  const usesOwnLogin = record.ownerId === undefined;
+  const forbidden = whyForbidden(policy, record.kind, { usesOwnLogin });
   if (forbidden !== undefined) return { answer: "deny", rule: forbidden };
   const rules: Rules = {
     ...record.policy,
     mode,
     directory: record.directory,
-    hasSandbox: drivers.get(record.kind)!.hasSandbox,
+    hasSandbox: session.knownDriver?.hasSandbox ?? false,
     unattendedCommands: policy.unattendedCommands,
     trustedDirectory: trustedOf(session, record.trusted)?.directory,
     ...protectedPaths(stateDirectory),

@@ -6,10 +6,10 @@ import { describe } from "../log.ts";
 import { within } from "../pause.ts";
 import { attach, release } from "./attach.ts";
 import { undoStart } from "./begin.ts";
-import { stopClone } from "./clone-plan.ts";
 import { parkingOf } from "./files.ts";
 import { withdrawRequests } from "./requests.ts";
 import type { Session } from "./session.ts";
+import { stopStart } from "./start-work.ts";
 import { abortTurn } from "./turns.ts";
 
 const agentMs = 5_000;
@@ -33,7 +33,7 @@ async function end(session: Session): Promise<void> {
   // No prompt is accepted from here on.
   session.change({ state: "ending" });
   if (record.state === "starting") {
-    await stopClone(session);
+    await stopStart(session);
     await undoStart(session, record);
     await park(session, false);
     return driven.markEnded(session.id);

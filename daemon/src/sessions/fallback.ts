@@ -3,7 +3,7 @@
 import type { AgentKind, Fallback, FallbackEntry, SkippedKind } from "@hawser/contract";
 import { AgentNotReady, type AgentState } from "../drivers/driver.ts";
 import { chooseKind, type KindState } from "./choose-kind.ts";
-import { driverOf, type HostParts } from "./session.ts";
+import { chooseAccount, type HostParts } from "./session.ts";
 
 /** How long a kind may take to say how it is. A start has 28 seconds. */
 const lookMs = 15_000;
@@ -14,6 +14,8 @@ export interface WantedKind {
   providerId?: string | undefined;
   modelId?: string | undefined;
   options?: Record<string, string> | undefined;
+  /** Who starts the session: their accounts count. */
+  ownerId?: string | null | undefined;
   /** The host's fallback chain; no fallback if undefined. */
   fallback?: { chain: readonly FallbackEntry[]; threshold: number } | undefined;
 }
@@ -31,7 +33,7 @@ export async function applyFallback<Wanted extends WantedKind>(
   const { entry, skipped } = await chooseKind(wish, async (each): Promise<KindState> => {
     signal.throwIfAborted();
     try {
-      const driver = driverOf(host, each);
+      const { driver } = chooseAccount(host, each, wanted.ownerId ?? undefined);
       // A kind that hangs must leave time for the next one.
       const soon = AbortSignal.any([signal, AbortSignal.timeout(lookMs)]);
       const state = await driver.readState(soon);

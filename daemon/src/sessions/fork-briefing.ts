@@ -89,7 +89,7 @@ async function makeSummary(
     }
   };
   const decide = () => ({ answer: "deny" as const, rule: "a summary uses no tools" });
-  await session.host.restarting.get(driver.kind)?.catch(() => {});
+  await session.host.restarting.get(driver)?.catch(() => {});
   const checkConfig = () => refuseProjectConfig(session.host, driver, settings.directory);
   await checkConfig();
   // Trusted hooks and servers are for the session itself.

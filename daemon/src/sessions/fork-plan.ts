@@ -12,14 +12,15 @@ import type { DrivenSession } from "../journal/driven-sessions.ts";
 import { requireReadable } from "../policy/forbidden.ts";
 import type { ForkSource, TreeState } from "../worktrees/fork-tree.ts";
 import type { ParkedSession } from "../worktrees/parked-record.ts";
-import { begin, checkStarting, type Plan, type StartedSession } from "./begin.ts";
-import { stoppable } from "./clone-plan.ts";
+import { begin, type Plan, type StartedSession } from "./begin.ts";
+import { notePlaced } from "./clone-plan.ts";
 import { inOrder, ownTreeOf, parkingOf, setAuthor } from "./files.ts";
 import { noteConversation, storeConversation } from "./fork-briefing.ts";
 import { refuseProjectConfig } from "./project-config.ts";
 import { asRefusal } from "./refusals.ts";
 import { chooseFormerModel } from "./restore-plan.ts";
 import type { HostParts, Session } from "./session.ts";
+import { checkStarting } from "./start-work.ts";
 import { gitRefusal, makeWorktree, planStart, planned, type WantedSession } from "./start-plan.ts";
 
 export interface WantedFork extends Omit<WantedSession, "directory" | "clone"> {
@@ -64,13 +65,10 @@ async function planFork(
     locate: async (signal) => ({ ...(await plan.locate(signal)), fork }),
     async prepareAgent(session, driver, settings, signal) {
       const briefing = { conversation, summarize: isSummary, settings };
-      await stoppable(session, signal, (until) =>
-        storeConversation(session, driver, briefing, until),
-      );
+      await storeConversation(session, driver, briefing, signal);
     },
     onBegun(session, started) {
-      const { mode: _mode, trustedParts: _parts, taken: _taken, ...placed } = started;
-      session.note({ sessionUpdate: "session_placed", ...placed });
+      notePlaced(session, started);
       noteConversation(session, isCut);
     },
   };
@@ -150,7 +148,7 @@ async function planTree(
   const { sessionId, kind, title, policy, mode = "ask", trusted = [], author } = wanted;
   const { checkouts, worktrees } = original.host;
   const { startedIn, baseCommit, checkout, origin } = about;
-  const common = { kind, title, policy, mode, trusted };
+  const common = { kind, title, policy, mode, trusted, ownerId: wanted.ownerId ?? undefined };
   const originOf = origin === undefined ? {} : { origin };
   if (!checkout) {
     const repository = await allowedRepository(original);
@@ -179,12 +177,10 @@ async function planTree(
       ...originOf,
     }),
     async make(session, driver, signal) {
-      const leftOut = await stoppable(session, signal, async (until) => {
-        const { source, state } = await readState(original, sessionId, until);
-        const from = source.tree.adminDirectory;
-        const fork = { sessionId, directory, from, state };
-        return checkouts.fork(fork, driver.sparsePatterns, until);
-      });
+      const { source, state } = await readState(original, sessionId, signal);
+      const from = source.tree.adminDirectory;
+      const fork = { sessionId, directory, from, state };
+      const leftOut = await checkouts.fork(fork, driver.sparsePatterns, signal);
       checkStarting(session);
       await setAuthor(session, directory, author, signal);
       await refuseProjectConfig(session.host, driver, directory);

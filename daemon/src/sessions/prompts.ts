@@ -25,6 +25,8 @@ export interface WantedPrompt {
   attachments?: readonly SentAttachment[] | undefined;
   /** The widest mode that the organization allows now. */
   highestMode?: SessionMode | undefined;
+  /** Who sends it, if a person does. */
+  ownerId?: string | null | undefined;
 }
 
 export interface AcceptedPrompt {
@@ -43,6 +45,7 @@ export async function acceptPrompt(
   const { text, agent = null, task = { type: "prompt" } } = wanted;
   const check = () => {
     const record = session.require(task.type === "command" ? "command" : "prompt");
+    session.requireOwner(wanted.ownerId);
     const waiting = session.prompts.filter(({ state }) => state === "queued").length;
     if (waiting < longestQueue) return record;
     const message = `${longestQueue} prompts wait already. Wait until one has started, or call abort_session, which stops the turn and discards all prompts that wait.`;
@@ -73,8 +76,12 @@ export async function acceptPrompt(
 }
 
 /** Throws refusals. The returned function queues the turn that condenses the session's history. */
-export async function acceptSummary(session: Session): Promise<() => { turnId: string }> {
+export async function acceptSummary(
+  session: Session,
+  ownerId: string | null | undefined,
+): Promise<() => { turnId: string }> {
   const { kind } = session.require("summary");
+  session.requireOwner(ownerId);
   try {
     if (!session.driver.abilities.summarize) {
       const message = `${kind} sessions cannot be summarized. Call run_command with the command "compact" instead.`;

@@ -3,6 +3,7 @@
 import type { Attachments } from "../attachments/attachments.ts";
 import type { Driver } from "../drivers/driver.ts";
 import { temporaryIn } from "../drivers/temporary-directories.ts";
+import type { Identities } from "../identities/identities.ts";
 import type { Journal } from "../journal/journal.ts";
 import { describe, type Log } from "../log.ts";
 import type { Checkouts } from "../worktrees/checkouts.ts";
@@ -16,6 +17,7 @@ export interface ReaperOptions {
   journal: Journal;
   stateDirectory: string;
   drivers: readonly Driver[];
+  identities: Pick<Identities, "drivers" | "liveStarts">;
   attachments: Attachments;
   worktrees: Worktrees;
   checkouts: Checkouts;
@@ -37,7 +39,10 @@ export function createReaper(options: ReaperOptions): Reaper {
   let last: Promise<void> = Promise.resolve();
 
   const liveStarts = () => [
-    ...options.drivers.flatMap((driver) => driver.liveStarts()),
+    ...[...options.drivers, ...options.identities.drivers()].flatMap((driver) =>
+      driver.liveStarts(),
+    ),
+    ...options.identities.liveStarts(),
     ...[...options.sessions.values()].flatMap(({ shells }) =>
       [...shells.values()].map(({ process }) => process.startId),
     ),

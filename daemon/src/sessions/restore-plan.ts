@@ -23,6 +23,7 @@ export interface WantedRestore {
   mode?: SessionMode | undefined;
   trusted?: readonly TrustedRepository[] | undefined;
   author: Author | null;
+  ownerId?: string | null | undefined;
 }
 
 export interface RestoredSession extends StartedSession {
@@ -49,7 +50,7 @@ export async function restoreSession(
 
 function planRestore(
   host: HostParts,
-  { parkedId, policy, mode = "ask", trusted = [], author }: WantedRestore,
+  { parkedId, policy, mode = "ask", trusted = [], author, ownerId }: WantedRestore,
 ): Plan {
   const { parked } = host.worktrees;
   const found = parked.find(parkedId);
@@ -65,6 +66,7 @@ function planRestore(
     policy,
     mode,
     trusted,
+    ownerId: ownerId ?? undefined,
     choose: async (driver, _, signal) => ({
       model: await chooseFormerModel(driver, about, signal),
       options,

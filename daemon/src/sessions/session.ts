@@ -6,6 +6,7 @@ import type { Attachments } from "../attachments/attachments.ts";
 import { CommandRefusal } from "../command-refusal.ts";
 import { AgentNotReady, type AgentSession, type Driver } from "../drivers/driver.ts";
 import type { AgentGit } from "../git/agent-git.ts";
+import type { Identities } from "../identities/identities.ts";
 import type { DrivenSession, KeptPrompt } from "../journal/driven-sessions.ts";
 import type { Journal } from "../journal/journal.ts";
 import { describe, type Fields, type Log } from "../log.ts";
@@ -25,7 +26,10 @@ export interface HostParts {
   journal: Journal;
   stateDirectory: string;
   attachments: Attachments;
+  /** With the logins of the host's user. */
   drivers: ReadonlyMap<AgentKind, Driver>;
+  /** Accounts of people. */
+  identities: Pick<Identities, "driver" | "drivers">;
   worktrees: Worktrees;
   checkouts: Checkouts;
   pushes: Pushes;
@@ -35,8 +39,8 @@ export interface HostParts {
   /** The control plane's time in milliseconds. */
   now: () => number;
   log: Log;
-  /** Restarts of agent kinds that are under way. */
-  restarting: Map<AgentKind, Promise<unknown>>;
+  /** Restarts that are under way, by driver. */
+  restarting: Map<Driver, Promise<unknown>>;
   /** Sessions in memory. */
   sessions: Map<string, Session>;
   /** Delivers the session's next prompt, if one waits and the session is free. */
@@ -80,7 +84,7 @@ export interface TurnWork {
 /** What this process does for the session; one thing at a time. */
 type Work =
   | { type: "none" }
-  | { type: "clone"; start: Stoppable }
+  | { type: "start"; start: Stoppable }
   | { type: "turn"; turn: TurnWork }
   | { type: "revert"; done: Promise<unknown> };
 
@@ -167,6 +171,19 @@ export class Session {
     return this.record!;
   }
 
+  /**
+   * Throws a refusal if the session uses an account of somebody else: a prompt spends the quota of that account,
+   * and a command could read its login.
+   */
+  requireOwner(ownerId: string | null | undefined): void {
+    const owner = this.record?.ownerId;
+    if (owner === undefined || owner === ownerId) return;
+    throw new CommandRefusal(
+      "account_not_yours",
+      "This session uses another person's agent account, so only that person can prompt it or run commands in it. To continue its conversation with an account of your own, call fork_session.",
+    );
+  }
+
   /** Throws journal_full while the service is too far behind for more work. */
   requireRoom(): void {
     if (this.host.journal.log.acceptsTurns()) return;
@@ -179,11 +196,27 @@ export class Session {
     return may(this.state, trigger) === "allowed";
   }
 
-  /** Throws AgentNotReady if the session's kind cannot run here. */
+  /** Throws AgentNotReady if the session's kind cannot run here, or if its account was unlinked. */
   get driver(): Driver {
-    const kind = this.record?.kind;
-    if (kind === undefined) throw new AgentNotReady("The host no longer has this session.");
-    return driverOf(this.host, kind);
+    const { record, host } = this;
+    if (!record) throw new AgentNotReady("The host no longer has this session.");
+    const { kind, ownerId } = record;
+    if (ownerId === undefined) return driverOf(host, kind);
+    const forbidden = whyForbidden(host.policy(), kind, { usesOwnLogin: false });
+    if (forbidden !== undefined) throw new AgentNotReady(forbidden);
+    const driver = host.identities.driver(kind, ownerId);
+    if (driver) return driver;
+    throw new AgentNotReady(
+      "The account that this session used was unlinked. To continue with another account, call fork_session.",
+    );
+  }
+
+  /** The same driver without checks; undefined if there is none. */
+  get knownDriver(): Driver | undefined {
+    const { record, host } = this;
+    if (!record) return undefined;
+    const { kind, ownerId } = record;
+    return ownerId === undefined ? host.drivers.get(kind) : host.identities.driver(kind, ownerId);
   }
 
   /** Records that the session starts. If the daemon dies, the next one undoes what follows. */
@@ -219,7 +252,7 @@ export class Session {
   /** Sets and logs the status. No-op if unchanged, and while the session starts or ends. */
   setStatus(
     status: "active" | "detached" | "error",
-    code: "agent_lost" | "agent_restarted" | "daemon_restarted" | null = null,
+    code: "account_unlinked" | "agent_lost" | "agent_restarted" | "daemon_restarted" | null = null,
     reason: string | null = null,
   ): void {
     if (!this.isUsable || this.record!.state === status) return;
@@ -237,7 +270,30 @@ export class Session {
   }
 }
 
-/** Throws AgentNotReady if the kind cannot run here. */
+/** The account that a new session uses, and its driver. */
+export interface ChosenAccount {
+  driver: Driver;
+  /** undefined for the login of the host's user. */
+  ownerId: string | undefined;
+}
+
+/**
+ * Chooses the account of a new session: that of the person who starts it, if they have linked one, or else the
+ * login of the host's user. Throws AgentNotReady if the kind cannot run here.
+ */
+export function chooseAccount(
+  host: HostParts,
+  kind: AgentKind,
+  ownerId: string | undefined,
+): ChosenAccount {
+  const forbidden = whyForbidden(host.policy(), kind, { usesOwnLogin: false });
+  if (forbidden !== undefined) throw new AgentNotReady(forbidden);
+  const driver = ownerId === undefined ? undefined : host.identities.driver(kind, ownerId);
+  if (driver) return { driver, ownerId };
+  return { driver: driverOf(host, kind), ownerId: undefined };
+}
+
+/** The driver with the login of the host's user. Throws AgentNotReady if the kind cannot run here. */
 export function driverOf(host: HostParts, kind: AgentKind): Driver {
   const forbidden = whyForbidden(host.policy(), kind);
   if (forbidden !== undefined) throw new AgentNotReady(forbidden);

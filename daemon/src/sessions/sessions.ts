@@ -1,11 +1,12 @@
 // The sessions of this host, above the drivers: the entry for commands, and what a daemon does when it
 // starts and stops. What it needs after a restart is in the journal.
-import type { AgentKind, LiveSession, SessionMode } from "@hawser/contract";
+import type { AgentKind, LinkableKind, LiveSession, SessionMode } from "@hawser/contract";
 import type { OpenText } from "@hawser/host-protocol";
 import type { Attachments } from "../attachments/attachments.ts";
 import type { Directories } from "../directories/directories.ts";
 import type { Driver } from "../drivers/driver.ts";
 import type { AgentGit } from "../git/agent-git.ts";
+import type { Identities } from "../identities/identities.ts";
 import type { Journal } from "../journal/journal.ts";
 import { describe, type Log } from "../log.ts";
 import { within } from "../pause.ts";
@@ -17,7 +18,6 @@ import type { Worktrees } from "../worktrees/worktrees.ts";
 import { answerRequest, type Answered, type Answering } from "./answers.ts";
 import { attach, release } from "./attach.ts";
 import { undoStart, type StartedSession } from "./begin.ts";
-import { stopClone } from "./clone-plan.ts";
 import { diffFile, diffSession, type PatchPage, type WantedPage } from "./diffs.ts";
 import { endSession } from "./endings.ts";
 import { forkSession, type WantedFork } from "./fork-plan.ts";
@@ -36,13 +36,17 @@ import {
 import { revertSession } from "./reverts.ts";
 import { Session, driverOf, type HostParts } from "./session.ts";
 import { acceptShell, endShells, recordCutShells, type WantedShell } from "./shells.ts";
+import { stopStart } from "./start-work.ts";
 import { startSession, type WantedSession } from "./start-plan.ts";
 import { abortTurn, deliver } from "./turns.ts";
 
 export interface SessionsOptions {
   journal: Journal;
   stateDirectory: string;
+  /** With the logins of the host's user. */
   drivers: readonly Driver[];
+  /** Accounts of people; their drivers are used for their sessions. */
+  identities: Pick<Identities, "driver" | "drivers" | "liveStarts">;
   /** Files that callers send with prompts. */
   attachments: Attachments;
   worktrees: Worktrees;
@@ -62,7 +66,10 @@ export interface Sessions {
   start(wanted: WantedSession, signal: AbortSignal): Promise<() => StartedSession>;
   fork(wanted: WantedFork, signal: AbortSignal): Promise<() => StartedSession>;
   prompt(wanted: WantedPrompt, signal: AbortSignal): Promise<() => AcceptedPrompt>;
-  summarize(sessionId: string): Promise<() => { turnId: string }>;
+  summarize(
+    sessionId: string,
+    ownerId: string | null | undefined,
+  ): Promise<() => { turnId: string }>;
   runShell(wanted: WantedShell, signal: AbortSignal): Promise<() => { shellId: string }>;
   abort(sessionId: string): Promise<{ aborted: boolean; droppedPrompts: number }>;
   end(sessionId: string): Promise<void>;
@@ -79,7 +86,17 @@ export interface Sessions {
   listParked(): Promise<ParkedTree[]>;
   /** Deletes parked trees that are older than the limit, or more than the limit allows. */
   cleanParked(): Promise<void>;
+  /** Returns the ids of the sessions that are detached. */
   restartAgent(kind: AgentKind, signal: AbortSignal): Promise<string[]>;
+  /** Restarts the agents of one driver. Their sessions continue with the next prompt. */
+  restartDriver(driver: Driver, signal: AbortSignal): Promise<void>;
+  /** Ends the agents of an account's sessions, which accept no prompt any more. */
+  loseAccount(
+    ownerId: string,
+    kind: LinkableKind,
+    driver: Driver | undefined,
+    signal: AbortSignal,
+  ): Promise<void>;
   driver(kind: AgentKind): Driver | undefined;
   /** Throws a refusal if the kind cannot run here. */
   readyDriver(kind: AgentKind): Driver;
@@ -128,7 +145,7 @@ export function openSessions(options: SessionsOptions): Sessions {
     if (session.isUsable) removeParkedLeftovers(session);
     if (session.state === "starting") void undoStart(session, session.record!, cutStart);
     else if (session.state === "ending") endSession(session).catch(fail);
-    else if (drivers.get(session.record!.kind)?.endsWithDaemon) detach(session).catch(fail);
+    else if (session.knownDriver?.endsWithDaemon) detach(session).catch(fail);
     else if (isUnfinished(session)) attach(session).then(() => session.wake(), fail);
     else session.wake();
   }
@@ -166,7 +183,7 @@ export function openSessions(options: SessionsOptions): Sessions {
         signal,
       ),
     prompt: (wanted, signal) => acceptPrompt(find(wanted.sessionId), wanted, signal),
-    summarize: (sessionId) => acceptSummary(find(sessionId)),
+    summarize: (sessionId, ownerId) => acceptSummary(find(sessionId), ownerId),
     runShell: (wanted, signal) => acceptShell(find(wanted.sessionId), wanted, signal),
     async abort(sessionId) {
       const session = find(sessionId);
@@ -223,26 +240,25 @@ export function openSessions(options: SessionsOptions): Sessions {
     },
 
     async restartAgent(kind, signal) {
-      const driver = readyDriver(kind);
+      const own = readyDriver(kind);
+      const others = options.identities.drivers().filter((driver) => driver.kind === kind);
       const served = all().filter((session) => session.isUsable && session.record!.kind === kind);
-      const active = served.filter((session) => session.record!.state === "active");
-      const work = driver.restart(signal);
-      host.restarting.set(kind, work);
-      try {
-        await work;
-      } catch (error) {
-        throw asRefusal(error);
-      } finally {
-        host.restarting.delete(kind);
-      }
-      const reason = "The agent was restarted. The next prompt resumes the session.";
+      await Promise.all([own, ...others].map((driver) => restart(driver, signal)));
+      return served.map(({ id }) => id);
+    },
+    restartDriver: restart,
+
+    async loseAccount(ownerId, kind, driver, signal) {
+      // Recorded before the agents end, which would be taken for a loss.
+      const reason = "The account that this session used was unlinked from the host.";
       journal.atOnce(() => {
-        for (const session of active) {
-          // A session with prompts that wait is being resumed already.
-          if (!session.agent) session.setStatus("detached", "agent_restarted", reason);
+        for (const session of all()) {
+          const { record } = session;
+          if (record?.ownerId !== ownerId || record.kind !== kind) continue;
+          session.setStatus("error", "account_unlinked", reason);
         }
       });
-      return served.map(({ id }) => id);
+      await driver?.restart(signal);
     },
 
     driver: (kind) => drivers.get(kind),
@@ -257,15 +273,38 @@ export function openSessions(options: SessionsOptions): Sessions {
           : [files.last],
       );
       await within(settleMs, Promise.all(underWay));
-      await within(settleMs, Promise.all([...sessions.values()].map(stopClone)));
+      await within(settleMs, Promise.all([...sessions.values()].map(stopStart)));
       const shells = [...sessions.values()].map((session) => endShells(session, daemonStopped));
       await Promise.all(shells);
       closed.abort();
-      await Promise.all(options.drivers.map((driver) => closeDriver(driver, endsAgents)));
+      const opened = [...options.drivers, ...options.identities.drivers()];
+      await Promise.all(opened.map((driver) => closeDriver(driver, endsAgents)));
       host.lane.close();
       await reaper.settled();
     },
   };
+
+  async function restart(driver: Driver, signal: AbortSignal): Promise<void> {
+    const active = all().filter(
+      (session) => session.record!.state === "active" && session.knownDriver === driver,
+    );
+    const work = driver.restart(signal);
+    host.restarting.set(driver, work);
+    try {
+      await work;
+    } catch (error) {
+      throw asRefusal(error);
+    } finally {
+      host.restarting.delete(driver);
+    }
+    const reason = "The agent was restarted. The next prompt resumes the session.";
+    journal.atOnce(() => {
+      for (const session of active) {
+        // A session with prompts that wait is being resumed already.
+        if (!session.agent) session.setStatus("detached", "agent_restarted", reason);
+      }
+    });
+  }
 
   async function closeDriver(driver: Driver, endsAgent: boolean): Promise<void> {
     try {

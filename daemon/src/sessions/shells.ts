@@ -26,6 +26,8 @@ export interface WantedShell {
   sessionId: string;
   command: string;
   agent?: string | undefined;
+  /** Who runs it, if a person does. */
+  ownerId?: string | null | undefined;
 }
 
 const limits = { deadlineMs: 30 * 60_000, longestOutput: 4 * 1024 * 1024 };
@@ -38,10 +40,11 @@ const mostContext = 10;
 /** Throws refusals. The returned function accepts the command, in the commit of the outcome. */
 export async function acceptShell(
   session: Session,
-  { command, agent }: WantedShell,
+  { command, agent, ownerId }: WantedShell,
   signal: AbortSignal,
 ): Promise<() => { shellId: string }> {
   const known = check(session);
+  session.requireOwner(ownerId);
   try {
     const { driver } = session;
     if (!driver.abilities.shell) {

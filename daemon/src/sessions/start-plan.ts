@@ -13,13 +13,14 @@ import { describe } from "../log.ts";
 import { requireReadable } from "../policy/forbidden.ts";
 import type { TreeState } from "../worktrees/fork-tree.ts";
 import type { Author, WorktreePlan } from "../worktrees/worktrees.ts";
-import { begin, checkStarting, type Plan, type StartedSession } from "./begin.ts";
+import { begin, type Plan, type StartedSession } from "./begin.ts";
 import { planClone } from "./clone-plan.ts";
 import { applyFallback, type WantedKind } from "./fallback.ts";
 import { setAuthor } from "./files.ts";
 import { refuseProjectConfig } from "./project-config.ts";
 import { asRefusal } from "./refusals.ts";
 import type { HostParts, Session } from "./session.ts";
+import { checkStarting } from "./start-work.ts";
 
 export interface WantedSession extends WantedKind {
   sessionId: string;
@@ -33,6 +34,8 @@ export interface WantedSession extends WantedKind {
   trusted?: readonly TrustedRepository[] | undefined;
   /** Author of the agent's commits in a tree of the session's own; the host's user if undefined. */
   author?: Author | null | undefined;
+  /** Who starts it, if a person does. */
+  ownerId?: string | null | undefined;
 }
 
 /** Throws refusals. The returned function makes the session active, in the commit of the outcome. */
@@ -63,7 +66,8 @@ export async function planStart(
   const { sessionId, kind, title, policy, mode = "ask", trusted = [], author, clone } = wanted;
   const choose = (driver: Driver, state: AgentState, signal: AbortSignal) =>
     chooseWanted(driver, state, wanted, signal);
-  const common = { kind, title, policy, mode, trusted, choose };
+  const ownerId = wanted.ownerId ?? undefined;
+  const common = { kind, title, policy, mode, trusted, choose, ownerId };
   if (clone) return { ...common, ...planClone(host.checkouts.plan(sessionId, clone), author) };
   const found = await findDirectory(host, directories, wanted);
   const { path, realPath, isGitRepository } = found;

@@ -48,8 +48,8 @@ export function loseAgent(session: Session, reason: string): void {
   });
   finishTurn(session, "interrupted", reason);
   withdrawRequests(session, reason);
-  const kind = session.record?.kind;
-  const isRestarting = kind !== undefined && session.host.restarting.has(kind);
+  const driver = session.knownDriver;
+  const isRestarting = driver !== undefined && session.host.restarting.has(driver);
   if (isRestarting) session.setStatus("detached", "agent_restarted", reason);
   else session.setStatus("error", "agent_lost", reason);
 }

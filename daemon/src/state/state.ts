@@ -42,6 +42,8 @@ export interface State {
   baselinesDirectory: string;
   /** Copies of configuration that the organization trusts. */
   trustedDirectory: string;
+  /** The agents' homes of people who have linked an account. */
+  homesDirectory: string;
   /** Temporary files of snapshots and diffs. */
   scratchDirectory: string;
   /** One journal per instance: entries of an old pairing are never sent on a new one. */
@@ -77,6 +79,7 @@ export function openState(directory: string): State {
     parkedDirectory: join(directory, "parked"),
     baselinesDirectory: join(directory, "baselines"),
     trustedDirectory: join(directory, "trusted"),
+    homesDirectory: join(directory, "homes"),
     scratchDirectory: join(directory, "scratch"),
     readCredentials() {
       const found = readJson(credentials);

@@ -93,6 +93,7 @@ export function createClaudeDriver(settings: ClaudeSettings): Driver {
           startId,
           directory: "/",
           environment: { ...environment, TMPDIR: makeTemporary(temporaryDirectory, startId) },
+          config,
           session: undefined,
           notes: undefined,
           onMessage() {},

@@ -6,6 +6,7 @@ import { within } from "../../pause.ts";
 import { AgentNotReady, type Trusted } from "../driver.ts";
 import { endProcesses } from "./leftovers.ts";
 import type { Message, UserMessage } from "./messages.ts";
+import { untilRefreshed } from "./refresh-lock.ts";
 import {
   loadSdk,
   type AskPermission,
@@ -21,6 +22,8 @@ export interface ProcessSettings {
   startId: string;
   directory: string;
   environment: Environment;
+  /** Claude Code's configuration directory. */
+  config: string;
   /** The session to create or resume; undefined for a process that only reports what it offers. */
   session: { create: string } | { resume: string } | undefined;
   /** The repository's notes for agents. */
@@ -148,6 +151,7 @@ export async function startProcess(
         interruptDeadlineMs,
         query.interrupt().catch(() => {}),
       );
+    await untilRefreshed(settings.config);
     input.close();
     child?.stdin?.end();
     if (child && !hasExited(child)) {

@@ -77,6 +77,7 @@ export function createSessionProcess(
           HAWSER_SESSION: settings.sessionId,
           TMPDIR: makeTemporary(options.temporaryDirectory, settings.sessionId),
         },
+        config,
         session: findTranscript(config, handle) ? { resume: handle } : { create: handle },
         notes: readProjectNotes(settings.directory),
         trusted: settings.trusted,

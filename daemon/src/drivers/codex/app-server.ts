@@ -40,7 +40,8 @@ export interface AppServerOptions {
 
 const bash = "/bin/bash";
 const handshakeMs = 15_000;
-const stopMs = 5_000;
+/** Codex ends when its input is closed, but first completes a renewal of its login, which would be lost. */
+const stopMs = 15_000;
 const maxErrorOutput = 4_000;
 
 /** Resolves when the process accepts calls. Throws AgentNotReady. */

@@ -95,6 +95,9 @@ test("every call exists, with the parameters that the driver sends", () => {
     initialize: ["clientInfo.name", "clientInfo.title", "capabilities.experimentalApi"],
     "account/read": [],
     "account/rateLimits/read": [],
+    "account/login/start": ["type"],
+    "account/login/cancel": ["loginId"],
+    "account/logout": [],
     "config/read": ["cwd"],
     "model/list": ["cursor"],
     "collaborationMode/list": [],
@@ -138,6 +141,10 @@ test("every call exists, with the parameters that the driver sends", () => {
 test("every answer has the fields that the driver reads", () => {
   const answers: Partial<Record<keyof Answers, [file: string, fields: string[]]>> = {
     "account/read": ["v2/GetAccountResponse.json", ["account", "requiresOpenaiAuth"]],
+    "account/login/start": [
+      "v2/LoginAccountResponse.json",
+      ["loginId", "verificationUrl", "userCode"],
+    ],
     "config/read": [
       "v2/ConfigReadResponse.json",
       ["config.model", "config.model_provider", "config.model_reasoning_effort"],

@@ -9,6 +9,9 @@ export interface Calls {
   };
   "account/read": Record<string, never>;
   "account/rateLimits/read": Record<string, never>;
+  "account/login/start": { type: "chatgptDeviceCode" };
+  "account/login/cancel": { loginId: string };
+  "account/logout": undefined;
   "config/read": { cwd: string };
   "model/list": { cursor: string | null };
   "collaborationMode/list": Record<string, never>;
@@ -55,8 +58,11 @@ export interface TurnSettings {
 /** The parts of codex's answers that the driver reads; unknown if it reads nothing. */
 export interface Answers {
   initialize: unknown;
-  "account/read": { account: object | null; requiresOpenaiAuth: boolean };
+  "account/read": { account: Account | null; requiresOpenaiAuth: boolean };
   "account/rateLimits/read": { rateLimits: RateLimits };
+  "account/login/start": { loginId: string; verificationUrl: string; userCode: string };
+  "account/login/cancel": unknown;
+  "account/logout": unknown;
   "config/read": { config: Config };
   "model/list": { data: Model[]; nextCursor: string | null };
   "collaborationMode/list": { data: { mode: string | null }[] };
@@ -74,6 +80,20 @@ export interface Answers {
   "hooks/list": { data: { hooks: Hook[] }[] };
   "turn/start": { turn: { id: string } };
   "turn/interrupt": unknown;
+}
+
+/** The notification `account/login/completed`. */
+export interface LoginCompleted {
+  loginId: string | null;
+  success: boolean;
+  error: string | null;
+}
+
+interface Account {
+  /** `chatgpt` is the account of a person; it alone has the other fields. */
+  type: string;
+  email?: string | null;
+  planType?: string;
 }
 
 export interface LoadedThread {

@@ -1,0 +1,33 @@
+// What the actions on agent accounts do. They act for the calling user.
+import { parseId, type identityActions } from "@hawser/contract";
+import { onHost, type HandlersFor } from "../dispatch/handler.ts";
+import { askHost, findHost, type HostServices } from "../hosts/ask-host.ts";
+import { listAgentIdentities } from "./listing.ts";
+import { pollLogin, startLogin, submitLogin } from "./logins.ts";
+import { ownerIdOf, requireUser } from "./owner.ts";
+import * as store from "./store.ts";
+
+export const identityHandlers: HandlersFor<typeof identityActions, HostServices> = {
+  list_agent_identities: listAgentIdentities,
+  start_agent_login: startLogin,
+  poll_agent_login: pollLogin,
+  submit_agent_login: submitLogin,
+
+  unlink_agent_identity: onHost({
+    async prepare({ sql, caller }, { instanceId }) {
+      const host = await findHost(sql, instanceId);
+      requireUser(caller);
+      return { ...host, ownerId: ownerIdOf(caller) };
+    },
+    ask: async (context, { kind }, { ownerId, ...host }) =>
+      ownerId === null
+        ? { unlinked: false }
+        : askHost(context, host, "unlink_identity", { ownerId, kind }),
+    conclude({ sql }, { instanceId, kind }, { ownerId }, { unlinked }) {
+      const key = [sql.organizationId, parseId("instance", instanceId)!, ownerId, kind] as const;
+      sql.later(store.deleteAccount, ...key);
+      sql.later(store.endOtherLogins, ...key, null, "The account was unlinked.");
+      return { instanceId, kind, unlinked };
+    },
+  }),
+};

@@ -1,0 +1,322 @@
+// People's accounts on one host: logging in, which account a session uses, and unlinking. The agents and their
+// login programs are scripted; drivers/*/login.test.ts has the real ones.
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { LinkableKind } from "@hawser/contract";
+import {
+  codeOf,
+  makeSmallHost,
+  script,
+  wanted,
+  wantedFork,
+  type OpenHost,
+  type SmallHost,
+} from "@hawser/testkit/small-host.ts";
+import { createScriptedAgent, type ScriptedAgent } from "../drivers/scripted/agent.ts";
+import { createScriptedDriver } from "../drivers/scripted/driver.ts";
+import { LoginFailed, type Account, type LoginPlace, type LoginProgram } from "../drivers/login.ts";
+import { openHomes } from "./homes.ts";
+import type { AccountKind } from "./identities.ts";
+
+const ada = "usr_ada.1000";
+const bo = "usr_bo.2000";
+
+/** A login that succeeds with the code `right`, and the agents that use it, by home. */
+function scriptedAccounts() {
+  const agents = new Map<string, ScriptedAgent>();
+  const revoked: string[] = [];
+  const credentials = ({ home }: LoginPlace) => join(home, "login");
+  const account: Account = { account: "ada@example.test", plan: "max" };
+  const login: LoginProgram = {
+    async begin(place, email) {
+      const { promise: done, resolve, reject } = Promise.withResolvers<Account>();
+      done.catch(() => {});
+      return {
+        flow: "paste_code",
+        authorizationUrl: `https://login.test/?login_hint=${email}`,
+        userCode: null,
+        startId: "login",
+        done,
+        submit(code) {
+          if (code !== "right") return reject(new LoginFailed("The code is wrong."));
+          writeFileSync(credentials(place), "secret");
+          resolve(account);
+        },
+        cancel: async () => reject(new LoginFailed("The login was cancelled.")),
+      };
+    },
+    readAccount: async (place) => (existsSync(credentials(place)) ? account : undefined),
+    logOut: async ({ home }) => void revoked.push(home),
+    liveStarts: () => [],
+  };
+  const kindOf = (kind: LinkableKind): AccountKind => ({
+    login,
+    credentialsFile: "login",
+    lastsDays: 30,
+    open({ home }) {
+      const agent = agents.get(home) ?? createScriptedAgent();
+      agents.set(home, agent);
+      return createScriptedDriver(agent, kind);
+    },
+  });
+  return {
+    agents,
+    revoked,
+    kinds: { claude_code: kindOf("claude_code"), codex: kindOf("codex") },
+  };
+}
+
+function openSmall(small: SmallHost, accounts = scriptedAccounts()) {
+  const host = small.open({
+    accountKinds: accounts.kinds,
+    // The host's own login is of this kind, too.
+    wrapDriver: (driver) => ({ ...driver, kind: "claude_code" }),
+  });
+  return { host, accounts };
+}
+
+function setPolicy(small: SmallHost, ...lines: string[]): void {
+  const root = join(small.directory, "root");
+  writeFileSync(join(small.directory, "policy"), [`root = ${root}`, ...lines, ""].join("\n"));
+}
+
+let attempts = 0;
+
+async function logIn(host: OpenHost, ownerId: string, kind: LinkableKind = "claude_code") {
+  const loginId = `log_${++attempts}`;
+  await host.must("start_login", { loginId, ownerId, kind, email: null });
+  return host.must("submit_login", { loginId, ownerId, code: "right" });
+}
+
+const claude = (small: SmallHost, ownerId: string | null = null) => ({
+  ...wanted(small.repository),
+  kind: "claude_code" as const,
+  ownerId,
+});
+
+test("a login is refused unless the host's policy accepts that logins are not separated", async () => {
+  using small = makeSmallHost();
+  const { host } = openSmall(small);
+  const start = { loginId: "log_a", ownerId: ada, kind: "claude_code" as const, email: null };
+  const refused = await host.ask("start_login", start);
+  assert.equal(codeOf(refused), "logins_not_separated");
+  assert.match(JSON.stringify(refused), /shared-logins = yes/);
+  setPolicy(small, "shared-logins = yes", "agents = codex");
+  assert.equal(codeOf(await host.ask("start_login", start)), "agent_not_ready");
+  setPolicy(small, "shared-logins = yes");
+  assert.equal(codeOf(await host.ask("start_login", start)), "done");
+  await host.close();
+});
+
+test("a login belongs to the person who started it, and ends with a wrong code", async () => {
+  using small = makeSmallHost();
+  setPolicy(small, "shared-logins = yes");
+  const { host } = openSmall(small);
+  const start = { loginId: "log_a", ownerId: ada, kind: "claude_code" as const };
+  const begun = await host.must("start_login", { ...start, email: "ada@example.test" });
+  assert.equal(begun.flow, "paste_code");
+  assert.match(begun.authorizationUrl, /ada@example.test/);
+  const pending = { status: "pending", error: null, account: null, expiresAt: null };
+  assert.deepEqual(await host.must("read_login", { loginId: "log_a", ownerId: ada }), pending);
+  for (const ownerId of [bo, "usr_ada.1001"]) {
+    assert.equal(codeOf(await host.ask("read_login", { loginId: "log_a", ownerId })), "not_found");
+    const submitted = await host.ask("submit_login", { loginId: "log_a", ownerId, code: "right" });
+    assert.equal(codeOf(submitted), "not_found");
+  }
+  const wrong = await host.ask("submit_login", { loginId: "log_a", ownerId: ada, code: "wrong" });
+  assert.equal(codeOf(wrong), "login_failed");
+  const state = await host.must("read_login", { loginId: "log_a", ownerId: ada });
+  assert.deepEqual([state.status, state.error], ["error", "The code is wrong."]);
+  const { identities } = await host.must("list_identities", {});
+  assert.deepEqual(identities, []);
+  await host.close();
+});
+
+test("a completed login is listed with its end, and a new attempt replaces one that waits", async () => {
+  using small = makeSmallHost();
+  setPolicy(small, "shared-logins = yes");
+  const { host } = openSmall(small);
+  const start = { loginId: "log_a", ownerId: ada, kind: "claude_code" as const, email: null };
+  await host.must("start_login", start);
+  const done = await logIn(host, ada);
+  assert.equal(done.status, "done");
+  const days = (Date.parse(done.expiresAt!) - Date.now()) / (24 * 3600_000);
+  assert.ok(days > 29.9 && days < 30.1, `${days} days`);
+  const replaced = await host.must("read_login", { loginId: "log_a", ownerId: ada });
+  assert.deepEqual(
+    [replaced.status, replaced.error],
+    ["error", "Another login was started instead."],
+  );
+  await logIn(host, bo);
+  const { identities, separated } = await host.must("list_identities", {});
+  assert.equal(separated, false);
+  assert.deepEqual(
+    identities.map(({ ownerId, kind, authenticated, account, plan }) => [
+      ownerId,
+      kind,
+      authenticated,
+      account,
+      plan,
+    ]),
+    [ada, bo].map((owner) => [owner, "claude_code", true, "ada@example.test", "max"]),
+  );
+  const home = join(small.directory, "state/homes/ins_small", ada, "claude_code/home");
+  assert.equal(statSync(home).mode & 0o777, 0o700);
+  await host.close();
+});
+
+/** Whose account a session uses: `own` that of its starter, `host` the login of the host's user. */
+const table: [linked: boolean, ownLogins: boolean, starter: string | null, uses: string][] = [
+  [true, true, ada, "own"],
+  [true, false, ada, "own"],
+  [true, true, bo, "host"],
+  [true, false, bo, "agent_not_ready"],
+  [true, true, null, "host"],
+  [true, false, null, "agent_not_ready"],
+  [false, true, ada, "host"],
+  [false, false, ada, "agent_not_ready"],
+];
+
+for (const [linked, ownLogins, starter, uses] of table) {
+  const who = starter === ada ? "Ada" : starter === bo ? "Bo" : "an organization's key";
+  const about = `${linked ? "Ada has an account" : "nobody has one"}, own-logins ${ownLogins ? "yes" : "no"}`;
+  test(`${about}: a session of ${who} uses ${uses}`, async () => {
+    using small = makeSmallHost();
+    setPolicy(small, "shared-logins = yes", `own-logins = ${ownLogins ? "yes" : "no"}`);
+    const { host, accounts } = openSmall(small);
+    if (linked) await logIn(host, ada);
+    const outcome = await host.ask("start_session", claude(small, starter));
+    const used = codeOf(outcome) === "done" ? "done" : codeOf(outcome);
+    assert.equal(used, uses === "own" || uses === "host" ? "done" : uses);
+    const sessions = [...accounts.agents.values()].flatMap((agent) => [...agent.sessions.keys()]);
+    assert.equal(sessions.length, uses === "own" ? 1 : 0);
+    assert.equal(small.agent.sessions.size, uses === "host" ? 1 : 0);
+    if (outcome && "result" in outcome) {
+      assert.equal(outcome.result["ownerId"], uses === "own" ? ada : null);
+    }
+    await host.close();
+  });
+}
+
+test("opencode never uses a person's account", async () => {
+  using small = makeSmallHost();
+  setPolicy(small, "shared-logins = yes");
+  const accounts = scriptedAccounts();
+  const host = small.open({ accountKinds: accounts.kinds });
+  await logIn(host, ada);
+  const started = await host.must("start_session", { ...wanted(small.repository), ownerId: ada });
+  assert.equal(started.ownerId, null);
+  assert.equal(accounts.agents.size, 0);
+  await host.close();
+});
+
+test("only its owner gives work to a session with a person's account; others can fork it", async () => {
+  using small = makeSmallHost();
+  setPolicy(small, "shared-logins = yes");
+  const { host } = openSmall(small);
+  await logIn(host, ada);
+  const asked = claude(small, ada);
+  const { sessionId } = asked;
+  await host.must("start_session", asked);
+  const text = script([{ text: "done" }]);
+  for (const ownerId of [bo, null, undefined, "usr_ada.1001"]) {
+    const by = ownerId === undefined ? {} : { ownerId };
+    const work = [
+      await host.ask("send_prompt", { sessionId, text, ...by }),
+      await host.ask("run_command", { sessionId, command: "review", arguments: "", ...by }),
+      await host.ask("run_shell", { sessionId, command: "true", ...by }),
+      await host.ask("summarize_session", { sessionId, ...by }),
+    ];
+    assert.deepEqual(
+      work.map(codeOf),
+      work.map(() => "account_not_yours"),
+      `${ownerId}`,
+    );
+  }
+  await host.must("send_prompt", { sessionId, text, ownerId: ada });
+  await host.until(sessionId, "turn_finished");
+  const fork = { ...wantedFork(sessionId), kind: "claude_code" as const, ownerId: bo };
+  assert.equal((await host.must("fork_session", fork)).ownerId, null);
+  await host.must("send_prompt", { sessionId: fork.sessionId, text, ownerId: bo });
+  await host.close();
+});
+
+test("a session keeps its account across a restart of the daemon", async () => {
+  using small = makeSmallHost();
+  setPolicy(small, "shared-logins = yes");
+  const accounts = scriptedAccounts();
+  const { host } = openSmall(small, accounts);
+  await logIn(host, ada);
+  const asked = claude(small, ada);
+  await host.must("start_session", asked);
+  await host.close();
+  const { host: again } = openSmall(small, accounts);
+  const { sessionId } = asked;
+  const text = script([{ text: "after the restart" }]);
+  await again.must("send_prompt", { sessionId, text, ownerId: ada });
+  await again.until(sessionId, "turn_finished", ({ outcome }) => outcome === "completed");
+  assert.equal(small.agent.sessions.size, 0);
+  await again.close();
+});
+
+test("unlinking during a turn ends the agents, logs out and deletes the home", async () => {
+  using small = makeSmallHost();
+  setPolicy(small, "shared-logins = yes");
+  const { host, accounts } = openSmall(small);
+  await logIn(host, ada);
+  await logIn(host, bo);
+  const asked = claude(small, ada);
+  const other = claude(small, bo);
+  const { sessionId } = asked;
+  await host.must("start_session", asked);
+  await host.must("start_session", other);
+  const waits = script([
+    { calls: [{ tool: "permission", input: { title: "Run", detail: "ls", rules: ["ls"] } }] },
+  ]);
+  await host.must("send_prompt", { sessionId, text: waits, ownerId: ada });
+  await host.until(sessionId, "request_raised");
+  const unlink = { ownerId: ada, kind: "claude_code" as const };
+  assert.deepEqual(await host.must("unlink_identity", unlink), { unlinked: true });
+  await host.until(sessionId, "turn_finished", ({ outcome }) => outcome === "interrupted");
+  await host.until(sessionId, "session_status", ({ code }) => code === "account_unlinked");
+  const homes = join(small.directory, "state/homes/ins_small");
+  assert.equal(existsSync(join(homes, ada, "claude_code")), false);
+  assert.ok(accounts.revoked[0]?.startsWith(join(homes, ada)));
+  const later = await host.ask("send_prompt", { sessionId, text: waits, ownerId: ada });
+  assert.equal(codeOf(later), "agent_not_ready");
+  assert.match(JSON.stringify(later), /unlinked.*fork_session/);
+  const text = script([{ text: "still here" }]);
+  await host.must("send_prompt", { sessionId: other.sessionId, text, ownerId: bo });
+  await host.until(other.sessionId, "turn_finished", ({ outcome }) => outcome === "completed");
+  assert.deepEqual(await host.must("unlink_identity", unlink), { unlinked: false });
+  assert.deepEqual(await host.must("unlink_identity", { ownerId: bo, kind: null }), {
+    unlinked: true,
+  });
+  await host.close();
+});
+
+test("homes of another instance are removed, and names cannot lead out of the directory", () => {
+  using small = makeSmallHost();
+  const directory = join(small.directory, "homes");
+  const link = { ownerId: ada, kind: "codex" as const, account: null, plan: null, expiresAt: null };
+  const former = openHomes(directory, "ins_former");
+  former.open(ada, "codex");
+  former.save(link);
+  assert.deepEqual(former.list(), [link]);
+  mkdirSync(join(directory, "ins_former", "usr_broken"), { recursive: true });
+  assert.deepEqual(former.list(), [link]);
+  // A login that was not completed.
+  const { home } = former.open(bo, "codex");
+  assert.deepEqual(openHomes(directory, "ins_former").list(), [link]);
+  assert.equal(existsSync(home), false);
+  const next = openHomes(directory, "ins_next");
+  assert.deepEqual(next.list(), []);
+  assert.equal(existsSync(join(directory, "ins_former")), false);
+  for (const ownerId of ["../ins_next", "usr_a/../../x.1", "", "usr_ada"]) {
+    assert.throws(() => next.open(ownerId, "codex"));
+  }
+  next.removeAll();
+  assert.equal(existsSync(directory), false);
+});
