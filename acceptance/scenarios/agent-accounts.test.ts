@@ -58,16 +58,19 @@ function shareLogins(host: TestHost, isAllowed: boolean): void {
   writePolicy(host, `${lines.join("\n")}\n`);
 }
 
+/** A member with a key of their own making, and the first key, which somebody else made. */
 async function addMember(caller: Caller, world: Context["world"], name: string): Promise<Caller> {
   const member = await caller.add_member({ email: `${name}@example.test`, role: "member" });
-  const { key } = await caller.create_api_key({
-    name,
-    scope: "user",
-    userId: member.userId,
-    permissions: [...roles.member],
-  });
-  return world.callerFor(key);
+  const permissions = [...roles.member];
+  const key = { name, scope: "user" as const, permissions };
+  const first = await caller.create_api_key({ ...key, userId: member.userId });
+  const own = await world.callerFor(first.key).create_api_key(key);
+  const person = world.callerFor(own.key);
+  firstKeys.set(person, first.apiKey.apiKeyId);
+  return person;
 }
+
+const firstKeys = new Map<Caller, string>();
 
 /** The addresses of codex's issuer are variables that a daemon passes to no agent, so the program sets them. */
 function wrapCodex({ stateDirectory }: TestHost, { environment }: CodexIssuer): void {
@@ -155,6 +158,12 @@ scenario(
     );
     assert.equal(refused.nextAction, "update_settings");
     await caller.update_settings({ allowedLogins: ["subscription"] });
+    const foreign = await ada.try("start_agent_login", start);
+    assertRefused(foreign, 409, "login_not_allowed");
+    assert.match(foreign.text, /Somebody else made your key/);
+    for (const person of [ada, current.bo]) {
+      await person.revoke_api_key({ apiKeyId: firstKeys.get(person)! });
+    }
     shareLogins(host, false);
     const { message } = assertRefused(
       await ada.try("start_agent_login", start),
@@ -302,6 +311,8 @@ scenario(
     };
     assert.equal(new Set(Object.values(used)).size, 3, JSON.stringify(used));
     const { sessionId } = adas;
+    const mode = { sessionId, mode: "unattended" as const };
+    assertRefused(await bo.try("set_session_mode", mode), 403, "account_not_yours");
     for (const other of [bo, caller]) {
       const work = { sessionId, text: "spend it" };
       assertRefused(await other.try("send_prompt", work), 403, "account_not_yours");

@@ -18,8 +18,11 @@ CREATE TABLE agent_accounts (
   account text,
   plan text,
   expires_at timestamptz,
-  -- Percent.
+  -- Percent, and when the agent reported it.
   utilization double precision,
+  utilization_at timestamptz,
+  -- Why the host could not check the login.
+  problem text,
   -- When the host last reported it.
   taken_at timestamptz NOT NULL DEFAULT hawser_now(),
   -- The owner has left, and the host has not confirmed that it has removed the account.

@@ -199,7 +199,7 @@ export function startHost(options: HostOptions): Host {
   const lane = createBlobLane({ serverUrl, key, token: () => token, clock });
   const identities = createIdentities({
     kinds: options.accounts?.(given) ?? {},
-    homes: openHomes(state.homesDirectory, instanceId),
+    homes: openHomes(state.homesDirectory, instanceId, log),
     policy: policy.read,
     onLinkedAgain: (driver) => sessions.restartDriver(driver, AbortSignal.timeout(restartMs)),
     onUnlink: (ownerId, kind, driver) =>
@@ -358,8 +358,8 @@ export function startHost(options: HostOptions): Host {
       clearInterval(cleaning);
       await clones.stop();
       await installs?.stop();
-      await sessions.close(ending);
-      await identities.close(ending && { removesHomes: ending.endsAgents });
+      await Promise.all([sessions.close(ending), identities.close()]);
+      if (ending?.endsAgents) identities.removeAll();
       await Promise.all([reports.stop(), uploads.stop()]);
       journal.close();
     })());

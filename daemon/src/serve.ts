@@ -54,11 +54,16 @@ const openDrivers = (given: DriverGiven): Driver[] => {
       environment: agentGitEnvironment,
       log,
     }),
-    createClaudeDriver({ ...common, program: () => findAgent("claude_code") }),
+    createClaudeDriver({
+      ...common,
+      program: () => findAgent("claude_code"),
+      quotaFile: join(stateDirectory, "quota-claude_code.json"),
+    }),
     createCodexDriver({
       ...common,
       program: () => findAgent("codex"),
       home: join(homedir(), ".codex"),
+      quotaFile: join(stateDirectory, "quota-codex.json"),
       userHome: homedir(),
       closed: protectedPaths(stateDirectory),
     }),
@@ -77,9 +82,11 @@ const openAccounts = (given: DriverGiven): AccountKinds => {
       credentialsFile: ".credentials.json",
       // Claude Code does not report it.
       lastsDays: 30,
-      open: ({ home }) =>
+      keepsFormerLogin: false,
+      open: ({ home, quotaFile }) =>
         createClaudeDriver({
           ...claude,
+          quotaFile,
           environment: { ...common.environment, CLAUDE_CONFIG_DIR: home },
         }),
     },
@@ -87,10 +94,12 @@ const openAccounts = (given: DriverGiven): AccountKinds => {
       login: createCodexLogin(codex),
       credentialsFile: "auth.json",
       lastsDays: null,
-      open: ({ home }) =>
+      keepsFormerLogin: true,
+      open: ({ home, quotaFile }) =>
         createCodexDriver({
           ...codex,
           home,
+          quotaFile,
           userHome: homedir(),
           closed: protectedPaths(stateDirectory),
         }),

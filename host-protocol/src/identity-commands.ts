@@ -20,6 +20,10 @@ export const HostIdentity = z.strictObject({
   expiresAt: Instant.nullable(),
   /** How much of the account's quota is used, in percent; null if unknown. */
   utilization: z.number().nullable(),
+  /** When the agent reported that. */
+  utilizationAt: Instant.nullable(),
+  /** Why the login could not be checked, as a sentence; `authenticated` is then as it was before. */
+  problem: z.string().nullable(),
 });
 export type HostIdentity = z.infer<typeof HostIdentity>;
 

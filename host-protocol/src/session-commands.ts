@@ -217,19 +217,21 @@ export const sessionCommands = {
       /** Answer to a permission; `reject` also dismisses a question. */
       answer: PermissionAnswer.nullable(),
       answers: z.array(z.array(z.string())).nullable(),
+      ...byOwner,
     }),
     result: z.strictObject({
       status: z.enum(["answered", "already_resolved", "undeliverable"]),
     }),
     deadlineMs: 5_000,
+    refusals: ["account_not_yours"],
   },
   /** Holds for the agent's next call. */
   set_session_mode: {
     effect: "changes",
-    payload: z.strictObject({ sessionId: SessionId, mode: SessionMode }),
+    payload: z.strictObject({ sessionId: SessionId, mode: SessionMode, ...byOwner }),
     result: z.strictObject({}),
     deadlineMs: 5_000,
-    refusals: ["session_ended", "mode_not_allowed"],
+    refusals: ["session_ended", "mode_not_allowed", "account_not_yours"],
   },
   rename_session: {
     effect: "changes",

@@ -38,7 +38,7 @@ export const requestActions = {
     reach: "host",
     input: z.strictObject({ requestId: RequestId, answer: PermissionAnswer }),
     result: AnswerOutcome,
-    refusals: ["not_found", "wrong_request_type", "host_refused"],
+    refusals: ["not_found", "wrong_request_type", "host_refused", "account_not_yours"],
     closedToAgents: true,
   }),
 
@@ -71,7 +71,7 @@ export const requestActions = {
         }
       }),
     result: AnswerOutcome,
-    refusals: ["not_found", "wrong_request_type", "host_refused"],
+    refusals: ["not_found", "wrong_request_type", "host_refused", "account_not_yours"],
     closedToAgents: true,
   }),
 

@@ -215,7 +215,13 @@ export const sessionActions = {
     reach: "host",
     input: z.strictObject({ sessionId: SessionId, mode: SessionMode }),
     result: SessionRecord,
-    refusals: ["not_found", "session_ended", "mode_not_allowed", ...hostRefusals],
+    refusals: [
+      "not_found",
+      "session_ended",
+      "mode_not_allowed",
+      "account_not_yours",
+      ...hostRefusals,
+    ],
     closedToAgents: true,
   }),
 

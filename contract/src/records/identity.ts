@@ -15,6 +15,9 @@ export const IdentityRecord = z
       .meta({ description: "The account's name, if the agent reports it." }),
     plan: z.string().nullable().meta({ description: "The subscription, if the agent reports it." }),
     expiresAt: Instant.nullable().meta({ description: "When the login expires." }),
+    utilizationAt: Instant.nullable().meta({
+      description: "When the agent reported `utilization`.",
+    }),
     utilization: z
       .number()
       .nullable()

@@ -75,8 +75,7 @@ const forkSession: HostHandler<ForkActions["fork_session"], SessionServices> = o
   },
   ask: (context, _input, { payload, ...host }) =>
     askHost(withShortWait(context), host, "fork_session", payload),
-  conclude: (context, _input, { payload }, answer) =>
-    recordStart(context, payload.sessionId, answer),
+  conclude: (context, _input, { payload }, answer) => recordStart(context, payload, answer),
   undo: (context, _input, { payload }) => deleteRefusedStart(context, payload.sessionId),
   // A summary takes a turn of the agent, and a copy of a large clone takes a while.
   unknown: (context, _input, { payload }) => recordLongStart(context, payload.sessionId),

@@ -17,16 +17,17 @@ export const identityHandlers: HandlersFor<typeof identityActions, HostServices>
     async prepare({ sql, caller }, { instanceId }) {
       const host = await findHost(sql, instanceId);
       requireUser(caller);
-      return { ...host, ownerId: ownerIdOf(caller) };
+      const begun = await sql.first(store.selectNow);
+      return { ...host, ownerId: ownerIdOf(caller), begunAt: begun!.now };
     },
-    ask: async (context, { kind }, { ownerId, ...host }) =>
+    ask: async (context, { kind }, { ownerId, begunAt: _begunAt, ...host }) =>
       ownerId === null
         ? { unlinked: false }
         : askHost(context, host, "unlink_identity", { ownerId, kind }),
-    conclude({ sql }, { instanceId, kind }, { ownerId }, { unlinked }) {
+    conclude({ sql }, { instanceId, kind }, { ownerId, begunAt }, { unlinked }) {
       const key = [sql.organizationId, parseId("instance", instanceId)!, ownerId, kind] as const;
-      sql.later(store.deleteAccount, ...key);
-      sql.later(store.endOtherLogins, ...key, null, "The account was unlinked.");
+      sql.later(store.deleteAccount, ...key, begunAt);
+      sql.later(store.endLogins, ...key, begunAt, "The account was unlinked.");
       return { instanceId, kind, unlinked };
     },
   }),

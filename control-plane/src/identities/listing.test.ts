@@ -46,6 +46,8 @@ const identity = (ownerId: string, more: Partial<HostIdentity> = {}): HostIdenti
   plan: "pro",
   expiresAt: null,
   utilization: 12.5,
+  utilizationAt: "2026-11-17T10:00:00.000Z",
+  problem: null,
   ...more,
 });
 
@@ -81,6 +83,7 @@ test("users see their own accounts, and everybody's only with `all` and instance
       plan: "pro",
       expiresAt: null,
       utilization: 12.5,
+      utilizationAt: "2026-11-17T10:00:00.000Z",
       warning: null,
     },
   ]);
@@ -129,9 +132,13 @@ test("a warning tells when to log in again", async () => {
     { expiresAt: null, authenticated: true, shown: true, warning: null },
     { expiresAt: inDays(3.1), authenticated: true, shown: true, warning: null },
     { expiresAt: inDays(2.9), authenticated: true, shown: true, warning: /expires at 2/ },
-    { expiresAt: inDays(-1), authenticated: true, shown: false, warning: /has expired/ },
+    { expiresAt: inDays(-1), authenticated: true, shown: true, warning: /probably expired/ },
     { expiresAt: inDays(20), authenticated: false, shown: false, warning: /no longer valid/ },
   ];
+  const problem = "The login could not be checked. The service does not answer.";
+  reports(identity(adaOwner, { problem }));
+  const [unchecked] = (await list(ada)).identities;
+  assert.deepEqual([unchecked!.authenticated, unchecked!.warning], [true, problem]);
   for (const { warning: expected, shown, ...reported } of cases) {
     await bed.sql(`DELETE FROM agent_accounts`);
     reports(identity(adaOwner, { kind: "claude_code", ...reported }));

@@ -6,6 +6,7 @@ import type { ReadContext } from "../dispatch/handler.ts";
 import { hostOffline } from "../fabric/host-asker.ts";
 import { readFromHost, type HostServices } from "../hosts/ask-host.ts";
 import { query, type TenantSql } from "../postgres/statement.ts";
+import { shortened } from "../postgres/shortened.ts";
 import { makeOwnerId, userOfOwner } from "./owner.ts";
 import * as store from "./store.ts";
 
@@ -59,6 +60,10 @@ async function readAccounts(
   );
 }
 
+/** Limits of what a host can have stored. */
+const mostAccounts = 1_000;
+const longestText = 320;
+
 /** Stores the accounts that a host has. The removal of those whose owner is no longer a member is owed. */
 async function storeReported(
   sql: TenantSql,
@@ -66,7 +71,10 @@ async function storeReported(
   reported: readonly HostIdentity[],
   askedAt: string,
 ): Promise<void> {
-  const known = reported.flatMap((identity) => {
+  const once = new Map(
+    reported.map((identity) => [`${identity.ownerId} ${identity.kind}`, identity]),
+  );
+  const known = [...once.values()].slice(0, mostAccounts).flatMap((identity) => {
     const userId = userOfOwner(identity.ownerId);
     return userId === undefined ? [] : [{ userId, ...identity }];
   });
@@ -79,10 +87,12 @@ async function storeReported(
     user_id: identity.userId,
     kind: identity.kind,
     authenticated: identity.authenticated,
-    account: identity.account,
-    plan: identity.plan,
+    account: shortened(identity.account, longestText),
+    plan: shortened(identity.plan, longestText),
     expires_at: identity.expiresAt,
     utilization: identity.utilization,
+    utilization_at: identity.utilizationAt,
+    problem: shortened(identity.problem, longestText),
     removal_owed: !owners.has(identity.ownerId),
   }));
   const key = [sql.organizationId, instance] as const;
@@ -98,11 +108,12 @@ function identityRecord(row: store.AccountRow): IdentityRecord {
   return {
     user: { userId: formatId("user", row.user_id), name: row.name },
     kind: row.kind,
-    authenticated: row.authenticated && !row.has_expired,
+    authenticated: row.authenticated,
     account: row.account,
     plan: row.plan,
     expiresAt: row.expires_at,
     utilization: row.utilization,
+    utilizationAt: row.utilization_at,
     warning: warningOf(row),
   };
 }
@@ -113,9 +124,11 @@ function warningOf({
   has_expired,
   expires_soon,
   expires_at,
+  problem,
 }: store.AccountRow) {
   const again = `Call start_agent_login with the kind ${kind} again to renew it.`;
-  if (has_expired) return `The login has expired. ${again}`;
   if (!authenticated) return `The login is no longer valid. ${again}`;
+  if (problem !== null) return problem;
+  if (has_expired) return `The login has probably expired. ${again}`;
   return expires_soon ? `The login expires at ${expires_at}. ${again}` : null;
 }

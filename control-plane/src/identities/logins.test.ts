@@ -172,12 +172,22 @@ test("an attempt ends after 15 minutes, and with the next one", async () => {
   await age(14);
   assert.equal((await poll(old))["status"], "pending");
   await age(15);
-  const asked = bed.asked.length;
   const expired = await poll(old);
+  const asked = bed.asked.length;
   assert.equal(expired["status"], "error");
   assert.match(expired["error"] as string, /expired.*Call start_agent_login again/);
   await assert.rejects(submit(old), { code: "login_failed", message: /expired/ });
   assert.equal(bed.asked.length, asked);
+
+  // The host completed it just in time, and nobody had asked.
+  const late = await start();
+  bed.host.read_login = () => ({ ...pending, status: "done", account: "ada@example.com" });
+  await bed.sql(
+    `UPDATE agent_logins SET created_at = now() - interval '16 minutes' WHERE login_id = $1`,
+    [parseId("login", late)],
+  );
+  assert.equal((await poll(late))["status"], "done");
+  bed.host.read_login = () => pending;
 
   const first = await start();
   const second = await start();

@@ -31,6 +31,8 @@ export const startLogin: HostHandler<Actions["start_agent_login"], HostServices>
     if (!host) throw notFound("instance");
     const userId = requireUser(caller);
     if (!host.allowed_logins.includes("subscription")) throw notAllowed();
+    const foreign = await sql.first(store.selectForeignKey, sql.organizationId, userId);
+    if (foreign) throw hasForeignKey(foreign);
     if (host.status !== "online") throw hostOffline();
     const ownerId = await holdOwner(sql, userId);
     if (ownerId === undefined) throw noMember();
@@ -63,6 +65,9 @@ export const startLogin: HostHandler<Actions["start_agent_login"], HostServices>
       userCode,
     );
     if (!row) throw notFound("login");
+    if (!isShownAddress(authorizationUrl)) {
+      throw new Refusal("login_failed", "The host named an address that is no page to log in on.");
+    }
     return loginRecord(row);
   },
   async undo({ sql }, _input, { payload }) {
@@ -76,7 +81,8 @@ export async function pollLogin(
 ): Promise<LoginRecord> {
   const { sql } = context;
   const row = await findLogin(sql, context.caller, loginId);
-  if (row.status !== "pending" || !row.reachable) return loginRecord(row);
+  // The host may have completed the login just before the attempt expired.
+  if (!row.is_open || !row.reachable) return loginRecord(row);
   const state = await readState(context, row);
   return loginRecord((await storeState(sql, row.login_id, state)) ?? row);
 }
@@ -190,6 +196,9 @@ async function holdOwner(sql: TenantSql, userId: string): Promise<string | undef
   return member && makeOwnerId(member);
 }
 
+/** A host could name any address. Loopback ones are those of stand-ins in tests. */
+const isShownAddress = (url: string) => /^https:\/\/|^http:\/\/127\.0\.0\.1[:/]/.test(url);
+
 function loginRecord(row: store.LoginRow): LoginRecord {
   return {
     loginId: formatId("login", row.login_id),
@@ -210,6 +219,14 @@ const notAllowed = () =>
     "login_not_allowed",
     'This organization does not allow its members to link accounts of their own. The terms of the account\'s maker decide whether an organization may do this; an owner can allow it with update_settings, allowedLogins ["subscription"].',
     { nextAction: "update_settings" },
+  );
+
+/** The maker of a key may have kept it, and could use the account with it. */
+const hasForeignKey = ({ api_key_id, name }: { api_key_id: string; name: string }) =>
+  new Refusal(
+    "login_not_allowed",
+    `Somebody else made your key "${name}" (${formatId("apiKey", api_key_id)}), and could use your account with it. Make a key of your own with create_api_key, revoke that one with revoke_api_key, and call again with yours.`,
+    { nextAction: "create_api_key" },
   );
 
 const noMember = () =>

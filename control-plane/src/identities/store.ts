@@ -20,6 +20,15 @@ export const holdMember = statement<{ user_id: string; created_at: string }>(
     WHERE organization_id = $1 AND user_id = $2 FOR KEY SHARE`,
 );
 
+/** A valid key of user $2 that somebody else created. Keys of bootstrap have no creator. */
+export const selectForeignKey = statement<{ api_key_id: string; name: string }>(
+  `SELECT api_key_id, name FROM api_keys
+    WHERE organization_id = $1 AND user_id = $2 AND session_id IS NULL
+      AND created_by IS NOT NULL AND creator_user_id IS DISTINCT FROM $2
+      AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > hawser_now())
+    LIMIT 1`,
+);
+
 export interface LoginRow {
   login_id: string;
   instance_id: string;
@@ -40,14 +49,16 @@ const expiredSql = `l.status = 'pending' AND l.created_at <= hawser_now() - inte
 const expiredMessage =
   "The attempt has expired: it was open for 15 minutes. Call start_agent_login again.";
 
-/** An attempt that was open for too long is shown with an error. */
+/** An attempt that was open for too long is shown with an error, until its host has said what became of it. */
 const loginColumns = `l.login_id, l.instance_id, l.user_id, l.owner_id, l.kind, l.flow, l.authorization_url,
           l.user_code, CASE WHEN ${expiredSql} THEN 'error' ELSE l.status END AS status,
           CASE WHEN ${expiredSql} THEN '${expiredMessage}' ELSE l.error END AS error, l.account, l.expires_at`;
 
 /** With the host's state, and with the time when the user became a member; null if they are none. */
-export const selectLogin = statement<LoginRow & { reachable: boolean; joined_at: string | null }>(
-  `SELECT ${loginColumns}, ${reachableSql("l")} AS reachable, m.created_at AS joined_at
+export const selectLogin = statement<
+  LoginRow & { reachable: boolean; joined_at: string | null; is_open: boolean }
+>(
+  `SELECT ${loginColumns}, l.status = 'pending' AS is_open, ${reachableSql("l")} AS reachable, m.created_at AS joined_at
      FROM agent_logins l
      LEFT JOIN memberships m ON m.organization_id = l.organization_id AND m.user_id = l.user_id
     WHERE l.organization_id = $1 AND l.login_id = $2`,
@@ -70,12 +81,21 @@ export const deleteLogin = statement(
   `DELETE FROM agent_logins WHERE organization_id = $1 AND login_id = $2`,
 );
 
-/** Ends the other open attempts with a kind: $2 instance, $3 owner, $4 kind, $5 attempt to keep, $6 why. */
+/** Ends the open attempts with a kind: $2 instance, $3 owner, $4 kind, $5 the attempt that they precede, $6 why. */
 export const endOtherLogins = statement(
   `UPDATE agent_logins SET status = 'error', error = $6
     WHERE organization_id = $1 AND instance_id = $2 AND owner_id = $3 AND kind = $4 AND status = 'pending'
-      AND login_id IS DISTINCT FROM $5`,
+      AND login_id < $5`,
 );
+
+/** Ends the open attempts with a kind: $2 instance, $3 owner, $4 kind, $5 only those made until then, $6 why. */
+export const endLogins = statement(
+  `UPDATE agent_logins SET status = 'error', error = $6
+    WHERE organization_id = $1 AND instance_id = $2 AND owner_id = $3 AND kind = $4 AND status = 'pending'
+      AND created_at <= $5`,
+);
+
+export const selectNow = statement<{ now: string }>(`SELECT hawser_now() AS now`);
 
 /** $3 status, $4 error, $5 account, $6 expiry. A claude_code login without an expiry lasts 30 days. */
 export const finishLogin = statement<LoginRow>(
@@ -122,10 +142,10 @@ export const linkAccount = statement(
                    expires_at = excluded.expires_at, taken_at = hawser_now()`,
 );
 
-/** $2 instance, $3 owner, $4 kind. */
+/** $2 instance, $3 owner, $4 kind, $5 when its removal began. Keeps an account that was linked again since. */
 export const deleteAccount = statement(
   `DELETE FROM agent_accounts
-    WHERE organization_id = $1 AND instance_id = $2 AND owner_id = $3 AND kind = $4`,
+    WHERE organization_id = $1 AND instance_id = $2 AND owner_id = $3 AND kind = $4 AND tried_at <= $5`,
 );
 
 export const forgetAccountsOfInstance = statement(
@@ -157,21 +177,27 @@ export interface ReportedAccount {
   plan: string | null;
   expires_at: string | null;
   utilization: number | null;
+  utilization_at: string | null;
+  problem: string | null;
   removal_owed: boolean;
 }
 
 /** Stores the accounts that a host reports: $2 instance, $3 JSON array of them. */
 export const keepReported = statement(
   `INSERT INTO agent_accounts (organization_id, instance_id, owner_id, user_id, kind, linked, authenticated,
-                               account, plan, expires_at, utilization, removal_owed)
+                               account, plan, expires_at, utilization, utilization_at, problem,
+                               removal_owed)
    SELECT i.organization_id, i.instance_id, r.owner_id, r.user_id, r.kind, true, r.authenticated, r.account,
-          r.plan, r.expires_at, r.utilization, r.removal_owed
+          r.plan, r.expires_at, r.utilization, r.utilization_at, r.problem,
+          r.removal_owed
      FROM jsonb_to_recordset($3::jsonb) AS r (owner_id text, user_id uuid, kind text, authenticated boolean,
-            account text, plan text, expires_at timestamptz, utilization double precision, removal_owed boolean)
+            account text, plan text, expires_at timestamptz, utilization double precision,
+            utilization_at timestamptz, problem text, removal_owed boolean)
      JOIN instances i ON i.organization_id = $1 AND i.instance_id = $2 AND i.deleted_at IS NULL
    ON CONFLICT (organization_id, instance_id, owner_id, kind)
      DO UPDATE SET linked = true, authenticated = excluded.authenticated, account = excluded.account,
-                   plan = excluded.plan, utilization = excluded.utilization, taken_at = hawser_now(),
+                   plan = excluded.plan, utilization = excluded.utilization,
+                   utilization_at = excluded.utilization_at, problem = excluded.problem, taken_at = hawser_now(),
                    expires_at = coalesce(excluded.expires_at, agent_accounts.expires_at),
                    removal_owed = agent_accounts.removal_owed OR excluded.removal_owed`,
 );
@@ -200,6 +226,8 @@ export interface AccountRow {
   plan: string | null;
   expires_at: string | null;
   utilization: number | null;
+  utilization_at: string | null;
+  problem: string | null;
   taken_at: string;
   has_expired: boolean;
   expires_soon: boolean;
@@ -209,7 +237,7 @@ export interface AccountRow {
 
 /** The linked accounts of members on an instance: $3 user, null for every user. */
 export const selectAccounts = statement<AccountRow>(
-  `SELECT a.owner_id, a.user_id, a.kind, a.authenticated, a.account, a.plan, a.expires_at, a.utilization,
+  `SELECT a.owner_id, a.user_id, a.kind, a.authenticated, a.account, a.plan, a.expires_at, a.utilization, a.utilization_at, a.problem,
           a.taken_at, coalesce(a.expires_at <= hawser_now(), false) AS has_expired,
           coalesce(a.expires_at <= hawser_now() + interval '3 days', false) AS expires_soon,
           coalesce(m.name, m.email) AS name, m.created_at AS joined_at

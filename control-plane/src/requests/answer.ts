@@ -15,6 +15,7 @@ import { callerReference } from "../access/caller-reference.ts";
 import { OutcomeUnknown, type AskContext, type ChangeContext } from "../dispatch/handler.ts";
 import { notifyAfterCommit } from "../events/viewers.ts";
 import { askHost, type HostTarget } from "../hosts/ask-host.ts";
+import { ownerIdOf } from "../identities/owner.ts";
 import type { SessionServices } from "../sessions/find-session.ts";
 import { isOver } from "../sessions/lifecycle.ts";
 import * as store from "./store.ts";
@@ -64,6 +65,7 @@ export async function prepareAnswer(
       shownHash: row.shown_hash,
       answer,
       answers,
+      ownerId: ownerIdOf(caller),
     },
   };
 }
@@ -100,6 +102,7 @@ export async function askWithAnswer(
     if (!(error instanceof Refusal)) throw error;
     if (error.code === "host_offline" || error.code === "unavailable")
       return { status: "undeliverable" };
+    if (error.code === "account_not_yours") throw error;
     throw new Refusal("host_refused", error.message);
   }
 }

@@ -9,7 +9,7 @@ import type { SystemTransaction } from "../postgres/database.ts";
 import { raiseRequests, settleRequests } from "../requests/log-store.ts";
 import { setStates, setStatuses } from "./effect-store.ts";
 import { boundFallback } from "../sessions/bound-fallback.ts";
-import { shortened } from "../sessions/shortened.ts";
+import { shortened } from "../postgres/shortened.ts";
 import { statusAfter } from "../sessions/lifecycle.ts";
 
 const effectNames = [

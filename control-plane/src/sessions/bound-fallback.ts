@@ -1,6 +1,6 @@
 // A host's report of a fallback, with limits: a hostile host could report texts of any length.
 import type { Fallback } from "@hawser/contract";
-import { shortened } from "./shortened.ts";
+import { shortened } from "../postgres/shortened.ts";
 
 const mostListed = 20;
 const longestWord = 200;

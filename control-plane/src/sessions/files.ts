@@ -122,8 +122,7 @@ const restoreSession: HostHandler<(typeof sessionFileActions)["restore_session"]
     },
     ask: (context, _input, { payload, ...host }) =>
       askHost(context, host, "restore_session", payload),
-    conclude: (context, _input, { payload }, answer) =>
-      recordStart(context, payload.sessionId, answer),
+    conclude: (context, _input, { payload }, answer) => recordStart(context, payload, answer),
     undo: (context, _input, { payload }) => deleteRefusedStart(context, payload.sessionId),
     unknown: (context, _input, { payload }) => recordStartUnknown(context, payload.sessionId),
   });

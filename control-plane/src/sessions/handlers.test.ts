@@ -222,7 +222,8 @@ test("a mode is set on the host first, and none is wider than the organization a
   bed.host.set_session_mode = () => ({});
   const record = await node.result("set_session_mode", { sessionId, mode: "auto" });
   assert.equal(record["mode"], "auto");
-  assert.deepEqual(bed.asked[0]?.payload, { sessionId, mode: "auto" });
+  const { ownerId: _owner, ...payload } = bed.asked[0]!.payload;
+  assert.deepEqual(payload, { sessionId, mode: "auto" });
   await bed.report(sessionId, { sessionUpdate: "mode_changed", mode: "ask", reason: "narrowed" });
   assert.equal((await node.result("get_session_summary", { sessionId }))["mode"], "ask");
   await bed.sql("UPDATE organizations SET highest_mode = 'ask'");

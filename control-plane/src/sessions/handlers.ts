@@ -3,6 +3,7 @@ import { narrower, parseId, Refusal, type sessionActions } from "@hawser/contrac
 import { lastId, page, readIdCursor } from "../cursor.ts";
 import { onHost, type HandlersFor } from "../dispatch/handler.ts";
 import { askHost, readFromHost } from "../hosts/ask-host.ts";
+import { ownerIdOf } from "../identities/owner.ts";
 import { deleteSession, endSession } from "./ending.ts";
 import { getSessionDiff, revertSession } from "./files.ts";
 import { findSession, hostOf, refuseOver, type SessionServices } from "./find-session.ts";
@@ -49,16 +50,17 @@ export const sessionHandlers: HandlersFor<SessionActions, SessionServices> = {
   push_session: pushSession,
 
   set_session_mode: onHost({
-    async prepare({ sql }, { sessionId, mode }) {
+    async prepare({ sql, caller }, { sessionId, mode }) {
       const row = await findSession(sql, sessionId);
       refuseOver(row);
       if (narrower(mode, row.highest_mode) !== mode) {
         const message = `The organization allows at most the mode ${row.highest_mode}. Set that mode or a narrower one, or ask an owner to raise highestMode with update_settings.`;
         throw new Refusal("mode_not_allowed", message);
       }
-      return { ...hostOf(row), appliedSeq: row.applied_seq };
+      return { ...hostOf(row), appliedSeq: row.applied_seq, ownerId: ownerIdOf(caller) };
     },
-    ask: (context, wanted, host) => askHost(context, host, "set_session_mode", wanted),
+    ask: (context, wanted, { ownerId, ...host }) =>
+      askHost(context, host, "set_session_mode", { ...wanted, ownerId }),
     conclude(context, { sessionId, mode }, { appliedSeq }) {
       const { sql } = context;
       const key = [sql.organizationId, parseId("session", sessionId)!];

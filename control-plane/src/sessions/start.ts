@@ -80,8 +80,7 @@ export const startSession: HostHandler<Start, SessionServices> = onHost({
     "clone" in payload
       ? askHost(withShortWait(context), host, "start_session_in_clone", payload)
       : askHost(context, host, "start_session", payload),
-  conclude: (context, _input, { payload }, answer) =>
-    recordStart(context, payload.sessionId, answer),
+  conclude: (context, _input, { payload }, answer) => recordStart(context, payload, answer),
   undo: (context, _input, { payload }) => deleteRefusedStart(context, payload.sessionId),
   unknown: (context, _input, { payload }) =>
     "clone" in payload
@@ -117,10 +116,10 @@ function limitAgent(
   );
 }
 
-/** Records what the host reports about a session that it has started. */
+/** Records what the host reports about a session that it has started as it was asked to. */
 export function recordStart(
   context: Changing,
-  sessionId: string,
+  asked: { sessionId: string; ownerId?: string | null | undefined },
   {
     directory,
     worktreeBranch,
@@ -133,10 +132,12 @@ export function recordStart(
   }: CommandResultOf<"start_session">,
 ): Promise<SessionRecord> {
   const { sql } = context;
+  const { sessionId } = asked;
   const key = [sql.organizationId, parseId("session", sessionId)!];
   const placed = [directory, worktreeBranch, model, capabilities, mode ?? null] as const;
   const fallback = taken ? boundFallback(taken.fallback) : null;
-  const accountUser = ownerId ? userOfOwner(ownerId) : undefined;
+  // A host cannot name another person than the one who started it.
+  const accountUser = ownerId && ownerId === asked.ownerId ? userOfOwner(ownerId) : undefined;
   const decided = [trustedParts ?? [], taken?.kind ?? null, fallback, accountUser ?? null] as const;
   sql.later(store.noteStarted, ...key, ...placed, ...decided);
   return readRecordAndNotify(context, sessionId);

@@ -219,8 +219,8 @@ export const catalogue: Catalogue = {
   },
   set_session_mode: {
     repeatable: true,
-    run({ sessionId, mode }, { sessions }) {
-      sessions.setMode(sessionId, mode);
+    run({ sessionId, mode, ownerId }, { sessions }) {
+      sessions.setMode(sessionId, mode, ownerId);
       return {};
     },
   },

@@ -1,6 +1,8 @@
 // Finds the processes of agents that the daemon's user started. Each has the id of its start in its
 // environment, which its child processes inherit.
 import { readFileSync, readdirSync, readlinkSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { isRefreshing } from "./claude-code/refresh-lock.ts";
 
 export interface AgentProcess {
   pid: number;
@@ -33,6 +35,18 @@ export function listAgentProcesses(): AgentProcess[] {
 
 /** Start id of a process; undefined if it has ended or belongs to no agent. */
 export const startIdOf = (pid: number): string | undefined => variableOf(pid, "HAWSER_AGENT");
+
+/**
+ * Whether a process may be storing a renewed login, which would be lost if the process were ended now. Only
+ * Claude Code says when it renews one.
+ */
+export function isRenewingLogin(pid: number): boolean {
+  const home = variableOf(pid, "HOME");
+  const config =
+    variableOf(pid, "CLAUDE_CONFIG_DIR") ??
+    (home === undefined ? undefined : join(home, ".claude"));
+  return config !== undefined && isRefreshing(config);
+}
 
 /** undefined if not set, or if the process has ended (a zombie has no environment). */
 function variableOf(pid: number, name: string): string | undefined {

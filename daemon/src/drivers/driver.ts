@@ -21,6 +21,7 @@ import {
   type Usage,
 } from "@hawser/contract";
 import type { Call, Decision } from "../policy/call.ts";
+import type { Utilization } from "./quota.ts";
 
 export interface Driver {
   kind: AgentKind;
@@ -36,10 +37,10 @@ export interface Driver {
   /** Whether the agent can work now, and its options. Never throws: a failure becomes a problem. */
   readState(signal: AbortSignal): Promise<AgentState>;
   /**
-   * Percent of the login's quota that are used, of the fullest of its periods; null if unknown. Undefined if
-   * the kind has no quota of its own. Never throws.
+   * How much of the login's quota is used; null if unknown. Undefined if the kind has no quota of its own. Never
+   * throws.
    */
-  readUtilization?(signal: AbortSignal): Promise<number | null>;
+  readUtilization?(signal: AbortSignal): Promise<Utilization | null>;
   /** Throws AgentNotReady. */
   listModels(signal: AbortSignal): Promise<Omit<ModelListing, "agentKind">>;
   /**

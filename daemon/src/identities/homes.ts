@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { LinkableKind } from "@hawser/contract";
 import { OwnerId } from "@hawser/host-protocol";
 import type { LoginPlace } from "../drivers/login.ts";
+import { describe, silentLog, type Log } from "../log.ts";
 import { replaceFile } from "../state/replace-file.ts";
 import { readJson } from "../state/state.ts";
 
@@ -23,33 +24,48 @@ export interface Link {
   expiresAt: string | null;
 }
 
+export interface AccountPlace extends LoginPlace {
+  /** The used quota of the account. */
+  quotaFile: string;
+}
+
 export interface Homes {
   list(): Link[];
   /** undefined if the person has linked no account of this kind. */
   find(ownerId: string, kind: LinkableKind): Link | undefined;
   /** Makes the directories if they are missing. */
-  open(ownerId: string, kind: LinkableKind): LoginPlace;
+  open(ownerId: string, kind: LinkableKind): AccountPlace;
   save(link: Link): void;
-  /** From now on the account is not used. Returns false if none was linked. */
-  unlink(ownerId: string, kind: LinkableKind): boolean;
+  /** From now on the account is not used. */
+  unlink(ownerId: string, kind: LinkableKind): void;
+  /** Whether there is a home, linked or not. */
+  exists(ownerId: string, kind: LinkableKind): boolean;
   /** Removes login, settings and transcripts. */
   remove(ownerId: string, kind: LinkableKind): void;
   removeAll(): void;
 }
 
-export function openHomes(directory: string, instanceId: string): Homes {
+export function openHomes(directory: string, instanceId: string, log: Log = silentLog): Homes {
   const own = join(directory, instanceId);
+  /** What cannot be removed must not keep the host from starting. Nothing uses it. */
+  const discard = (place: string) => {
+    try {
+      rmSync(place, { recursive: true, force: true });
+    } catch (error) {
+      log.warn("a home was not removed", { place, error: describe(error) });
+    }
+  };
   for (const name of entriesOf(directory)) {
-    if (name !== instanceId) rmSync(join(directory, name), { recursive: true, force: true });
+    if (name !== instanceId) discard(join(directory, name));
   }
-
   for (const ownerId of entriesOf(own)) {
-    const kinds = entriesOf(join(own, ownerId));
-    for (const kind of kinds) {
+    for (const kind of entriesOf(join(own, ownerId))) {
       const place = join(own, ownerId, kind);
-      if (!existsSync(join(place, "link.json"))) rmSync(place, { recursive: true, force: true });
+      if (!existsSync(join(place, "link.json"))) discard(place);
     }
   }
+  // Codex's sandbox closes the directories that exist when a session starts.
+  mkdirSync(own, { recursive: true, mode: 0o700 });
 
   function placeOf(ownerId: string, kind: LinkableKind): string {
     // Both become a part of a path.
@@ -60,7 +76,12 @@ export function openHomes(directory: string, instanceId: string): Homes {
     join(placeOf(ownerId, kind), "link.json");
 
   function find(ownerId: string, kind: LinkableKind): Link | undefined {
-    const found = readJson(linkFile(ownerId, kind));
+    let found: Record<string, unknown> | undefined;
+    try {
+      found = readJson(linkFile(ownerId, kind));
+    } catch (error) {
+      log.warn("an account cannot be read, so it is not used", { ownerId, error: describe(error) });
+    }
     return found && { ...(found as Pick<Link, "account" | "plan" | "expiresAt">), ownerId, kind };
   }
 
@@ -73,16 +94,14 @@ export function openHomes(directory: string, instanceId: string): Homes {
     open(ownerId, kind) {
       const [home, temporary] = ["home", "tmp"].map((name) => join(placeOf(ownerId, kind), name));
       for (const path of [home!, temporary!]) mkdirSync(path, { recursive: true, mode: 0o700 });
-      return { home: home!, temporary: temporary! };
+      const quotaFile = join(placeOf(ownerId, kind), "quota.json");
+      return { home: home!, temporary: temporary!, quotaFile };
     },
     save({ ownerId, kind, account, plan, expiresAt }) {
       replaceFile(linkFile(ownerId, kind), { account, plan, expiresAt });
     },
-    unlink(ownerId, kind) {
-      const isLinked = existsSync(linkFile(ownerId, kind));
-      rmSync(linkFile(ownerId, kind), { force: true });
-      return isLinked;
-    },
+    unlink: (ownerId, kind) => rmSync(linkFile(ownerId, kind), { force: true }),
+    exists: (ownerId, kind) => existsSync(placeOf(ownerId, kind)),
     remove: (ownerId, kind) =>
       rmSync(placeOf(ownerId, kind), { recursive: true, force: true, maxRetries: 5 }),
     removeAll: () => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }),

@@ -6,7 +6,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { LinkableKind } from "@hawser/contract";
 import {
+  asks,
   codeOf,
+  git,
   makeSmallHost,
   script,
   wanted,
@@ -14,6 +16,7 @@ import {
   type OpenHost,
   type SmallHost,
 } from "@hawser/testkit/small-host.ts";
+import { until } from "@hawser/testkit/until.ts";
 import { createScriptedAgent, type ScriptedAgent } from "../drivers/scripted/agent.ts";
 import { createScriptedDriver } from "../drivers/scripted/driver.ts";
 import { LoginFailed, type Account, type LoginPlace, type LoginProgram } from "../drivers/login.ts";
@@ -55,6 +58,7 @@ function scriptedAccounts() {
     login,
     credentialsFile: "login",
     lastsDays: 30,
+    keepsFormerLogin: false,
     open({ home }) {
       const agent = agents.get(home) ?? createScriptedAgent();
       agents.set(home, agent);
@@ -82,6 +86,8 @@ function setPolicy(small: SmallHost, ...lines: string[]): void {
   writeFileSync(join(small.directory, "policy"), [`root = ${root}`, ...lines, ""].join("\n"));
 }
 
+const linesOf = (text: string) => text.trim().split("\n").length;
+
 let attempts = 0;
 
 async function logIn(host: OpenHost, ownerId: string, kind: LinkableKind = "claude_code") {
@@ -101,10 +107,10 @@ test("a login is refused unless the host's policy accepts that logins are not se
   const { host } = openSmall(small);
   const start = { loginId: "log_a", ownerId: ada, kind: "claude_code" as const, email: null };
   const refused = await host.ask("start_login", start);
-  assert.equal(codeOf(refused), "logins_not_separated");
+  assert.equal(codeOf(refused), "login_forbidden");
   assert.match(JSON.stringify(refused), /shared-logins = yes/);
   setPolicy(small, "shared-logins = yes", "agents = codex");
-  assert.equal(codeOf(await host.ask("start_login", start)), "agent_not_ready");
+  assert.equal(codeOf(await host.ask("start_login", start)), "login_forbidden");
   setPolicy(small, "shared-logins = yes");
   assert.equal(codeOf(await host.ask("start_login", start)), "done");
   await host.close();
@@ -235,7 +241,18 @@ test("only its owner gives work to a session with a person's account; others can
       `${ownerId}`,
     );
   }
-  await host.must("send_prompt", { sessionId, text, ownerId: ada });
+  const widen = { sessionId, mode: "auto" as const };
+  assert.equal(codeOf(await host.ask("set_session_mode", widen)), "account_not_yours");
+  assert.equal(codeOf(await host.ask("set_session_mode", { sessionId, mode: "ask" })), "done");
+  await host.must("send_prompt", { sessionId, text: script([asks(["ls"])]), ownerId: ada });
+  const { requestId, shownHash } = await host.until(sessionId, "request_raised");
+  const answer = { sessionId, requestId, shownHash, answer: "once" as const, answers: null };
+  assert.equal(
+    codeOf(await host.ask("answer_request", { ...answer, ownerId: bo })),
+    "account_not_yours",
+  );
+  const no = { ...answer, answer: "reject" as const, ownerId: bo };
+  assert.deepEqual(await host.must("answer_request", no), { status: "answered" });
   await host.until(sessionId, "turn_finished");
   const fork = { ...wantedFork(sessionId), kind: "claude_code" as const, ownerId: bo };
   assert.equal((await host.must("fork_session", fork)).ownerId, null);
@@ -272,9 +289,7 @@ test("unlinking during a turn ends the agents, logs out and deletes the home", a
   const { sessionId } = asked;
   await host.must("start_session", asked);
   await host.must("start_session", other);
-  const waits = script([
-    { calls: [{ tool: "permission", input: { title: "Run", detail: "ls", rules: ["ls"] } }] },
-  ]);
+  const waits = script([asks(["ls"])]);
   await host.must("send_prompt", { sessionId, text: waits, ownerId: ada });
   await host.until(sessionId, "request_raised");
   const unlink = { ownerId: ada, kind: "claude_code" as const };
@@ -294,6 +309,53 @@ test("unlinking during a turn ends the agents, logs out and deletes the home", a
   assert.deepEqual(await host.must("unlink_identity", { ownerId: bo, kind: null }), {
     unlinked: true,
   });
+  await host.close();
+});
+
+test("a host whose owner no longer accepts shared logins uses no account", async () => {
+  using small = makeSmallHost();
+  setPolicy(small, "shared-logins = yes");
+  const { host } = openSmall(small);
+  await logIn(host, ada);
+  const asked = claude(small, ada);
+  const { sessionId } = asked;
+  await host.must("start_session", asked);
+  setPolicy(small, "shared-logins = no");
+  const text = script([{ text: "done" }]);
+  for (const outcome of [
+    await host.ask("send_prompt", { sessionId, text, ownerId: ada }),
+    await host.ask("start_session", claude(small, ada)),
+  ]) {
+    assert.equal(codeOf(outcome), "agent_not_ready");
+    assert.match(JSON.stringify(outcome), /shared-logins = yes/);
+  }
+  await host.close();
+});
+
+test("a start that is under way when its account is unlinked does not use the account", async () => {
+  using small = makeSmallHost();
+  setPolicy(small, "shared-logins = yes");
+  const { host } = openSmall(small);
+  await logIn(host, ada);
+  const asked = claude(small, ada);
+  const { sessionId } = asked;
+  const starting = host.ask("start_session", asked);
+  await until("it has its account", () => host.journal.driven.get(sessionId) !== undefined);
+  await host.must("unlink_identity", { ownerId: ada, kind: null });
+  assert.equal(codeOf(await starting), "interrupted");
+  assert.equal(host.journal.driven.get(sessionId), undefined);
+  assert.equal(linesOf(git(small.repository, "worktree", "list")), 1);
+  await host.close();
+});
+
+test("no session starts in the daemon's own directory", async () => {
+  using small = makeSmallHost();
+  const root = small.directory;
+  writeFileSync(join(small.directory, "policy"), `root = ${root}\n`);
+  const { host } = openSmall(small);
+  const directory = join(small.directory, "state/homes");
+  const inside = { ...claude(small), directory, useWorktree: false };
+  assert.equal(codeOf(await host.ask("start_session", inside)), "not_found");
   await host.close();
 });
 

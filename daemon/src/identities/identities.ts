@@ -4,13 +4,15 @@ import { join } from "node:path";
 import { LinkableKind, type AgentKind } from "@hawser/contract";
 import type { HostIdentity } from "@hawser/host-protocol";
 import { CommandRefusal } from "../command-refusal.ts";
+import { abortable } from "../drivers/abortable.ts";
 import { AgentNotReady, type Driver } from "../drivers/driver.ts";
-import type { Account, LoginPlace, LoginProgram } from "../drivers/login.ts";
+import type { Account, LoginProgram } from "../drivers/login.ts";
+import { openQuota } from "../drivers/quota.ts";
 import { stampOf } from "../find-program.ts";
 import { describe, type Log } from "../log.ts";
 import { requireReadable, whyForbidden } from "../policy/forbidden.ts";
 import type { Policy } from "../policy/policy.ts";
-import type { Homes, Link } from "./homes.ts";
+import type { AccountPlace, Homes, Link } from "./homes.ts";
 import { createLogins, asLoginRefusal, type LoginState, type WantedLogin } from "./logins.ts";
 
 /** How accounts of one kind are used. */
@@ -20,8 +22,10 @@ export interface AccountKind {
   credentialsFile: string;
   /** How long a login lasts if the agent does not report it; null if it renews itself. */
   lastsDays: number | null;
+  /** Whether a running agent goes on with its former login, and has to be restarted. */
+  keepsFormerLogin: boolean;
   /** Makes a driver that uses the account in this place. */
-  open(place: LoginPlace): Driver;
+  open(place: AccountPlace): Driver;
 }
 
 export type AccountKinds = Partial<Record<LinkableKind, AccountKind>>;
@@ -56,7 +60,10 @@ export interface Identities {
   submitLogin(loginId: string, ownerId: string, code: string): Promise<LoginState>;
   /** Every kind if it is null. Returns false if nothing was linked. */
   unlink(ownerId: string, kind: LinkableKind | null, signal: AbortSignal): Promise<boolean>;
-  close(ending?: { removesHomes: boolean }): Promise<void>;
+  /** Ends the login attempts. */
+  close(): Promise<void>;
+  /** Removes every account. Nothing may use one any more. */
+  removeAll(): void;
 }
 
 interface Known {
@@ -68,6 +75,9 @@ interface Known {
 const dayMs = 24 * 3600_000;
 const accountAgeMs = 10 * 60_000;
 const logOutMs = 10_000;
+/** Accounts that are read at the same time, and the time for each. A list has 20 seconds. */
+const atOnce = 4;
+const lookMs = 8_000;
 
 export function createIdentities(options: IdentitiesOptions): Identities {
   const { homes, kinds, policy, now, log } = options;
@@ -75,6 +85,8 @@ export function createIdentities(options: IdentitiesOptions): Identities {
   const keyOf = (ownerId: string, kind: LinkableKind) => `${ownerId} ${kind}`;
   /** What an agent said about its login. Asked again if the file of the login has changed, and after a while. */
   const known = new Map<string, Known>();
+
+  let isClosed = false;
 
   function usable(kind: LinkableKind): AccountKind {
     const found = kinds[kind];
@@ -85,23 +97,59 @@ export function createIdentities(options: IdentitiesOptions): Identities {
   const logins = createLogins({
     program: (kind) => usable(kind).login,
     place: (ownerId, kind) => homes.open(ownerId, kind),
-    async onDone({ ownerId, kind }, account) {
+    save({ ownerId, kind }, account) {
       const { lastsDays } = usable(kind);
       const expiresAt =
         lastsDays === null ? null : new Date(now() + lastsDays * dayMs).toISOString();
       homes.save({ ownerId, kind, ...account, expiresAt });
-      const used = open.get(keyOf(ownerId, kind));
-      if (used) await options.onLinkedAgain(used.driver);
+      known.delete(keyOf(ownerId, kind));
       return expiresAt;
     },
+    // A login that renews an account is in the account's home, and is left there.
+    discard({ ownerId, kind }) {
+      inLine(ownerId, kind, async () => {
+        if (isClosed || homes.find(ownerId, kind) || !homes.exists(ownerId, kind)) return;
+        await usable(kind).login.logOut(homes.open(ownerId, kind), AbortSignal.timeout(logOutMs));
+      }).catch((error: unknown) => {
+        log.warn("a login was not discarded", { ownerId, kind, error: describe(error) });
+      });
+    },
+    onSaved({ ownerId, kind }) {
+      const used = open.get(keyOf(ownerId, kind));
+      if (!used || !usable(kind).keepsFormerLogin) return;
+      options.onLinkedAgain(used.driver).catch((error: unknown) => {
+        log.warn("an agent was not restarted", { ownerId, kind, error: describe(error) });
+      });
+    },
   });
+
+  /** Programs in one home run one after the other: two that renew the login at once would end it. */
+  const lines = new Map<string, Promise<void>>();
+  async function inLine<T>(
+    ownerId: string,
+    kind: LinkableKind,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const key = keyOf(ownerId, kind);
+    const before = lines.get(key);
+    const { promise: done, resolve } = Promise.withResolvers<void>();
+    lines.set(key, done);
+    try {
+      await before;
+      return await work();
+    } finally {
+      resolve();
+      if (lines.get(key) === done) lines.delete(key);
+    }
+  }
 
   /** undefined if the account is not logged in. Throws AgentNotReady. */
   async function readAccount(
     { ownerId, kind, ...linked }: Link,
     signal: AbortSignal,
   ): Promise<Account | undefined> {
-    // A second process of codex that renews the login at the same moment would end it.
+    // It may have been unlinked meanwhile, and must not be made again.
+    if (!homes.find(ownerId, kind)) return undefined;
     const used = open.get(keyOf(ownerId, kind));
     if (used) {
       const { problems } = await used.driver.readState(signal);
@@ -120,43 +168,68 @@ export function createIdentities(options: IdentitiesOptions): Identities {
 
   async function describeLink(link: Link, signal: AbortSignal): Promise<HostIdentity> {
     const { ownerId, kind, account, plan, expiresAt } = link;
-    const shown = { ownerId, kind, expiresAt };
-    const driver = open.get(keyOf(ownerId, kind))?.driver;
+    const used = await readUtilization(link, signal);
+    const shown = {
+      ownerId,
+      kind,
+      expiresAt,
+      utilization: used?.percent ?? null,
+      utilizationAt: used ? new Date(used.at).toISOString() : null,
+    };
     try {
-      const found = await readAccount(link, signal);
-      const utilization = (await driver?.readUtilization?.(signal)) ?? null;
-      const { account: name, plan: current } = found ?? { account, plan };
-      return {
-        ...shown,
-        authenticated: found !== undefined,
-        account: name,
-        plan: current,
-        utilization,
-      };
+      const soon = AbortSignal.any([signal, AbortSignal.timeout(lookMs)]);
+      const found = await abortable(
+        soon,
+        inLine(ownerId, kind, () => readAccount(link, soon)),
+      );
+      const isLoggedIn = found !== undefined;
+      return { ...shown, account, plan, ...found, authenticated: isLoggedIn, problem: null };
     } catch (error) {
-      // Its agent does not run at the moment, so nobody can use the login.
       log.warn("an account could not be read", { ownerId, kind, error: describe(error) });
-      return { ...shown, authenticated: false, account, plan, utilization: null };
+      // As it was when it was last known.
+      const before = known.get(keyOf(ownerId, kind));
+      const authenticated = !before || before.account !== undefined;
+      const problem = `The login could not be checked. ${describe(error)}`;
+      return { ...shown, account, plan, authenticated, problem };
     }
   }
 
+  async function readUtilization({ ownerId, kind }: Link, signal: AbortSignal) {
+    const driver = open.get(keyOf(ownerId, kind))?.driver;
+    if (driver) return driver.readUtilization?.(signal);
+    const { quotaFile: file, home } = homes.open(ownerId, kind);
+    return openQuota({ file, login: join(home, usable(kind).credentialsFile) }).read();
+  }
+
+  /** Each step is tried even if an earlier one failed. Throws the first error. */
   async function unlinkOne(
     ownerId: string,
     kind: LinkableKind,
     signal: AbortSignal,
   ): Promise<boolean> {
     const key = keyOf(ownerId, kind);
+    const isThere = homes.exists(ownerId, kind);
+    const isLinked = homes.find(ownerId, kind) !== undefined;
+    const errors: unknown[] = [];
+    const step = async (work: () => unknown) => {
+      try {
+        await work();
+      } catch (error) {
+        errors.push(error);
+      }
+    };
     await logins.cancelOf(ownerId, kind, "The account was unlinked.");
     // First, so that nothing starts with the account any more.
-    const isLinked = homes.unlink(ownerId, kind);
-    await options.onUnlink(ownerId, kind, open.get(key)?.driver);
-    if (isLinked) {
+    await step(() => homes.unlink(ownerId, kind));
+    await step(() => options.onUnlink(ownerId, kind, open.get(key)?.driver));
+    if (isThere) {
       const soon = AbortSignal.any([signal, AbortSignal.timeout(logOutMs)]);
-      await kinds[kind]?.login.logOut(homes.open(ownerId, kind), soon);
+      await step(() => kinds[kind]?.login.logOut(homes.open(ownerId, kind), soon));
     }
+    await step(() => homes.remove(ownerId, kind));
     open.delete(key);
     known.delete(key);
-    homes.remove(ownerId, kind);
+    if (errors.length > 0) throw errors[0];
     if (isLinked) log.info("an account was unlinked", { ownerId, kind });
     return isLinked;
   }
@@ -175,18 +248,23 @@ export function createIdentities(options: IdentitiesOptions): Identities {
     drivers: () => [...open.values()].map(({ driver }) => driver),
     liveStarts: () => Object.values(kinds).flatMap(({ login }) => login.liveStarts()),
     async list(signal) {
+      const links = homes.list();
       const shown: HostIdentity[] = [];
-      // One after the other: each may start a program.
-      for (const link of homes.list()) shown.push(await describeLink(link, signal));
+      // A few at a time: each may start a program.
+      while (shown.length < links.length) {
+        const next = links.slice(shown.length, shown.length + atOnce);
+        shown.push(...(await Promise.all(next.map((link) => describeLink(link, signal)))));
+      }
       return shown;
     },
     async startLogin(wanted, signal) {
-      const { sharedLogins } = requireReadable(policy());
-      const forbidden = whyForbidden(policy(), wanted.kind, { usesOwnLogin: false });
-      if (forbidden !== undefined) throw new CommandRefusal("agent_not_ready", forbidden);
-      if (!sharedLogins) throw notSeparated();
+      const forbidden = whyForbidden(requireReadable(policy()), wanted.kind, {
+        usesOwnLogin: false,
+      });
+      if (forbidden !== undefined) throw new CommandRefusal("login_forbidden", forbidden);
       try {
-        return await logins.start(wanted, signal);
+        const { ownerId, kind } = wanted;
+        return await inLine(ownerId, kind, () => logins.start(wanted, signal));
       } catch (error) {
         if (error instanceof AgentNotReady) {
           throw new CommandRefusal("agent_not_ready", error.message);
@@ -199,19 +277,15 @@ export function createIdentities(options: IdentitiesOptions): Identities {
     async unlink(ownerId, kind, signal) {
       let wasLinked = false;
       for (const each of kind === null ? LinkableKind.options : [kind]) {
-        wasLinked = (await unlinkOne(ownerId, each, signal)) || wasLinked;
+        const isLinked = await inLine(ownerId, each, () => unlinkOne(ownerId, each, signal));
+        wasLinked ||= isLinked;
       }
       return wasLinked;
     },
-    async close({ removesHomes } = { removesHomes: false }) {
-      await logins.close();
-      if (removesHomes) homes.removeAll();
+    close() {
+      isClosed = true;
+      return logins.close();
     },
+    removeAll: () => homes.removeAll(),
   };
 }
-
-const notSeparated = () =>
-  new CommandRefusal(
-    "logins_not_separated",
-    'Agents of all people run as the same user of this host, so each could read the logins of the others. If the host\'s owner accepts that, write "shared-logins = yes" into its policy file.',
-  );

@@ -37,8 +37,12 @@ export interface LoginsOptions {
   /** Throws a refusal if the kind has no logins here. */
   program: (kind: LinkableKind) => LoginProgram;
   place: (ownerId: string, kind: LinkableKind) => LoginPlace;
-  /** Called when a login is complete. Returns when it expires. */
-  onDone: (login: Running, account: Account) => Promise<string | null>;
+  /** Keeps a completed login. Returns when it expires. */
+  save: (login: Running, account: Account) => string | null;
+  /** Removes what a login that failed, or that is no longer wanted, has written. */
+  discard: (login: Running) => void;
+  /** Called after a login was kept. */
+  onSaved: (login: Running) => void;
 }
 
 /** A person has this long to complete a login, as its action says. */
@@ -46,8 +50,10 @@ const attemptMs = 15 * 60_000;
 /** How long a finished attempt can still be asked about. */
 const keptMs = 60 * 60_000;
 const submitMs = 20_000;
+/** A program that takes longer to end goes on ending by itself. */
+const cancelMs = 5_000;
 
-export function createLogins({ program, place, onDone }: LoginsOptions) {
+export function createLogins({ program, place, save, discard, onSaved }: LoginsOptions) {
   const running = new Map<string, Running>();
 
   async function start(
@@ -72,12 +78,16 @@ export function createLogins({ program, place, onDone }: LoginsOptions) {
     }, attemptMs).unref();
     try {
       const account = await attempt.done;
-      const expiresAt = await onDone(login, account);
       if (state.status === "pending") {
+        const expiresAt = save(login, account);
         Object.assign(state, { status: "done", account: account.account, expiresAt });
+        onSaved(login);
+      } else {
+        discard(login);
       }
     } catch (error) {
       fail(state, describe(error));
+      discard(login);
     } finally {
       clearTimeout(late);
       setTimeout(() => running.delete(loginId), keptMs).unref();
@@ -106,7 +116,7 @@ export function createLogins({ program, place, onDone }: LoginsOptions) {
     for (const { state, attempt } of former) {
       if (state.status !== "pending") continue;
       fail(state, reason);
-      await attempt.cancel();
+      await within(cancelMs, attempt.cancel());
     }
   }
 
@@ -135,7 +145,7 @@ export function createLogins({ program, place, onDone }: LoginsOptions) {
       await Promise.all(
         [...running.values()].map(({ state, attempt }) => {
           fail(state, "The host's daemon was stopped. Start a new login.");
-          return attempt.cancel();
+          return within(cancelMs, attempt.cancel());
         }),
       );
     },

@@ -1,5 +1,6 @@
 // The HTTP requests of a host without a link: pairing, and a new token when the old one has expired or is
 // refused. The clock is set by each answer.
+import { rmSync } from "node:fs";
 import { received, type MessageSchema } from "@hawser/contract";
 import {
   NewToken,
@@ -38,6 +39,8 @@ export async function pairHost(
   };
   const answer = await post(origin, "/api/hosts/pair", body);
   const { instanceId, token, commandKey } = read(PairReply, answer);
+  // People have linked accounts with the host that this one was, and may have unlinked them from another since.
+  rmSync(state.homesDirectory, { recursive: true, force: true });
   state.saveCredentials({ serverUrl: origin, instanceId, seed: key.seed, token, commandKey });
   return { instanceId };
 }

@@ -16,12 +16,20 @@ export function requireReadable(policy: Policy): Policy {
  * the login of the host's user, and not with a person's own account.
  */
 export function whyForbidden(
-  { agents, ownLogins, problems }: Pick<Policy, "agents" | "ownLogins" | "problems">,
+  {
+    agents,
+    ownLogins,
+    sharedLogins,
+    problems,
+  }: Pick<Policy, "agents" | "ownLogins" | "sharedLogins" | "problems">,
   kind: AgentKind,
   { usesOwnLogin } = { usesOwnLogin: true },
 ): string | undefined {
   if (problems[0]) return problems[0].message;
   if (!agents.has(kind)) return `The host's policy file does not name ${kind} among its agents.`;
+  if (!usesOwnLogin && !sharedLogins) {
+    return 'Agents of all people run as the same user of this host, so each could read the logins of the others. If the host\'s owner accepts that, write "shared-logins = yes" into its policy file.';
+  }
   if (usesOwnLogin && !ownLogins) {
     return `The host's policy file says "own-logins = no", so ${kind} has no login that it may use. The host's owner can allow it with "own-logins = yes".`;
   }

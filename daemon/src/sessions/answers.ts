@@ -14,6 +14,8 @@ export interface Answering {
   shownHash: string;
   answer: PermissionAnswer | null;
   answers: string[][] | null;
+  /** Who answers, if a person does. */
+  ownerId?: string | null | undefined;
 }
 
 export interface Answered {
@@ -27,6 +29,8 @@ export async function answerRequest(
   signal: AbortSignal,
 ): Promise<Answered | (() => Answered)> {
   const { requestId } = wanted;
+  // Everybody may say no. A yes, or the answer to a question, is work for the agent.
+  if (wanted.answer !== "reject") session.requireOwner(wanted.ownerId);
   const { driven } = session.host.journal;
   if (!session.allows("answer")) return { status: "undeliverable" };
   const { answering } = session;

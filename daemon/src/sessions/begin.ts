@@ -28,7 +28,7 @@ import { settingsOf } from "./calls.ts";
 import { capabilitiesIn, parkingOf } from "./files.ts";
 import { modeOf, narrowMode } from "./modes.ts";
 import { refuseProjectConfig } from "./project-config.ts";
-import { chooseAccount, type Session } from "./session.ts";
+import { accountGone, chooseAccount, type Session } from "./session.ts";
 import { checkStarting, stoppable } from "./start-work.ts";
 import { copyTrusted } from "./trust.ts";
 
@@ -155,6 +155,8 @@ async function make(
       plan.prepareAgent?.(session, driver, settings, until),
     );
     checkStarting(session);
+    // The account may have been unlinked meanwhile.
+    if (session.knownDriver !== driver) throw new AgentNotReady(accountGone);
     const agent = await startAgent(session, driver, settings, signal);
     checkStarting(session);
     return () => {

@@ -40,7 +40,8 @@ export async function applyFallback<Wanted extends WantedKind>(
       states.set(each, state);
       const [problem] = state.problems;
       if (problem) return { problem, utilization: null };
-      return { problem: undefined, utilization: (await driver.readUtilization?.(signal)) ?? null };
+      const used = await driver.readUtilization?.(signal);
+      return { problem: undefined, utilization: used?.percent ?? null };
     } catch (error) {
       if (!(error instanceof AgentNotReady)) throw error;
       return { problem: { code: "policy_forbids", message: error.message }, utilization: null };

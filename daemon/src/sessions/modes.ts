@@ -6,8 +6,14 @@ import { requireReadable } from "../policy/forbidden.ts";
 import type { Session } from "./session.ts";
 
 /** Holds for the agent's next call. Throws refusals. */
-export function setMode(session: Session, mode: SessionMode): void {
+export function setMode(
+  session: Session,
+  mode: SessionMode,
+  ownerId: string | null | undefined,
+): void {
   const record = session.require("mode");
+  const current = record.mode ?? "ask";
+  if (narrower(mode, current) !== mode) session.requireOwner(ownerId);
   const policy = session.host.policy();
   const { highestMode } = policy;
   if (narrower(mode, highestMode) !== mode) {
@@ -15,7 +21,7 @@ export function setMode(session: Session, mode: SessionMode): void {
     const message = `The host's policy file allows at most the mode ${highestMode}. Set that mode or a narrower one, or ask the host's owner to raise highest-mode in that file.`;
     throw new CommandRefusal("mode_not_allowed", message);
   }
-  if (mode !== (record.mode ?? "ask")) session.commit(() => changeMode(session, mode, null));
+  if (mode !== current) session.commit(() => changeMode(session, mode, null));
 }
 
 /** The mode that holds for the agent's next call. */

@@ -2,7 +2,7 @@
 // agent left running in the worktree of an ended session. Each is ended by its pid, after a second check
 // of what it is.
 import { readdirSync, readlinkSync, statSync } from "node:fs";
-import { startIdOf } from "../drivers/agent-processes.ts";
+import { isRenewingLogin, startIdOf } from "../drivers/agent-processes.ts";
 import { isStartOf } from "../drivers/start-id.ts";
 import type { Log } from "../log.ts";
 import { pause } from "../pause.ts";
@@ -48,6 +48,8 @@ function findOrphans(options: OrphansOptions): Found[] {
   return listOwnPids().flatMap((pid) => {
     const startId = startIdOf(pid);
     const isOurs = startId !== undefined && isStartOf(options.stateDirectory, startId);
+    // The next look ends a process that renews a login now.
+    if (isOurs && isRenewingLogin(pid)) return [];
     if (isOurs && !live.has(startId)) return [{ pid, reason: "its agent is gone" }];
     const directory = directoryOf(pid);
     const place = directory === undefined ? undefined : options.placeOf(directory);

@@ -180,7 +180,7 @@ export class Session {
     if (owner === undefined || owner === ownerId) return;
     throw new CommandRefusal(
       "account_not_yours",
-      "This session uses another person's agent account, so only that person can prompt it or run commands in it. To continue its conversation with an account of your own, call fork_session.",
+      "This session uses another person's agent account, so only that person can give it work, allow its calls or widen its mode. To continue its conversation with an account of your own, call fork_session.",
     );
   }
 
@@ -206,9 +206,7 @@ export class Session {
     if (forbidden !== undefined) throw new AgentNotReady(forbidden);
     const driver = host.identities.driver(kind, ownerId);
     if (driver) return driver;
-    throw new AgentNotReady(
-      "The account that this session used was unlinked. To continue with another account, call fork_session.",
-    );
+    throw new AgentNotReady(accountGone);
   }
 
   /** The same driver without checks; undefined if there is none. */
@@ -270,6 +268,9 @@ export class Session {
   }
 }
 
+export const accountGone =
+  "The account that this session used was unlinked. To continue with another account, call fork_session.";
+
 /** The account that a new session uses, and its driver. */
 export interface ChosenAccount {
   driver: Driver;
@@ -286,11 +287,11 @@ export function chooseAccount(
   kind: AgentKind,
   ownerId: string | undefined,
 ): ChosenAccount {
+  const driver = ownerId === undefined ? undefined : host.identities.driver(kind, ownerId);
+  if (!driver) return { driver: driverOf(host, kind), ownerId: undefined };
   const forbidden = whyForbidden(host.policy(), kind, { usesOwnLogin: false });
   if (forbidden !== undefined) throw new AgentNotReady(forbidden);
-  const driver = ownerId === undefined ? undefined : host.identities.driver(kind, ownerId);
-  if (driver) return { driver, ownerId };
-  return { driver: driverOf(host, kind), ownerId: undefined };
+  return { driver, ownerId };
 }
 
 /** The driver with the login of the host's user. Throws AgentNotReady if the kind cannot run here. */

@@ -76,7 +76,7 @@ export interface Sessions {
   push(wanted: WantedPush, signal: AbortSignal): Promise<Pushed>;
   answer(wanted: Answering, signal: AbortSignal): Promise<Answered | (() => Answered)>;
   rename(sessionId: string, title: string, signal: AbortSignal): Promise<void>;
-  setMode(sessionId: string, mode: SessionMode): void;
+  setMode(sessionId: string, mode: SessionMode, ownerId: string | null | undefined): void;
   watch(sessionId: string): OpenText[];
   describe(sessionId: string): LiveSession;
   diff(sessionId: string, signal: AbortSignal): ReturnType<typeof diffSession>;
@@ -208,7 +208,7 @@ export function openSessions(options: SessionsOptions): Sessions {
       }
     },
 
-    setMode: (sessionId, mode) => setMode(find(sessionId), mode),
+    setMode: (sessionId, mode, ownerId) => setMode(find(sessionId), mode, ownerId),
     watch: (sessionId) => (driven.get(sessionId) ? host.lane.watch(sessionId) : []),
 
     describe(sessionId) {
@@ -249,16 +249,16 @@ export function openSessions(options: SessionsOptions): Sessions {
     restartDriver: restart,
 
     async loseAccount(ownerId, kind, driver, signal) {
+      const isUsing = ({ record }: Session) => record?.ownerId === ownerId && record.kind === kind;
+      const using = all().filter(isUsing);
+      for (const session of using) if (session.state === "starting") await stopStart(session);
       // Recorded before the agents end, which would be taken for a loss.
       const reason = "The account that this session used was unlinked from the host.";
       journal.atOnce(() => {
-        for (const session of all()) {
-          const { record } = session;
-          if (record?.ownerId !== ownerId || record.kind !== kind) continue;
-          session.setStatus("error", "account_unlinked", reason);
-        }
+        for (const session of using) session.setStatus("error", "account_unlinked", reason);
       });
       await driver?.restart(signal);
+      await Promise.all(using.map((session) => endShells(session, reason)));
     },
 
     driver: (kind) => drivers.get(kind),

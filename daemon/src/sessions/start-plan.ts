@@ -11,6 +11,8 @@ import { GitError } from "../git/git.ts";
 import type { OwnWorktree } from "../journal/driven-sessions.ts";
 import { describe } from "../log.ts";
 import { requireReadable } from "../policy/forbidden.ts";
+import { isBelow } from "../policy/path-location.ts";
+import { protectedPaths } from "../policy/protected-paths.ts";
 import type { TreeState } from "../worktrees/fork-tree.ts";
 import type { Author, WorktreePlan } from "../worktrees/worktrees.ts";
 import { begin, type Plan, type StartedSession } from "./begin.ts";
@@ -113,7 +115,10 @@ async function findDirectory(host: HostParts, directories: Directories, wanted: 
   const { directory = "" } = wanted;
   using place = await openBelowRoots(roots, directory);
   const facts = place && (await directories.describe(directory));
-  if (!place || !facts) {
+  const { secrets } = protectedPaths(host.stateDirectory);
+  // An agent may do what it likes in its own directory.
+  const isClosed = secrets.some((path) => place && isBelow(path, place.handle.realPath));
+  if (!place || !facts || isClosed) {
     throw new CommandRefusal(
       "not_found",
       "There is no such directory below the host's roots. list_directories shows the roots.",

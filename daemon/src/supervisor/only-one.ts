@@ -12,8 +12,8 @@ export class AlreadyRuns extends Error {}
 
 /** A supervisor that has just got the lock needs a moment to write its version. */
 const momentMs = 500;
-/** As long as a daemon may take to stop. */
-const stopMs = 20_000;
+/** Longer than a daemon may take to stop. */
+const stopMs = 25_000;
 
 /** Throws AlreadyRuns. The lock is held until the process ends. */
 export async function takePlace(state: State, version: string): Promise<void> {

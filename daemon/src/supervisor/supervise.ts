@@ -38,8 +38,8 @@ export interface Supervisor {
 const crashWait = { firstMs: 500, longestMs: 60_000 };
 /** After running this long, a daemon counts as good: its next crash is the first. */
 const goodAfterMs = 60_000;
-/** As long as a daemon may take to announce its departure. */
-const stopMs = 10_000;
+/** As long as a daemon may take to announce its departure, and its agents to store a renewed login. */
+const stopMs = 20_000;
 
 export function supervise(options: SuperviseOptions): Supervisor {
   const { state, own, log, takeoverMs } = options;

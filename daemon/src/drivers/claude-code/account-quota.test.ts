@@ -7,7 +7,7 @@ import { writeClaudeLogin } from "@hawser/testkit/claude-home.ts";
 import { placeIn } from "@hawser/testkit/conformance/bench.ts";
 import { until } from "@hawser/testkit/until.ts";
 import type { AgentEvent, Driver } from "../driver.ts";
-import { createQuota } from "../quota.ts";
+import { openQuota } from "../quota.ts";
 import { noteLimit, noteUsage } from "./account-quota.ts";
 
 let host: ClaudeHost;
@@ -51,7 +51,7 @@ test("the fuller of the two periods counts, after each turn", async () => {
       return events.filter(({ type }) => type === "turn_ended").length === number;
     });
   };
-  const utilization = () => driver.readUtilization!(never);
+  const utilization = async () => (await driver.readUtilization!(never))?.percent ?? null;
   assert.equal(await utilization(), null);
   await turn(1, limits(0.42, 0.17));
   await until("it was read", async () => (await utilization()) === 42);
@@ -61,18 +61,18 @@ test("the fuller of the two periods counts, after each turn", async () => {
 });
 
 test("a limit that is exceeded is full, and an event without a number changes nothing", () => {
-  const quota = createQuota();
+  const quota = openQuota();
   const limit = { rateLimitType: "five_hour", resetsAt: inAnHour };
   noteLimit(quota, { ...limit, status: "allowed_warning", utilization: 0.95 });
-  assert.equal(quota.read(), 95);
+  assert.equal(quota.read()?.percent, 95);
   noteLimit(quota, { ...limit, status: "allowed" });
-  assert.equal(quota.read(), 95);
+  assert.equal(quota.read()?.percent, 95);
   noteLimit(quota, { ...limit, status: "rejected" });
-  assert.equal(quota.read(), 100);
+  assert.equal(quota.read()?.percent, 100);
 });
 
 test("credits, the periods of one model and periods without a number say nothing", () => {
-  const quota = createQuota();
+  const quota = openQuota();
   noteUsage(quota, { rate_limits: { five_hour: null, seven_day: { utilization: null } } });
   noteUsage(quota, { rate_limits: { extra_usage: { utilization: 95 } } });
   noteUsage(quota, { rate_limits: { seven_day_opus: { utilization: 100 } } });

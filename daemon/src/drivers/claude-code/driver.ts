@@ -1,6 +1,7 @@
 // The driver for Claude Code: one process for each session in use (session.ts), controlled through the
 // Agent SDK that is installed beside the program (sdk.ts).
 import { randomUUID } from "node:crypto";
+import { join } from "node:path";
 import { childEnvironment, type Environment } from "../../environment.ts";
 import { stampOf } from "../../find-program.ts";
 import { describe, type Log } from "../../log.ts";
@@ -16,7 +17,7 @@ import {
   type SessionSettings,
   type Sink,
 } from "../driver.ts";
-import { createQuota } from "../quota.ts";
+import { openQuota } from "../quota.ts";
 import { makeTemporary } from "../temporary-directories.ts";
 import { answerOf } from "./decisions.ts";
 import { chooseSettings, offerOf, type ClaudeOffer } from "./offer.ts";
@@ -34,6 +35,8 @@ export interface ClaudeSettings {
   /** Contains the directory for temporary files of each session. */
   temporaryDirectory: string;
   newStartId?: () => string;
+  /** Keeps the used quota across restarts of the daemon. */
+  quotaFile?: string;
   /** After this time without a turn, a process is ended; ten minutes if not set. */
   idleMs?: number;
   /** How long the model may send nothing; five minutes if not set. */
@@ -50,7 +53,8 @@ export function createClaudeDriver(settings: ClaudeSettings): Driver {
   const { log, environment = {}, temporaryDirectory, newStartId = randomUUID } = settings;
   const config = configDirectory(childEnvironment(environment));
   const sessions = new Set<ClaudeSession>();
-  const quota = createQuota();
+  const login = join(config, ".credentials.json");
+  const quota = openQuota({ file: settings.quotaFile, login });
   /** Start ids of the processes that are asked for the offer. */
   const offerStarts = new Set<string>();
   /** Handles of ended sessions. */
@@ -241,7 +245,7 @@ export function createClaudeDriver(settings: ClaudeSettings): Driver {
     },
 
     liveStarts() {
-      const served = [...sessions].flatMap((session) => session.liveStart() ?? []);
+      const served = [...sessions].flatMap((session) => session.liveStarts());
       return [...served, ...offerStarts];
     },
   };

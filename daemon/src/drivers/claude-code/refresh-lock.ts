@@ -4,21 +4,22 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { pause } from "../../pause.ts";
 
-const patienceMs = 30_000;
+/** A daemon that stops has 20 seconds in all. */
+const patienceMs = 15_000;
 /** Claude Code renews its lock every 5 seconds. A killed process leaves its lock behind. */
 const abandonedMs = 15_000;
 
 /**
- * Resolves when no process refreshes the login in this home, or after 30 seconds. Call it before ending a
+ * Resolves when no process refreshes the login in this home, or after 15 seconds. Call it before ending a
  * process of Claude Code.
  */
 export async function untilRefreshed(home: string): Promise<void> {
-  const lock = join(home, ".oauth_refresh.lock");
   const deadline = AbortSignal.timeout(patienceMs);
-  while (!deadline.aborted && isHeld(lock)) await pause(20, deadline);
+  while (!deadline.aborted && isRefreshing(home)) await pause(20, deadline);
 }
 
-function isHeld(lock: string): boolean {
-  const found = statSync(lock, { throwIfNoEntry: false });
-  return found !== undefined && Date.now() - found.mtimeMs < abandonedMs;
+export function isRefreshing(home: string): boolean {
+  const lock = statSync(join(home, ".oauth_refresh.lock"), { throwIfNoEntry: false });
+  // The clock may have been set back since.
+  return lock !== undefined && Math.abs(Date.now() - lock.mtimeMs) < abandonedMs;
 }

@@ -7,6 +7,7 @@ import { makeTemporary } from "../temporary-directories.ts";
 import { endProcesses } from "./leftovers.ts";
 import { offerOf, type Choice, type ClaudeOffer } from "./offer.ts";
 import { startProcess, type ClaudeProcess, type ProcessSettings } from "./process.ts";
+import { untilRefreshed } from "./refresh-lock.ts";
 import { findTranscript } from "./transcript.ts";
 
 export interface SessionProcessOptions {
@@ -51,6 +52,8 @@ export function createSessionProcess(
   let running: Running | undefined;
   let starting: Promise<Running> | undefined;
   let startingId: string | undefined;
+  /** Of a process that is being ended, which may take a while. */
+  let endingId: string | undefined;
   let idleTimer: NodeJS.Timeout | undefined;
 
   async function ensure(signal: AbortSignal): Promise<Running> {
@@ -94,9 +97,10 @@ export function createSessionProcess(
     return running;
   }
 
-  function endOthers(): Promise<void> {
+  async function endOthers(): Promise<void> {
     const own = running?.process.startId;
-    return endProcesses((one) => one.sessionId === settings.sessionId && one.startId !== own, true);
+    await untilRefreshed(config);
+    await endProcesses((one) => one.sessionId === settings.sessionId && one.startId !== own, true);
   }
 
   function cancelIdleEnd(): void {
@@ -115,7 +119,10 @@ export function createSessionProcess(
     const ending = running;
     forget();
     onEnding();
-    await ending?.process.end(state);
+    if (!ending) return;
+    endingId = ending.process.startId;
+    await ending.process.end(state);
+    endingId = undefined;
   }
 
   /** The process has ended by itself. */
@@ -126,8 +133,9 @@ export function createSessionProcess(
 
   return {
     running: () => running,
-    /** Start id of the process, also of one that starts; undefined if there is none. */
-    liveStart: () => running?.process.startId ?? startingId,
+    /** Start ids of the process, also of one that starts or is being ended. */
+    liveStarts: () =>
+      [running?.process.startId, startingId, endingId].filter((id) => id !== undefined),
     ensure,
 
     /** Restarts the process if it lacks the prompt's slash command: it lists commands only at its start. */

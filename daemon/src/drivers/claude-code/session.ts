@@ -54,7 +54,7 @@ export interface ClaudeSession extends AgentSession {
   /** Reports what a process of an earlier daemon did after the cursor. No-op if the cursor is null. */
   catchUp(cursor: string | null): Promise<void>;
   /** Start id of the process; undefined if none runs. */
-  liveStart(): string | undefined;
+  liveStarts(): string[];
   /** Ends the process and reports `lost`. */
   lose(reason: string): Promise<void>;
   /** Ends the process without reporting anything. */
@@ -290,7 +290,7 @@ export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession 
       events.closeOpenItems(processEnded);
     },
 
-    liveStart: claude.liveStart,
+    liveStarts: claude.liveStarts,
 
     async lose(reason) {
       const ending = claude.endNow();

@@ -24,7 +24,8 @@ export interface AppServer extends Pick<Connection, "answer" | "refuse"> {
   /** Resolves when the process has ended, with a sentence that says how. */
   ended: Promise<string>;
   hasEnded(): boolean;
-  stop(): Promise<void>;
+  /** Ends the process. One that is `hung` gets less time for it. */
+  stop(state?: "hung"): Promise<void>;
 }
 
 export interface AppServerOptions {
@@ -42,6 +43,7 @@ const bash = "/bin/bash";
 const handshakeMs = 15_000;
 /** Codex ends when its input is closed, but first completes a renewal of its login, which would be lost. */
 const stopMs = 15_000;
+const stopHungMs = 5_000;
 const maxErrorOutput = 4_000;
 
 /** Resolves when the process accepts calls. Throws AgentNotReady. */
@@ -106,11 +108,11 @@ export async function startAppServer(
     refuse: connection.refuse,
     ended,
     hasEnded: () => endReason !== undefined,
-    async stop() {
+    async stop(state) {
       child.stdin.end();
-      if (await within(stopMs, ended)) return;
+      if (await within(state === "hung" ? stopHungMs : stopMs, ended)) return;
       killGroup(child.pid);
-      await within(stopMs, ended);
+      await within(stopHungMs, ended);
     },
   };
   try {

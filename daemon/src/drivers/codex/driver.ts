@@ -13,6 +13,7 @@ import {
   type Driver,
   type SessionSettings,
 } from "../driver.ts";
+import { readLogin } from "./account.ts";
 import { listCommands } from "./commands.ts";
 import { chooseSettings } from "./offer.ts";
 import { findIgnoredConfig } from "./project-config.ts";
@@ -73,11 +74,7 @@ export function createCodexDriver(settings: CodexSettings): Driver {
       if (unwritable) return { ...state, problems: [unwritable] };
       try {
         return await shared.use(signal, async (live) => {
-          const { account, requiresOpenaiAuth } = await live.server.call(
-            "account/read",
-            {},
-            callMs,
-          );
+          const { account, requiresOpenaiAuth } = await readLogin(live.server);
           const authenticated = account !== null || !requiresOpenaiAuth;
           const problems = [...live.problems];
           if (!authenticated) {
@@ -136,7 +133,10 @@ export function createCodexDriver(settings: CodexSettings): Driver {
         return openCodexSession(shared, live, threadId, thread, () => placeOf(session));
       }),
 
-    restart: (signal) => abortable(signal, shared.stop("The agent was restarted.")),
+    restart(signal) {
+      shared.forgetQuota();
+      return abortable(signal, shared.stop("The agent was restarted."));
+    },
     close: () => shared.close(),
     liveStarts: () => shared.liveStarts(),
   };

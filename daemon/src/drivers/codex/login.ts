@@ -14,6 +14,7 @@ import {
   type LoginPlace,
   type LoginProgram,
 } from "../login.ts";
+import { readLogin } from "./account.ts";
 import { startAppServer, type AppServer } from "./app-server.ts";
 import { CallLate, CallRefused } from "./connection.ts";
 import type { Answers, LoginCompleted } from "./protocol.ts";
@@ -30,8 +31,6 @@ export interface CodexLoginSettings {
 
 const startMs = 20_000;
 const cancelMs = 3_000;
-/** Codex itself waits up to 15 seconds for the service. */
-const readMs = 20_000;
 const logOutMs = 10_000;
 /** Time for a process to start and to answer one call, after a failed login. */
 const undoMs = 30_000;
@@ -107,9 +106,11 @@ export function createCodexLogin(settings: CodexLoginSettings): LoginProgram {
   /** Removes credentials that a failed attempt has written. Those of the earlier login stay. */
   const undo = async (place: LoginPlace, earlier: Earlier) => {
     if (stampOf(place) === earlier.stamp) return;
-    // The file also changes when another process of this home renews the earlier login.
-    const now = await readAccount(place, AbortSignal.timeout(undoMs)).catch(() => undefined);
-    if (now && now.account === earlier.account?.account) return;
+    if (earlier.stamp !== undefined) {
+      // The file also changes when another process of this home renews the earlier login. In doubt it stays.
+      const now = await readAccount(place, AbortSignal.timeout(undoMs)).catch(() => undefined);
+      if (!now || !earlier.account || now.account === earlier.account.account) return;
+    }
     await logOut(place, AbortSignal.timeout(undoMs));
   };
 
@@ -203,18 +204,14 @@ function stampOf({ home }: LoginPlace): string | undefined {
 
 /** Codex asks the account's service, so it also throws AgentNotReady if the service cannot be reached. */
 async function askAccount(server: AppServer): Promise<Account | undefined> {
-  try {
-    const { account } = await server.call("account/read", {}, readMs);
-    if (!account) return undefined;
-    const { email = null, planType = "unknown" } = account;
-    return { account: email, plan: planType === "unknown" ? null : planType };
-  } catch (error) {
-    // The service accepts the credentials no longer.
-    if (error instanceof CallRefused && /sign in again/i.test(error.message)) return undefined;
-    throw new AgentNotReady(
-      "Codex could not read its account. Check that the host reaches the account's service.",
-    );
-  }
+  const { account } = await readLogin(server).catch(() => {
+    const message =
+      "Codex could not read its account. Check that the host reaches the account's service.";
+    throw new AgentNotReady(message);
+  });
+  if (!account) return undefined;
+  const { email = null, planType = "unknown" } = account;
+  return { account: email, plan: planType === "unknown" ? null : planType };
 }
 
 const sentences = {

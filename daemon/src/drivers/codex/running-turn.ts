@@ -115,20 +115,20 @@ export function createRunningTurn(context: Context): RunningTurn {
     } catch (error) {
       // The turn may have ended by itself just before.
       if (turn !== own || own.end) return;
-      if (error instanceof CallLate) return server.stop();
+      if (error instanceof CallLate) return server.stop("hung");
       throw new AgentNotReady(`Codex did not stop the turn: ${(error as Error).message}`, {
         cause: error,
       });
     }
     const isOver = await within(interruptMs, own.ended.promise);
-    if (!isOver && turn === own) await server.stop();
+    if (!isOver && turn === own) await server.stop("hung");
   };
 
   const giveUp = (quietMs: number) => {
     if (!turn) return;
     const reason = turn.retry ? explainTurnError(turn.retry) : explainSilence(quietMs);
     turn.stop ??= { outcome: "failed", reason };
-    interrupt().catch(() => server.stop());
+    interrupt().catch(() => server.stop("hung"));
   };
   const isBusy = () => isWaiting() || hasCommand();
   const silence = watchSilence(silenceMs, isBusy, giveUp);

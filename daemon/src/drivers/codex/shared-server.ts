@@ -1,12 +1,13 @@
 // The one `codex app-server` that serves all sessions of a codex home, and its offer. It is started on
 // demand and ended when no session uses it. When it ends, its sessions report `lost`.
 import { randomUUID } from "node:crypto";
+import { join } from "node:path";
 import type { AgentProblem } from "@hawser/contract";
 import { childEnvironment, type Environment } from "../../environment.ts";
 import type { Log } from "../../log.ts";
 import { abortable } from "../abortable.ts";
 import { AgentNotReady, notInstalled } from "../driver.ts";
-import { createQuota } from "../quota.ts";
+import { openQuota, type Utilization } from "../quota.ts";
 import { makeTemporary } from "../temporary-directories.ts";
 import { startAppServer, type AppServer } from "./app-server.ts";
 import type { RequestId } from "./connection.ts";
@@ -29,6 +30,8 @@ export interface CodexSettings {
   /** Paths that are closed to agents. */
   closed: Pick<HostPaths, "secrets" | "ownDirectories">;
   newStartId?: () => string;
+  /** Keeps the used quota across restarts of the daemon. */
+  quotaFile?: string;
   log: Log;
   /** After this time without any event, a turn has failed; ten minutes if not set. */
   silenceMs?: number;
@@ -49,8 +52,9 @@ export interface LiveServer {
 export interface SharedServer {
   /** Runs the work with a process that stays at least as long. Throws AgentNotReady. */
   use<Result>(signal: AbortSignal, work: (live: LiveServer) => Promise<Result>): Promise<Result>;
-  /** Percent of the account's quota that are used; null if unknown. Asks codex only if it runs. */
-  readUtilization(): Promise<number | null>;
+  /** How much of the account's quota is used; null if unknown. Asks codex only if it runs. */
+  readUtilization(): Promise<Utilization | null>;
+  forgetQuota(): void;
   /** Ends the process after a while if it has no threads. Called when a thread was removed. */
   endWhenIdle(): void;
   /** Ends the process. Its sessions report `lost` with the reason. */
@@ -75,7 +79,7 @@ export function createSharedServer(settings: CodexSettings): SharedServer {
   let stopReason: string | undefined;
   let startId: string | undefined;
 
-  const quota = createQuota();
+  const quota = openQuota({ file: settings.quotaFile, login: join(home, "auth.json") });
 
   const noteLimits = (limits: RateLimits | undefined) => {
     for (const period of ["primary", "secondary"] as const) {
@@ -95,7 +99,6 @@ export function createSharedServer(settings: CodexSettings): SharedServer {
       return threads.get(id) ?? [...threads.values()].find((thread) => thread.owns(id));
     };
     startId = newStartId();
-    quota.forget();
     const { environment = {}, temporaryDirectory } = settings;
     const temporary = makeTemporary(temporaryDirectory, startId);
     const server: AppServer = await startAppServer(
@@ -185,6 +188,7 @@ export function createSharedServer(settings: CodexSettings): SharedServer {
       }
       return quota.read();
     },
+    forgetQuota: () => quota.forget(),
     endWhenIdle,
     stop,
     failGate(why) {
