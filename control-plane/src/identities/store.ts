@@ -156,6 +156,13 @@ export const forgetLoginsOfInstance = statement(
   `DELETE FROM agent_logins WHERE organization_id = $1 AND instance_id = $2`,
 );
 
+/** A host that is paired again has removed all accounts. $1 organization, $2 instance. */
+export const forgetAccountsOfPairedHost = systemStatement(
+  "forget the agent accounts of an instance that is paired again",
+  `WITH attempts AS (DELETE FROM agent_logins WHERE organization_id = $1 AND instance_id = $2)
+   DELETE FROM agent_accounts WHERE organization_id = $1 AND instance_id = $2`,
+);
+
 /** Whether the host is online, and the time by the database's clock. */
 export const selectListingHost = statement<{ status: InstanceStatus; asked_at: string }>(
   `SELECT status, hawser_now() AS asked_at FROM instances

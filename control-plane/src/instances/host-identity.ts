@@ -13,6 +13,7 @@ import {
 import { hashSecret, looksLikeSecret } from "../access/secret-text.ts";
 import { insertEntry } from "../audit/store.ts";
 import type { HostTokens } from "../fabric/host-token.ts";
+import { forgetAccountsOfPairedHost } from "../identities/store.ts";
 import type { SystemDatabase, SystemTransaction, TenantTransaction } from "../postgres/database.ts";
 import { withdrawRequestsOfInstance } from "../requests/log-store.ts";
 import type { CutOff } from "./cut-off.ts";
@@ -107,6 +108,7 @@ async function takeOver(
   }
   const revoked = await tx.rows(keys.revokeFormerKeys, ...instance, publicKey);
   tx.later(keys.setHost, ...instance, publicKey, machineId, daemonVersion);
+  if (former.host_key !== null) tx.later(forgetAccountsOfPairedHost, ...instance);
   if (former.host_key !== null && former.machine_id !== machineId) {
     tx.later(keys.failSessionsOfReplacedHost, ...instance);
     tx.later(withdrawRequestsOfInstance, ...instance);

@@ -144,6 +144,33 @@ test("the same machine with a new key loses the old key and keeps its sessions",
   ]);
 });
 
+test("agent accounts and logins are forgotten when a host is paired again, because it removes them", async () => {
+  const { instanceId } = await bed.pairedHost("m1");
+  const other = await bed.pairedHost("m2");
+  for (const each of [instanceId, other.instanceId]) {
+    await ownerSql(
+      bed.url,
+      `INSERT INTO agent_accounts (organization_id, instance_id, owner_id, user_id, kind)
+       SELECT organization_id, instance_id, 'usr_a.1', hawser_new_id(), 'codex' FROM instances
+        WHERE instance_id = $1`,
+      [each],
+    );
+    await ownerSql(
+      bed.url,
+      `INSERT INTO agent_logins (organization_id, instance_id, owner_id, user_id, kind)
+       SELECT organization_id, instance_id, 'usr_a.1', hawser_new_id(), 'codex' FROM instances
+        WHERE instance_id = $1`,
+      [each],
+    );
+  }
+  await bed.pair(await bed.newToken(instanceId), makeNkey("user"), "m1");
+  for (const table of ["agent_accounts", "agent_logins"]) {
+    assert.deepEqual(await ownerSql(bed.url, `SELECT instance_id FROM ${table}`, []), [
+      { instance_id: other.instanceId },
+    ]);
+  }
+});
+
 test("the same key may be paired again with its own instance", async () => {
   const { instanceId, key } = await bed.pairedHost();
   await bed.pair(await bed.newToken(instanceId), key);

@@ -49,6 +49,7 @@ test("the statements of hawser_system are these and no others", async () => {
     "find the removals of agent accounts that connected hosts have owed for a while",
     "find the revoked keys among those that hosts connect with",
     "find the sessions of hosts that belong to another journal",
+    "forget the agent accounts of an instance that is paired again",
     "list the connections of an instance's removed hosts",
     "list the hosts' connections",
     "lock an encrypted secret that is replaced",

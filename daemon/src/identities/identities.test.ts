@@ -102,6 +102,16 @@ const claude = (small: SmallHost, ownerId: string | null = null) => ({
   ownerId,
 });
 
+/** A session with an account of Ada's. */
+async function startWithAccount(small: SmallHost) {
+  setPolicy(small, "shared-logins = yes");
+  const { host, accounts } = openSmall(small);
+  await logIn(host, ada);
+  const asked = claude(small, ada);
+  await host.must("start_session", asked);
+  return { host, accounts, sessionId: asked.sessionId };
+}
+
 test("a login is refused unless the host's policy accepts that logins are not separated", async () => {
   using small = makeSmallHost();
   const { host } = openSmall(small);
@@ -220,12 +230,7 @@ test("opencode never uses a person's account", async () => {
 
 test("only its owner gives work to a session with a person's account; others can fork it", async () => {
   using small = makeSmallHost();
-  setPolicy(small, "shared-logins = yes");
-  const { host } = openSmall(small);
-  await logIn(host, ada);
-  const asked = claude(small, ada);
-  const { sessionId } = asked;
-  await host.must("start_session", asked);
+  const { host, sessionId } = await startWithAccount(small);
   const text = script([{ text: "done" }]);
   for (const ownerId of [bo, null, undefined, "usr_ada.1001"]) {
     const by = ownerId === undefined ? {} : { ownerId };
@@ -262,15 +267,9 @@ test("only its owner gives work to a session with a person's account; others can
 
 test("a session keeps its account across a restart of the daemon", async () => {
   using small = makeSmallHost();
-  setPolicy(small, "shared-logins = yes");
-  const accounts = scriptedAccounts();
-  const { host } = openSmall(small, accounts);
-  await logIn(host, ada);
-  const asked = claude(small, ada);
-  await host.must("start_session", asked);
+  const { host, accounts, sessionId } = await startWithAccount(small);
   await host.close();
   const { host: again } = openSmall(small, accounts);
-  const { sessionId } = asked;
   const text = script([{ text: "after the restart" }]);
   await again.must("send_prompt", { sessionId, text, ownerId: ada });
   await again.until(sessionId, "turn_finished", ({ outcome }) => outcome === "completed");
@@ -314,12 +313,7 @@ test("unlinking during a turn ends the agents, logs out and deletes the home", a
 
 test("a host whose owner no longer accepts shared logins uses no account", async () => {
   using small = makeSmallHost();
-  setPolicy(small, "shared-logins = yes");
-  const { host } = openSmall(small);
-  await logIn(host, ada);
-  const asked = claude(small, ada);
-  const { sessionId } = asked;
-  await host.must("start_session", asked);
+  const { host, sessionId } = await startWithAccount(small);
   setPolicy(small, "shared-logins = no");
   const text = script([{ text: "done" }]);
   for (const outcome of [

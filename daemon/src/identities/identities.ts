@@ -105,10 +105,11 @@ export function createIdentities(options: IdentitiesOptions): Identities {
       known.delete(keyOf(ownerId, kind));
       return expiresAt;
     },
-    // A login that renews an account is in the account's home, and is left there.
+    // The home may have an account already, or be used by the next attempt.
     discard({ ownerId, kind }) {
       inLine(ownerId, kind, async () => {
-        if (isClosed || homes.find(ownerId, kind) || !homes.exists(ownerId, kind)) return;
+        const isWanted = homes.find(ownerId, kind) !== undefined || logins.isOpen(ownerId, kind);
+        if (isClosed || isWanted || !homes.exists(ownerId, kind)) return;
         await usable(kind).login.logOut(homes.open(ownerId, kind), AbortSignal.timeout(logOutMs));
       }).catch((error: unknown) => {
         log.warn("a login was not discarded", { ownerId, kind, error: describe(error) });

@@ -139,6 +139,12 @@ export function createLogins({ program, place, save, discard, onSaved }: LoginsO
     },
 
     cancelOf,
+    /** Whether an attempt waits for the person. */
+    isOpen: (ownerId: string, kind: LinkableKind) =>
+      [...running.values()].some(
+        (login) =>
+          login.ownerId === ownerId && login.kind === kind && login.state.status === "pending",
+      ),
 
     /** Ends the attempts of everybody. */
     async close(): Promise<void> {
