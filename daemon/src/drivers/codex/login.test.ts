@@ -124,7 +124,7 @@ test("a login waits for its approval, and prompts then run with the account", as
   const recording = await startSession(bench);
   await recording.play([{ text: "Hello." }]);
   assert.equal(issuer.grantOf(model.requests.at(-1)!.authorization)?.email, "ada@example.com");
-  assert.equal(await bench.driver().readUtilization!(never), 42);
+  assert.equal((await bench.driver().readUtilization!(never))?.percent, 42);
 });
 
 test("a second login replaces the first", async () => {
