@@ -182,7 +182,8 @@ export const refusals = {
   login_not_allowed: {
     status: 409,
     retry: "changed",
-    meaning: "The organization's setting `allowedLogins` does not allow this login.",
+    meaning:
+      "The organization's setting `allowedLogins` does not allow this login, or somebody else made a key of the user's; the message says which.",
   },
   login_failed: {
     status: 409,
