@@ -1,7 +1,15 @@
 // People's own agent accounts on a host, with the real Claude Code and codex. Their makers' login services are
 // played on loopback; the prompts of a session show, at the model, whose login it uses.
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { after } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -184,6 +192,8 @@ scenario(
   "Claude Code: the code of the browser completes a login, which lasts 30 days and can be renewed",
   [
     "record.login.flow",
+    "record.login.authorizationUrl",
+    "record.identity.expiresAt",
     "start_agent_login.result",
     "start_agent_login.paste_code",
     "start_agent_login.email.prefill",
@@ -201,6 +211,7 @@ scenario(
     const started = await ada.start_agent_login({ instanceId, kind: "claude_code", email });
     const { loginId, flow, authorizationUrl, userCode, status } = started;
     assert.deepEqual([flow, userCode, status], ["paste_code", null, "pending"]);
+    assert.equal(new URL(authorizationUrl).protocol, "https:");
     assert.equal(new URL(authorizationUrl).searchParams.get("login_hint"), email);
     assert.equal((await ada.poll_agent_login({ loginId })).status, "pending");
     const code = claude.authorize(authorizationUrl, { email, plan: "claude_max" });
@@ -222,6 +233,7 @@ scenario(
       [["claude_code", true, email, "max"]],
     );
     assert.deepEqual(identities[0]!.user.userId, user!.userId);
+    assert.equal(identities[0]!.expiresAt, done.expiresAt);
     const again = await linkClaude(current, ada, email);
     assert.ok(again.done.expiresAt! > done.expiresAt!);
     assert.equal((await ada.list_agent_identities({ instanceId })).identities.length, 1);
@@ -266,14 +278,27 @@ scenario(
 
 scenario(
   "codex: the host completes a login by itself once the person has typed the code",
-  ["start_agent_login.device_code", "list_agent_identities.result"],
+  [
+    "start_agent_login.device_code",
+    "list_agent_identities.result",
+    "record.login.loginId",
+    "record.login.userCode",
+    "record.login.progress",
+    "record.login.result",
+    "record.identity.account",
+    "record.identity.plan",
+  ],
   async (context) => {
     const current = await open(context);
     const { instanceId } = current.host;
     const { started, done } = await linkCodex(context, current, current.ada, "ada@openai.test");
     assert.deepEqual([started.flow, started.status], ["device_code", "pending"]);
     assert.match(started.userCode!, /^\w{4}-\w{4,5}$/);
-    assert.deepEqual([done.status, done.account], ["done", "ada@openai.test"]);
+    assert.equal(done.loginId, started.loginId);
+    assert.deepEqual(
+      [done.status, done.account, done.expiresAt],
+      ["done", "ada@openai.test", null],
+    );
     const { identities, separated, live } = await current.ada.list_agent_identities({ instanceId });
     assert.deepEqual([separated, live], [false, true]);
     const codex = identities.find(({ kind }) => kind === "codex")!;
@@ -286,7 +311,7 @@ scenario(
 
 scenario(
   "A session uses its starter's account, and nobody else gives it work",
-  ["list_agent_identities.all.users"],
+  ["list_agent_identities.all.users", "auth.identities.own"],
   async (context) => {
     const { world, caller } = context;
     const current = await open(context);
@@ -296,7 +321,12 @@ scenario(
     const all = await caller.list_agent_identities({ instanceId, all: true });
     const people = new Set(all.identities.map(({ user }) => user.userId));
     assert.equal(people.size, 2);
-    assert.equal((await bo.list_agent_identities({ instanceId })).identities.length, 1);
+    for (const person of [ada, bo]) {
+      const { user } = await person.whoami({});
+      const { identities } = await person.list_agent_identities({ instanceId });
+      assert.ok(identities.length > 0);
+      assert.ok(identities.every((each) => each.user.userId === user!.userId));
+    }
 
     const adas = await startSession(ada, host, { agentKind: "claude_code" });
     const bos = await startSession(bo, host, { agentKind: "claude_code" });
@@ -336,6 +366,52 @@ scenario(
       await owner.end_session({ sessionId: session.sessionId });
     }
     assert.ok(world.model!.requests.length > 0);
+  },
+);
+
+scenario(
+  "An account is one person's, on one host and for one kind; a login that is lost is shown, and never its token",
+  ["record.identity.key", "record.identity.authenticated", "record.identity.no_credentials"],
+  async (context) => {
+    const { world, caller } = context;
+    const current = await open(context);
+    const { host, ada, bo } = current;
+    const other = await world.addHost();
+    const onOther = { instanceId: other.instanceId };
+    assert.deepEqual((await ada.list_agent_identities(onOther)).identities, []);
+    assert.deepEqual(
+      (await caller.list_agent_identities({ ...onOther, all: true })).identities,
+      [],
+    );
+    const list = async (person: Caller) =>
+      (await person.list_agent_identities({ instanceId: host.instanceId })).identities;
+    assert.deepEqual((await list(ada)).map(({ kind }) => kind).sort(), ["claude_code", "codex"]);
+    const [before] = await list(bo);
+    assert.deepEqual([before!.kind, before!.authenticated], ["claude_code", true]);
+
+    const file = join(await placeOf(current, bo, "claude_code"), "home/.credentials.json");
+    const kept = readFileSync(file, "utf8");
+    const tokens = [...kept.matchAll(/"(?:access|refresh)Token":"([^"]+)"/g)].map(
+      ([, token]) => token!,
+    );
+    assert.equal(tokens.length, 2);
+    rmSync(file);
+    const [after] = await list(bo);
+    assert.deepEqual([after!.authenticated, after!.account], [false, before!.account]);
+    assert.match(after!.warning!, /no longer valid.*start_agent_login/);
+    const start = { instanceId: host.instanceId, directory: host.repository };
+    const refused = await bo.try("start_session", { ...start, agentKind: "claude_code" });
+    assertRefused(refused, 409, "agent_not_ready");
+    assert.match(refused.text, /Call start_agent_login to renew it/);
+    writeFileSync(file, kept, { mode: 0o600 });
+    assert.equal((await list(bo))[0]!.authenticated, true);
+
+    const dump = await dumpDatabase(world.database.url);
+    const shown = JSON.stringify([before, after, host.log, await list(ada)]);
+    for (const token of tokens) {
+      assert.ok(!dump.includes(token), "the database has a token");
+      assert.ok(!shown.includes(token), "a result or the daemon's log has a token");
+    }
   },
 );
 
