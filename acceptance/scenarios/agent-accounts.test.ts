@@ -1,152 +1,26 @@
-// People's own agent accounts on a host, with the real Claude Code and codex. Their makers' login services are
-// played on loopback; the prompts of a session show, at the model, whose login it uses.
+// People's own agent accounts on a host. The prompts of a session show, at the model, whose login it uses.
 import assert from "node:assert/strict";
-import {
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { roles, type LinkableKind } from "@hawser/contract";
 import type { Caller } from "@hawser/testkit/caller.ts";
-import { startClaudeIssuer, type ClaudeIssuer } from "@hawser/testkit/claude-issuer.ts";
-import { startCodexIssuer, type CodexIssuer } from "@hawser/testkit/codex-issuer.ts";
 import { dumpDatabase } from "@hawser/testkit/database-dump.ts";
-import { writePolicy, type TestHost } from "@hawser/testkit/host.ts";
+import {
+  firstKeys,
+  lastGrant,
+  linkClaude,
+  linkCodex,
+  loginAtModel,
+  placeOf,
+  shareLogins,
+  useAccounts,
+} from "../account-steps.ts";
 import { assertRefused } from "../refusal.ts";
-import { scenario, until, useWorld, type Context } from "../scenario.ts";
-import { outcomeOf, scripted, startSession, untilEnd } from "../session-steps.ts";
+import { scenario, until, useWorld } from "../scenario.ts";
+import { startSession } from "../session-steps.ts";
 
 useWorld({ agents: ["claude_code", "codex"], nats: 1 });
-
-interface Stage {
-  host: TestHost;
-  claude: ClaudeIssuer;
-  codex: CodexIssuer;
-  /** Two members of the organization, each with a key of their own. */
-  ada: Caller;
-  bo: Caller;
-}
-
-let stage: Promise<Stage> | undefined;
-const open = (context: Context) => (stage ??= openStage(context));
-
-after(async () => {
-  const opened = await stage;
-  await opened?.claude[Symbol.asyncDispose]();
-  await opened?.codex[Symbol.asyncDispose]();
-});
-
-/** A host with both agents, whose login programs reach the stand-ins. */
-async function openStage({ world, caller }: Context): Promise<Stage> {
-  const modelUrl = world.model!.url;
-  const claude = await startClaudeIssuer({ modelUrl });
-  const codex = await startCodexIssuer();
-  const host = await world.addHost({ environment: claude.environment });
-  wrapCodex(host, codex);
-  shareLogins(host, true);
-  await caller.update_settings({ allowedLogins: ["subscription"] });
-  return {
-    host,
-    claude,
-    codex,
-    ada: await addMember(caller, world, "ada"),
-    bo: await addMember(caller, world, "bo"),
-  };
-}
-
-function shareLogins(host: TestHost, isAllowed: boolean): void {
-  const lines = [`root = ${host.root}`, `shared-logins = ${isAllowed ? "yes" : "no"}`];
-  writePolicy(host, `${lines.join("\n")}\n`);
-}
-
-/** A member with a key of their own making, and the first key, which somebody else made. */
-async function addMember(caller: Caller, world: Context["world"], name: string): Promise<Caller> {
-  const member = await caller.add_member({ email: `${name}@example.test`, role: "member" });
-  const permissions = [...roles.member];
-  const key = { name, scope: "user" as const, permissions };
-  const first = await caller.create_api_key({ ...key, userId: member.userId });
-  const own = await world.callerFor(first.key).create_api_key(key);
-  const person = world.callerFor(own.key);
-  firstKeys.set(person, first.apiKey.apiKeyId);
-  return person;
-}
-
-const firstKeys = new Map<Caller, string>();
-
-/** The addresses of codex's issuer are variables that a daemon passes to no agent, so the program sets them. */
-function wrapCodex({ stateDirectory }: TestHost, { environment }: CodexIssuer): void {
-  const place = join(stateDirectory, "agents/codex");
-  const file = join(place, "current.json");
-  const current = JSON.parse(readFileSync(file, "utf8")) as Record<string, string>;
-  const directory = join(place, current["directory"]!);
-  const lines = Object.entries(environment).map(([name, value]) => `export ${name}='${value}'`);
-  const script = `#!/bin/sh\n${lines.join("\n")}\nexec '${join(directory, current["program"]!)}' "$@"\n`;
-  writeFileSync(join(directory, "codex.sh"), script, { mode: 0o755 });
-  writeFileSync(
-    file,
-    JSON.stringify({ ...current, program: "codex.sh", programSize: script.length }),
-  );
-}
-
-/** Where the host keeps a person's account. */
-async function placeOf({ host }: Stage, person: Caller, kind: LinkableKind): Promise<string> {
-  const { user } = await person.whoami({});
-  const homes = join(host.stateDirectory, "homes", host.instanceId);
-  const owner = existsSync(homes)
-    ? readdirSync(homes).find((name) => name.startsWith(`${user!.userId}.`))
-    : undefined;
-  return join(homes, owner ?? "none", kind);
-}
-
-async function linkClaude({ host, claude }: Stage, person: Caller, email: string) {
-  const { instanceId } = host;
-  const started = await person.start_agent_login({ instanceId, kind: "claude_code", email });
-  const code = claude.authorize(started.authorizationUrl, { email });
-  return { started, done: await person.submit_agent_login({ loginId: started.loginId, code }) };
-}
-
-async function linkCodex(
-  { world, caller }: Context,
-  { host, codex }: Stage,
-  person: Caller,
-  email: string,
-) {
-  const { instanceId } = host;
-  const { user } = await person.whoami({});
-  const { members } = await caller.list_members({});
-  const { createdAt } = members.find(({ userId }) => userId === user!.userId)!;
-  const owner = `${user!.userId}.${Date.parse(createdAt)}`;
-  const home = join(host.stateDirectory, "homes", instanceId, owner, "codex/home");
-  mkdirSync(home, { recursive: true, mode: 0o700 });
-  codex.writeHome(home, world.model!.url);
-  const started = await person.start_agent_login({ instanceId, kind: "codex" });
-  codex.approve(started.userCode!, { email, plan: "pro" });
-  const poll = () => person.poll_agent_login({ loginId: started.loginId });
-  const done = await until("it is done", 30_000, poll, ({ status }) => status !== "pending");
-  return { started, done };
-}
-
-const lastGrant = <Grant extends { email: string }>(grants: readonly Grant[], email: string) =>
-  grants.findLast((grant) => grant.email === email)!;
-
-/** Runs a turn, and returns the Authorization header with which the agent asked the model. */
-async function loginAtModel({ world }: Context, caller: Caller, sessionId: string) {
-  const words = `whose login ${sessionId} ${Math.random()}`;
-  const { turnId } = await caller.send_prompt({
-    sessionId,
-    text: scripted(words, { text: "Hi." }),
-  });
-  assert.equal(outcomeOf(await untilEnd(caller, sessionId, turnId)), "completed");
-  const asked = world.model!.requests.findLast(({ prompt }) => prompt.includes(words));
-  return asked?.authorization;
-}
+const open = useAccounts();
 
 scenario(
   "A login needs the consent of the organization, of the host's owner, and a user's key",
@@ -313,7 +187,7 @@ scenario(
   "A session uses its starter's account, and nobody else gives it work",
   ["list_agent_identities.all.users", "auth.identities.own"],
   async (context) => {
-    const { world, caller } = context;
+    const { caller } = context;
     const current = await open(context);
     const { host, claude, codex, ada, bo } = current;
     const { instanceId } = host;
@@ -365,7 +239,6 @@ scenario(
     ] as const) {
       await owner.end_session({ sessionId: session.sessionId });
     }
-    assert.ok(world.model!.requests.length > 0);
   },
 );
 

@@ -1,5 +1,6 @@
 // Removes what is no longer kept: expired periods of session logs, the audit trail and idempotency rows,
-// interrupted uploads, files without use, old positions of notices and old login attempts. Run it on one node at a time.
+// interrupted uploads, files without use, old positions of notices and old login attempts. Run it on one node
+// at a time.
 import { deleteCutUploads } from "./blobs/store.ts";
 import { deleteOldPositions } from "./events/position-store.ts";
 import { deleteUnusedBlobs, deleteUnusedFiles } from "./files/store.ts";

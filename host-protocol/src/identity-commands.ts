@@ -5,7 +5,7 @@ import type { CommandKind } from "./command-kind.ts";
 
 /**
  * Names a person for as long as they are a member: `<userId>.<milliseconds of joining>`. Somebody who leaves
- * and joins again is another owner, so that nobody gets at a login by adding its user again.
+ * and joins again is another owner, so that nobody can use a login by adding its user again.
  */
 export const OwnerId = z.string().regex(/^usr_\w{1,60}\.\d{1,16}$/);
 export type OwnerId = z.infer<typeof OwnerId>;

@@ -1,9 +1,8 @@
 // The list of agent accounts: what the host reports, who sees which of it, and what is shown while the host is away.
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
-import { roles } from "@hawser/contract";
 import type { HostIdentity } from "@hawser/host-protocol";
-import { makeKey } from "@hawser/testkit/organization.ts";
+import { addMember } from "@hawser/testkit/add-member.ts";
 import { openSessionBed, refusing, type SessionBed } from "@hawser/testkit/session-bed.ts";
 
 let bed: SessionBed;
@@ -15,12 +14,7 @@ before(async () => {
   bed = await openSessionBed();
   node = bed.addNode();
   ({ member: ada, owner: organization } = bed.organization.keys);
-  const added = { email: "bob@acme.example", name: "Bob", role: "member" };
-  const { userId } = await node.result("add_member", added, { key: organization });
-  const { organizationId } = bed.organization;
-  bob = await makeKey(bed.service.database, organizationId, roles.member, {
-    userId: userId as string,
-  });
+  ({ key: bob } = await addMember(bed, node, { email: "bob@acme.example", name: "Bob" }));
   await node.result("update_settings", { allowedLogins: ["subscription"] }, { key: organization });
   adaOwner = await ownerOf(ada);
   bobOwner = await ownerOf(bob);

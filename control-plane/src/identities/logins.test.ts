@@ -1,7 +1,8 @@
 // Login attempts: who may start them, to whom they belong, how they end, and that their codes are stored nowhere.
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
-import { agentKeyPermissions, formatId, parseId, roles } from "@hawser/contract";
+import { agentKeyPermissions, formatId, parseId } from "@hawser/contract";
+import { addMember } from "@hawser/testkit/add-member.ts";
 import { dumpDatabase } from "@hawser/testkit/database-dump.ts";
 import { makeKey } from "@hawser/testkit/organization.ts";
 import { openSessionBed, refusing, type SessionBed } from "@hawser/testkit/session-bed.ts";
@@ -19,11 +20,9 @@ before(async () => {
   bed = await openSessionBed();
   node = bed.addNode();
   ({ member: ada, owner: organization } = bed.organization.keys);
-  const added = { email: "bob@acme.example", role: "member" };
-  const { userId } = await node.result("add_member", added, { key: organization });
+  ({ key: bob } = await addMember(bed, node, { email: "bob@acme.example" }));
   const { database } = bed.service;
   const { organizationId } = bed.organization;
-  bob = await makeKey(database, organizationId, roles.member, { userId: userId as string });
   const sessionId = await bed.addSession();
   agent = await makeKey(database, organizationId, agentKeyPermissions, { sessionId });
   await allow(["subscription"]);

@@ -2,8 +2,8 @@
 // again has to link accounts anew.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import { parseId, roles } from "@hawser/contract";
-import { makeKey } from "@hawser/testkit/organization.ts";
+import { parseId } from "@hawser/contract";
+import { addMember } from "@hawser/testkit/add-member.ts";
 import { openSessionBed, refusing, type SessionBed } from "@hawser/testkit/session-bed.ts";
 import { createLog } from "../log.ts";
 import { createOwedRemovals, type OwedRemovals } from "./owed-removals.ts";
@@ -11,7 +11,7 @@ import { createOwedRemovals, type OwedRemovals } from "./owed-removals.ts";
 let bed: SessionBed;
 let node: ReturnType<SessionBed["addNode"]>;
 let organization: string;
-/** Those of a node that did not remove the member. */
+/** The owed removals as another node sees them, not the one that removed the member. */
 let removals: OwedRemovals;
 
 before(async () => {
@@ -35,22 +35,11 @@ beforeEach(async () => {
   await bed.sql(`DELETE FROM agent_accounts`);
 });
 
-/** Adds the member. Returns the user's id and a key. */
-async function join(email: string): Promise<{ userId: string; key: string }> {
-  const input = { email, role: "member" };
-  const { userId } = (await node.result("add_member", input, { key: organization })) as {
-    userId: string;
-  };
-  const { organizationId } = bed.organization;
-  return {
-    userId,
-    key: await makeKey(bed.service.database, organizationId, roles.member, { userId }),
-  };
-}
+const join = (email: string) => addMember(bed, node, { email });
 
 const leave = (userId: string) => node.result("remove_member", { userId }, { key: organization });
 
-/** Begins a login. Returns the attempt and the owner that the host is told. */
+/** Begins a login. Returns the attempt's id, and the owner id that the host received. */
 async function begin(key: string, kind = "codex") {
   const input = { instanceId: bed.instanceId, kind };
   const { loginId } = await node.result("start_agent_login", input, { key });

@@ -1,5 +1,5 @@
 // Owner ids: the name under which a host stores a person's agent accounts. It names a person for as long as
-// they are a member, so nobody gets at a login by removing its user and adding them again.
+// they are a member, so nobody can use a login by removing its user and adding them again.
 import { Refusal, formatId, parseId } from "@hawser/contract";
 import type { Caller } from "../dispatch/caller.ts";
 

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Refusal, agentKeyPermissions, parseId, roles } from "@hawser/contract";
 import type { HostCommand } from "@hawser/host-protocol";
+import { addMember } from "@hawser/testkit/add-member.ts";
 import { makeKey } from "@hawser/testkit/organization.ts";
 import { openSessionBed, type SessionBed } from "@hawser/testkit/session-bed.ts";
 import { OutcomeUnknown } from "../dispatch/handler.ts";
@@ -18,11 +19,9 @@ before(async () => {
   bed = await openSessionBed();
   node = bed.addNode();
   ({ member: ada, owner: organization } = bed.organization.keys);
-  const added = { email: "bob@acme.example", role: "member" };
-  const { userId } = await node.result("add_member", added, { key: organization });
+  ({ key: bob } = await addMember(bed, node, { email: "bob@acme.example" }));
   const { database } = bed.service;
   const { organizationId } = bed.organization;
-  bob = await makeKey(database, organizationId, roles.member, { userId: userId as string });
   const sessionId = await bed.addSession();
   // Keys of agents count as such even if they were made for a user.
   const own = { userId: bed.organization.userId };

@@ -224,17 +224,7 @@ export const deleteUnreported = statement(
                          AND l.status = 'pending' AND NOT (${expiredSql}))`,
 );
 
-export interface AccountRow {
-  owner_id: string;
-  user_id: string;
-  kind: LinkableKind;
-  authenticated: boolean;
-  account: string | null;
-  plan: string | null;
-  expires_at: string | null;
-  utilization: number | null;
-  utilization_at: string | null;
-  problem: string | null;
+export interface AccountRow extends Omit<ReportedAccount, "removal_owed"> {
   taken_at: string;
   has_expired: boolean;
   expires_soon: boolean;

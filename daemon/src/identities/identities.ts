@@ -83,7 +83,7 @@ export function createIdentities(options: IdentitiesOptions): Identities {
   const { homes, kinds, policy, now, log } = options;
   const open = new Map<string, { driver: Driver; ownerId: string; kind: LinkableKind }>();
   const keyOf = (ownerId: string, kind: LinkableKind) => `${ownerId} ${kind}`;
-  /** What an agent said about its login. Asked again if the file of the login has changed, and after a while. */
+  /** The last known state of each login. It is read again if the file of the login changes, or after a while. */
   const known = new Map<string, Known>();
 
   let isClosed = false;
@@ -149,7 +149,7 @@ export function createIdentities(options: IdentitiesOptions): Identities {
     { ownerId, kind, ...linked }: Link,
     signal: AbortSignal,
   ): Promise<Account | undefined> {
-    // It may have been unlinked meanwhile, and must not be made again.
+    // The account may have been unlinked since the list was read. Asking for it would make its home again.
     if (!homes.find(ownerId, kind)) return undefined;
     const used = open.get(keyOf(ownerId, kind));
     if (used) {

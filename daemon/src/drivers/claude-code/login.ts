@@ -10,6 +10,7 @@ import { isObject } from "../is-object.ts";
 import { LoginFailed, type Account, type LoginPlace, type LoginProgram } from "../login.ts";
 import { endProcesses } from "./leftovers.ts";
 import { untilRefreshed } from "./refresh-lock.ts";
+import { quiet } from "./switches.ts";
 
 export interface ClaudeLoginSettings {
   /** The installed program; undefined if there is none. */
@@ -30,10 +31,7 @@ const logOutDeadlineMs = 10_000;
 const outputLimit = 100_000;
 
 const switches: Environment = {
-  DISABLE_AUTOUPDATER: "1",
-  DISABLE_TELEMETRY: "1",
-  DISABLE_ERROR_REPORTING: "1",
-  CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+  ...quiet,
   // The browser is the person's, not one of the host.
   BROWSER: "/bin/true",
 };

@@ -15,6 +15,7 @@ import {
   type Initialized,
   type Query,
 } from "./sdk.ts";
+import { quiet } from "./switches.ts";
 import { trustedOptions } from "./trusted-config.ts";
 
 export interface ProcessSettings {
@@ -59,14 +60,11 @@ const interruptDeadlineMs = 1_000;
 const endDeadlineMs = 3_000;
 
 /**
- * Disables updates, telemetry, and turns that Claude Code would start by itself: they belong to no prompt.
+ * Disables turns that Claude Code would start by itself: they belong to no prompt.
  * The plan is kept as one list. Few retries, so that a turn that cannot continue fails soon.
  */
 const switches: Environment = {
-  DISABLE_AUTOUPDATER: "1",
-  DISABLE_TELEMETRY: "1",
-  DISABLE_ERROR_REPORTING: "1",
-  CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+  ...quiet,
   CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: "1",
   CLAUDE_CODE_DISABLE_CRON: "1",
   CLAUDE_CODE_DISABLE_AUTO_MEMORY: "1",

@@ -52,7 +52,7 @@ export function createSessionProcess(
   let running: Running | undefined;
   let starting: Promise<Running> | undefined;
   let startingId: string | undefined;
-  /** Of a process that is being ended, which may take a while. */
+  /** Start id of a process that is being ended. It may renew its login first, and counts as live until then. */
   let endingId: string | undefined;
   let idleTimer: NodeJS.Timeout | undefined;
 
