@@ -7,7 +7,6 @@ import type { TestHost } from "@hawser/testkit/host.ts";
 import { assertRefused } from "../refusal.ts";
 import { scenario, until, useWorld } from "../scenario.ts";
 import {
-  logOf,
   outcomeOf,
   scripted,
   slowly,
@@ -70,7 +69,10 @@ scenario(
       { kind, reason, utilization },
       { kind: "codex", reason: "quota", utilization: 90 },
     );
-    const [taken] = updatesOf(await logOf(caller, next.sessionId), "fallback_taken");
+    const [taken] = updatesOf(
+      await untilLogged(caller, next.sessionId, "fallback_taken"),
+      "fallback_taken",
+    );
     assert.deepEqual([taken?.kind, taken?.skipped], ["opencode", skipped]);
     // A session that runs is not moved.
     await turn(caller, below, { text: "Still here.", headers: usedQuota(3) });

@@ -15,7 +15,7 @@ import {
   saidIn,
   scripted,
   startSession,
-  logOf,
+  untilLogged,
   updatesOf,
 } from "../session-steps.ts";
 
@@ -56,7 +56,7 @@ scenario(
 
     const { sessions } = await caller.list_sessions({});
     assert.ok(sessions.some(({ sessionId }) => sessionId === one.sessionId));
-    const [first] = await logOf(caller, one.sessionId);
+    const [first] = await untilLogged(caller, one.sessionId, "session_status");
     assert.equal(first!.update.sessionUpdate, "session_status");
   },
 );

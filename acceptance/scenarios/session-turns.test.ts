@@ -86,12 +86,16 @@ scenario(
 
 scenario("The twenty-second prompt finds the queue full", [], async ({ world, caller }) => {
   const { sessionId } = await startSession(caller, world.hosts[0]!);
-  for (let i = 0; i < 21; i++)
+  for (let i = 0; i < 21; i++) {
     await caller.send_prompt({ sessionId, text: scripted(`p${i}`, slowly()) });
+    // Until its turn begins, the first prompt waits as well.
+    if (i === 0) await untilLogged(caller, sessionId, "turn_started");
+  }
   assertRefused(await caller.try("send_prompt", { sessionId, text: "more" }), 409, "queue_full");
   const { aborted, droppedPrompts } = await caller.abort_session({ sessionId });
   assert.deepEqual([aborted, droppedPrompts], [true, 20]);
-  const events = await logOf(caller, sessionId);
+  // The prompts are dropped before the turn ends.
+  const events = await untilLogged(caller, sessionId, "turn_finished");
   assert.equal(updatesOf(events, "prompt_dropped").length, 20);
 });
 
