@@ -95,6 +95,8 @@ interface HostLinkParts {
   blobs: Blobs;
   masterKeys: MasterKeys;
   nodeId: string;
+  /** The time of the database. */
+  now: () => number;
   metrics: LinkMetrics;
   queueAges: QueueAges;
   log: Log;
@@ -106,6 +108,7 @@ export async function createHostLink({
   blobs,
   masterKeys,
   nodeId,
+  now,
   metrics,
   queueAges,
   log,
@@ -122,7 +125,7 @@ export async function createHostLink({
     edgeId,
     log,
   });
-  const tokens = createHostTokens(keys, config.hostTokenSeconds);
+  const tokens = createHostTokens(keys, config.hostTokenSeconds, now);
   const revocations = createRevocations({
     database,
     fabric,
@@ -172,7 +175,7 @@ export async function createHostLink({
     onApplied: notifyOfApplied(viewers),
     countBytes: (organizationId, bytes) => logQuota.count(organizationId, bytes),
   });
-  const hosts = createHostAsker(fabric, keyring);
+  const hosts = createHostAsker(fabric, keyring, now);
   const knownKeys = createKnownKeys({
     database,
     hosts,
@@ -185,6 +188,7 @@ export async function createHostLink({
   const removed = createRemovedHosts({
     system: signIn.system,
     keys,
+    now,
     countUnknown: () => metrics.countUnknownHost(),
     log,
   });
@@ -233,6 +237,7 @@ export async function createHostLink({
     websockets: config.natsWebsockets,
     edgeId,
     linksPerSecond: config.linksPerSecond,
+    now,
     log,
     answered: (status) => metrics.countLinkAnswer(status),
     admitted: edgeConnection.announce,
@@ -302,6 +307,7 @@ export async function createHostLink({
       blobRoutes({
         blobs,
         tokens,
+        now,
         organizationOf: async (publicKey) =>
           (await signIn.system.first(selectHostKey, publicKey))?.organization_id,
         log,

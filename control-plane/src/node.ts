@@ -75,6 +75,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
           blobs,
           masterKeys,
           nodeId: nodes.nodeId,
+          now: nodes.now,
           metrics,
           queueAges,
           log,
@@ -109,6 +110,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
     product: codeApi,
     dispatcher,
     baseUrl: config.baseUrl,
+    now: nodes.now,
     async unready() {
       if (draining) return "draining";
       return signIn.rows(askToWrite).then(

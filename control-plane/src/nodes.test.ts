@@ -16,6 +16,19 @@ const join = () => joinNodes(service.database.system);
 const wait = (seconds: number) => moveClock(service.url, (ahead += seconds));
 const quiet = { left: [], died: [], isDatabaseReplaced: false };
 
+test("a node's time is the database's, whatever the clock of its machine shows", async () => {
+  const node = await join();
+  const differs = (seconds: number) => {
+    const error = node.now() - (Date.now() + seconds * 1000);
+    assert.ok(Math.abs(error) < 5_000, `${error} ms from what is expected`);
+  };
+  differs(ahead);
+  await wait(3_600);
+  differs(ahead - 3_600);
+  await node.beat();
+  differs(ahead);
+});
+
 test("nodes that are alive are counted", async () => {
   const [one, two] = [await join(), await join()];
   assert.deepEqual(await one.beat(), { live: 2, ...quiet });

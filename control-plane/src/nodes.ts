@@ -1,5 +1,5 @@
 // The membership of this node: it reports every few seconds that it is alive, and learns which other nodes
-// are, which have left, and which have died.
+// are, which have left, and which have died. With each report it also reads the time of the database.
 import { query, systemStatement, type SystemSql } from "./postgres/statement.ts";
 
 const insertNode = systemStatement<{ node_id: string }>(
@@ -27,10 +27,11 @@ const beat = systemStatement<NodeRow>(
      FROM nodes WHERE node_id <> $1`,
 );
 
-/** Changes when the server is restarted, and when another server takes over. */
-const selectServerStart = systemStatement<{ started_at: string }>(
-  "read when the database server was started",
-  `SELECT pg_postmaster_start_time()::text AS started_at`,
+/** The start changes when the server is restarted, and when another server takes over. */
+const selectServer = systemStatement<{ started_at: string; now_ms: number }>(
+  "read when the database server was started, and its time",
+  `SELECT pg_postmaster_start_time()::text AS started_at,
+          (extract(epoch FROM hawser_now()) * 1000)::float8 AS now_ms`,
 );
 
 const leave = systemStatement(
@@ -53,18 +54,24 @@ export interface Beat {
 export interface NodeMembership {
   nodeId: string;
   beat(): Promise<Beat>;
+  /**
+   * The time of the database in milliseconds. All nodes agree on it, and a wrong clock of this machine does not
+   * change it (decision 0064).
+   */
+  now(): number;
   leave(): Promise<void>;
 }
 
 export async function joinNodes(system: SystemSql): Promise<NodeMembership> {
   const { node_id: nodeId } = (await system.first(insertNode))!;
+  let time = timeOf((await system.first(selectServer))!);
   let live = new Set<string>();
   let silent = new Set<string>();
   let serverStart: string | undefined;
   return {
     nodeId,
     async beat() {
-      const [rows, [server]] = await system.together(query(beat, nodeId), query(selectServerStart));
+      const [rows, [server]] = await system.together(query(beat, nodeId), query(selectServer));
       const idsOf = (test: (row: NodeRow) => boolean) =>
         new Set(rows.filter(test).map(({ node_id }) => node_id));
       const before = { live, silent, serverStart };
@@ -77,6 +84,7 @@ export async function joinNodes(system: SystemSql): Promise<NodeMembership> {
       const died = new Set([...silent, ...gone.filter((id) => !left.has(id))]);
       for (const id of before.silent) died.delete(id);
       serverStart = server!.started_at;
+      time = timeOf(server!);
       return {
         live: live.size + 1,
         left: gone.filter((id) => left.has(id)),
@@ -84,6 +92,13 @@ export async function joinNodes(system: SystemSql): Promise<NodeMembership> {
         isDatabaseReplaced: before.serverStart !== undefined && before.serverStart !== serverStart,
       };
     },
+    now: () => time.databaseMs + (performance.now() - time.readAt),
     leave: async () => void (await system.rows(leave, nodeId)),
   };
 }
+
+/** Late by the way of the answer, which is far less than what hosts tolerate. */
+const timeOf = ({ now_ms }: { now_ms: number }) => ({
+  databaseMs: now_ms,
+  readAt: performance.now(),
+});

@@ -49,7 +49,12 @@ const longestTryMs = 3_000;
 /** How long a host may take from its connection to its first subscription; it says hello in between. */
 const comingInMs = 1_000;
 
-export function createHostAsker(fabric: Pick<Fabric, "request">, keyring: Keyring): HostAsker {
+/** `clock`: hosts refuse commands that this time shows as expired. */
+export function createHostAsker(
+  fabric: Pick<Fabric, "request">,
+  keyring: Keyring,
+  clock: () => number = Date.now,
+): HostAsker {
   /**
    * Has a host pin the present keys that does not know the one that signs, because it was away during
    * a rotation, or because this node has not read the keys since. Such a command was not carried out.
@@ -59,7 +64,7 @@ export function createHostAsker(fabric: Pick<Fabric, "request">, keyring: Keyrin
     const { keys } = keyring;
     if (!keys.secondCommandKey) return;
     const kind = hostCommands.pin_command_keys;
-    const now = Date.now();
+    const now = clock();
     const signed = signCommand(keys.secondCommandKey.privateKey, {
       instanceId,
       commandId: randomUUID(),
@@ -78,7 +83,7 @@ export function createHostAsker(fabric: Pick<Fabric, "request">, keyring: Keyrin
   const asker: HostAsker = {
     async ask(instanceId, command, payload, { commandId, actor, resumed, signal, isOnline }) {
       const kind = hostCommands[command];
-      const now = Date.now();
+      const now = clock();
       const deadline = now + kind.deadlineMs;
       const sign = () =>
         JSON.stringify(
@@ -93,7 +98,7 @@ export function createHostAsker(fabric: Pick<Fabric, "request">, keyring: Keyrin
       let isIntroduced = false;
       let mayHaveArrived = resumed;
       for (;;) {
-        const timeoutMs = Math.min(longestTryMs, deadline - Date.now());
+        const timeoutMs = Math.min(longestTryMs, deadline - clock());
         if (timeoutMs <= 0 || signal.aborted) {
           throw new OutcomeUnknown(`The host did not answer ${command} in time.`);
         }
@@ -112,7 +117,7 @@ export function createHostAsker(fabric: Pick<Fabric, "request">, keyring: Keyrin
             mayHaveArrived = true;
             continue;
           }
-          if (error instanceof NoResponders && isOnline && Date.now() - now < comingInMs) {
+          if (error instanceof NoResponders && isOnline && clock() - now < comingInMs) {
             await new Promise((resolve) => setTimeout(resolve, 50));
             continue;
           }

@@ -51,10 +51,14 @@ export function createHostTokenReader(trust: () => HostTokenTrust): Pick<HostTok
 }
 
 /** `keys` are read for each token: a rotation changes them. */
-export function createHostTokens(keys: HostKeys, lifetimeSeconds: number): HostTokens {
+export function createHostTokens(
+  keys: HostKeys,
+  lifetimeSeconds: number,
+  clock: () => number = Date.now,
+): HostTokens {
   return {
     ...createHostTokenReader(() => hostTokenTrust(keys)),
-    mint(instanceId, publicKey, now = Date.now()) {
+    mint(instanceId, publicKey, now = clock()) {
       // The id becomes part of the allowed subjects, where a dot or a star would widen them.
       if (!/^[A-Za-z0-9_-]+$/.test(instanceId)) throw new Error("This is not an instance's id.");
       // A key has only one spelling, because revocation compares its text.

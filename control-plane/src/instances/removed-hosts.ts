@@ -25,6 +25,7 @@ interface RemovedHostsParts {
   system: SystemSql;
   /** Read at each use: a rotation changes them. */
   keys: Pick<FabricKeys, "commandKey" | "secondCommandKey">;
+  now?: () => number;
   /** Called for each answer to a host of which there is no record. */
   countUnknown: () => void;
   log: Log;
@@ -36,7 +37,7 @@ const unknownHost: Refused = { refused: "unknown_host", retryAfterMs: 1_000 };
 const warningRate = { perSecond: 1 / 10, burst: 1 };
 
 export function createRemovedHosts(parts: RemovedHostsParts): RemovedHosts {
-  const { system, keys, countUnknown, log } = parts;
+  const { system, keys, now = Date.now, countUnknown, log } = parts;
   const warnings = createTokenBuckets(warningRate);
 
   const findByKey = readInGroups(async (publicKeys: string[]) => {
@@ -66,7 +67,7 @@ export function createRemovedHosts(parts: RemovedHostsParts): RemovedHosts {
     const proof = signForgetProof(
       privateKeys.map(({ privateKey }) => privateKey),
       { instanceId, hostKey: removed.public_key },
-      Date.now(),
+      now(),
     );
     return { forget: true, proof };
   }

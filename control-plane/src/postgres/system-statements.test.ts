@@ -67,7 +67,7 @@ test("the statements of hawser_system are these and no others", async () => {
     "read how far followed session logs are applied, and the versions of their records",
     "read how long it takes until the next job is due",
     "read the revoked host keys",
-    "read when the database server was started",
+    "read when the database server was started, and its time",
     "read which notices nodes have sent about watched organizations",
     "record hosts' connections",
     "record how requests were settled",

@@ -17,19 +17,20 @@ import { afterBody, bodyOf, createGate, streamOf } from "./transfers.ts";
 export interface BlobDoors {
   blobs: Blobs;
   tokens: Pick<HostTokens, "read">;
+  now: () => number;
   /** The organization of the host with this key; undefined if the key is unknown or revoked. */
   organizationOf: (publicKey: string) => Promise<string | undefined>;
   log: Log;
 }
 
-export function blobRoutes({ blobs, tokens, organizationOf, log }: BlobDoors): Hono {
+export function blobRoutes({ blobs, tokens, now: clock, organizationOf, log }: BlobDoors): Hono {
   const app = new Hono();
   const gate = createGate({ most: 32, mostOfOne: 10, what: "blobs" });
   const path = `${blobsPath}:sha256`;
 
   async function admit({ incoming }: HttpBindings) {
     const { method = "", url = "" } = incoming;
-    const host = proveHost(incoming, tokens, Date.now(), (publicKey, name, proof, now) =>
+    const host = proveHost(incoming, tokens, clock(), (publicKey, name, proof, now) =>
       isBlobProofGood(publicKey, { method, host: name, path: url }, proof, now),
     );
     if (host instanceof Refusal) throw host;

@@ -35,6 +35,8 @@ export interface Routes {
   more?: Hono[];
   /** Why the node should receive no traffic now; undefined if it should. */
   unready: () => Promise<string | undefined>;
+  /** The time in the Date header, by which hosts set their clocks. */
+  now?: () => number;
 }
 
 export function createHttpServer({
@@ -43,6 +45,7 @@ export function createHttpServer({
   baseUrl,
   more = [],
   unready,
+  now = Date.now,
 }: Routes): Server {
   const app = new Hono();
   const { title, version, summary, name, actions, guide } = product;
@@ -74,6 +77,7 @@ export function createHttpServer({
   const listener = getRequestListener(app.fetch);
   const serve = (request: IncomingMessage, response: ServerResponse) => {
     response.once("close", () => endIfUnread(request));
+    response.setHeader("Date", new Date(now()).toUTCString());
     void listener(request, response);
   };
   // Only a WebSocket upgrade is for the edge; other upgrade offers are ordinary requests.
