@@ -1,0 +1,30 @@
+// What one run of a schedule does, fixed when the run is claimed.
+import type { AgentKind, FallbackEntry } from "@hawser/contract";
+
+/** The calls of a run are made from this alone, so that every node makes the same ones. */
+export interface RunPlan {
+  name: string | null;
+  prompt: string;
+  directory: string | null;
+  cloneRepo: string | null;
+  cloneUrl: string | null;
+  /** Stored ids, in the order in which they are tried. */
+  instanceIds: string[];
+  agentKind: AgentKind | null;
+  providerId: string | null;
+  modelId: string | null;
+  useWorktree: boolean | null;
+  fallbackChain: FallbackEntry[] | null;
+  /** Whether a caller asked for the run. Otherwise it was due by its time. */
+  isRequested: boolean;
+}
+
+/** SQL that makes the plan from a row of `schedules`, which `row` names. */
+export function planSql(row: string, isRequested: boolean): string {
+  return `jsonb_build_object('name', ${row}.name, 'prompt', ${row}.prompt, 'directory', ${row}.directory,
+            'cloneRepo', ${row}.clone_repo, 'cloneUrl', ${row}.clone_url,
+            'instanceIds', to_jsonb(${row}.instance_ids), 'agentKind', ${row}.agent_kind,
+            'providerId', ${row}.provider_id, 'modelId', ${row}.model_id,
+            'useWorktree', ${row}.use_worktree, 'fallbackChain', ${row}.fallback_chain,
+            'isRequested', ${isRequested})`;
+}
