@@ -6,11 +6,6 @@ import type { RequirementId } from "./requirement-ids.ts";
 export const notBuilt: readonly ActionName[] = [
   "list_exposures",
   "create_exposure",
-  "list_scheduled_prompts",
-  "create_scheduled_prompt",
-  "update_scheduled_prompt",
-  "set_scheduled_prompt_enabled",
-  "delete_scheduled_prompt",
 ];
 
 /**

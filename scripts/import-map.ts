@@ -101,6 +101,7 @@ const layers = [
   "requests",
   "session-log",
   "forks",
+  "schedules",
   "instances",
   "model-guide",
 ];

@@ -243,7 +243,7 @@ scenario(
       [404, await caller.request("/api/nothing/here")],
       [405, await caller.request(path("list_instances"))],
       [409, await caller.try("remove_member", { userId: world.organizations[0].userId })],
-      [501, await caller.try("list_scheduled_prompts")],
+      [501, await caller.try("list_exposures", { instanceId: "x" })],
     ] as const;
     for (const [status, reply] of refused) {
       assert.equal(reply.status, status, reply.text);

@@ -25,6 +25,9 @@ const extensions: Record<string, Permission | null> = {
   list_parked_sessions: "sessions:view",
   restore_session: "sessions:edit",
   search_requests: "sessions:view",
+  preview_scheduled_prompt: "sessions:view",
+  run_scheduled_prompt_now: "sessions:edit",
+  list_schedule_runs: "sessions:view",
   set_session_mode: "sessions:edit",
   whoami: null,
   list_api_keys: "access:view",
@@ -76,7 +79,7 @@ function keysIn({ world }: Context) {
 
 scenario("Every action of the registry is in the table of permissions", [], async (context) => {
   assert.deepEqual([...needed.keys()].sort(), [...actionNames].sort());
-  assert.equal(needed.size, 72);
+  assert.equal(needed.size, 75);
   assert.equal((await keysIn(context)).length, 69);
   assert.equal((await context.caller.try("whoami")).status, 200);
 });

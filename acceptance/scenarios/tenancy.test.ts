@@ -25,7 +25,8 @@ import { scenario, useWorld, whenBuilt, type Context } from "../scenario.ts";
 useWorld();
 
 type Ids = Partial<Record<IdKind, string>>;
-type Recipe = (id: string) => object;
+/** `own`: records of the caller's organization. */
+type Recipe = (id: string, own: Ids) => object;
 
 /** A body for each id field, valid but for the id in that field. */
 const recipes: Record<string, Recipe> = {
@@ -86,6 +87,23 @@ const recipes: Record<string, Recipe> = {
   "search_requests.instanceId": (instanceId) => ({ instanceId }),
   "answer_permission.requestId": (requestId) => ({ requestId, answer: "once" }),
   "answer_question.requestId": (requestId) => ({ requestId, reject: true }),
+  "create_scheduled_prompt.instanceIds[]": (instanceId) => ({
+    prompt: "go",
+    instanceIds: [instanceId],
+    frequency: "daily",
+    startAt: "2100-01-01T00:00:00Z",
+    directory: "/srv/code",
+  }),
+  "update_scheduled_prompt.scheduleId": (scheduleId) => ({ scheduleId, name: "taken over" }),
+  "update_scheduled_prompt.instanceIds[]": (instanceId, { schedule: scheduleId }) => ({
+    scheduleId,
+    instanceIds: [instanceId],
+  }),
+  "set_scheduled_prompt_enabled.scheduleId": (scheduleId) => ({ scheduleId, enabled: false }),
+  "delete_scheduled_prompt.scheduleId": (scheduleId) => ({ scheduleId }),
+  "preview_scheduled_prompt.scheduleId": (scheduleId) => ({ scheduleId }),
+  "run_scheduled_prompt_now.scheduleId": (scheduleId) => ({ scheduleId }),
+  "list_schedule_runs.scheduleId": (scheduleId) => ({ scheduleId }),
   "create_api_key.userId": (userId) => ({
     name: "k",
     scope: "user",
@@ -155,6 +173,13 @@ async function recordsOf(
     email: `record@${organization.organizationId.slice(4)}.example`,
     role: "member",
   });
+  const { scheduleId } = await owner.create_scheduled_prompt({
+    prompt: "go",
+    instanceIds: [instanceId],
+    frequency: "daily",
+    startAt: "2100-01-01T00:00:00Z",
+    directory: "/srv/code",
+  });
   return {
     organization: organization.organizationId,
     user: member.userId,
@@ -163,6 +188,7 @@ async function recordsOf(
     session: session!,
     request: await insertRequest(world, session!),
     login: await insertLogin(world, instanceId),
+    schedule: scheduleId,
   };
 }
 
@@ -226,7 +252,7 @@ for (const { action, field, kind } of idFields) {
       const { ours, theirs } = await recordsIn(context);
       const before = await everything(context);
 
-      const foreign = await stranger.try(action, recipe(ours[kind]!));
+      const foreign = await stranger.try(action, recipe(ours[kind]!, theirs));
       // Deleting treats each id by itself, and fails when none is left.
       const refused = action === "delete_session" ? [409, "nothing_deleted"] : [404, "not_found"];
       assert.deepEqual([foreign.status, refusalOf(foreign).code], refused, foreign.text);
@@ -241,7 +267,7 @@ for (const { action, field, kind } of idFields) {
         ours[kind]!.toUpperCase(),
       ];
       for (const id of unknown) {
-        const reply = await stranger.try(action, recipe(id));
+        const reply = await stranger.try(action, recipe(id, theirs));
         assert.deepEqual(
           [reply.status, refusalText(reply)],
           [foreign.status, refusalText(foreign)],
@@ -251,7 +277,7 @@ for (const { action, field, kind } of idFields) {
       await using client = await connectMcp(world.baseUrl, stranger.key);
       const tool = await client.callTool({
         name: action,
-        arguments: recipe(ours[kind]!) as Record<string, unknown>,
+        arguments: recipe(ours[kind]!, theirs) as Record<string, unknown>,
       });
       assert.equal(tool.isError, true);
       const { error } = tool.structuredContent as ErrorBody;
@@ -300,11 +326,11 @@ scenario("Each of these fields takes an id of one's own", [], async (context) =>
   const { caller } = context;
   const { ours } = await recordsIn(context);
   const last = ["end_session", "delete_session", "remove_member", "revoke_api_key"];
-  last.push("delete_instance");
+  last.push("delete_scheduled_prompt", "delete_instance");
   const inOrder = idFields.toSorted((a, b) => last.indexOf(a.action) - last.indexOf(b.action));
   for (const { action, field, kind } of inOrder) {
     if (action === "rotate_api_key") continue;
-    const reply = await caller.try(action, recipes[`${action}.${field}`]!(ours[kind]!));
+    const reply = await caller.try(action, recipes[`${action}.${field}`]!(ours[kind]!, ours));
     // No host is paired here: that it was looked for shows that the id was taken.
     const refused = refusedWithoutHost[`${action}.${field}`] ?? refusedWithoutHost[action];
     const asksHost = registry[action].reach === "host" && !answersAlone.includes(action);

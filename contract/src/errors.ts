@@ -102,6 +102,17 @@ export const refusals = {
     retry: "changed",
     meaning: "Something with this name or path exists already.",
   },
+  limit_reached: {
+    status: 409,
+    retry: "changed",
+    meaning:
+      "The organization has the maximum of what the call would add; the message says how many.",
+  },
+  schedule_running: {
+    status: 409,
+    retry: "changed",
+    meaning: "An earlier run of the scheduled prompt has not ended.",
+  },
   host_offline: { status: 409, retry: "changed", meaning: "The instance's host is not connected." },
   host_refused: {
     status: 409,
@@ -273,6 +284,7 @@ const listedBy = {
   instance: "list_instances",
   session: "list_sessions",
   request: "list_pending_requests",
+  schedule: "list_scheduled_prompts",
   member: "list_members",
   "API key": "list_api_keys",
 } as const;

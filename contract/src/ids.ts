@@ -12,6 +12,7 @@ export const idPrefixes = {
   session: "ses",
   request: "req",
   schedule: "sch",
+  run: "run",
   exposure: "exp",
   login: "log",
   audit: "aud",
@@ -86,6 +87,7 @@ export const InstanceId = id("instance", "A host, from list_instances.");
 export const SessionId = id("session", "From start_session or list_sessions.");
 export const RequestId = id("request", "From list_pending_requests.");
 export const ScheduleId = id("schedule", "From list_scheduled_prompts.");
+export const RunId = id("run", "From list_schedule_runs.");
 export const ExposureId = id("exposure", "From list_exposures.");
 export const LoginId = id("login", "From start_agent_login.");
 export const AuditId = id("audit", "From list_audit_entries.");

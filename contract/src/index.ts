@@ -38,6 +38,7 @@ export {
   LoginId,
   OrganizationId,
   RequestId,
+  RunId,
   ScheduleId,
   SessionId,
   UserId,

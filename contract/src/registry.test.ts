@@ -48,7 +48,7 @@ test("every action has a one-sentence summary, a known group and a known permiss
 
 test("an action's effect fits its permission and its name", () => {
   for (const [name, entry] of entries) {
-    const looks = /^(?:list|get|browse|search|poll|wait)_|^whoami$/.test(name);
+    const looks = /^(?:list|get|browse|search|poll|wait|preview)_|^whoami$/.test(name);
     assert.equal(entry.effect === "reads", looks, name);
     if (entry.permission && !entry.permission.endsWith(":view")) assert.ok(!looks, name);
     if (/^(?:delete|remove|revoke|unlink|end)_/.test(name)) {

@@ -38,6 +38,9 @@ export const extensionNames = [
   "wait_for_session",
   ...(Object.keys(sessionFileActions) as (keyof typeof sessionFileActions)[]),
   "search_requests",
+  "preview_scheduled_prompt",
+  "run_scheduled_prompt_now",
+  "list_schedule_runs",
   ...(Object.keys(accessActions) as (keyof typeof accessActions)[]),
 ] as const satisfies readonly ActionName[];
 

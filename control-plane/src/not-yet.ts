@@ -5,11 +5,6 @@ import type { ActionName } from "@hawser/contract";
 export const notYet = [
   "list_exposures",
   "create_exposure",
-  "list_scheduled_prompts",
-  "create_scheduled_prompt",
-  "update_scheduled_prompt",
-  "set_scheduled_prompt_enabled",
-  "delete_scheduled_prompt",
 ] as const satisfies readonly ActionName[];
 
 export type NotYet = (typeof notYet)[number];

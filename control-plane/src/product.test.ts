@@ -135,6 +135,12 @@ const otherFields: Record<string, object> = {
   search_requests: {},
   answer_permission: { answer: "once" },
   answer_question: { reject: true },
+  update_scheduled_prompt: { name: "n" },
+  set_scheduled_prompt_enabled: { enabled: false },
+  delete_scheduled_prompt: {},
+  preview_scheduled_prompt: {},
+  run_scheduled_prompt_now: {},
+  list_schedule_runs: {},
   "create_api_key.userId": { name: "k", scope: "user", permissions: ["instances:view"] },
   "create_api_key.sessionId": { name: "k", scope: "organization", permissions: ["instances:view"] },
   rotate_api_key: {},
@@ -180,7 +186,7 @@ for (const { name, field, idOf } of idFields) {
 /** The id of a record of Acme, which Globex must not see. */
 async function foreignId(kind: string): Promise<string> {
   const [row] = await ownerSql<
-    Record<"instance" | "session" | "request" | "login" | "key", string>
+    Record<"instance" | "session" | "request" | "login" | "schedule" | "key", string>
   >(
     service.url,
     `WITH o AS (SELECT organization_id FROM organizations WHERE name = 'Acme'),
@@ -193,8 +199,12 @@ async function foreignId(kind: string): Promise<string> {
                   FROM s RETURNING request_id),
           l AS (INSERT INTO agent_logins (organization_id, instance_id, user_id, owner_id, kind, flow, authorization_url)
                 SELECT organization_id, instance_id, gen_random_uuid(), 'usr_x.1', 'codex', 'paste_code', ''
-                  FROM i RETURNING login_id)
-     SELECT (SELECT login_id FROM l) AS login, (SELECT request_id FROM r) AS request, (SELECT instance_id FROM i) AS instance, (SELECT session_id FROM s) AS session,
+                  FROM i RETURNING login_id),
+          c AS (INSERT INTO schedules (organization_id, prompt, directory, instance_ids, frequency, start_at,
+                                       api_key_id, acts_as, created_by)
+                SELECT organization_id, 'go', '/srv', ARRAY[instance_id], 'daily', now(), gen_random_uuid(), '{}', '{}'
+                  FROM i RETURNING schedule_id)
+     SELECT (SELECT schedule_id FROM c) AS schedule, (SELECT login_id FROM l) AS login, (SELECT request_id FROM r) AS request, (SELECT instance_id FROM i) AS instance, (SELECT session_id FROM s) AS session,
             (SELECT api_key_id FROM api_keys JOIN o USING (organization_id) LIMIT 1) AS key`,
   );
   switch (kind) {
@@ -206,6 +216,8 @@ async function foreignId(kind: string): Promise<string> {
       return formatId("request", row!.request);
     case "login":
       return formatId("login", row!.login);
+    case "schedule":
+      return formatId("schedule", row!.schedule);
     case "apiKey":
       return formatId("apiKey", row!.key);
     case "user":

@@ -1,6 +1,6 @@
 // The coding product: which registry this node serves, and which handlers answer it.
 import { readFileSync } from "node:fs";
-import { groups, registry } from "@hawser/contract";
+import { formatId, groups, registry } from "@hawser/contract";
 import { accessHandlers } from "./access/handlers.ts";
 import type { KeyServices } from "./access/keys.ts";
 import { agentHandlers } from "./agents/handlers.ts";
@@ -13,6 +13,8 @@ import { instanceHandlers, type InstanceServices } from "./instances/handlers.ts
 import type { NotYet } from "./not-yet.ts";
 import { requestHandlers } from "./requests/handlers.ts";
 import { sessionRequests } from "./requests/of-sessions.ts";
+import { scheduleHandlers } from "./schedules/handlers.ts";
+import { moveSchedulesToKey } from "./schedules/store.ts";
 import { sessionLogHandlers } from "./session-log/handlers.ts";
 import type { SessionServices } from "./sessions/find-session.ts";
 import { sessionFileHandlers } from "./sessions/files.ts";
@@ -36,13 +38,19 @@ export const handlers: HandlersFor<typeof registry, Services, NotYet> = {
   ...sessionLogHandlers,
   ...forkHandlers,
   ...requestHandlers,
+  ...scheduleHandlers,
 };
 
 /** Functions of one folder that a folder below it calls; imports only point downwards. */
-export const calledFromBelow: Pick<Services, "sessionExists" | "sessionRequests"> = {
+export const calledFromBelow: Pick<
+  Services,
+  "sessionExists" | "sessionRequests" | "moveSchedules"
+> = {
   sessionExists: async (sql, id) =>
     (await sql.first(sessionExists, sql.organizationId, id)) !== undefined,
   sessionRequests,
+  moveSchedules: (sql, from, to) =>
+    sql.later(moveSchedulesToKey, sql.organizationId, from, to, formatId("apiKey", to)),
 };
 
 /** Recorded by `npm run examples`. */

@@ -11,3 +11,14 @@ export async function moveClock(databaseUrl: string, aheadSeconds: number): Prom
      END $$`,
   );
 }
+
+/** Stops the database's clock at an instant. */
+export async function stopClock(databaseUrl: string, instant: string): Promise<void> {
+  await ownerSql(
+    databaseUrl,
+    `CREATE OR REPLACE FUNCTION hawser_now() RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
+     BEGIN
+       RETURN '${new Date(instant).toISOString()}'::timestamptz;
+     END $$`,
+  );
+}

@@ -1,12 +1,13 @@
-// Scheduled prompts: listing, creating, changing, pausing and deleting them.
+// Scheduled prompts: listing, creating, changing, pausing, running and deleting them, and their runs.
 import { z } from "zod";
 import { action } from "../action.ts";
 import { CloneUrl, HostedRepository } from "../clone-source.ts";
 import { atMostOneOf, exactlyOneOf, objectTo } from "../exactly-one.ts";
 import { InstanceId, ScheduleId } from "../ids.ts";
-import { DateTime } from "../moments.ts";
+import { DateTime, Instant } from "../moments.ts";
+import { Cursor, NextCursor, limit } from "../pages.ts";
 import { AgentKind, FallbackEntryInput } from "../records/agent-kind.ts";
-import { Frequency, ScheduleRecord } from "../records/schedule.ts";
+import { Frequency, ScheduleRecord, ScheduleRun } from "../records/schedule.ts";
 import { AbsolutePath, text } from "../text.ts";
 
 const targets = ["directory", "cloneRepo", "cloneUrl"];
@@ -58,7 +59,7 @@ export const scheduleActions = {
   create_scheduled_prompt: action({
     summary: "Schedule a prompt that starts a new session each time it is due.",
     details:
-      "Give exactly one of `directory`, `cloneRepo` and `cloneUrl`. Each run in a directory gets its own worktree; the other two are cloned for every run. With frequency never it runs once. If the first run is in the past, the next regular time counts, or for never the present moment.",
+      "Give exactly one of `directory`, `cloneRepo` and `cloneUrl`. Each run in a directory gets its own worktree; the other two are cloned for every run. With frequency never it runs once. If the first run is in the past, the next regular time counts, or for never the present moment. Runs act with the calling key. An organization has at most 1,000 scheduled prompts.",
     group: "schedules",
     permission: "sessions:edit",
     effect: "changes",
@@ -78,14 +79,14 @@ export const scheduleActions = {
       })
       .check(exactlyOneOf(...targets)),
     result: ScheduleRecord,
-    refusals: ["not_found"],
+    refusals: ["not_found", "limit_reached"],
     closedToAgents: true,
   }),
 
   update_scheduled_prompt: action({
     summary: "Change a scheduled prompt; omitted fields keep their value.",
     details:
-      "A new target replaces the old one, and one target must remain. The next run is recomputed only if `frequency` or `startAt` is set.",
+      "A new target replaces the old one, and one target must remain. The next run is recomputed only if `frequency` or `startAt` is set. Later runs act with the calling key.",
     group: "schedules",
     permission: "sessions:edit",
     effect: "changes",
@@ -121,13 +122,14 @@ export const scheduleActions = {
         }
       }),
     result: ScheduleRecord,
-    refusals: ["not_found"],
+    refusals: ["not_found", "limit_reached"],
     closedToAgents: true,
   }),
 
   set_scheduled_prompt_enabled: action({
     summary: "Pause a scheduled prompt, or resume it.",
-    details: "Runs that were due during the pause are skipped.",
+    details:
+      "Times that pass during the pause are left out. After a resume, runs act with the calling key. Resuming one that has finished does not run it again.",
     group: "schedules",
     permission: "sessions:edit",
     effect: "changes",
@@ -154,6 +156,68 @@ export const scheduleActions = {
       scheduleId: ScheduleId,
       deleted: z.literal(true).meta({ description: "Always true." }),
     }),
+    refusals: ["not_found"],
+    closedToAgents: true,
+  }),
+
+  preview_scheduled_prompt: action({
+    summary: "List the next ten times at which a scheduled prompt runs, or would run.",
+    details:
+      "Give `scheduleId`, or `frequency` and `startAt`. Shows a paused scheduled prompt as if it were resumed now. Changes nothing.",
+    group: "schedules",
+    permission: "sessions:view",
+    effect: "reads",
+    reach: "records",
+    input: z
+      .strictObject({
+        scheduleId: ScheduleId.optional(),
+        frequency: Frequency.optional(),
+        startAt: DateTime.optional(),
+      })
+      .check((payload) => {
+        const { scheduleId, frequency, startAt } = payload.value;
+        const rule = "send either scheduleId, or frequency and startAt";
+        const missing = Object.entries({ frequency, startAt }).flatMap(([field, value]) =>
+          value === undefined ? [field] : [],
+        );
+        if (scheduleId === undefined) objectTo(payload, missing, `is missing: ${rule}`);
+        else if (missing.length < 2) objectTo(payload, ["scheduleId"], `is one too many: ${rule}`);
+      }),
+    result: z.strictObject({
+      timeZone: z.string().meta({ description: "The organization's, in which days are counted." }),
+      runs: z.array(Instant).meta({ description: "At most ten; empty if it has finished." }),
+    }),
+    refusals: ["not_found"],
+    closedToAgents: true,
+  }),
+
+  run_scheduled_prompt_now: action({
+    summary: "Run a scheduled prompt once, now, whether or not it is paused.",
+    details:
+      "Acts with the calling key. The next regular time stays as it is. list_schedule_runs shows how the run ends.",
+    group: "schedules",
+    permission: "sessions:edit",
+    effect: "changes",
+    reach: "records",
+    input: z.strictObject({ scheduleId: ScheduleId }),
+    result: ScheduleRun,
+    refusals: ["not_found", "schedule_running"],
+    closedToAgents: true,
+  }),
+
+  list_schedule_runs: action({
+    summary: "Page through the runs of a scheduled prompt, the newest first.",
+    details: "Runs are kept for 400 days.",
+    group: "schedules",
+    permission: "sessions:view",
+    effect: "reads",
+    reach: "records",
+    input: z.strictObject({
+      scheduleId: ScheduleId,
+      cursor: Cursor.optional(),
+      limit: limit({ max: 200, default: 50 }),
+    }),
+    result: z.strictObject({ runs: z.array(ScheduleRun), nextCursor: NextCursor }),
     refusals: ["not_found"],
     closedToAgents: true,
   }),

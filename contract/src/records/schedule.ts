@@ -1,6 +1,6 @@
 // Scheduled prompts: the prompt, its target, its times, and the result of the last run.
 import { z } from "zod";
-import { InstanceId, ScheduleId, SessionId } from "../ids.ts";
+import { InstanceId, RunId, ScheduleId, SessionId } from "../ids.ts";
 import { CreatedAt, Instant } from "../moments.ts";
 import { Caller } from "./actor.ts";
 import { AgentKind, FallbackEntry } from "./agent-kind.ts";
@@ -10,23 +10,41 @@ export const Frequency = z
   .meta({ description: "How often it runs after `startAt`; never: once." });
 export type Frequency = z.infer<typeof Frequency>;
 
-/** One run of a schedule. */
-export const ScheduleRun = z.strictObject({
-  runAt: Instant.meta({ description: "When it was due." }),
-  outcome: z
-    .enum(["running", "succeeded", "failed", "needs_answer", "missed", "skipped"])
-    .meta({ description: "needs_answer: its session waits for someone to answer a request." }),
-  sessionId: SessionId.nullable().meta({ description: "The session it started, if any." }),
-  failure: z.string().nullable().meta({ description: "Why it failed." }),
-  passedOver: z
-    .array(
-      z.strictObject({
-        instanceId: InstanceId,
-        reason: z.string().meta({ description: "Why it was not used." }),
-      }),
-    )
-    .meta({ description: "Hosts that could not run it, in the order tried." }),
-});
+export const ScheduleRun = z
+  .strictObject({
+    runId: RunId,
+    runAt: Instant.meta({ description: "When it was due." }),
+    outcome: z.enum(["running", "succeeded", "failed", "needs_answer", "missed", "skipped"]).meta({
+      description:
+        "needs_answer: its session waits for someone to answer a request. missed: it was due while nothing could start it. skipped: it was due while an earlier run had not ended.",
+    }),
+    sessionId: SessionId.nullable().meta({ description: "The session it started, if any." }),
+    failure: z
+      .string()
+      .nullable()
+      .meta({ description: "Why it failed, or why nothing was started." }),
+    passedOver: z
+      .array(
+        z.strictObject({
+          instanceId: InstanceId,
+          reason: z.string().meta({ description: "Why it was not used." }),
+        }),
+      )
+      .meta({ description: "Hosts that could not run it, in the order tried." }),
+    startedAt: Instant.nullable().meta({ description: "When its session was started." }),
+    endedAt: Instant.nullable().meta({ description: "Null while it has not ended." }),
+    durationMs: z
+      .int()
+      .min(0)
+      .nullable()
+      .meta({ description: "From startedAt to endedAt; null if either is null." }),
+    costUsd: z
+      .number()
+      .min(0)
+      .nullable()
+      .meta({ description: "What its session has cost, in US dollars; null if unknown." }),
+  })
+  .meta({ id: "ScheduleRun", description: "One run of a scheduled prompt." });
 export type ScheduleRun = z.infer<typeof ScheduleRun>;
 
 export const ScheduleRecord = z
@@ -56,8 +74,16 @@ export const ScheduleRecord = z
     status: z
       .enum(["scheduled", "paused", "finished"])
       .meta({ description: "finished: it will not run again." }),
+    pauseReason: z
+      .string()
+      .nullable()
+      .meta({ description: "Why the service paused it; null if it did not." }),
     lastRun: ScheduleRun.nullable().meta({ description: "Null if it never ran." }),
     sessionCount: z.int().min(0).meta({ description: "Number of sessions it has started." }),
+    actsAs: Caller.meta({
+      description:
+        "Who created, changed or resumed it last. Its runs act with the key of that call, and with the permissions that the key has at the time of the run.",
+    }),
     createdBy: Caller,
     createdAt: CreatedAt,
   })

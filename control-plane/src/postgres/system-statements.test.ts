@@ -90,6 +90,7 @@ test("the statements of hawser_system are these and no others", async () => {
     "remove interrupted uploads of blobs",
     "remove old login attempts",
     "remove old positions of notices",
+    "remove old runs of schedules",
     "remove the bytes of files that nobody has used for days",
     "renew the lease of a job",
     "replace an encrypted secret",
