@@ -16,7 +16,7 @@ export const ScheduleRun = z
     runAt: Instant.meta({ description: "When it was due." }),
     outcome: z.enum(["running", "succeeded", "failed", "needs_answer", "missed", "skipped"]).meta({
       description:
-        "needs_answer: its session waits for someone to answer a request. missed: it was due while nothing could start it. skipped: it was due while an earlier run had not ended.",
+        "needs_answer: its session waits for someone to answer a request. missed: it was due while nothing could start it. skipped: an earlier run had not ended, or it was paused before the run started.",
     }),
     sessionId: SessionId.nullable().meta({ description: "The session it started, if any." }),
     failure: z
