@@ -28,8 +28,8 @@ scenario(
   async ({ caller }) => {
     const [a, b] = [await newHost(caller), await newHost(caller)];
     const set = {
-      name: "n".repeat(120),
-      prompt: "First line\n\nsecond line 🙂\ttab",
+      name: "Nightly tests",
+      prompt: "Run the tests.\n\nFix what fails 🙂",
       instanceIds: [b, a],
       agentKind: "codex",
       providerId: "openai",
@@ -64,15 +64,12 @@ scenario(
     );
     const emptied = await create(caller, { name: "", fallbackChain: [{ kind: "codex" }] });
     assert.equal(emptied.name, "");
+    const long = "n".repeat(120);
+    assert.equal((await create(caller, { name: long })).name, long);
     assert.deepEqual(emptied.fallbackChain, [{ kind: "codex", providerId: null, modelId: null }]);
     assert.deepEqual((await create(caller, { fallbackChain: [] })).fallbackChain, []);
-    assertInvalid(
-      await caller.try("create_scheduled_prompt", {
-        ...(await bodyWith(caller)),
-        name: "n".repeat(121),
-      }),
-      "name",
-    );
+    const tooLong = { ...(await bodyWith(caller)), name: `${long}n` };
+    assertInvalid(await caller.try("create_scheduled_prompt", tooLong), "name");
     for (const made of [full, bare, emptied]) {
       assert.deepEqual(await read(caller, made.scheduleId), made);
     }
