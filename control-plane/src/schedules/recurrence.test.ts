@@ -329,7 +329,7 @@ function assertWallClock({ startAt, frequency, timeZone }: Recurrence, run: Date
   }
   if (frequency !== "monthly") return;
   const [year, month, day] = runDay!.split("-").map(Number);
-  const lastDay = new Date(Date.UTC(year!, month!, 0)).getUTCDate();
+  const lastDay = new Date(Date.UTC(year!, month, 0)).getUTCDate();
   assert.equal(day, Math.min(Number(anchorDay!.slice(-2)), lastDay), about);
 }
 
