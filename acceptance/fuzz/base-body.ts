@@ -17,6 +17,7 @@ const onKnownInstances = new Set([
   "search_sessions",
   "list_pending_requests",
   "search_requests",
+  "create_scheduled_prompt",
 ]);
 
 const words = ["widget", "Größe", "两个", "🙂🙃", "a b", "O'Brien; DROP", "<b>x</b>", "%s%n", "x"];
@@ -87,7 +88,8 @@ function makeString(
   if (form && forms[form].good.length > 0) return random.pick(forms[form].good);
   if (name === "email") return `fuzz-${random.below(2 ** 31)}@acme.example`;
   if (name === "timeZone") return "Europe/Berlin";
-  if (name === "instanceId" && onKnownInstances.has(action.name) && random.oneIn(3)) {
+  // The items of `instanceIds` have no name.
+  if (["instanceId", ""].includes(name) && onKnownInstances.has(action.name) && random.oneIn(3)) {
     return known.instanceId;
   }
   if (/Ids?$/.test(name) || name === "")
@@ -95,7 +97,7 @@ function makeString(
   return [...random.pick(words)].slice(0, max).join("");
 }
 
-const prefixes = ["ins", "ses", "req", "sch", "exp", "log", "usr", "key", "org", "aud"];
+const prefixes = ["ins", "ses", "req", "sch", "exp", "log", "run", "usr", "key", "org", "aud"];
 const letters = "0123456789abcdefghjkmnpqrstvwxyz";
 
 /** An id of the right form that names nothing. */

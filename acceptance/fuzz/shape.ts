@@ -124,9 +124,18 @@ interface JsonSchema {
 /** Rules of our own actions that are described in words only, or that compare one field with another. */
 const untold = new Set(["timeZone", "cursor", "userId", "sessionId", "expiresAt"]);
 
+/** Fields of our own actions of which exactly one is given, as their details say. */
+const published: Record<string, string[][]> = {
+  preview_scheduled_prompt: [
+    ["scheduleId", "frequency"],
+    ["scheduleId", "startAt"],
+  ],
+};
+
 export function readPublished(name: string, input: unknown): ActionShape {
   const body = fromSchema(input as JsonSchema);
-  return { name, body: { ...body, fields: body.fields ?? [] }, rules: [] };
+  const rules = (published[name] ?? []).map((fields) => readRule("exactlyOneOf", fields));
+  return { name, body: { ...body, fields: body.fields ?? [] }, rules };
 }
 
 function fromSchema(schema: JsonSchema): Shape {

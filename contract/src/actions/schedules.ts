@@ -59,7 +59,7 @@ export const scheduleActions = {
   create_scheduled_prompt: action({
     summary: "Schedule a prompt that starts a new session each time it is due.",
     details:
-      "Give exactly one of `directory`, `cloneRepo` and `cloneUrl`. Each run in a directory gets its own worktree; the other two are cloned for every run. With frequency never it runs once. If the first run is in the past, the next regular time counts, or for never the present moment. Runs act with the calling key. An organization has at most 1,000 scheduled prompts.",
+      "Give exactly one of `directory`, `cloneRepo` and `cloneUrl`. Each run in a directory gets its own worktree; the other two are cloned for every run. With frequency never it runs once. A start in the past means the next regular time, or for never now. Runs act with the calling key.",
     group: "schedules",
     permission: "sessions:edit",
     effect: "changes",
@@ -129,7 +129,7 @@ export const scheduleActions = {
   set_scheduled_prompt_enabled: action({
     summary: "Pause a scheduled prompt, or resume it.",
     details:
-      "Times that pass during the pause are left out. After a resume, runs act with the calling key. Resuming one that has finished does not run it again.",
+      "Times that pass during the pause are left out. Resumed runs act with the calling key.",
     group: "schedules",
     permission: "sessions:edit",
     effect: "changes",
@@ -161,9 +161,9 @@ export const scheduleActions = {
   }),
 
   preview_scheduled_prompt: action({
-    summary: "List the next ten times at which a scheduled prompt runs, or would run.",
+    summary: "List the next ten times of a scheduled prompt, or of a frequency and a start.",
     details:
-      "Give `scheduleId`, or `frequency` and `startAt`. Shows a paused scheduled prompt as if it were resumed now. Changes nothing.",
+      "Give `scheduleId`, or `frequency` and `startAt`. A paused one is shown as if resumed now.",
     group: "schedules",
     permission: "sessions:view",
     effect: "reads",
@@ -192,7 +192,7 @@ export const scheduleActions = {
   }),
 
   run_scheduled_prompt_now: action({
-    summary: "Run a scheduled prompt once, now, whether or not it is paused.",
+    summary: "Run a scheduled prompt once, now, even if it is paused.",
     details:
       "Acts with the calling key. The next regular time stays as it is. list_schedule_runs shows how the run ends.",
     group: "schedules",
@@ -207,7 +207,6 @@ export const scheduleActions = {
 
   list_schedule_runs: action({
     summary: "Page through the runs of a scheduled prompt, the newest first.",
-    details: "Runs are kept for 400 days.",
     group: "schedules",
     permission: "sessions:view",
     effect: "reads",
