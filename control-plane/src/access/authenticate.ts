@@ -7,7 +7,7 @@ import { readInGroups } from "../postgres/in-groups.ts";
 import type { SystemSql } from "../postgres/statement.ts";
 import { createKeyUses } from "./key-uses.ts";
 import { hashSecret, looksLikeSecret } from "./secret-text.ts";
-import { selectKeyOwners, type KeyOwner } from "./store.ts";
+import { selectKeyOwner, selectKeyOwners, type KeyOwner } from "./store.ts";
 
 const rememberedMs = 5_000;
 const mostRemembered = 10_000;
@@ -20,6 +20,8 @@ export type Authenticate = (
 
 export interface Authenticator {
   authenticate: Authenticate;
+  /** The caller of a key by its stored id, read again each time. Undefined if the key is not valid now. */
+  callerOfKey: (organizationId: string, apiKeyId: string) => Promise<Caller | undefined>;
   /** Records which keys were used since the last call. */
   noteUses: () => Promise<void>;
   /** Drops the cached keys of an organization. Call it when its keys or members have changed. */
@@ -64,6 +66,13 @@ export function createAuthenticator(
       if (remembered.size >= mostRemembered) remembered.clear();
       const lives = Math.min(rememberedMs, owner.expires_in_ms ?? rememberedMs);
       remembered.set(hash, { caller, until: asked + lives });
+      return caller;
+    },
+    async callerOfKey(organizationId, apiKeyId) {
+      const owner = await system.first(selectKeyOwner, organizationId, apiKeyId);
+      if (!owner) return undefined;
+      const caller = callerOf(owner);
+      uses.note(caller);
       return caller;
     },
     noteUses: () => uses.flush(),

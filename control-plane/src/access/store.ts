@@ -29,17 +29,12 @@ export interface KeyOwner {
   expires_in_ms: number | null;
 }
 
-/**
- * $1 hashes of keys, each in bytea's hex form. No row for a key that is not valid. A user's key ends with
- * the membership, an agent's key with its session.
- */
-export const selectKeyOwners = systemStatement<KeyOwner>(
-  "find the owners of API keys by their hashes",
+/** No row for a key that is not valid. A user's key ends with the membership, an agent's key with its session. */
+const keyOwners = (keys: string) =>
   `SELECT k.secret_hash, k.organization_id, o.name AS organization_name, k.api_key_id, k.user_id, k.session_id,
           k.permissions, m.role, m.created_at AS joined_at,
           (extract(epoch FROM k.expires_at - hawser_now()) * 1000)::bigint AS expires_in_ms
-     FROM unnest($1::bytea[]) AS asked (secret_hash)
-     JOIN api_keys k ON k.secret_hash = asked.secret_hash
+     FROM ${keys}
      JOIN organizations o ON o.organization_id = k.organization_id
      LEFT JOIN memberships m ON m.organization_id = k.organization_id AND m.user_id = k.user_id
     WHERE k.revoked_at IS NULL
@@ -48,7 +43,20 @@ export const selectKeyOwners = systemStatement<KeyOwner>(
       AND (k.session_id IS NULL OR EXISTS (
         SELECT FROM sessions s
          WHERE s.organization_id = k.organization_id AND s.session_id = k.session_id
-           AND s.status NOT IN ('ended', 'cleanup_failed') AND s.deleted_at IS NULL))`,
+           AND s.status NOT IN ('ended', 'cleanup_failed') AND s.deleted_at IS NULL))`;
+
+/** $1 hashes of keys, each in bytea's hex form. */
+export const selectKeyOwners = systemStatement<KeyOwner>(
+  "find the owners of API keys by their hashes",
+  keyOwners(
+    `unnest($1::bytea[]) AS asked (secret_hash) JOIN api_keys k ON k.secret_hash = asked.secret_hash`,
+  ),
+);
+
+/** $1 organization, $2 key. */
+export const selectKeyOwner = systemStatement<KeyOwner>(
+  "find the owner of the API key that a schedule acts with",
+  keyOwners(`(SELECT * FROM api_keys WHERE organization_id = $1 AND api_key_id = $2) AS k`),
 );
 
 export const anyOrganization = systemStatement<{ name: string }>(

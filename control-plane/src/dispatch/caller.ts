@@ -1,5 +1,5 @@
 // The caller as the dispatcher sees it: an organization, and what the key allows.
-import { formatId, type Permission } from "@hawser/contract";
+import { formatId, type FallbackEntry, type Permission } from "@hawser/contract";
 
 export interface Caller {
   organizationId: string;
@@ -14,6 +14,16 @@ export interface Caller {
   /** The session whose agent holds the key; the key reaches only it, its descendants and their host. */
   sessionId: string | null;
   permissions: ReadonlySet<Permission>;
+  /** The schedule for which the service calls with this key; undefined if the key's holder calls. */
+  schedule?: CallingSchedule;
+}
+
+export interface CallingSchedule {
+  /** As callers see it. */
+  scheduleId: string;
+  name: string;
+  /** Used instead of the host's own; null: the host's own. */
+  fallbackChain: FallbackEntry[] | null;
 }
 
 /** The caller, as a host's log and the audit trail name it. */

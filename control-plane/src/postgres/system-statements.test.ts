@@ -41,6 +41,7 @@ test("the statements of hawser_system are these and no others", async () => {
     "find the hosts that call",
     "find the instance of a host by its key",
     "find the instance that a pairing token is for",
+    "find the owner of the API key that a schedule acts with",
     "find the owners of API keys by their hashes",
     "find the partitions of expired periods",
     "find the record of removed hosts by their instances",

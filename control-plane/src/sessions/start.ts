@@ -10,16 +10,19 @@ import {
   type InputOf,
   type RefusalDetails,
   type SessionRecord,
+  type Starter,
   type sessionActions,
 } from "@hawser/contract";
 import type { CommandResultOf } from "@hawser/host-protocol";
 import { callerReference } from "../access/caller-reference.ts";
 import { defaultKind } from "../agents/default-kind.ts";
+import type { Caller } from "../dispatch/caller.ts";
 import { onHost, type ChangeContext, type HostHandler } from "../dispatch/handler.ts";
 import { notifyAfterCommit } from "../events/viewers.ts";
 import { hostOffline } from "../fabric/host-asker.ts";
 import { askHost, withShortWait } from "../hosts/ask-host.ts";
 import { ownerIdOf, userOfOwner } from "../identities/owner.ts";
+import type { TenantSql } from "../postgres/statement.ts";
 import { authorFor } from "./author.ts";
 import { boundFallback } from "./bound-fallback.ts";
 import type { SessionServices } from "./find-session.ts";
@@ -34,8 +37,12 @@ export const startSession: HostHandler<Start, SessionServices> = onHost({
     const { instanceId, directory } = input;
     const id = parseId("instance", instanceId);
     const starter = caller.sessionId;
-    const host = id && (await sql.first(store.selectStartHost, sql.organizationId, id, starter));
-    if (!host) throw notFound("instance");
+    const found = id && (await sql.first(store.selectStartHost, sql.organizationId, id, starter));
+    if (!found) throw notFound("instance");
+    const host = {
+      ...found,
+      fallback_chain: caller.schedule?.fallbackChain ?? found.fallback_chain,
+    };
     if (host.status !== "online") {
       throw hostOffline();
     }
@@ -53,7 +60,7 @@ export const startSession: HostHandler<Start, SessionServices> = onHost({
       title,
       wanted.kind,
       directory ?? null,
-      await callerReference(sql, caller),
+      await starterReference(sql, caller),
       mode,
     );
     const sessionId = formatId("session", made!.session_id);
@@ -87,6 +94,13 @@ export const startSession: HostHandler<Start, SessionServices> = onHost({
       ? recordLongStart(context, payload.sessionId)
       : recordStartUnknown(context, payload.sessionId),
 });
+
+/** The schedule or the caller that starts a session, as the record names it. */
+async function starterReference(sql: TenantSql, caller: Caller): Promise<Starter> {
+  if (!caller.schedule) return callerReference(sql, caller);
+  const { scheduleId, name } = caller.schedule;
+  return { type: "schedule", id: scheduleId, name };
+}
 
 /** The repositories that the organization trusts, as a host receives them. */
 export const trustedForHost = ({
