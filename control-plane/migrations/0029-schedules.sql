@@ -63,6 +63,8 @@ CREATE TABLE schedule_runs (
   step text NOT NULL DEFAULT 'start' CHECK (step IN ('start', 'prompt', 'watch', 'ended')),
   outcome text NOT NULL DEFAULT 'running'
     CHECK (outcome IN ('running', 'succeeded', 'failed', 'needs_answer', 'missed', 'skipped')),
+  -- Whether a host may have been asked for this step. Then only the same call of the same key gets its outcome.
+  asked boolean NOT NULL DEFAULT false,
   session_id uuid,
   turn_id text,
   failure text,
@@ -84,6 +86,8 @@ CREATE TABLE schedule_runs (
 );
 CREATE INDEX schedule_runs_to_do ON schedule_runs (try_at) WHERE step IN ('start', 'prompt');
 CREATE INDEX schedule_runs_watched ON schedule_runs (try_at) WHERE step = 'watch';
+-- At most one for each schedule: while it is there, no other run begins.
+CREATE INDEX schedule_runs_unended ON schedule_runs (organization_id, schedule_id) WHERE step <> 'ended';
 CREATE INDEX schedule_runs_newest ON schedule_runs (organization_id, schedule_id, run_id);
 CREATE INDEX schedule_runs_by_age ON schedule_runs (created_at);
 ALTER TABLE schedule_runs ENABLE ROW LEVEL SECURITY;

@@ -11,6 +11,8 @@ export interface Metrics extends LinkMetrics {
   observePoolWait(pool: string, seconds: number): void;
   /** Replaces how far ahead there are partitions. It is shown for a few hours. */
   showPartitionLeads(leads: readonly PartitionLead[]): void;
+  /** How late a schedule's time was claimed. */
+  observeLateness(seconds: number): void;
   /** Serves GET /metrics; the address must not be reachable from outside. */
   server: Server;
 }
@@ -70,6 +72,12 @@ export function createMetrics(queueAges: QueueAges): Metrics {
     help: "How long work waited for a database connection, by pool.",
     labelNames: ["pool"],
     buckets: [0.001, 0.01, 0.1, 0.5, 1, 2, 4],
+    registers,
+  });
+  const lateness = new Histogram({
+    name: "hawser_schedule_lateness_seconds",
+    help: "How late runs of scheduled prompts were claimed after they were due.",
+    buckets: [0.5, 1, 2, 5, 10, 30, 60, 600, 3_600],
     registers,
   });
   const comparisons = new Histogram({
@@ -173,6 +181,7 @@ export function createMetrics(queueAges: QueueAges): Metrics {
     showHosts: (counted) => showHosts(counted.map(({ status, hosts }) => [status, hosts])),
     showPartitionLeads: (leads) =>
       showLeads(leads.map(({ partitioned, seconds }) => [partitioned, seconds])),
+    observeLateness: (seconds) => lateness.observe(seconds),
     observePoolWait: (pool, seconds) => poolWaits.observe({ pool }, seconds),
     observeCall(call) {
       calls.inc({ action: call.action, transport: call.transport, outcome: call.outcome });

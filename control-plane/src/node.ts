@@ -25,6 +25,7 @@ import { unreachable } from "./postgres/unfit-database.ts";
 import { calledFromBelow, codeApi, handlers, type Services } from "./product.ts";
 import { purge } from "./purge.ts";
 import { createQueueAges } from "./queue-ages.ts";
+import { startSweeping } from "./schedules/sweep.ts";
 import { readMasterKeys } from "./secrets/master-key.ts";
 import { randomSecret } from "./secrets/secrets.ts";
 import { agentPackageRoute } from "./transports/agent-packages.ts";
@@ -145,6 +146,17 @@ export async function startNode(config: Config): Promise<RunningNode> {
     jobs: [...recordJobs(), ...(link?.jobs ?? [])],
     log,
   });
+  const sweeping =
+    link &&
+    startSweeping({
+      database,
+      nodeId: nodes.nodeId,
+      callerOfKey: authenticator.callerOfKey,
+      dispatchAs: (caller, call) => dispatcher.dispatchAs(caller, call),
+      observeClaim: (secondsLate) => metrics.observeLateness(secondsLate),
+      isAble: () => link.unready() === undefined,
+      log,
+    });
   log.info(
     { nodeId: nodes.nodeId, baseUrl: config.baseUrl, address: server.address() },
     "node ready",
@@ -198,7 +210,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
       // Balancers see the 503 of /readyz before a connection is refused.
       await pause(config.drainMs);
       clearInterval(beats);
-      await jobs.close();
+      await Promise.all([jobs.close(), sweeping?.close()]);
       // Links are not calls: end them first, or the server would wait for them.
       const drained = drain(server);
       await link?.close();

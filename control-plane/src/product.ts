@@ -14,6 +14,7 @@ import type { NotYet } from "./not-yet.ts";
 import { requestHandlers } from "./requests/handlers.ts";
 import { sessionRequests } from "./requests/of-sessions.ts";
 import { scheduleHandlers } from "./schedules/handlers.ts";
+import { moveRunsToKey } from "./schedules/run-store.ts";
 import { moveSchedulesToKey } from "./schedules/store.ts";
 import { sessionLogHandlers } from "./session-log/handlers.ts";
 import type { SessionServices } from "./sessions/find-session.ts";
@@ -49,8 +50,10 @@ export const calledFromBelow: Pick<
   sessionExists: async (sql, id) =>
     (await sql.first(sessionExists, sql.organizationId, id)) !== undefined,
   sessionRequests,
-  moveSchedules: (sql, from, to) =>
-    sql.later(moveSchedulesToKey, sql.organizationId, from, to, formatId("apiKey", to)),
+  moveSchedules(sql, from, to) {
+    sql.later(moveSchedulesToKey, sql.organizationId, from, to, formatId("apiKey", to));
+    sql.later(moveRunsToKey, sql.organizationId, from, to);
+  },
 };
 
 /** Recorded by `npm run examples`. */

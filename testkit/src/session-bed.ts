@@ -2,7 +2,10 @@
 // recorded, and each test sets its answers. Notices between nodes are function calls, which can be lost.
 import { randomBytes, randomUUID } from "node:crypto";
 import { Refusal, formatId, parseId, type RefusalCode } from "@hawser/contract";
-import { createAuthenticator } from "@hawser/control-plane/access/authenticate.ts";
+import {
+  createAuthenticator,
+  type Authenticator,
+} from "@hawser/control-plane/access/authenticate.ts";
 import { createReadCounts } from "@hawser/control-plane/audit/read-counts.ts";
 import { createDispatcher, type Dispatcher } from "@hawser/control-plane/dispatch/dispatcher.ts";
 import { createTokenBuckets } from "@hawser/control-plane/dispatch/token-bucket.ts";
@@ -59,6 +62,7 @@ export interface SessionBed extends AsyncDisposable {
   numbered: NumberedNotices;
   viewers: Viewers;
   follows: Follows;
+  authenticator: Authenticator;
   /** Another node on the same database. */
   addNode(options?: { deadlineMs?: number }): {
     dispatcher: Dispatcher;
@@ -144,6 +148,7 @@ export async function openSessionBed(): Promise<SessionBed> {
     numbered,
     viewers,
     follows,
+    authenticator,
     sql,
     addNode({ deadlineMs = 5_000 } = {}) {
       const dispatcher = createDispatcher({

@@ -1,0 +1,163 @@
+// The SQL of runs that are worked on. A run belongs to the node with the highest fence: each write of a step names
+// the fence, and is a no-op if another node has picked the run up since.
+import type { SessionActivity, SessionStatus } from "@hawser/contract";
+import { reachableSql } from "../hosts/store.ts";
+import { statement, systemStatement } from "../postgres/statement.ts";
+import type { RunPlan } from "./plan.ts";
+
+export interface RunRow {
+  organization_id: string;
+  schedule_id: string;
+  run_id: string;
+  fence: number;
+  plan: RunPlan;
+  api_key_id: string;
+  step: "start" | "prompt";
+  asked: boolean;
+  session_id: string | null;
+  passed_over: { instanceId: string; reason: string }[];
+  age_seconds: number;
+}
+
+/**
+ * A time at which work on a run continues. One that lies further ahead than any statement sets it has passed too:
+ * the clock was set back.
+ */
+export const hasPassedSql = (column: string) =>
+  `${column} NOT BETWEEN hawser_now() AND hawser_now() + interval '1 minute'`;
+
+/** How long a node may work on a run without renewing its lease. */
+const lease = `hawser_now() + interval '15 seconds'`;
+
+/**
+ * $1 node, $2 organizations with runs that the node works on, $3 how many, $4 most of one organization, $5 most.
+ * The organizations take turns, so that one with many runs delays no other.
+ */
+export const pickUp = systemStatement<RunRow>(
+  "pick up runs of schedules to work on",
+  `WITH to_do AS (
+     SELECT r.organization_id, r.schedule_id, r.run_at,
+            row_number() OVER (PARTITION BY r.organization_id ORDER BY r.try_at) + coalesce(held.runs, 0) AS turn
+       FROM schedule_runs r
+       LEFT JOIN unnest($2::uuid[], $3::int[]) AS held (organization_id, runs)
+         ON held.organization_id = r.organization_id
+      WHERE r.step IN ('start', 'prompt') AND ${hasPassedSql("r.try_at")} AND ${hasPassedSql("r.lease_until")}),
+   free AS MATERIALIZED (
+     SELECT r.organization_id, r.schedule_id, r.run_at
+       FROM (SELECT * FROM to_do WHERE turn <= $4 ORDER BY turn LIMIT $5) AS next
+       JOIN schedule_runs r ON r.organization_id = next.organization_id
+                           AND r.schedule_id = next.schedule_id AND r.run_at = next.run_at
+      WHERE r.step IN ('start', 'prompt') AND ${hasPassedSql("r.try_at")} AND ${hasPassedSql("r.lease_until")}
+        FOR UPDATE OF r SKIP LOCKED)
+   UPDATE schedule_runs r SET holder = $1, fence = r.fence + 1, lease_until = ${lease}
+     FROM free
+    WHERE r.organization_id = free.organization_id AND r.schedule_id = free.schedule_id AND r.run_at = free.run_at
+   RETURNING r.organization_id, r.schedule_id, r.run_id, r.fence, r.plan, r.api_key_id, r.step, r.asked,
+             r.session_id, r.passed_over, extract(epoch FROM hawser_now() - r.created_at)::float8 AS age_seconds`,
+);
+
+/** $1 organizations, $2 schedules, $3 runs, $4 fences. */
+export const renewRuns = systemStatement(
+  "renew the leases of the runs of schedules that a node works on",
+  `UPDATE schedule_runs r SET lease_until = ${lease}
+     FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[]) AS held (organization_id, schedule_id, run_id, fence)
+    WHERE r.organization_id = held.organization_id AND r.schedule_id = held.schedule_id
+      AND r.run_id = held.run_id AND r.fence = held.fence AND r.step IN ('start', 'prompt')`,
+);
+
+const heldRun = `r.organization_id = $1 AND r.schedule_id = $2 AND r.run_id = $3 AND r.fence = $4
+      AND r.step IN ('start', 'prompt')`;
+
+/** A scheduled run that nothing was asked for yet needs a schedule that is not paused. */
+const mayAsk = `(s.enabled OR r.asked OR r.step = 'prompt' OR (r.plan ->> 'isRequested')::boolean)`;
+const ofRun = `s.organization_id = r.organization_id AND s.schedule_id = r.schedule_id`;
+
+/** $5 key. Write it before a host is asked. No row if the run may not ask, or no longer with this key. */
+export const noteAsked = systemStatement<{ run_id: string }>(
+  "record that a run of a schedule asks a host",
+  `UPDATE schedule_runs r SET asked = true
+     FROM schedules s
+    WHERE ${heldRun} AND r.api_key_id = $5 AND ${ofRun} AND ${mayAsk}
+   RETURNING r.run_id`,
+);
+
+/** No-op unless the schedule was paused before the run asked a host. */
+export const skipPaused = systemStatement(
+  "skip a run whose schedule was paused before it started",
+  `UPDATE schedule_runs r
+      SET step = 'ended', outcome = 'skipped', ended_at = hawser_now(),
+          failure = 'The schedule was paused before the run started.'
+     FROM schedules s
+    WHERE ${heldRun} AND ${ofRun} AND NOT ${mayAsk}`,
+);
+
+/** $5 JSON array with the host and the reason. */
+export const passOver = systemStatement<{ run_id: string }>(
+  "record that a run of a schedule passes over a host",
+  `UPDATE schedule_runs r SET passed_over = r.passed_over || $5::jsonb, asked = false
+    WHERE ${heldRun} RETURNING r.run_id`,
+);
+
+/** $5 session, if it is known. The longer a run has been tried, the longer the pause. */
+export const tryLater = systemStatement(
+  "try a run of a schedule again later",
+  `UPDATE schedule_runs r
+      SET session_id = coalesce($5, r.session_id), lease_until = hawser_now(), holder = NULL,
+          try_at = hawser_now() + greatest(interval '1 second', least(interval '30 seconds',
+                     (hawser_now() - r.created_at) / 4))
+    WHERE ${heldRun}`,
+);
+
+/** Locks the schedule before its run, in the order of a deletion. */
+const lockedSchedule = `locked AS MATERIALIZED (
+     SELECT organization_id, schedule_id FROM schedules
+      WHERE organization_id = $1 AND schedule_id = $2 FOR NO KEY UPDATE)`;
+
+/** $5 session. */
+export const noteStarted = systemStatement<{ schedule_id: string }>(
+  "record the session that a run of a schedule has started",
+  `WITH ${lockedSchedule},
+   started AS (
+     UPDATE schedule_runs r SET step = 'prompt', session_id = $5, started_at = hawser_now(), asked = false
+       FROM locked WHERE ${heldRun} AND r.step = 'start'
+     RETURNING r.organization_id, r.schedule_id)
+   UPDATE schedules s SET session_count = s.session_count + 1
+     FROM started
+    WHERE s.organization_id = started.organization_id AND s.schedule_id = started.schedule_id
+   RETURNING s.schedule_id`,
+);
+
+/** $5 turn. */
+export const notePrompted = systemStatement(
+  "record the turn that a run of a schedule has started",
+  `UPDATE schedule_runs r
+      SET step = 'watch', turn_id = $5, asked = false, holder = NULL, try_at = hawser_now()
+    WHERE ${heldRun} AND r.step = 'prompt'`,
+);
+
+export interface SessionState {
+  status: SessionStatus;
+  status_reason: string | null;
+  status_message: string | null;
+  activity: SessionActivity;
+  reachable: boolean;
+}
+
+/** For statements that read `sessions s`. */
+export const sessionStateSql = `s.status, s.status_reason, s.status_message, s.activity, ${reachableSql("s")} AS reachable`;
+
+/** $1 organization, $2 session. */
+export const selectSessionState = systemStatement<SessionState>(
+  "read the state of a session that a run of a schedule prompts",
+  `SELECT ${sessionStateSql} FROM sessions s
+    WHERE s.organization_id = $1 AND s.session_id = $2 AND s.deleted_at IS NULL`,
+);
+
+/**
+ * $1 organization, $2 former key, $3 its successor. A run that may have asked a host keeps its key, because only
+ * that key gets the outcome of its call.
+ */
+export const moveRunsToKey = statement(
+  `UPDATE schedule_runs SET api_key_id = $3
+    WHERE organization_id = $1 AND api_key_id = $2 AND step IN ('start', 'prompt') AND NOT asked`,
+);

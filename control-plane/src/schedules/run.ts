@@ -1,0 +1,209 @@
+// Works on one run: starts its session on the first host that accepts it, and sends the prompt.
+//
+// Both are ordinary calls of the key that the schedule acts with. Their idempotency keys contain the run's id, and
+// their bodies are made from its plan alone. So a run that is worked on twice, because its node died or was too
+// slow, starts one session and sends one prompt.
+import { formatId, parseId, type Refusal, type RefusalCode } from "@hawser/contract";
+import type { Authenticator } from "../access/authenticate.ts";
+import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { SystemSql } from "../postgres/statement.ts";
+import { isOver } from "../sessions/lifecycle.ts";
+import { statusMessage } from "../sessions/status-reasons.ts";
+import { endRuns, type RunEnd } from "./outcome-store.ts";
+import type { RunPlan } from "./plan.ts";
+import * as store from "./run-store.ts";
+
+export interface RunParts {
+  system: SystemSql;
+  callerOfKey: Authenticator["callerOfKey"];
+  dispatchAs: Dispatcher["dispatchAs"];
+}
+
+/** A host that may have acted is asked again until this age of the run. */
+const longestStartSeconds = 10 * 60;
+/** A clone may take half an hour, and its session gets the prompt after that. */
+const longestPromptSeconds = 45 * 60;
+/** An older run is not started: the outcomes of its calls are kept for a day, and must not be asked for later. */
+const oldestSeconds = 12 * 60 * 60;
+
+/** The call may pass, or may have passed already. The same call is made again later. */
+const laterCodes: readonly RefusalCode[] = [
+  "in_progress",
+  "unavailable",
+  "internal",
+  "rate_limited",
+  "concurrency_limited",
+];
+/** The key may not do it, on any host. */
+const rightCodes: readonly RefusalCode[] = ["forbidden", "unauthenticated"];
+
+const keyIsGone =
+  "The API key that it acts with was revoked, has expired, or belongs to a user who has left. Resume it, so that it acts with your key.";
+
+type Run = store.RunRow;
+type Accepted = { result: Record<string, unknown> } | { refusal: Refusal };
+
+/** Throws if the database cannot be reached; then the run is picked up again. */
+export async function workOn(parts: RunParts, run: Run): Promise<void> {
+  const toPrompt = run.step === "start" ? await start(parts, run) : run;
+  if (toPrompt) await prompt(parts, toPrompt);
+}
+
+/** Returns the run with its session; undefined if it was not started, or another node works on it. */
+async function start(parts: RunParts, run: Run): Promise<Run | undefined> {
+  const { system } = parts;
+  if (run.age_seconds > oldestSeconds) {
+    await fail(parts, run, "It could not be started for 12 hours.");
+    return undefined;
+  }
+  const reasons = run.passed_over.map(({ reason }) => reason);
+  const hosts = run.plan.instanceIds.map((id) => formatId("instance", id));
+  for (const [index, instanceId] of hosts.entries()) {
+    if (index < reasons.length) continue;
+    const body = startBody(run.plan, instanceId);
+    const answer = await call(parts, run, "start_session", `start:${index}`, body);
+    if (!answer) return undefined;
+    if ("result" in answer) {
+      const sessionId = parseId("session", answer.result["sessionId"] as string);
+      const noted = await system.first(store.noteStarted, ...keyOf(run), sessionId);
+      return noted && { ...run, step: "prompt", session_id: sessionId, asked: false };
+    }
+    const reason = answer.refusal.message;
+    const passed = JSON.stringify([{ instanceId, reason }]);
+    if (!(await system.first(store.passOver, ...keyOf(run), passed))) return undefined;
+    reasons.push(reason);
+  }
+  const last = reasons.at(-1)!;
+  await fail(parts, run, hosts.length === 1 ? last : `None of its hosts could run it. ${last}`);
+  return undefined;
+}
+
+async function prompt(parts: RunParts, run: Run): Promise<void> {
+  // If a host may have the prompt, only the same call shows what became of it.
+  if (!run.asked && !(await isReady(parts, run))) return;
+  const sessionId = formatId("session", run.session_id!);
+  const body = { sessionId, text: run.plan.prompt };
+  const answer = await call(parts, run, "send_prompt", "prompt", body);
+  if (!answer) return;
+  if ("refusal" in answer) return fail(parts, run, answer.refusal.message);
+  await parts.system.rows(store.notePrompted, ...keyOf(run), answer.result["turnId"]);
+}
+
+/**
+ * Whether the session can receive the prompt now. A refusal would be the outcome for good, so the prompt is not
+ * sent to a host that is away or that still clones.
+ */
+async function isReady(parts: RunParts, run: Run): Promise<boolean> {
+  const session = await parts.system.first(
+    store.selectSessionState,
+    run.organization_id,
+    run.session_id,
+  );
+  if (!session) {
+    await fail(parts, run, "Its session was deleted before it received the prompt.");
+    return false;
+  }
+  if (isOver(session.status)) {
+    const why = statusMessage(session);
+    await fail(parts, run, why ?? "Its session was ended before it received the prompt.");
+    return false;
+  }
+  const isStarting = session.activity === "starting" || session.status_reason === "start_unknown";
+  if (!isStarting && session.reachable) return true;
+  const why = isStarting
+    ? "Its session did not start in time, so it did not receive the prompt."
+    : "Its host disconnected before the session received the prompt.";
+  await tryLater(parts, run, why);
+  return false;
+}
+
+/** Makes a call with the key of the run. Undefined if the run has ended, waits, or is another node's by now. */
+async function call(
+  parts: RunParts,
+  run: Run,
+  action: "start_session" | "send_prompt",
+  name: string,
+  body: object,
+): Promise<Accepted | undefined> {
+  const { system, callerOfKey, dispatchAs } = parts;
+  const caller = await callerOfKey(run.organization_id, run.api_key_id);
+  if (!caller) {
+    await fail(parts, run, keyIsGone, { pause: keyIsGone });
+    return undefined;
+  }
+  if (!(await system.first(store.noteAsked, ...keyOf(run), run.api_key_id))) {
+    await system.rows(store.skipPaused, ...keyOf(run));
+    return undefined;
+  }
+  const scheduleId = formatId("schedule", run.schedule_id);
+  const { fallbackChain } = run.plan;
+  const schedule = { scheduleId, name: run.plan.name || "Scheduled prompt", fallbackChain };
+  const answer = (await dispatchAs(
+    { ...caller, schedule },
+    {
+      action,
+      body: () => Promise.resolve(body),
+      idempotencyKey: `run:${run.run_id}:${name}`,
+      callId: formatId("run", run.run_id),
+      transport: "schedule",
+    },
+  )) as Accepted;
+  if ("result" in answer) return answer;
+  const { code, message, details } = answer.refusal;
+  if (laterCodes.includes(code)) {
+    const isUnknown = code === "in_progress";
+    const why = isUnknown
+      ? `The host did not answer in time, so it is not known whether it ${action === "start_session" ? "started the session" : "received the prompt"}.`
+      : message;
+    await tryLater(parts, run, why, details.sessionId);
+    return undefined;
+  }
+  if (rightCodes.includes(code)) {
+    const why = `The API key that it acts with may not start sessions. ${message}`;
+    await fail(parts, run, why, { pause: `${why} Resume it with a key that may.` });
+    return undefined;
+  }
+  return answer;
+}
+
+/** Pauses the work on a run, or fails the run with `why` if it has been tried for long enough. */
+async function tryLater(parts: RunParts, run: Run, why: string, sessionId?: string): Promise<void> {
+  const longest = run.step === "start" ? longestStartSeconds : longestPromptSeconds;
+  if (run.age_seconds > longest) return fail(parts, run, why);
+  const session = (sessionId !== undefined && parseId("session", sessionId)) || null;
+  await parts.system.rows(store.tryLater, ...keyOf(run), session);
+}
+
+/** `pause`: why the schedule cannot continue. */
+async function fail(
+  { system }: RunParts,
+  { organization_id, schedule_id, run_id, fence }: Run,
+  failure: string,
+  { pause = null }: { pause?: string | null } = {},
+): Promise<void> {
+  const run = { organization_id, schedule_id, run_id, fence };
+  const end: RunEnd = { ...run, outcome: "failed", failure, cost_usd: null, pause };
+  await system.rows(endRuns, JSON.stringify([end]));
+}
+
+const keyOf = ({ organization_id, schedule_id, run_id, fence }: Run) =>
+  [organization_id, schedule_id, run_id, fence] as const;
+
+/** The body of the call that starts the session. */
+function startBody(plan: RunPlan, instanceId: string): object {
+  const { name, agentKind, providerId, modelId, useWorktree } = plan;
+  const shared = {
+    instanceId,
+    ...(name && { title: name }),
+    ...(agentKind && { agentKind }),
+    ...(providerId !== null && { providerId }),
+    ...(modelId !== null && { modelId }),
+  };
+  if (plan.cloneRepo !== null) return { ...shared, clone: { repo: plan.cloneRepo } };
+  if (plan.cloneUrl !== null) return { ...shared, clone: { url: plan.cloneUrl } };
+  return {
+    ...shared,
+    directory: plan.directory,
+    ...(useWorktree !== null && { useWorktree }),
+  };
+}
