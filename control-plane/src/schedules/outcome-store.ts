@@ -15,6 +15,8 @@ export interface WatchedRow extends Partial<Nullable<SessionState>> {
   turn_id: string;
   watched_seconds: number;
   session_turn_id: string | null;
+  /** Whether the run's turn waits for another one; null if the session was deleted. */
+  is_queued: boolean | null;
   turn_outcome: TurnOutcome | null;
   cost_usd: number | null;
   /** How long the host has been away; null if it was never seen. */
@@ -39,7 +41,8 @@ export const watchRuns = systemStatement<WatchedRow>(
      RETURNING r.organization_id, r.schedule_id, r.run_id, r.outcome, r.session_id, r.turn_id, r.started_at)
    SELECT w.organization_id, w.schedule_id, w.run_id, w.outcome, w.turn_id,
           extract(epoch FROM hawser_now() - w.started_at)::float8 AS watched_seconds,
-          ${sessionStateSql}, s.turn_id AS session_turn_id, s.turn_outcome, s.cost_usd,
+          ${sessionStateSql}, s.turn_id AS session_turn_id,
+          w.turn_id = ANY (s.queued_turns) AS is_queued, s.turn_outcome, s.cost_usd,
           extract(epoch FROM hawser_now() - seen.last_seen_at)::float8 AS away_seconds
      FROM watched w
      LEFT JOIN sessions s

@@ -26,6 +26,7 @@ const running: WatchedRow = {
   activity: "running",
   reachable: true,
   session_turn_id: "t1",
+  is_queued: false,
   turn_outcome: null,
   cost_usd: null,
   away_seconds: 1,
@@ -39,6 +40,11 @@ const table: [string, Partial<WatchedRow>, string, RegExp?][] = [
   ["its turn failed", { activity: "idle", turn_outcome: "failed" }, "failed", /turn failed/],
   ["its turn was stopped", { turn_outcome: "aborted" }, "failed", /stopped/],
   ["its turn was interrupted", { turn_outcome: "interrupted" }, "failed", /interrupted/],
+  [
+    "its prompt waits for a turn of somebody else",
+    { session_turn_id: "t0", activity: "idle", turn_outcome: "completed", is_queued: true },
+    "running",
+  ],
   ["somebody continues its session", { session_turn_id: "t2" }, "running"],
   [
     "somebody has continued its session",

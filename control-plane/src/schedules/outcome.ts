@@ -26,7 +26,7 @@ export function outcomeOf(row: store.WatchedRow): Watched {
   const { status, activity, turn_outcome, reachable, away_seconds } = row;
   if (!status) return failed("Its session was deleted before its turn had finished.");
   // If people continue the session, the run ends with the last of its turns.
-  const isSettled = row.session_turn_id === row.turn_id || activity === "idle";
+  const isSettled = row.session_turn_id === row.turn_id || (activity === "idle" && !row.is_queued);
   if (turn_outcome && isSettled) {
     return turn_outcome === "completed"
       ? { outcome: "succeeded" }
