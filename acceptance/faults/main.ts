@@ -1,12 +1,19 @@
-// `npm run faults -- link | sessions | approvals | rotation [options]`: injects faults into a running product, and
-// fails if the history of the run shows a broken promise. The seed repeats the choices, not the timing.
+// `npm run faults -- link | sessions | approvals | rotation | schedules [options]`: injects faults into a running
+// product, and fails if the history of the run shows a broken promise. The seed repeats the choices, not the timing.
 import { randomInt } from "node:crypto";
 import { readArguments } from "@hawser/testkit/read-arguments.ts";
 import { AgentKind } from "@hawser/contract";
 import { linkFaults } from "./link.ts";
-import { printApprovals, printLink, printRotation, printSessions } from "./print.ts";
+import {
+  printApprovals,
+  printLink,
+  printRotation,
+  printSchedules,
+  printSessions,
+} from "./print.ts";
 import { rotations, runRotations, type RotatedKey } from "./rotations.ts";
 import { runFault } from "./run.ts";
+import { runScheduleFaults } from "./schedules.ts";
 import { runApprovals } from "./sessions/run-approvals.ts";
 import { runSessions } from "./sessions/run-sessions.ts";
 import type { Violation } from "./violation.ts";
@@ -32,6 +39,9 @@ const { values, positionals } = readArguments({
     requests: { type: "string", default: "200" },
     // Option of rotation.
     key: { type: "string", default: Object.keys(rotations).join(",") },
+    // Options of schedules.
+    schedules: { type: "string", default: "1000" },
+    stopped: { type: "string", default: "90" },
   },
 });
 
@@ -84,6 +94,15 @@ const runs: Record<string, () => Promise<void>> = {
     const results = runRotations({ keys: chosenKeys(), hosts, ...noted("rotation") });
     for await (const result of results) report(result, printRotation);
   },
+  async schedules() {
+    const result = await runScheduleFaults({
+      schedules: Number(values.schedules),
+      hosts: Number(values.hosts ?? 50),
+      stoppedSeconds: Number(values.stopped),
+      ...noted("schedules"),
+    });
+    report(result, printSchedules);
+  },
 };
 
 function chosenKeys(): RotatedKey[] {
@@ -109,6 +128,7 @@ if (!run) {
                                       [--kills 100] [--unnoticed 100]
        npm run faults -- approvals [--sessions 20] [--requests 200] [--kills 100]
        npm run faults -- rotation [--key ${Object.keys(rotations).join(",")}] [--hosts 200]
+       npm run faults -- schedules [--schedules 1000] [--hosts 50] [--stopped 90]
        each with [--seed S] [--json] [--verbose]
 
 faults of the link:

@@ -1,6 +1,7 @@
 // Prints the result of a run in a few lines, and how to repeat a run that broke a promise.
 import type { RotationResult } from "./rotations.ts";
 import type { RunResult } from "./run.ts";
+import type { ScheduleFaultResult } from "./schedules.ts";
 import type { ApprovalsResult } from "./sessions/run-approvals.ts";
 import type { SessionsResult } from "./sessions/run-sessions.ts";
 import type { Violation } from "./violation.ts";
@@ -53,6 +54,15 @@ export function printRotation(result: RotationResult): void {
     `${result.returned} hosts returned`,
   ];
   print(parts, result, `rotation --key ${result.key} --hosts ${result.hosts}`, []);
+}
+
+export function printSchedules(result: ScheduleFaultResult): void {
+  const { median, longest } = result.startedMs;
+  const parts = [
+    `${result.schedules} schedules due at once: ${result.injections.length} injections`,
+    `started after ${median} ms at the median, ${longest} ms at most`,
+  ];
+  print(parts, result, `schedules --schedules ${result.schedules}`, result.injections);
 }
 
 function print(

@@ -10,6 +10,7 @@ import { measureLink } from "./link.ts";
 import { showPlans } from "./plans.ts";
 import { profileReads } from "./profile.ts";
 import { measureRead } from "./read.ts";
+import { measureSchedules } from "./schedules.ts";
 import { measureSession } from "./session.ts";
 
 interface Group {
@@ -42,6 +43,10 @@ const groups: Record<string, Group> = {
       "session_node_memory",
     ],
   },
+  schedules: {
+    measure: measureSchedules,
+    figures: ["schedules_claim", "schedules_idle_sweep"],
+  },
   agents: {
     measure: measureAgents,
     figures: AgentKind.options.flatMap((kind) =>
@@ -60,6 +65,7 @@ const usage = `usage: npm run bench -- <what> [--json] [--quick]
   read      reads beside the bare engine, and listings of a growing table
   link      commands to hosts, many hosts, and what they report, beside bare NATS and PostgreSQL
   session   first words, fan-out, long logs and many sessions
+  schedules times of schedules that are due, claimed beside the bare claim
   agents    first words and memory of each kind of agent beside its bare program
   plans     the plans PostgreSQL uses for listings, with the pages each reads
   profile   where a node spends its time under the loads of \`read\`

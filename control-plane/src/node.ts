@@ -76,7 +76,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
           blobs,
           masterKeys,
           nodeId: nodes.nodeId,
-          now: nodes.now,
+          now: () => nodes.now(),
           metrics,
           queueAges,
           log,
@@ -111,7 +111,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
     product: codeApi,
     dispatcher,
     baseUrl: config.baseUrl,
-    now: nodes.now,
+    now: () => nodes.now(),
     async unready() {
       if (draining) return "draining";
       return signIn.rows(askToWrite).then(

@@ -1,6 +1,9 @@
-// Many hosts in one process: each runs the daemon's real link, journal and command code, without agents.
-// light-hosts.ts controls it over IPC.
+// Many hosts in one process: each runs the daemon's real link, journal and command code, without agents or with
+// the scripted one. light-hosts.ts controls it over IPC.
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createScriptedAgent } from "@hawser/daemon/drivers/scripted/agent.ts";
+import { createScriptedDriver } from "@hawser/daemon/drivers/scripted/driver.ts";
 import { startHost, type Host } from "@hawser/daemon/host.ts";
 import { pairHost } from "@hawser/daemon/link/doors.ts";
 import type { LinkTiming } from "@hawser/daemon/link/timing.ts";
@@ -13,9 +16,14 @@ const hosts = new Map<string, Host>();
 const states = new Map<string, State>();
 const directory = process.argv[2]!;
 let timing: Partial<LinkTiming> = {};
+let root: string | undefined;
 
-const startPaired = (id: string) =>
-  void hosts.set(id, startHost({ state: states.get(id)!, timing }));
+function startPaired(id: string): void {
+  const state = states.get(id)!;
+  if (root !== undefined) writeFileSync(state.policyPath, `root = ${root}\n`);
+  const drivers = () => (root === undefined ? [] : [createScriptedDriver(createScriptedAgent())]);
+  hosts.set(id, startHost({ state, timing, drivers }));
+}
 
 const orders = {
   /** Pairs one host for each pairing token, and returns their instances. */
@@ -33,8 +41,10 @@ const orders = {
    * Starts all hosts, when all are paired: hosts that start keep this process busy for so long that a
    * pairing would not be answered in time.
    */
-  start({ timing: given }: LightOrder["start"]) {
+  start({ timing: given, root: chosen }: LightOrder["start"]) {
     timing = given;
+    root = chosen;
+    if (root !== undefined) mkdirSync(root, { recursive: true });
     [...states.keys()].forEach(startPaired);
   },
   append({ instanceId, sessionId, texts }: LightOrder["append"]) {

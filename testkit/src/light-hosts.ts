@@ -13,7 +13,7 @@ import { openOrders } from "./orders.ts";
 
 export interface LightOrder {
   pair: { serverUrl: string; tokens: string[] };
-  start: { timing: Partial<LinkTiming> };
+  start: { timing: Partial<LinkTiming>; root?: string };
   append: { instanceId: string; sessionId: string; texts: string[] };
   status: object;
   paired: object;
@@ -26,6 +26,8 @@ export interface LightHosts extends AsyncDisposable {
   pid: number;
   process: ChildProcess;
   instanceIds: string[];
+  /** Where sessions can be started: a folder without git, the same for all hosts. */
+  folder: string;
   /** Appends entries to a session's log through the host's real journal, and returns their numbers. */
   append(instanceId: string, sessionId: string, texts: string[]): Promise<number[]>;
   /** The state of each host's link, as the host reports it. */
@@ -51,6 +53,8 @@ const program = fileURLToPath(import.meta.resolve("./light-hosts-process.ts"));
 interface LightHostsOptions {
   /** Changes the waits of their links. */
   timing?: Partial<LinkTiming>;
+  /** Lets each host run the scripted agent, as opencode; by default a host has no agent. */
+  agents?: boolean;
   /** Called every few seconds with how many hosts are paired. */
   onPaired?: (paired: number) => void;
 }
@@ -64,7 +68,7 @@ export async function startLightHosts(
   caller: Caller,
   serverUrl: string,
   count: number,
-  { timing = {}, onPaired = () => {} }: LightHostsOptions = {},
+  { timing = {}, agents = false, onPaired = () => {} }: LightHostsOptions = {},
 ): Promise<LightHosts> {
   const directory = mkdtempSync(join(memoryOrDisk(), "hawser-light-hosts-"));
   const child = fork(program, [directory], { env: nodeEnvironment() });
@@ -87,11 +91,13 @@ export async function startLightHosts(
   }
   const instanceIds = await paired;
   onPaired(count);
-  await tell("start", { timing });
+  const folder = join(directory, "folder");
+  await tell("start", { timing, ...(agents && { root: folder }) });
   return {
     pid: child.pid!,
     process: child,
     instanceIds,
+    folder,
     append: (instanceId, sessionId, texts) => tell("append", { instanceId, sessionId, texts }),
     states: () => tell("status", {}),
     paired: () => tell("paired", {}),

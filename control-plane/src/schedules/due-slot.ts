@@ -21,7 +21,7 @@ export function slotOf(due: DueRow): Slot {
     schedule_id,
     slot,
     run_at: isMissed ? latest.toISOString() : slot,
-    next_run_at: nextRun(rule, now)?.toISOString() ?? null,
+    next_run_at: (isMissed ? nextRun(rule, now) : following)?.toISOString() ?? null,
     missed: isMissed ? sentence(countRuns(rule, slotAt, now), slotAt, latest) : null,
   };
 }

@@ -24,8 +24,33 @@ export function instantOf(timeZone: string, wallClock: number): number {
   return wallClock - (shown ?? before);
 }
 
+/**
+ * Offsets at the beginning of days in UTC, by time zone and number of the day. Reading one takes as long as a
+ * hundred of these look-ups, and thousands of schedules can be due at once.
+ */
+const known = new Map<string, number>();
+const mostKnown = 20_000;
+
 /** How far the clocks are ahead of UTC, in milliseconds. */
 function offsetAt(timeZone: string, instant: number): number {
+  const number = Math.floor(instant / day);
+  const offset = offsetAtDay(timeZone, number);
+  // Clocks are never changed and changed back within a day.
+  return offset === offsetAtDay(timeZone, number + 1) ? offset : readOffset(timeZone, instant);
+}
+
+function offsetAtDay(timeZone: string, number: number): number {
+  const key = `${timeZone} ${number}`;
+  let offset = known.get(key);
+  if (offset === undefined) {
+    if (known.size >= mostKnown) known.clear();
+    offset = readOffset(timeZone, number * day);
+    known.set(key, offset);
+  }
+  return offset;
+}
+
+function readOffset(timeZone: string, instant: number): number {
   const wholeSecond = Math.floor(instant / 1000) * 1000;
   const parts = new Map(
     formatterOf(timeZone)
