@@ -1,10 +1,10 @@
-// Steps of scenarios about agent accounts: a host with the real Claude Code and codex, whose makers' login services
-// are played on loopback, two members, and logging them in.
+// Steps of scenarios about agent accounts: a host with the real Claude Code and codex, whose makers' services are
+// played on loopback, two members, logging them in and linking their secrets.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after } from "node:test";
-import { roles, type LinkableKind } from "@hawser/contract";
+import { roles, seal, type LinkWay, type LinkableKind } from "@hawser/contract";
 import type { Caller } from "@hawser/testkit/caller.ts";
 import { startClaudeIssuer, type ClaudeIssuer } from "@hawser/testkit/claude-issuer.ts";
 import { startCodexIssuer, type CodexIssuer } from "@hawser/testkit/codex-issuer.ts";
@@ -40,7 +40,8 @@ async function openStage({ world, caller }: Context): Promise<Stage> {
   const host = await world.addHost({ environment: claude.environment });
   wrapCodex(host, codex);
   shareLogins(host, true);
-  await caller.update_settings({ allowedLogins: ["subscription"] });
+  const allowedLogins = ["subscription", "api_key", "gateway", "cloud"] as const;
+  await caller.update_settings({ allowedLogins: [...allowedLogins] });
   return {
     host,
     claude,
@@ -105,20 +106,43 @@ export async function linkClaude({ host, claude }: Stage, person: Caller, email:
   return { started, done: await person.submit_agent_login({ loginId: started.loginId, code }) };
 }
 
-export async function linkCodex(
+/** Points the codex of a person's account, which is not linked yet, at the scripted model. */
+export async function prepareCodex(
   { world, caller }: Context,
   { host, codex }: Stage,
   person: Caller,
-  email: string,
-) {
-  const { instanceId } = host;
+): Promise<void> {
   const { user } = await person.whoami({});
   const { members } = await caller.list_members({});
   const { createdAt } = members.find(({ userId }) => userId === user!.userId)!;
   const owner = `${user!.userId}.${Date.parse(createdAt)}`;
-  const home = join(host.stateDirectory, "homes", instanceId, owner, "codex/home");
+  const home = join(host.stateDirectory, "homes", host.instanceId, owner, "codex/home");
   mkdirSync(home, { recursive: true, mode: 0o700 });
   codex.writeHome(home, world.model!.url);
+}
+
+export interface Linked {
+  kind: LinkableKind;
+  way: LinkWay;
+  secret: string;
+  baseUrl?: string;
+  region?: string;
+  projectId?: string;
+}
+
+/** The input of link_agent_identity, with the secret sealed for the host. */
+export async function sealedFor({ host }: Stage, person: Caller, { secret, ...rest }: Linked) {
+  const { instanceId } = host;
+  const { user } = await person.whoami({});
+  const { sealingKey } = await person.list_agent_identities({ instanceId });
+  const sealed = { userId: user!.userId, kind: rest.kind, secret };
+  return { instanceId, ...rest, sealedSecret: await seal(sealingKey!, sealed) };
+}
+
+export async function linkCodex(context: Context, current: Stage, person: Caller, email: string) {
+  const { host, codex } = current;
+  const { instanceId } = host;
+  await prepareCodex(context, current, person);
   const started = await person.start_agent_login({ instanceId, kind: "codex" });
   codex.approve(started.userCode!, { email, plan: "pro" });
   const poll = () => person.poll_agent_login({ loginId: started.loginId });
@@ -131,13 +155,27 @@ export const lastGrant = <Grant extends { email: string }>(
   email: string,
 ) => grants.findLast((grant) => grant.email === email)!;
 
-/** Runs a turn, and returns the Authorization header with which the agent asked the model. */
-export async function loginAtModel({ world }: Context, caller: Caller, sessionId: string) {
+/**
+ * Runs a turn, and returns the Authorization header with which the agent asked the model. `during` is called while
+ * the model answers.
+ */
+export async function loginAtModel(
+  { world }: Context,
+  caller: Caller,
+  sessionId: string,
+  during?: () => Promise<void>,
+) {
   const words = `whose login ${sessionId} ${Math.random()}`;
+  const slow = during ? { delayMs: 1_500 } : {};
   const { turnId } = await caller.send_prompt({
     sessionId,
-    text: scripted(words, { text: "Hi." }),
+    text: scripted(words, { text: "Hi.", ...slow }),
   });
+  if (during) {
+    const isAsked = async () => world.model!.requests.some(({ prompt }) => prompt.includes(words));
+    await until("the model is asked", 20_000, isAsked, (asked) => asked);
+    await during();
+  }
   assert.equal(outcomeOf(await untilEnd(caller, sessionId, turnId)), "completed");
   const asked = world.model!.requests.findLast(({ prompt }) => prompt.includes(words));
   return asked?.authorization;

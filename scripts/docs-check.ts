@@ -30,6 +30,7 @@ const notActions = new Set([
   "update_failed",
   "install_agent",
   "update_daemon",
+  "link_lost",
 ]);
 
 /** Complaints about names in code that look like an action's and name none. */

@@ -17,6 +17,7 @@ useWorld({ environment: { HAWSER_RATE_PER_SECOND: "20000", HAWSER_RATE_BURST: "2
 const extensions: Record<string, Permission | null> = {
   search_instances: "instances:view",
   refresh_instance: "instances:edit",
+  link_agent_identity: "instances:view",
   search_sessions: "sessions:view",
   list_session_events: "sessions:view",
   search_session_events: "sessions:view",

@@ -48,6 +48,12 @@ const recipes: Record<string, Recipe> = {
   "start_agent_login.instanceId": (instanceId) => ({ instanceId, kind: "codex" }),
   "poll_agent_login.loginId": (loginId) => ({ loginId }),
   "submit_agent_login.loginId": (loginId) => ({ loginId, code: "x" }),
+  "link_agent_identity.instanceId": (instanceId) => ({
+    instanceId,
+    kind: "codex",
+    way: "api_key",
+    sealedSecret: "x",
+  }),
   "unlink_agent_identity.instanceId": (instanceId) => ({ instanceId, kind: "codex" }),
   "update_opencode.instanceId": (instanceId) => ({ instanceId }),
   "install_agent_kind.instanceId": (instanceId) => ({ instanceId, kind: "codex" }),
@@ -314,6 +320,7 @@ const refusedWithoutHost: Record<string, string> = {
   start_agent_login: "user_key_required",
   poll_agent_login: "user_key_required",
   submit_agent_login: "user_key_required",
+  link_agent_identity: "user_key_required",
   unlink_agent_identity: "user_key_required",
   // The record is a question.
   answer_permission: "wrong_request_type",

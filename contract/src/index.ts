@@ -56,7 +56,9 @@ export {
   objectToHostedRepository,
 } from "./clone-source.ts";
 export type { Objection } from "./clone-source.ts";
+export { objectToGateway } from "./link-way.ts";
 export { DateTime, Instant, TimeZone, isDateTime, isTimeZone } from "./moments.ts";
+export { seal } from "./seal.ts";
 export { AbsolutePath, codePointLength, neverLogged, text } from "./text.ts";
 
 export {
@@ -90,7 +92,7 @@ export {
   RootRecord,
 } from "./records/directory.ts";
 export { ExposureRecord, NewExposure } from "./records/exposure.ts";
-export { IdentityRecord } from "./records/identity.ts";
+export { IdentityRecord, IdentityWay, LinkWay, SealingKey } from "./records/identity.ts";
 export {
   HostOperation,
   HostWarning,

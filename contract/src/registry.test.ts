@@ -113,7 +113,11 @@ test("the inputs that are never logged are marked", () => {
       .filter(({ schema }) => schema.writeOnly)
       .map(({ path }) => `${name}.${path}`),
   );
-  assert.deepEqual(marked.sort(), ["run_shell.command", "submit_agent_login.code"]);
+  assert.deepEqual(marked.sort(), [
+    "link_agent_identity.sealedSecret",
+    "run_shell.command",
+    "submit_agent_login.code",
+  ]);
 });
 
 test("A11: every action is closed to agents, unless it is on the list of those that are open", () => {
@@ -136,7 +140,7 @@ test("A11: every action is closed to agents, unless it is on the list of those t
 test("every field that names a record of ours carries the mark of its kind", () => {
   // Names that agents and their providers give, and ids of things that are not records.
   const foreign =
-    /^(?:providerId|modelId|messageId|partId|fileId|turnId|shellId|callId|operationId|queuedTurnIds|runningShellIds)$/;
+    /^(?:providerId|modelId|projectId|messageId|partId|fileId|turnId|shellId|callId|operationId|queuedTurnIds|runningShellIds)$/;
   let marked = 0;
   for (const [name, entry] of entries) {
     const both = [...properties(inputSchema(entry)), ...properties(z.toJSONSchema(entry.result))];

@@ -30,6 +30,7 @@ export type ActionName = keyof typeof registry;
 /** Actions that are not among the interface's 49. All others are pinned to the interface. */
 export const extensionNames = [
   "refresh_instance",
+  "link_agent_identity",
   "search_instances",
   "search_sessions",
   "set_session_mode",

@@ -26,6 +26,7 @@ import { createGit } from "./git/git.ts";
 import { isWhole, programOf, readCurrent } from "./installs/current.ts";
 import { openHomes } from "./identities/homes.ts";
 import { createIdentities, type AccountKinds } from "./identities/identities.ts";
+import { openSealing } from "./identities/sealing.ts";
 import { createInstalls, type InstallsOptions } from "./installs/installs.ts";
 import { openJournal, type Journal, type JournalOptions } from "./journal/journal.ts";
 import type { Connection } from "./link/dial.ts";
@@ -200,6 +201,7 @@ export function startHost(options: HostOptions): Host {
   const identities = createIdentities({
     kinds: options.accounts?.(given) ?? {},
     homes: openHomes(state.homesDirectory, instanceId, log),
+    sealing: openSealing(state.sealingKeyPath),
     policy: policy.read,
     onLinkedAgain: (driver) => sessions.restartDriver(driver, AbortSignal.timeout(restartMs)),
     onUnlink: (ownerId, kind, driver) =>

@@ -7,6 +7,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { createCodeHosting } from "./code-hosting/code-hosting.ts";
 import { createDirectories } from "./directories/directories.ts";
 import { createDirectoryFacts } from "./directories/host-facts.ts";
+import { accessOf } from "./drivers/claude-code/access.ts";
 import { createClaudeDriver } from "./drivers/claude-code/driver.ts";
 import { createClaudeLogin } from "./drivers/claude-code/login.ts";
 import { createCodexDriver } from "./drivers/codex/driver.ts";
@@ -70,7 +71,7 @@ const openDrivers = (given: DriverGiven): Driver[] => {
   ];
 };
 
-/** The kinds that people can log in to with accounts of their own. */
+/** The kinds that people can use with accounts of their own. */
 const openAccounts = (given: DriverGiven): AccountKinds => {
   const { stateDirectory, findAgent } = given;
   const common = settingsFor(given);
@@ -83,10 +84,11 @@ const openAccounts = (given: DriverGiven): AccountKinds => {
       // Claude Code does not report it.
       lastsDays: 30,
       keepsFormerLogin: false,
-      open: ({ home, quotaFile }) =>
+      open: ({ home, quotaFile }, access) =>
         createClaudeDriver({
           ...claude,
           quotaFile,
+          access: () => accessOf(home, access()),
           environment: { ...common.environment, CLAUDE_CONFIG_DIR: home },
         }),
     },
@@ -95,10 +97,11 @@ const openAccounts = (given: DriverGiven): AccountKinds => {
       credentialsFile: "auth.json",
       lastsDays: null,
       keepsFormerLogin: true,
-      open: ({ home, quotaFile }) =>
+      open: ({ home, quotaFile }, access) =>
         createCodexDriver({
           ...codex,
           home,
+          gateway: () => access().baseUrl ?? undefined,
           quotaFile,
           userHome: homedir(),
           closed: protectedPaths(stateDirectory),

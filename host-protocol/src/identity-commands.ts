@@ -1,5 +1,12 @@
-// Commands about agent accounts: the logins of people on this host, each in a home of its own.
-import { Instant, LinkableKind, LoginFlow } from "@hawser/contract";
+// Commands about agent accounts: the logins and linked secrets of people on this host, each in a home of its own.
+import {
+  IdentityWay,
+  Instant,
+  LinkWay,
+  LinkableKind,
+  LoginFlow,
+  SealingKey,
+} from "@hawser/contract";
 import { z } from "zod";
 import type { CommandKind } from "./command-kind.ts";
 
@@ -14,6 +21,8 @@ export type OwnerId = z.infer<typeof OwnerId>;
 export const HostIdentity = z.strictObject({
   ownerId: OwnerId,
   kind: LinkableKind,
+  /** Missing from daemons of a former version. */
+  way: IdentityWay.optional(),
   authenticated: z.boolean(),
   account: z.string().nullable(),
   plan: z.string().nullable(),
@@ -42,6 +51,8 @@ export const identityCommands = {
       identities: z.array(HostIdentity),
       /** Whether each account's agents run as a Unix user of their own. */
       separated: z.boolean(),
+      /** Missing from daemons of a former version. */
+      sealingKey: SealingKey.optional(),
     }),
     deadlineMs: 20_000,
   },
@@ -77,6 +88,26 @@ export const identityCommands = {
     result: LoginState,
     deadlineMs: 25_000,
     refusals: ["not_found", "login_failed", "wrong_login_flow"],
+  },
+  /**
+   * Links a secret as the account of one person, in place of an earlier account. The secret is sealed for this
+   * host, and in clear it is stored only in the account's home. Refused with `login_failed` if it cannot be opened.
+   */
+  link_identity: {
+    effect: "changes",
+    payload: z.strictObject({
+      ownerId: OwnerId,
+      kind: LinkableKind,
+      sealedSecret: z.string(),
+      way: LinkWay,
+      baseUrl: z.string().nullable(),
+      region: z.string().nullable(),
+      projectId: z.string().nullable(),
+    }),
+    /** The account's name to show: it does not give the secret away. */
+    result: z.strictObject({ account: z.string() }),
+    deadlineMs: 28_000,
+    refusals: ["agent_not_ready", "login_failed"],
   },
   /** Ends the sessions' agents of this account, logs it out and deletes its home. Succeeds if there is none. */
   unlink_identity: {

@@ -23,6 +23,8 @@ export interface ClaudeIssuer extends AsyncDisposable {
   authorize(url: string, person?: Partial<Person>): string;
   /** One for each completed login, the oldest first. */
   grants: readonly Grant[];
+  /** API keys that the models accept instead of a login. */
+  apiKeys: Set<string>;
   /** Every request so far, as `POST host/path`. */
   requests: string[];
   /** A test changes how the issuer answers by changing these. */
@@ -102,6 +104,7 @@ export async function startClaudeIssuer({
 
   const authorized = new Map<string, Authorized>();
   const grants: IssuedGrant[] = [];
+  const apiKeys = new Set<string>();
   const requests: string[] = [];
   const closing = new AbortController();
   const switches: Switches = {
@@ -124,6 +127,10 @@ export async function startClaudeIssuer({
     }
     if (host !== apiHost) return send(response, 404, {});
     const grant = liveGrant(request.headers.authorization);
+    const isAdmitted = grant || apiKeys.has(String(request.headers["x-api-key"]));
+    if (isAdmitted && pathname.startsWith("/v1/messages") && modelUrl !== undefined) {
+      return passOn(request, response, new URL(request.url ?? "/", modelUrl));
+    }
     if (!grant) {
       const error = { type: "authentication_error", message: "The access token is not valid." };
       return send(response, 401, { type: "error", error });
@@ -133,9 +140,6 @@ export async function startClaudeIssuer({
       const { name } = organization;
       const roles = { organization_role: "admin", workspace_role: null };
       return send(response, 200, { organization_name: name, ...roles });
-    }
-    if (pathname.startsWith("/v1/messages") && modelUrl !== undefined) {
-      return passOn(request, response, new URL(request.url ?? "/", modelUrl));
     }
     send(response, 404, { type: "error", error: { type: "not_found_error", message: pathname } });
   }
@@ -248,6 +252,7 @@ export async function startClaudeIssuer({
       return `${code}#${state}`;
     },
     grants,
+    apiKeys,
     requests,
     switches,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -36,6 +36,7 @@ import { createAgentGit } from "@hawser/daemon/git/agent-git.ts";
 import { createGit } from "@hawser/daemon/git/git.ts";
 import { openHomes } from "@hawser/daemon/identities/homes.ts";
 import { createIdentities, type AccountKinds } from "@hawser/daemon/identities/identities.ts";
+import { openSealing } from "@hawser/daemon/identities/sealing.ts";
 import { openJournal, type Journal, type JournalOptions } from "@hawser/daemon/journal/journal.ts";
 import { silentLog } from "@hawser/daemon/log.ts";
 import { createOperations } from "@hawser/daemon/operations.ts";
@@ -207,6 +208,7 @@ function openHost({ directory, stateDirectory, agent }: Parts, options: OpenOpti
   const identities = createIdentities({
     kinds: options.accountKinds ?? {},
     homes: openHomes(join(stateDirectory, "homes"), instanceId),
+    sealing: openSealing(join(stateDirectory, "sealing-key.json")),
     policy: read,
     onLinkedAgain: (linked) => sessions.restartDriver(linked, AbortSignal.timeout(patienceMs)),
     onUnlink: (ownerId, kind, linked) =>

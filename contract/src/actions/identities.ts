@@ -2,11 +2,12 @@
 // calling user, so a key of the organization can only list.
 import { z } from "zod";
 import { action } from "../action.ts";
+import { checkWay } from "../link-way.ts";
 import { hostRefusals } from "../errors.ts";
 import { InstanceId, LoginId } from "../ids.ts";
 import { LinkableKind } from "../records/agent-kind.ts";
 import { freshness } from "../records/directory.ts";
-import { IdentityRecord } from "../records/identity.ts";
+import { IdentityRecord, LinkWay, SealingKey } from "../records/identity.ts";
 import { LoginRecord } from "../records/login.ts";
 import { neverLogged, text } from "../text.ts";
 
@@ -32,6 +33,9 @@ export const identityActions = {
       separated: z.boolean().nullable().meta({
         description:
           "Whether the host runs each account's agents as a Unix user of their own; null if unknown.",
+      }),
+      sealingKey: SealingKey.nullable().meta({
+        description: "Seals secrets for link_agent_identity; null if the host did not report it.",
       }),
       ...freshness,
     }),
@@ -100,6 +104,53 @@ export const identityActions = {
       "user_key_required",
       "login_failed",
       "wrong_login_flow",
+      ...hostRefusals,
+    ],
+    closedToAgents: true,
+  }),
+
+  link_agent_identity: action({
+    summary:
+      "Link an API key, a gateway or a cloud account as the calling user's agent account on a host.",
+    details:
+      "`sealedSecret` is a compact JWE (RSA-OAEP-256, A256GCM) for `sealingKey` of list_agent_identities. Its plaintext is JSON with `userId`, `kind` and `secret`. Only the host can open it, and accepts it for this user and kind only. The account replaces the user's earlier one of this kind; its running turns are interrupted. An owner has to allow the way, with `allowedLogins` of update_settings.",
+    group: "hosts",
+    permission: "instances:view",
+    effect: "changes",
+    reach: "host",
+    shownBy: "list_agent_identities",
+    input: z
+      .strictObject({
+        instanceId: InstanceId,
+        kind: LinkableKind,
+        way: LinkWay,
+        sealedSecret: neverLogged(
+          text({ min: 1, max: 32_768 }).meta({
+            description:
+              "The sealed secret: an API key, a gateway's token, a Bedrock API key, or the text of a Google credentials file.",
+          }),
+        ),
+        baseUrl: text({ min: 1, max: 2048 })
+          .meta({
+            description:
+              "For gateway only: its http or https address, to which claude_code adds /v1/messages, and codex adds /responses.",
+          })
+          .optional(),
+        region: text({ min: 1, max: 40 })
+          .meta({ description: "For bedrock and vertex only: the cloud's region." })
+          .optional(),
+        projectId: text({ min: 1, max: 100 })
+          .meta({ description: "For vertex only: the Google Cloud project." })
+          .optional(),
+      })
+      .check(checkWay),
+    result: IdentityRecord,
+    refusals: [
+      "not_found",
+      "user_key_required",
+      "login_not_allowed",
+      "login_failed",
+      "agent_not_ready",
       ...hostRefusals,
     ],
     closedToAgents: true,

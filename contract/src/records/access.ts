@@ -68,9 +68,9 @@ export const AgentPolicy = restriction(
 export type AgentPolicy = z.infer<typeof AgentPolicy>;
 
 /** A way to use agents with the account of a member. */
-export const LoginWay = z.enum(["subscription"]).meta({
+export const LoginWay = z.enum(["subscription", "api_key", "gateway", "cloud"]).meta({
   description:
-    "subscription: members link their own subscriptions to hosts with start_agent_login.",
+    "subscription: members link their own subscriptions to hosts with start_agent_login. api_key, gateway, cloud: they link keys, gateways, or accounts of Amazon Bedrock and Google Vertex AI with link_agent_identity.",
 });
 export type LoginWay = z.infer<typeof LoginWay>;
 

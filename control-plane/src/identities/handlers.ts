@@ -2,6 +2,7 @@
 import { parseId, type identityActions } from "@hawser/contract";
 import { onHost, type HandlersFor } from "../dispatch/handler.ts";
 import { askHost, findHost, type HostServices } from "../hosts/ask-host.ts";
+import { linkIdentity } from "./linking.ts";
 import { listAgentIdentities } from "./listing.ts";
 import { pollLogin, startLogin, submitLogin } from "./logins.ts";
 import { ownerIdOf, requireUser } from "./owner.ts";
@@ -12,6 +13,7 @@ export const identityHandlers: HandlersFor<typeof identityActions, HostServices>
   start_agent_login: startLogin,
   poll_agent_login: pollLogin,
   submit_agent_login: submitLogin,
+  link_agent_identity: linkIdentity,
 
   unlink_agent_identity: onHost({
     async prepare({ sql, caller }, { instanceId }) {

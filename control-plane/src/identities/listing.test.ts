@@ -72,6 +72,7 @@ test("users see their own accounts, and everybody's only with `all` and instance
     {
       user: { userId: bed.organization.userId, name: "ada@acme.example" },
       kind: "codex",
+      way: null,
       authenticated: true,
       account: "someone@example.com",
       plan: "pro",

@@ -1,6 +1,13 @@
 // Agent accounts as list_agent_identities shows them. The host is asked, and its answer is stored for when
 // it is away.
-import { Refusal, formatId, notFound, parseId, type IdentityRecord } from "@hawser/contract";
+import {
+  Refusal,
+  formatId,
+  notFound,
+  parseId,
+  type IdentityRecord,
+  type SealingKey,
+} from "@hawser/contract";
 import type { HostIdentity } from "@hawser/host-protocol";
 import type { ReadContext } from "../dispatch/handler.ts";
 import { hostOffline } from "../fabric/host-asker.ts";
@@ -13,6 +20,7 @@ import * as store from "./store.ts";
 interface Listing {
   identities: IdentityRecord[];
   separated: boolean | null;
+  sealingKey: SealingKey | null;
   live: boolean;
   takenAt: string | null;
 }
@@ -27,11 +35,12 @@ export async function listAgentIdentities(
   if (!row) throw notFound("instance");
   const host = { instanceId, isOnline: row.status === "online" };
   let separated: boolean | null = null;
+  let sealingKey: SealingKey | null = null;
   let live = true;
   try {
     if (!host.isOnline) throw hostOffline();
     const answer = await readFromHost(context, host, "list_identities", {});
-    separated = answer.separated;
+    ({ separated, sealingKey = null } = answer);
     await storeReported(sql, id, answer.identities, row.asked_at);
   } catch (error) {
     // If the host cannot answer, its last answer is better than none.
@@ -41,10 +50,9 @@ export async function listAgentIdentities(
   // A key of the organization has no user, and so no accounts of its own.
   const hasNone = !all && caller.userId === null;
   const rows = hasNone ? [] : await readAccounts(sql, id, all ? null : caller.userId);
-  const identities = rows.map(identityRecord);
-  if (live) return { identities, separated, live, takenAt: row.asked_at };
   const [oldest = null] = rows.map(({ taken_at }) => taken_at).sort();
-  return { identities, separated, live, takenAt: oldest };
+  const takenAt = live ? row.asked_at : oldest;
+  return { identities: rows.map(identityRecord), separated, sealingKey, live, takenAt };
 }
 
 /** The accounts of one member, or of all if `userId` is null. */
@@ -62,7 +70,7 @@ async function readAccounts(
 
 /** Limits of what a host can have stored. */
 const mostAccounts = 1_000;
-const longestText = 320;
+export const longestText = 320;
 
 /** Stores the accounts that a host has. The removal of those whose owner is no longer a member is owed. */
 async function storeReported(
@@ -86,6 +94,7 @@ async function storeReported(
     owner_id: identity.ownerId,
     user_id: identity.userId,
     kind: identity.kind,
+    way: identity.way ?? null,
     authenticated: identity.authenticated,
     account: shortened(identity.account, longestText),
     plan: shortened(identity.plan, longestText),
@@ -108,6 +117,7 @@ function identityRecord(row: store.AccountRow): IdentityRecord {
   return {
     user: { userId: formatId("user", row.user_id), name: row.name },
     kind: row.kind,
+    way: row.way,
     authenticated: row.authenticated,
     account: row.account,
     plan: row.plan,
@@ -120,12 +130,16 @@ function identityRecord(row: store.AccountRow): IdentityRecord {
 
 function warningOf({
   kind,
+  way,
   authenticated,
   has_expired,
   expires_soon,
   expires_at,
   problem,
 }: store.AccountRow) {
+  if (!authenticated && way !== "subscription" && way !== null) {
+    return `The host no longer has the secret. Call link_agent_identity with the kind ${kind} again.`;
+  }
   const again = `Call start_agent_login with the kind ${kind} again to renew it.`;
   if (!authenticated) return `The login is no longer valid. ${again}`;
   if (problem !== null) return problem;

@@ -11,10 +11,10 @@ import {
 import type { CommandResultOf } from "@hawser/host-protocol";
 import type { Caller } from "../dispatch/caller.ts";
 import { onHost, type HostHandler, type ReadContext } from "../dispatch/handler.ts";
-import { hostOffline } from "../fabric/host-asker.ts";
 import { askHost, readFromHost, type HostServices } from "../hosts/ask-host.ts";
 import type { TenantTransaction } from "../postgres/database.ts";
 import { query, type TenantSql } from "../postgres/statement.ts";
+import { holdOwner, requireConsent } from "./consent.ts";
 import { makeOwnerId, requireUser } from "./owner.ts";
 import * as store from "./store.ts";
 
@@ -26,16 +26,7 @@ const overtakenMessage = "Another attempt to link this account was started.";
 
 export const startLogin: HostHandler<Actions["start_agent_login"], HostServices> = onHost({
   async prepare({ sql, caller }, { instanceId, kind, email }) {
-    const id = parseId("instance", instanceId);
-    const host = id && (await sql.first(store.selectLoginHost, sql.organizationId, id));
-    if (!host) throw notFound("instance");
-    const userId = requireUser(caller);
-    if (!host.allowed_logins.includes("subscription")) throw notAllowed();
-    const foreign = await sql.first(store.selectForeignKey, sql.organizationId, userId);
-    if (foreign) throw hasForeignKey(foreign);
-    if (host.status !== "online") throw hostOffline();
-    const ownerId = await holdOwner(sql, userId);
-    if (ownerId === undefined) throw noMember();
+    const { id, userId, ownerId } = await requireConsent(sql, caller, instanceId, "subscription");
     const made = await sql.first(store.insertLogin, sql.organizationId, id, userId, ownerId, kind);
     // The host makes a home for the account now, which has to be removed if the user leaves.
     sql.later(store.keepAccount, sql.organizationId, id, ownerId, userId, kind, false);
@@ -51,7 +42,7 @@ export const startLogin: HostHandler<Actions["start_agent_login"], HostServices>
     const instance = parseId("instance", instanceId)!;
     const id = parseId("login", payload.loginId)!;
     // The user may have been removed, with the home, before the host began the login.
-    const isOwed = (await holdOwner(sql, userId)) !== ownerId;
+    const isOwed = (await holdOwner(sql, userId))?.ownerId !== ownerId;
     sql.later(store.keepAccount, organizationId, instance, ownerId, userId, kind, isOwed);
     const others = [organizationId, instance, ownerId, kind, id] as const;
     sql.later(store.endOtherLogins, ...others, overtakenMessage);
@@ -190,12 +181,6 @@ async function findLogin(sql: TenantSql, caller: Caller, loginId: string) {
   return row;
 }
 
-/** The owner id of a member, who cannot be removed before the transaction ends; undefined if they are none. */
-async function holdOwner(sql: TenantSql, userId: string): Promise<string | undefined> {
-  const member = await sql.first(store.holdMember, sql.organizationId, userId);
-  return member && makeOwnerId(member);
-}
-
 /** A host could name any address. Loopback ones are those of stand-ins in tests. */
 const isShownAddress = (url: string) => /^https:\/\/|^http:\/\/127\.0\.0\.1[:/]/.test(url);
 
@@ -213,21 +198,3 @@ function loginRecord(row: store.LoginRow): LoginRecord {
     expiresAt: row.expires_at,
   };
 }
-
-const notAllowed = () =>
-  new Refusal(
-    "login_not_allowed",
-    'This organization does not allow its members to link accounts of their own. The terms of the account\'s maker decide whether an organization may do this; an owner can allow it with update_settings, allowedLogins ["subscription"].',
-    { nextAction: "update_settings" },
-  );
-
-/** The maker of a key may have kept it, and could use the account with it. */
-const hasForeignKey = ({ api_key_id, name }: { api_key_id: string; name: string }) =>
-  new Refusal(
-    "login_not_allowed",
-    `Somebody else made your key "${name}" (${formatId("apiKey", api_key_id)}), and could use your account with it. Make a key of your own with create_api_key, revoke that one with revoke_api_key, and call again with yours.`,
-    { nextAction: "create_api_key" },
-  );
-
-const noMember = () =>
-  new Refusal("unauthenticated", "The user of this key is no longer a member.");

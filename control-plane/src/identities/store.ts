@@ -1,11 +1,18 @@
 // The SQL of agent accounts and of the attempts to link them.
-import type { InstanceStatus, LinkableKind, LoginFlow, LoginRecord } from "@hawser/contract";
+import type {
+  IdentityWay,
+  InstanceStatus,
+  LinkableKind,
+  LoginFlow,
+  LoginRecord,
+  LoginWay,
+} from "@hawser/contract";
 import { reachableSql } from "../hosts/store.ts";
 import { statement, systemStatement } from "../postgres/statement.ts";
 
 export interface LoginHostRow {
   status: InstanceStatus;
-  allowed_logins: string[];
+  allowed_logins: LoginWay[];
 }
 
 export const selectLoginHost = statement<LoginHostRow>(
@@ -15,8 +22,8 @@ export const selectLoginHost = statement<LoginHostRow>(
 );
 
 /** Keeps the member from being removed before the transaction ends. No row if they are no member. */
-export const holdMember = statement<{ user_id: string; created_at: string }>(
-  `SELECT user_id, created_at FROM memberships
+export const holdMember = statement<{ user_id: string; created_at: string; name: string }>(
+  `SELECT user_id, created_at, coalesce(name, email) AS name FROM memberships
     WHERE organization_id = $1 AND user_id = $2 FOR KEY SHARE`,
 );
 
@@ -132,14 +139,23 @@ export const keepAccount = statement(
 /** Marks the account of a finished login as linked. No-op if the user is no longer a member. */
 export const linkAccount = statement(
   `INSERT INTO agent_accounts
-     (organization_id, instance_id, owner_id, user_id, kind, linked, authenticated, account, expires_at)
-   SELECT l.organization_id, l.instance_id, l.owner_id, l.user_id, l.kind, true, true, l.account, l.expires_at
+     (organization_id, instance_id, owner_id, user_id, kind, way, linked, authenticated, account, expires_at)
+   SELECT l.organization_id, l.instance_id, l.owner_id, l.user_id, l.kind, 'subscription', true, true,
+          l.account, l.expires_at
      FROM agent_logins l
      JOIN memberships m ON m.organization_id = l.organization_id AND m.user_id = l.user_id
     WHERE l.organization_id = $1 AND l.login_id = $2 AND l.status = 'done'
    ON CONFLICT (organization_id, instance_id, owner_id, kind)
-     DO UPDATE SET linked = true, authenticated = true, account = excluded.account,
+     DO UPDATE SET way = excluded.way, linked = true, authenticated = true, account = excluded.account,
                    expires_at = excluded.expires_at, taken_at = hawser_now()`,
+);
+
+/** Marks the account of a linked secret: $2 instance, $3 owner, $4 kind, $5 way, $6 account. No row if it was removed. */
+export const linkSecret = statement(
+  `UPDATE agent_accounts
+      SET way = $5, linked = true, authenticated = true, account = $6, plan = NULL, expires_at = NULL,
+          utilization = NULL, utilization_at = NULL, problem = NULL, taken_at = hawser_now()
+    WHERE organization_id = $1 AND instance_id = $2 AND owner_id = $3 AND kind = $4`,
 );
 
 /** $2 instance, $3 owner, $4 kind, $5 when its removal began. Keeps an account that was linked again since. */
@@ -179,6 +195,8 @@ export interface ReportedAccount {
   owner_id: string;
   user_id: string;
   kind: LinkableKind;
+  /** Null if the host's daemon does not report it. */
+  way: IdentityWay | null;
   authenticated: boolean;
   account: string | null;
   plan: string | null;
@@ -191,21 +209,23 @@ export interface ReportedAccount {
 
 /** Stores the accounts that a host reports: $2 instance, $3 JSON array of them. */
 export const keepReported = statement(
-  `INSERT INTO agent_accounts (organization_id, instance_id, owner_id, user_id, kind, linked, authenticated,
+  `INSERT INTO agent_accounts (organization_id, instance_id, owner_id, user_id, kind, way, linked, authenticated,
                                account, plan, expires_at, utilization, utilization_at, problem,
                                removal_owed)
-   SELECT i.organization_id, i.instance_id, r.owner_id, r.user_id, r.kind, true, r.authenticated, r.account,
+   SELECT i.organization_id, i.instance_id, r.owner_id, r.user_id, r.kind, r.way, true, r.authenticated, r.account,
           r.plan, r.expires_at, r.utilization, r.utilization_at, r.problem,
           r.removal_owed
-     FROM jsonb_to_recordset($3::jsonb) AS r (owner_id text, user_id uuid, kind text, authenticated boolean,
+     FROM jsonb_to_recordset($3::jsonb) AS r (owner_id text, user_id uuid, kind text, way text, authenticated boolean,
             account text, plan text, expires_at timestamptz, utilization double precision,
             utilization_at timestamptz, problem text, removal_owed boolean)
      JOIN instances i ON i.organization_id = $1 AND i.instance_id = $2 AND i.deleted_at IS NULL
    ON CONFLICT (organization_id, instance_id, owner_id, kind)
-     DO UPDATE SET linked = true, authenticated = excluded.authenticated, account = excluded.account,
-                   plan = excluded.plan, utilization = excluded.utilization,
+     DO UPDATE SET way = excluded.way, linked = true, authenticated = excluded.authenticated,
+                   account = excluded.account, plan = excluded.plan, utilization = excluded.utilization,
                    utilization_at = excluded.utilization_at, problem = excluded.problem, taken_at = hawser_now(),
-                   expires_at = coalesce(excluded.expires_at, agent_accounts.expires_at),
+                   -- Only logins expire.
+                   expires_at = CASE WHEN coalesce(excluded.way, 'subscription') = 'subscription'
+                                     THEN coalesce(excluded.expires_at, agent_accounts.expires_at) END,
                    removal_owed = agent_accounts.removal_owed OR excluded.removal_owed`,
 );
 
@@ -234,7 +254,7 @@ export interface AccountRow extends Omit<ReportedAccount, "removal_owed"> {
 
 /** The linked accounts of members on an instance: $3 user, null for every user. */
 export const selectAccounts = statement<AccountRow>(
-  `SELECT a.owner_id, a.user_id, a.kind, a.authenticated, a.account, a.plan, a.expires_at, a.utilization, a.utilization_at, a.problem,
+  `SELECT a.owner_id, a.user_id, a.kind, a.way, a.authenticated, a.account, a.plan, a.expires_at, a.utilization, a.utilization_at, a.problem,
           a.taken_at, coalesce(a.expires_at <= hawser_now(), false) AS has_expired,
           coalesce(a.expires_at <= hawser_now() + interval '3 days', false) AS expires_soon,
           coalesce(m.name, m.email) AS name, m.created_at AS joined_at

@@ -15,6 +15,7 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { stopProcess } from "@hawser/testkit/stop-process.ts";
 import { openJournal } from "../journal/journal.ts";
+import { openSealing, readFingerprint } from "../identities/sealing.ts";
 import { pairHost } from "../link/doors.ts";
 import { startSmallControlPlane } from "@hawser/testkit/small-control-plane.ts";
 import { until } from "@hawser/testkit/until.ts";
@@ -61,6 +62,18 @@ test("roots are listed with what is in them, added and removed", async (t) => {
   assert.equal((await call("roots", "remove", join(directory, "src"))).code, 0);
   assert.equal((await call("roots", "remove", join(directory, "src"))).code, 1);
   assert.equal((await call("roots", "dance")).code, 2);
+});
+
+test("status prints the fingerprint of the key for secrets, and pairing removes the key", async (t) => {
+  const { state, call } = open(t);
+  assert.doesNotMatch((await call("status")).output, /Key for linked secrets/);
+  await openSealing(state.sealingKeyPath).publicKey();
+  const fingerprint = readFingerprint(state.sealingKeyPath)!;
+  const { output } = await call("status");
+  assert.ok(output.includes(`Key for linked secrets: ${fingerprint}\n`), output);
+  await using control = await startSmallControlPlane();
+  await pairHost(state, control.baseUrl, "hwp_0123456789abcdef0123456789abcdef");
+  assert.equal(readFingerprint(state.sealingKeyPath), undefined);
 });
 
 test("a wrong call is answered with what to write, and makes no directory", async (t) => {
@@ -241,6 +254,7 @@ test("uninstall removes what is the daemon's own, and keeps whatever may hold wo
     mkdirSync(join(directory, name));
   writeFileSync(join(directory, "parked/work.txt"), "an agent's work");
   state.writeStatus({});
+  writeFileSync(state.sealingKeyPath, "{}");
   openJournal(state.journalPath("ins_done")).close();
   const undelivered = openJournal(state.journalPath("ins_waiting"));
   undelivered.log.append("ses_1", { sessionUpdate: "plan" });

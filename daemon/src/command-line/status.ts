@@ -1,5 +1,6 @@
 // `hawserd status`: the daemon's state, as it last recorded it. Sends no requests. The exit code is 0 if the
 // host is online.
+import { readFingerprint } from "../identities/sealing.ts";
 import { createPolicy } from "../policy/policy.ts";
 import { daemonVersion } from "../release.ts";
 import { runningDaemon } from "../state/running.ts";
@@ -23,6 +24,8 @@ export const status: CommandLine = {
     print(`Roots:   ${first}`);
     for (const root of others) print(`         ${root}`);
     for (const { message } of problems) print(message);
+    const fingerprint = readFingerprint(state.sealingKeyPath);
+    if (fingerprint !== undefined) print(`Key for linked secrets: ${fingerprint}`);
     const { failed } = readUpdates(state.directory);
     if (failed) print(sentence(failed));
     if (!link.isOnline) print("To see what is wrong: hawserd doctor");

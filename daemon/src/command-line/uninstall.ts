@@ -17,7 +17,7 @@ import { print } from "./print.ts";
 
 /** Names in the state directory that are the daemon's own. */
 const own =
-  /^(?:bin|daemon|node|agents|clones|log|policy|credentials\.json|status\.json|process\.json|run\.lock|updates\.json|opencode-server\.json|quota-\w+\.json|opencode\.log|agent-shell\.sh|opencode-shell|scratch|attachments|baselines|trusted|homes|.*\.(?:next|part))$/;
+  /^(?:bin|daemon|node|agents|clones|log|policy|credentials\.json|status\.json|process\.json|run\.lock|updates\.json|opencode-server\.json|quota-\w+\.json|opencode\.log|agent-shell\.sh|opencode-shell|scratch|attachments|baselines|trusted|homes|sealing-key\.json|.*\.(?:next|part))$/;
 const journal = /^journal-\w+\.sqlite$/;
 /** Directories of sessions: removed only if they are empty. */
 const ofSessions = ["worktrees", "checkouts", "parked"];

@@ -17,6 +17,7 @@ import { createAgentGit } from "../git/agent-git.ts";
 import { createGit } from "../git/git.ts";
 import { createFacts } from "../facts.ts";
 import { openHomes } from "../identities/homes.ts";
+import { openSealing } from "../identities/sealing.ts";
 import { createIdentities } from "../identities/identities.ts";
 import { openJournal } from "../journal/journal.ts";
 import { silentLog } from "../log.ts";
@@ -52,6 +53,7 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
   const identities = createIdentities({
     kinds: {},
     homes: openHomes(join(directory, "homes"), instanceId),
+    sealing: openSealing(join(directory, "sealing-key.json")),
     policy,
     onLinkedAgain: () => Promise.resolve(),
     onUnlink: () => Promise.resolve(),

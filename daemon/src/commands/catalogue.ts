@@ -116,6 +116,7 @@ export const catalogue: Catalogue = {
     run: async (_payload, { identities, signal }) => ({
       identities: await identities.list(signal),
       separated: false,
+      sealingKey: await identities.sealingKey(),
     }),
   },
   start_login: {
@@ -130,6 +131,10 @@ export const catalogue: Catalogue = {
     repeatable: false,
     run: ({ loginId, ownerId, code }, { identities }) =>
       identities.submitLogin(loginId, ownerId, code),
+  },
+  link_identity: {
+    repeatable: true,
+    run: (wanted, { identities, signal }) => identities.link(wanted, signal),
   },
   unlink_identity: {
     repeatable: true,

@@ -1,6 +1,6 @@
-// Logging in to an agent with the account of one person, in a home of its own. The agent's own program does
-// it: credentials are written by it into that home, and the daemon never reads them.
-import type { LoginFlow } from "@hawser/contract";
+// The account of one person in an agent, in a home of its own: a login or a linked secret. The agent's own
+// program logs in: its credentials are written by it into that home, and the daemon never reads them.
+import type { IdentityWay, LoginFlow } from "@hawser/contract";
 
 /** A kind's program as far as logins are concerned. */
 export interface LoginProgram {
@@ -9,11 +9,16 @@ export interface LoginProgram {
    * AgentNotReady, or LoginFailed if the account's maker refuses it.
    */
   begin(place: LoginPlace, email: string | null, signal: AbortSignal): Promise<LoginAttempt>;
+  /**
+   * Stores a secret in a home without a login. Throws AgentNotReady, or LoginFailed if the agent does not accept
+   * it. No error contains the secret.
+   */
+  link(place: LoginPlace, linked: LinkedSecret, signal: AbortSignal): Promise<void>;
   /** The account that the home is logged in to; undefined if it is logged in to none. Throws AgentNotReady. */
   readAccount(place: LoginPlace, signal: AbortSignal): Promise<Account | undefined>;
   /**
-   * Logs out, so that the account's maker accepts the credentials no longer. Never throws: it is tried once,
-   * and the home is removed afterwards.
+   * Logs out, so that the account's maker accepts the credentials no longer, and removes a linked secret. Never
+   * throws: it is tried once, and the home is removed or used for another account afterwards.
    */
   logOut(place: LoginPlace, signal: AbortSignal): Promise<void>;
   /** Start ids (HAWSER_AGENT) of its running processes. */
@@ -25,6 +30,20 @@ export interface LoginPlace {
   home: string;
   /** For temporary files. It exists. */
   temporary: string;
+}
+
+/** How an agent uses an account. The fields that a way does not have are null. */
+export interface Access {
+  way: IdentityWay;
+  /** The address of a gateway. */
+  baseUrl: string | null;
+  /** The region of a cloud, and its project. */
+  region: string | null;
+  projectId: string | null;
+}
+
+export interface LinkedSecret extends Access {
+  secret: string;
 }
 
 export interface LoginAttempt {

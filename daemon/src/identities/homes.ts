@@ -9,7 +9,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { LinkableKind } from "@hawser/contract";
 import { OwnerId } from "@hawser/host-protocol";
-import type { LoginPlace } from "../drivers/login.ts";
+import type { Access, LoginPlace } from "../drivers/login.ts";
 import { describe, silentLog, type Log } from "../log.ts";
 import { replaceFile } from "../state/replace-file.ts";
 import { readJson } from "../state/state.ts";
@@ -22,6 +22,22 @@ export interface Link {
   plan: string | null;
   /** ISO date and time; null if the login has no known end. */
   expiresAt: string | null;
+  /** Null while another account replaces this one. A crash may leave it so; the person links it again then. */
+  access: Access | null;
+}
+
+/** How a login is used, also one of a former version of the daemon. */
+export const bySubscription: Access = {
+  way: "subscription",
+  baseUrl: null,
+  region: null,
+  projectId: null,
+};
+
+/** Names a linked secret for its owner, and does not give it away. */
+export function nameOf({ baseUrl, projectId }: Access, secret: string): string {
+  if (baseUrl !== null) return new URL(baseUrl).host;
+  return projectId ?? (secret.length < 20 ? "…" : `…${secret.slice(-4)}`);
 }
 
 export interface AccountPlace extends LoginPlace {
@@ -82,7 +98,10 @@ export function openHomes(directory: string, instanceId: string, log: Log = sile
     } catch (error) {
       log.warn("an account cannot be read, so it is not used", { ownerId, error: describe(error) });
     }
-    return found && { ...(found as Pick<Link, "account" | "plan" | "expiresAt">), ownerId, kind };
+    if (!found) return undefined;
+    type Kept = Omit<Link, "ownerId" | "kind" | "access"> & { access?: Access | null };
+    const { access = bySubscription, ...named } = found as unknown as Kept;
+    return { ...named, access, ownerId, kind };
   }
 
   return {
@@ -97,9 +116,7 @@ export function openHomes(directory: string, instanceId: string, log: Log = sile
       const quotaFile = join(placeOf(ownerId, kind), "quota.json");
       return { home: home!, temporary: temporary!, quotaFile };
     },
-    save({ ownerId, kind, account, plan, expiresAt }) {
-      replaceFile(linkFile(ownerId, kind), { account, plan, expiresAt });
-    },
+    save: ({ ownerId, kind, ...link }) => replaceFile(linkFile(ownerId, kind), link),
     unlink: (ownerId, kind) => rmSync(linkFile(ownerId, kind), { force: true }),
     exists: (ownerId, kind) => existsSync(placeOf(ownerId, kind)),
     remove: (ownerId, kind) =>

@@ -4,7 +4,12 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { LinkableKind } from "@hawser/contract";
+import {
+  logIn,
+  openSmall,
+  scriptedAccounts,
+  setPolicy,
+} from "@hawser/testkit/scripted-accounts.ts";
 import {
   asks,
   codeOf,
@@ -13,88 +18,15 @@ import {
   script,
   wanted,
   wantedFork,
-  type OpenHost,
   type SmallHost,
 } from "@hawser/testkit/small-host.ts";
 import { until } from "@hawser/testkit/until.ts";
-import { createScriptedAgent, type ScriptedAgent } from "../drivers/scripted/agent.ts";
-import { createScriptedDriver } from "../drivers/scripted/driver.ts";
-import { LoginFailed, type Account, type LoginPlace, type LoginProgram } from "../drivers/login.ts";
-import { openHomes } from "./homes.ts";
-import type { AccountKind } from "./identities.ts";
+import { bySubscription, openHomes } from "./homes.ts";
 
 const ada = "usr_ada.1000";
 const bo = "usr_bo.2000";
 
-/** A login that succeeds with the code `right`, and the agents that use it, by home. */
-function scriptedAccounts() {
-  const agents = new Map<string, ScriptedAgent>();
-  const revoked: string[] = [];
-  const credentials = ({ home }: LoginPlace) => join(home, "login");
-  const account: Account = { account: "ada@example.test", plan: "max" };
-  const login: LoginProgram = {
-    async begin(place, email) {
-      const { promise: done, resolve, reject } = Promise.withResolvers<Account>();
-      done.catch(() => {});
-      return {
-        flow: "paste_code",
-        authorizationUrl: `https://login.test/?login_hint=${email}`,
-        userCode: null,
-        startId: "login",
-        done,
-        submit(code) {
-          if (code !== "right") return reject(new LoginFailed("The code is wrong."));
-          writeFileSync(credentials(place), "secret");
-          resolve(account);
-        },
-        cancel: async () => reject(new LoginFailed("The login was cancelled.")),
-      };
-    },
-    readAccount: async (place) => (existsSync(credentials(place)) ? account : undefined),
-    logOut: async ({ home }) => void revoked.push(home),
-    liveStarts: () => [],
-  };
-  const kindOf = (kind: LinkableKind): AccountKind => ({
-    login,
-    credentialsFile: "login",
-    lastsDays: 30,
-    keepsFormerLogin: false,
-    open({ home }) {
-      const agent = agents.get(home) ?? createScriptedAgent();
-      agents.set(home, agent);
-      return createScriptedDriver(agent, kind);
-    },
-  });
-  return {
-    agents,
-    revoked,
-    kinds: { claude_code: kindOf("claude_code"), codex: kindOf("codex") },
-  };
-}
-
-function openSmall(small: SmallHost, accounts = scriptedAccounts()) {
-  const host = small.open({
-    accountKinds: accounts.kinds,
-    // The host's own login is of this kind, too.
-    wrapDriver: (driver) => ({ ...driver, kind: "claude_code" }),
-  });
-  return { host, accounts };
-}
-
-function setPolicy(small: SmallHost, ...lines: string[]): void {
-  const root = join(small.directory, "root");
-  writeFileSync(join(small.directory, "policy"), [`root = ${root}`, ...lines, ""].join("\n"));
-}
-
 const linesOf = (text: string) => text.trim().split("\n").length;
-
-let attempts = 0;
-
-async function logIn(host: OpenHost, ownerId: string, kind: LinkableKind = "claude_code") {
-  const loginId = `log_${++attempts}`;
-  await host.must("start_login", { loginId, ownerId, kind, email: null });
-  return host.must("submit_login", { loginId, ownerId, code: "right" });
-}
 
 const claude = (small: SmallHost, ownerId: string | null = null) => ({
   ...wanted(small.repository),
@@ -356,7 +288,8 @@ test("no session starts in the daemon's own directory", async () => {
 test("homes of another instance are removed, and names cannot lead out of the directory", () => {
   using small = makeSmallHost();
   const directory = join(small.directory, "homes");
-  const link = { ownerId: ada, kind: "codex" as const, account: null, plan: null, expiresAt: null };
+  const unnamed = { account: null, plan: null, expiresAt: null };
+  const link = { ownerId: ada, kind: "codex" as const, ...unnamed, access: bySubscription };
   const former = openHomes(directory, "ins_former");
   former.open(ada, "codex");
   former.save(link);

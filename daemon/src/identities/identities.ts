@@ -1,19 +1,22 @@
 // The agent accounts of people on this host. Each has a home of its own and, while sessions use it, a driver of
 // its own. opencode has none: one server of it serves everybody.
+import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { LinkableKind, type AgentKind } from "@hawser/contract";
-import type { HostIdentity } from "@hawser/host-protocol";
+import { LinkableKind, objectToGateway, type AgentKind, type SealingKey } from "@hawser/contract";
+import type { HostIdentity, PayloadOf } from "@hawser/host-protocol";
 import { CommandRefusal } from "../command-refusal.ts";
 import { abortable } from "../drivers/abortable.ts";
 import { AgentNotReady, type Driver } from "../drivers/driver.ts";
-import type { Account, LoginProgram } from "../drivers/login.ts";
+import type { Access, Account, LoginProgram } from "../drivers/login.ts";
 import { openQuota } from "../drivers/quota.ts";
 import { stampOf } from "../find-program.ts";
 import { describe, type Log } from "../log.ts";
 import { requireReadable, whyForbidden } from "../policy/forbidden.ts";
 import type { Policy } from "../policy/policy.ts";
-import type { AccountPlace, Homes, Link } from "./homes.ts";
-import { createLogins, asLoginRefusal, type LoginState, type WantedLogin } from "./logins.ts";
+import { bySubscription, nameOf, type AccountPlace, type Homes, type Link } from "./homes.ts";
+import { createLines } from "./lines.ts";
+import { createLogins, refusing, type LoginState, type WantedLogin } from "./logins.ts";
+import type { Sealing } from "./sealing.ts";
 
 /** How accounts of one kind are used. */
 export interface AccountKind {
@@ -24,8 +27,8 @@ export interface AccountKind {
   lastsDays: number | null;
   /** Whether a running agent goes on with its former login, and has to be restarted. */
   keepsFormerLogin: boolean;
-  /** Makes a driver that uses the account in this place. */
-  open(place: AccountPlace): Driver;
+  /** Makes a driver that uses the account in this place. `access` throws AgentNotReady if it cannot be used now. */
+  open(place: AccountPlace, access: () => Access): Driver;
 }
 
 export type AccountKinds = Partial<Record<LinkableKind, AccountKind>>;
@@ -33,6 +36,7 @@ export type AccountKinds = Partial<Record<LinkableKind, AccountKind>>;
 export interface IdentitiesOptions {
   homes: Homes;
   kinds: AccountKinds;
+  sealing: Sealing;
   policy: () => Policy;
   /** Restarts the driver's agents, because its account has been linked anew. */
   onLinkedAgain: (driver: Driver) => Promise<void>;
@@ -58,11 +62,15 @@ export interface Identities {
   ): ReturnType<ReturnType<typeof createLogins>["start"]>;
   readLogin(loginId: string, ownerId: string): LoginState;
   submitLogin(loginId: string, ownerId: string, code: string): Promise<LoginState>;
+  /** The key for which secrets are sealed. */
+  sealingKey(): Promise<SealingKey>;
+  /** Links a sealed secret in place of an earlier account. Throws refusals. */
+  link(wanted: PayloadOf<"link_identity">, signal: AbortSignal): Promise<{ account: string }>;
   /** Every kind if it is null. Returns false if nothing was linked. */
   unlink(ownerId: string, kind: LinkableKind | null, signal: AbortSignal): Promise<boolean>;
   /** Ends the login attempts. */
   close(): Promise<void>;
-  /** Removes every account. Nothing may use one any more. */
+  /** Removes every account, and the key for secrets. Nothing may use one any more. */
   removeAll(): void;
 }
 
@@ -80,7 +88,7 @@ const atOnce = 4;
 const lookMs = 8_000;
 
 export function createIdentities(options: IdentitiesOptions): Identities {
-  const { homes, kinds, policy, now, log } = options;
+  const { homes, kinds, sealing, policy, now, log } = options;
   const open = new Map<string, { driver: Driver; ownerId: string; kind: LinkableKind }>();
   const keyOf = (ownerId: string, kind: LinkableKind) => `${ownerId} ${kind}`;
   /** The last known state of each login. It is read again if the file of the login changes, or after a while. */
@@ -101,7 +109,7 @@ export function createIdentities(options: IdentitiesOptions): Identities {
       const { lastsDays } = usable(kind);
       const expiresAt =
         lastsDays === null ? null : new Date(now() + lastsDays * dayMs).toISOString();
-      homes.save({ ownerId, kind, ...account, expiresAt });
+      homes.save({ ownerId, kind, ...account, expiresAt, access: bySubscription });
       known.delete(keyOf(ownerId, kind));
       return expiresAt;
     },
@@ -125,36 +133,22 @@ export function createIdentities(options: IdentitiesOptions): Identities {
   });
 
   /** Programs in one home run one after the other: two that renew the login at once would end it. */
-  const lines = new Map<string, Promise<void>>();
-  async function inLine<T>(
-    ownerId: string,
-    kind: LinkableKind,
-    work: () => Promise<T>,
-  ): Promise<T> {
-    const key = keyOf(ownerId, kind);
-    const before = lines.get(key);
-    const { promise: done, resolve } = Promise.withResolvers<void>();
-    lines.set(key, done);
-    try {
-      await before;
-      return await work();
-    } finally {
-      resolve();
-      if (lines.get(key) === done) lines.delete(key);
-    }
-  }
+  const queue = createLines();
+  const inLine = <Result>(ownerId: string, kind: LinkableKind, work: () => Promise<Result>) =>
+    queue(keyOf(ownerId, kind), work);
 
   /** undefined if the account is not logged in. Throws AgentNotReady. */
   async function readAccount(
-    { ownerId, kind, ...linked }: Link,
+    { ownerId, kind, account: name, plan }: Link,
     signal: AbortSignal,
   ): Promise<Account | undefined> {
     // The account may have been unlinked since the list was read. Asking for it would make its home again.
-    if (!homes.find(ownerId, kind)) return undefined;
+    if (!homes.find(ownerId, kind)?.access) return undefined;
     const used = open.get(keyOf(ownerId, kind));
     if (used) {
       const { problems } = await used.driver.readState(signal);
-      return problems.some(({ code }) => code === "not_logged_in") ? undefined : linked;
+      const isLoggedIn = !problems.some(({ code }) => code === "not_logged_in");
+      return isLoggedIn ? { account: name, plan } : undefined;
     }
     const { login, credentialsFile } = usable(kind);
     const place = homes.open(ownerId, kind);
@@ -168,11 +162,12 @@ export function createIdentities(options: IdentitiesOptions): Identities {
   }
 
   async function describeLink(link: Link, signal: AbortSignal): Promise<HostIdentity> {
-    const { ownerId, kind, account, plan, expiresAt } = link;
+    const { ownerId, kind, account, plan, expiresAt, access } = link;
     const used = await readUtilization(link, signal);
     const shown = {
       ownerId,
       kind,
+      ...(access && { way: access.way }),
       expiresAt,
       utilization: used?.percent ?? null,
       utilizationAt: used ? new Date(used.at).toISOString() : null,
@@ -183,8 +178,10 @@ export function createIdentities(options: IdentitiesOptions): Identities {
         soon,
         inLine(ownerId, kind, () => readAccount(link, soon)),
       );
-      const isLoggedIn = found !== undefined;
-      return { ...shown, account, plan, ...found, authenticated: isLoggedIn, problem: null };
+      const authenticated = found !== undefined;
+      // The agent does not know the name of a linked secret.
+      const named = access?.way === "subscription" ? found : undefined;
+      return { ...shown, account, plan, ...named, authenticated, problem: null };
     } catch (error) {
       log.warn("an account could not be read", { ownerId, kind, error: describe(error) });
       // As it was when it was last known.
@@ -235,6 +232,50 @@ export function createIdentities(options: IdentitiesOptions): Identities {
     return isLinked;
   }
 
+  function requireAllowed(kind: LinkableKind): void {
+    const found = whyForbidden(requireReadable(policy()), kind, { usesOwnLogin: false });
+    if (found !== undefined) throw new CommandRefusal("login_forbidden", found);
+  }
+
+  /**
+   * Ends the use of an earlier account whose place another one takes. From here on no agent can use its settings,
+   * such as the address of a gateway, with the next secret, also not after a crash.
+   */
+  async function release(former: Link, signal: AbortSignal): Promise<void> {
+    const { ownerId, kind } = former;
+    homes.save({ ...former, access: null });
+    known.delete(keyOf(ownerId, kind));
+    const used = open.get(keyOf(ownerId, kind));
+    if (used) await options.onLinkedAgain(used.driver);
+    const soon = AbortSignal.any([signal, AbortSignal.timeout(logOutMs)]);
+    const { login, credentialsFile } = usable(kind);
+    const place = homes.open(ownerId, kind);
+    await login.logOut(place, soon);
+    // The program keeps it if it could not log out.
+    rmSync(join(place.home, credentialsFile), { force: true });
+  }
+
+  async function linkOne(
+    { ownerId, kind, sealedSecret: _sealed, ...access }: PayloadOf<"link_identity">,
+    secret: string,
+    signal: AbortSignal,
+  ): Promise<{ account: string }> {
+    await logins.cancelOf(ownerId, kind, "Another account was linked instead.");
+    const account = nameOf(access, secret);
+    const link: Link = { ownerId, kind, account, plan: null, expiresAt: null, access };
+    const former = homes.find(ownerId, kind);
+    if (former) await release(former, signal);
+    try {
+      await usable(kind).login.link(homes.open(ownerId, kind), { ...access, secret }, signal);
+      homes.save(link);
+    } catch (error) {
+      if (!former) homes.remove(ownerId, kind);
+      throw error;
+    }
+    log.info("an account was linked", { ownerId, kind, way: access.way });
+    return { account };
+  }
+
   return {
     driver(kind, ownerId) {
       const linkable = LinkableKind.safeParse(kind).data;
@@ -242,7 +283,13 @@ export function createIdentities(options: IdentitiesOptions): Identities {
       const key = keyOf(ownerId, linkable);
       const used = open.get(key);
       if (used) return used.driver;
-      const driver = usable(linkable).open(homes.open(ownerId, linkable));
+      const driver = usable(linkable).open(homes.open(ownerId, linkable), () => {
+        const access = homes.find(ownerId, linkable)?.access;
+        if (access) return access;
+        throw new AgentNotReady(
+          `Your account of ${linkable} is being replaced. If this lasts, link it again.`,
+        );
+      });
       open.set(key, { driver, ownerId, kind: linkable });
       return driver;
     },
@@ -259,19 +306,25 @@ export function createIdentities(options: IdentitiesOptions): Identities {
       return shown;
     },
     async startLogin(wanted, signal) {
-      const forbidden = whyForbidden(requireReadable(policy()), wanted.kind, {
-        usesOwnLogin: false,
-      });
-      if (forbidden !== undefined) throw new CommandRefusal("login_forbidden", forbidden);
-      try {
-        const { ownerId, kind } = wanted;
-        return await inLine(ownerId, kind, () => logins.start(wanted, signal));
-      } catch (error) {
-        if (error instanceof AgentNotReady) {
-          throw new CommandRefusal("agent_not_ready", error.message);
-        }
-        throw asLoginRefusal(error) ?? error;
-      }
+      const { ownerId, kind } = wanted;
+      requireAllowed(kind);
+      return refusing(
+        inLine(ownerId, kind, async () => {
+          const former = homes.find(ownerId, kind);
+          // A login stays until the next one is done. A linked secret would be in its way.
+          if (former && former.access?.way !== "subscription") await release(former, signal);
+          return logins.start(wanted, signal);
+        }),
+      );
+    },
+    sealingKey: () => sealing.publicKey(),
+    async link(wanted, signal) {
+      const { ownerId, kind, baseUrl } = wanted;
+      requireAllowed(kind);
+      const objection = baseUrl === null ? null : objectToGateway(baseUrl);
+      if (objection !== null) throw new CommandRefusal("login_failed", `baseUrl ${objection}.`);
+      const secret = await sealing.open(wanted);
+      return refusing(inLine(ownerId, kind, () => linkOne(wanted, secret, signal)));
     },
     readLogin: logins.read,
     submitLogin: (loginId, ownerId, code) => logins.submit(loginId, ownerId, code),
@@ -287,6 +340,9 @@ export function createIdentities(options: IdentitiesOptions): Identities {
       isClosed = true;
       return logins.close();
     },
-    removeAll: () => homes.removeAll(),
+    removeAll() {
+      homes.removeAll();
+      sealing.remove();
+    },
   };
 }

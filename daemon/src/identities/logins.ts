@@ -2,6 +2,7 @@
 // and the attempt with it.
 import type { LinkableKind, LoginFlow } from "@hawser/contract";
 import { CommandRefusal } from "../command-refusal.ts";
+import { AgentNotReady } from "../drivers/driver.ts";
 import {
   LoginFailed,
   type Account,
@@ -158,6 +159,13 @@ export function createLogins({ program, place, save, discard, onSaved }: LoginsO
   };
 }
 
-/** The refusal that a failed start of a login becomes; undefined if the error is another one. */
-export const asLoginRefusal = (error: unknown) =>
-  error instanceof LoginFailed ? new CommandRefusal("login_failed", error.message) : undefined;
+/** Turns errors of a login program into refusals. */
+export async function refusing<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof AgentNotReady) throw new CommandRefusal("agent_not_ready", error.message);
+    if (error instanceof LoginFailed) throw new CommandRefusal("login_failed", error.message);
+    throw error;
+  }
+}

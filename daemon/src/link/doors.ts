@@ -41,6 +41,7 @@ export async function pairHost(
   const { instanceId, token, commandKey } = read(PairReply, answer);
   // People have linked accounts with the host that this one was, and may have unlinked them from another since.
   rmSync(state.homesDirectory, { recursive: true, force: true });
+  rmSync(state.sealingKeyPath, { force: true });
   state.saveCredentials({ serverUrl: origin, instanceId, seed: key.seed, token, commandKey });
   return { instanceId };
 }

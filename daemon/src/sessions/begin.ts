@@ -174,10 +174,10 @@ async function make(
 /** The user's id in an owner's. */
 const userIn = (ownerId: string) => ownerId.split(".")[0]!;
 
-/** The driver's advice is for the host's user. Somebody's own login is renewed by them. */
+/** The driver's advice is for the host's user. Somebody's own account is renewed by them. */
 const advise = (kind: AgentKind, { code, message }: AgentProblem) =>
   code === "not_logged_in"
-    ? `Your login to ${kind} on this host has ended. Call start_agent_login to renew it.`
+    ? `Your login to ${kind} on this host has ended. Call start_agent_login to renew it, or link_agent_identity.`
     : message;
 
 /** Within the commit of the command's outcome: from here on the session is active and visible. */

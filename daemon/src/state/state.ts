@@ -44,6 +44,8 @@ export interface State {
   trustedDirectory: string;
   /** The agents' homes of people who have linked an account. */
   homesDirectory: string;
+  /** The key that opens the secrets that people link. */
+  sealingKeyPath: string;
   /** Temporary files of snapshots and diffs. */
   scratchDirectory: string;
   /** One journal per instance: entries of an old pairing are never sent on a new one. */
@@ -80,6 +82,7 @@ export function openState(directory: string): State {
     baselinesDirectory: join(directory, "baselines"),
     trustedDirectory: join(directory, "trusted"),
     homesDirectory: join(directory, "homes"),
+    sealingKeyPath: join(directory, "sealing-key.json"),
     scratchDirectory: join(directory, "scratch"),
     readCredentials() {
       const found = readJson(credentials);

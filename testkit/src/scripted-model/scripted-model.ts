@@ -17,8 +17,10 @@ export interface ModelRequest {
   model: string;
   messages: Message[];
   tools: string[];
-  /** The API key of the request, from the protocol's header. */
+  /** The header Authorization, or else the key of the header x-api-key. */
   authorization: string | undefined;
+  /** The header x-api-key. */
+  apiKey: string | undefined;
   /** The user's last text. */
   prompt: string;
   kind: Choice["kind"];
@@ -138,14 +140,16 @@ function noteRequest(
   { messages, tools }: Conversation,
   { prompt, kind, index }: Choice,
 ): ModelRequest {
-  const { authorization, "x-api-key": key } = request.headers;
+  const { authorization, "x-api-key": keys } = request.headers;
+  const apiKey = Array.isArray(keys) ? keys[0] : keys;
   return {
     at: Date.now(),
     protocol,
     model: typeof body.model === "string" ? body.model : "",
     messages,
     tools,
-    authorization: authorization ?? (Array.isArray(key) ? key[0] : key),
+    authorization: authorization ?? apiKey,
+    apiKey,
     prompt,
     kind,
     step: index,

@@ -19,6 +19,7 @@ import {
 } from "../driver.ts";
 import { openQuota } from "../quota.ts";
 import { makeTemporary } from "../temporary-directories.ts";
+import type { ClaudeAccess } from "./access.ts";
 import { answerOf } from "./decisions.ts";
 import { chooseSettings, offerOf, type ClaudeOffer } from "./offer.ts";
 import { startProcess } from "./process.ts";
@@ -32,6 +33,8 @@ export interface ClaudeSettings {
   program(): { path: string; version: string } | undefined;
   /** Added to the environment that every child process gets. */
   environment?: Environment;
+  /** How a linked secret is used. Throws AgentNotReady if the account cannot be used now. */
+  access?: () => ClaudeAccess;
   /** Contains the directory for temporary files of each session. */
   temporaryDirectory: string;
   newStartId?: () => string;
@@ -97,6 +100,7 @@ export function createClaudeDriver(settings: ClaudeSettings): Driver {
           startId,
           directory: "/",
           environment: { ...environment, TMPDIR: makeTemporary(temporaryDirectory, startId) },
+          access: settings.access,
           config,
           session: undefined,
           notes: undefined,
@@ -123,6 +127,7 @@ export function createClaudeDriver(settings: ClaudeSettings): Driver {
       program,
       newStartId,
       environment,
+      access: settings.access,
       temporaryDirectory,
       config,
       idleMs: settings.idleMs ?? 10 * minuteMs,

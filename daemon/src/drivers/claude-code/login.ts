@@ -1,6 +1,6 @@
-// Logging in to Claude Code with the account of one person. Claude Code's own program does it, with the
-// person's home as its configuration directory: `claude auth login` prints an address for the browser and
-// reads the code that the browser shows. The code is written to the program's input alone.
+// The account of one person in Claude Code: a linked secret (access.ts), or a login. Claude Code's own program logs
+// in, with the person's home as its configuration directory: `claude auth login` prints an address for the
+// browser and reads the code that the browser shows. The code is written to the program's input alone.
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { childEnvironment, type Environment } from "../../environment.ts";
@@ -8,6 +8,7 @@ import { abortable } from "../abortable.ts";
 import { AgentNotReady, notInstalled } from "../driver.ts";
 import { isObject } from "../is-object.ts";
 import { LoginFailed, type Account, type LoginPlace, type LoginProgram } from "../login.ts";
+import { hasSecret, removeSecret, storeSecret } from "./access.ts";
 import { endProcesses } from "./leftovers.ts";
 import { untilRefreshed } from "./refresh-lock.ts";
 import { quiet } from "./switches.ts";
@@ -180,12 +181,17 @@ export function createClaudeLogin(settings: ClaudeLoginSettings): LoginProgram {
       };
     },
 
-    readAccount: (place, signal) => readAccount(place, signal),
+    link: async ({ home }, { secret }) => storeSecret(home, secret),
+
+    // Claude Code does not check a linked secret before it is used.
+    readAccount: async (place, signal) =>
+      hasSecret(place.home) ? { account: null, plan: null } : readAccount(place, signal),
 
     async logOut(place, signal) {
       const deadline = AbortSignal.any([signal, AbortSignal.timeout(logOutDeadlineMs)]);
       let command: Command | undefined;
       try {
+        if (hasSecret(place.home)) return removeSecret(place.home);
         command = start(place, ["logout"]);
         await abortable(deadline, command.exit);
       } catch {

@@ -4,6 +4,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { childEnvironment, type Environment } from "../../environment.ts";
 import { within } from "../../pause.ts";
 import { AgentNotReady, type Trusted } from "../driver.ts";
+import type { ClaudeAccess } from "./access.ts";
 import { endProcesses } from "./leftovers.ts";
 import type { Message, UserMessage } from "./messages.ts";
 import { untilRefreshed } from "./refresh-lock.ts";
@@ -23,6 +24,8 @@ export interface ProcessSettings {
   startId: string;
   directory: string;
   environment: Environment;
+  /** How a linked secret is used. Throws AgentNotReady if the account cannot be used now. */
+  access?: (() => ClaudeAccess) | undefined;
   /** Claude Code's configuration directory. */
   config: string;
   /** The session to create or resume; undefined for a process that only reports what it offers. */
@@ -90,6 +93,8 @@ export async function startProcess(
   signal: AbortSignal,
 ): Promise<ClaudeProcess> {
   const { startId, session, notes } = settings;
+  const access = settings.access?.();
+  const environment = { ...settings.environment, ...access?.environment };
   const sdk = await loadSdk(settings.program).catch((cause: unknown) => {
     const problem = "Claude Code's install is incomplete: its SDK is missing. Install it again.";
     throw new AgentNotReady(problem, { cause });
@@ -101,7 +106,7 @@ export async function startProcess(
     prompt: input.messages,
     options: {
       cwd: settings.directory,
-      env: childEnvironment({ ...switches, ...settings.environment, HAWSER_AGENT: startId }),
+      env: childEnvironment({ ...switches, ...environment, HAWSER_AGENT: startId }),
       pathToClaudeCodeExecutable: settings.program,
       spawnClaudeCodeProcess({ command, args, cwd, env }) {
         child = spawn(command, args, { cwd, env, stdio: "pipe", detached: true });
@@ -120,7 +125,11 @@ export async function startProcess(
       // Excludes the repository's settings: their hooks, servers and addresses would apply without asking.
       settingSources: ["user"],
       // Commands in the text of a skill or slash command would run without the hook.
-      settings: { cleanupPeriodDays: transcriptDays, disableSkillShellExecution: true },
+      settings: {
+        cleanupPeriodDays: transcriptDays,
+        disableSkillShellExecution: true,
+        ...access?.settings,
+      },
       disallowedTools: withheldTools,
       ...trustedOptions(settings.trusted),
       systemPrompt: {

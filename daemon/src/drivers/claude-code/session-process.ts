@@ -17,6 +17,7 @@ export interface SessionProcessOptions {
   program(): string;
   newStartId(): string;
   environment: Environment;
+  access: ProcessSettings["access"];
   temporaryDirectory: string;
   /** Claude Code's configuration directory. */
   config: string;
@@ -80,6 +81,7 @@ export function createSessionProcess(
           HAWSER_SESSION: settings.sessionId,
           TMPDIR: makeTemporary(options.temporaryDirectory, settings.sessionId),
         },
+        access: options.access,
         config,
         session: findTranscript(config, handle) ? { resume: handle } : { create: handle },
         notes: readProjectNotes(settings.directory),

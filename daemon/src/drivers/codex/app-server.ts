@@ -37,6 +37,8 @@ export interface AppServerOptions {
   temporary: string;
   /** Added to the environment that every child process gets. */
   environment: Environment;
+  /** The address of a gateway that is asked instead of the maker's service. */
+  gateway?: string | undefined;
 }
 
 const bash = "/bin/bash";
@@ -48,7 +50,7 @@ const maxErrorOutput = 4_000;
 
 /** Resolves when the process accepts calls. Throws AgentNotReady. */
 export async function startAppServer(
-  { program, home, startId, temporary, environment }: AppServerOptions,
+  { program, home, startId, temporary, environment, gateway }: AppServerOptions,
   listener: Listener,
   keeper: Gatekeeper,
 ): Promise<AppServer> {
@@ -57,7 +59,7 @@ export async function startAppServer(
   }
   mkdirSync(home, { recursive: true, mode: 0o700 });
   const gate = await openGate(keeper);
-  const child = spawn(program, ["app-server", ...processSettings(startId)], {
+  const child = spawn(program, ["app-server", ...processSettings(startId, gateway)], {
     cwd: home,
     env: childEnvironment({
       ...environment,

@@ -1,6 +1,7 @@
-// Logins of codex with a person's ChatGPT account, by device code: the person opens a page and types a code
-// into it, and codex asks for the result. Each login has an app-server of its own, because codex forgets an
-// attempt when its process ends. Codex's error texts are never passed on: they may quote the service's answer.
+// The account of one person in codex: a linked key, which codex stores, or a login with ChatGPT by device code. For
+// a login the person opens a page and types a code into it, and codex asks for the result. Each login has an
+// app-server of its own, because codex forgets an attempt when its process ends. Codex's error texts are never
+// passed on: they may quote the service's answer.
 import { randomUUID } from "node:crypto";
 import { statSync } from "node:fs";
 import { join } from "node:path";
@@ -10,6 +11,7 @@ import { AgentNotReady, notInstalled } from "../driver.ts";
 import {
   LoginFailed,
   type Account,
+  type LinkedSecret,
   type LoginAttempt,
   type LoginPlace,
   type LoginProgram,
@@ -93,6 +95,25 @@ export function createCodexLogin(settings: CodexLoginSettings): LoginProgram {
     }
   };
 
+  /** Codex stores the key like a login. It is written to codex's input alone. */
+  const link = async (
+    place: LoginPlace,
+    { way, region, secret: apiKey }: LinkedSecret,
+    signal: AbortSignal,
+  ) => {
+    const isBedrock = way === "bedrock" && region !== null;
+    const login = isBedrock
+      ? ({ type: "amazonBedrock", apiKey, region } as const)
+      : ({ type: "apiKey", apiKey } as const);
+    const account = await use(place, signal, async (server) => {
+      await server.call("account/login/start", login, startMs).catch(() => {
+        throw new LoginFailed(sentences.notStored);
+      });
+      return askAccount(server);
+    });
+    if (!account) throw new LoginFailed(sentences.notStored);
+  };
+
   const readAccount = (place: LoginPlace, signal: AbortSignal) => use(place, signal, askAccount);
 
   const logOut = async (place: LoginPlace, signal: AbortSignal) => {
@@ -168,6 +189,7 @@ export function createCodexLogin(settings: CodexLoginSettings): LoginProgram {
         startId: server.startId,
       };
     },
+    link,
     readAccount,
     logOut,
     liveStarts: () => [...live],
@@ -209,7 +231,7 @@ async function askAccount(server: AppServer): Promise<Account | undefined> {
       "Codex could not read its account. Check that the host reaches the account's service.";
     throw new AgentNotReady(message);
   });
-  if (!account) return undefined;
+  if (!account || account.usesCodexManagedCredentials === false) return undefined;
   const { email = null, planType = "unknown" } = account;
   return { account: email, plan: planType === "unknown" ? null : planType };
 }
@@ -225,6 +247,7 @@ const sentences = {
     "The account's service did not confirm the login. Check the host's network and the account, then start the login again.",
   ended: "Codex ended during the login. Start the login again.",
   cancelled: "The login was cancelled.",
+  notStored: "Codex did not accept the secret. Unlink the account, then link it again.",
 };
 
 function explain(error: string): string {

@@ -95,7 +95,7 @@ test("every call exists, with the parameters that the driver sends", () => {
     initialize: ["clientInfo.name", "clientInfo.title", "capabilities.experimentalApi"],
     "account/read": [],
     "account/rateLimits/read": [],
-    "account/login/start": ["type"],
+    "account/login/start": ["type", "apiKey", "region"],
     "account/login/cancel": ["loginId"],
     "account/logout": [],
     "config/read": ["cwd"],

@@ -9,7 +9,10 @@ export interface Calls {
   };
   "account/read": Record<string, never>;
   "account/rateLimits/read": Record<string, never>;
-  "account/login/start": { type: "chatgptDeviceCode" };
+  "account/login/start":
+    | { type: "chatgptDeviceCode" }
+    | { type: "apiKey"; apiKey: string }
+    | { type: "amazonBedrock"; apiKey: string; region: string };
   "account/login/cancel": { loginId: string };
   "account/logout": undefined;
   "config/read": { cwd: string };
@@ -60,6 +63,7 @@ export interface Answers {
   initialize: unknown;
   "account/read": { account: Account | null; requiresOpenaiAuth: boolean };
   "account/rateLimits/read": { rateLimits: RateLimits };
+  /** A login with a key is complete, and has none of these fields. */
   "account/login/start": { loginId: string; verificationUrl: string; userCode: string };
   "account/login/cancel": unknown;
   "account/logout": unknown;
@@ -90,10 +94,12 @@ export interface LoginCompleted {
 }
 
 interface Account {
-  /** `chatgpt` is the account of a person; it alone has the other fields. */
+  /** `chatgpt` is the account of a person; it alone has the next two fields. */
   type: string;
   email?: string | null;
   planType?: string;
+  /** False if codex would use credentials of the host at Amazon Bedrock. */
+  usesCodexManagedCredentials?: boolean;
 }
 
 export interface LoadedThread {

@@ -133,9 +133,17 @@ export async function loadThread(live: LiveServer, threadId: string, place: Plac
     const isGone =
       error instanceof CallRefused && /no rollout found|archived|invalid.*id/i.test(error.message);
     if (isGone) throw new SessionGone(`Codex no longer has this session: ${error.message}`);
+    const isOther =
+      error instanceof CallRefused &&
+      /your current provider is|no longer conf/i.test(error.message);
+    if (isOther) throw new AgentNotReady(otherProvider, { cause: error });
     throw notReady(error);
   }
 }
+
+/** Codex never continues a thread at another provider, such as a gateway instead of its maker. */
+const otherProvider =
+  "This session began with an account at another provider, and codex cannot change that. Continue the conversation with fork_session.";
 
 /** Codex falls back to other settings if its administrator's configuration forbids a profile. */
 export function checkProfile({ activePermissionProfile: active }: LoadedThread): void {

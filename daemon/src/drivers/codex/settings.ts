@@ -9,8 +9,8 @@ import type { ThreadSettings } from "./protocol.ts";
 import { profileName, sandboxNotes, type Place, type Profile } from "./sandbox.ts";
 import { findRepository, type Repository } from "../../git/find-repository.ts";
 
-/** Command-line arguments with the settings of the whole process. */
-export function processSettings(startId: string): string[] {
+/** Command-line arguments with the settings of the whole process. `gateway` is an address without secrets. */
+export function processSettings(startId: string, gateway?: string): string[] {
   const settings: Record<string, string> = {
     check_for_update_on_startup: "false",
     suppress_unstable_features_warning: "true",
@@ -37,6 +37,11 @@ export function processSettings(startId: string): string[] {
     "shell_environment_policy.inherit": '"core"',
     "shell_environment_policy.set": `{HAWSER_AGENT="${startId}"}`,
     ...gateSettings(),
+    ...(gateway !== undefined && {
+      model_provider: '"gateway"',
+      // The key is the one that codex has stored at its login.
+      "model_providers.gateway": `{name="Gateway",base_url=${JSON.stringify(gateway)},wire_api="responses",requires_openai_auth=true}`,
+    }),
   };
   return Object.entries(settings).flatMap(([key, value]) => ["-c", `${key}=${value}`]);
 }

@@ -23,6 +23,8 @@ export interface CodexSettings {
   home: string;
   /** Added to the environment that every child process gets. */
   environment?: Environment;
+  /** The gateway of a linked account; undefined if it has none. Throws AgentNotReady if the account cannot be used now. */
+  gateway?: () => string | undefined;
   /** Contains the directories for temporary files: one for each process, one for each session. */
   temporaryDirectory: string;
   /** Home of the daemon's user. */
@@ -98,11 +100,12 @@ export function createSharedServer(settings: CodexSettings): SharedServer {
       if (typeof id !== "string") return undefined;
       return threads.get(id) ?? [...threads.values()].find((thread) => thread.owns(id));
     };
+    const gateway = settings.gateway?.();
     startId = newStartId();
     const { environment = {}, temporaryDirectory } = settings;
     const temporary = makeTemporary(temporaryDirectory, startId);
     const server: AppServer = await startAppServer(
-      { program: program.path, home, startId, temporary, environment },
+      { program: program.path, home, startId, temporary, environment, gateway },
       {
         onNotification(method, params) {
           if (method === "account/rateLimits/updated")
