@@ -135,7 +135,7 @@ export async function sealedFor({ host }: Stage, person: Caller, { secret, ...re
   const { instanceId } = host;
   const { user } = await person.whoami({});
   const { sealingKey } = await person.list_agent_identities({ instanceId });
-  const sealed = { userId: user!.userId, kind: rest.kind, secret };
+  const sealed = { userId: user!.userId, ...rest, secret };
   return { instanceId, ...rest, sealedSecret: await seal(sealingKey!, sealed) };
 }
 

@@ -80,7 +80,7 @@ function keysIn({ world }: Context) {
 
 scenario("Every action of the registry is in the table of permissions", [], async (context) => {
   assert.deepEqual([...needed.keys()].sort(), [...actionNames].sort());
-  assert.equal(needed.size, 75);
+  assert.equal(needed.size, 76);
   assert.equal((await keysIn(context)).length, 69);
   assert.equal((await context.caller.try("whoami")).status, 200);
 });

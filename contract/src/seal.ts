@@ -1,12 +1,19 @@
 // Seals a secret for one host, as callers of link_agent_identity do: a compact JSON Web Encryption (RFC 7516)
 // with RSA-OAEP-256 and A256GCM. It uses the Web Cryptography API, so browsers and Node can run it.
 import type { LinkableKind } from "./records/agent-kind.ts";
-import type { SealingKey } from "./records/identity.ts";
+import type { LinkWay, SealingKey } from "./records/identity.ts";
 
+/**
+ * What is sealed: the user who links the account, the fields of the call, and the secret. The host accepts the
+ * secret for exactly these. So nobody can link it as another account, or send it to another address.
+ */
 interface Sealed {
-  /** The user who links the account. The host accepts the secret from nobody else. */
   userId: string;
   kind: LinkableKind;
+  way: LinkWay;
+  baseUrl?: string;
+  region?: string;
+  projectId?: string;
   secret: string;
 }
 

@@ -113,7 +113,7 @@ export const identityActions = {
     summary:
       "Link an API key, a gateway or a cloud account as the calling user's agent account on a host.",
     details:
-      "`sealedSecret` is a compact JWE (RSA-OAEP-256, A256GCM) for `sealingKey` of list_agent_identities. Its plaintext is JSON with `userId`, `kind` and `secret`. Only the host can open it, and accepts it for this user and kind only. The account replaces the user's earlier one of this kind; its running turns are interrupted. An owner has to allow the way, with `allowedLogins` of update_settings.",
+      "`sealedSecret` is a compact JWE (RSA-OAEP-256, A256GCM) for `sealingKey` of list_agent_identities. Its plaintext is JSON with `userId`, `secret`, `kind`, `way` and the further fields of this call. Only the host can open it, and accepts it for exactly these. The account replaces the user's earlier one of this kind; its running turns are interrupted. An owner has to allow the way, with `allowedLogins` of update_settings.",
     group: "hosts",
     permission: "instances:view",
     effect: "changes",

@@ -26,13 +26,15 @@ interface Wanted {
   baseUrl?: string | null;
   ownerId?: string;
   sealedFor?: string;
+  sealedUrl?: string;
 }
 
 async function request(host: OpenHost, more: Wanted = {}) {
   const { secret = canary, way = "api_key", baseUrl = null, ownerId = ada } = more;
   const { sealingKey } = await host.must("list_identities", {});
   const userId = more.sealedFor ?? ownerId.split(".")[0]!;
-  const sealedSecret = await seal(sealingKey!, { userId, kind, secret });
+  const address = baseUrl === null ? {} : { baseUrl: more.sealedUrl ?? baseUrl };
+  const sealedSecret = await seal(sealingKey!, { userId, kind, way, ...address, secret });
   const named = { baseUrl, region: null, projectId: null };
   return { ownerId, kind, way, sealedSecret, ...named };
 }
@@ -83,6 +85,9 @@ test("the host's owner must accept it, and nobody links what somebody else has s
   setPolicy(small, "shared-logins = yes");
   const stolen = await request(host, { sealedFor: "usr_bo" });
   assert.equal(codeOf(await host.ask("link_identity", stolen)), "login_failed");
+  const [baseUrl, sealedUrl] = ["https://thief.test", "https://gateway.test"];
+  const redirected = await request(host, { way: "gateway", baseUrl, sealedUrl });
+  assert.equal(codeOf(await host.ask("link_identity", redirected)), "login_failed");
   for (const baseUrl of ["file:///etc/passwd", "http://a:b@gateway.test/", "nonsense"]) {
     const wrong = await request(host, { way: "gateway", baseUrl });
     assert.equal(codeOf(await host.ask("link_identity", wrong)), "login_failed", baseUrl);

@@ -11,7 +11,12 @@ import { seal, type LinkWay, type SealingKey } from "@hawser/contract";
 import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import { openSealing, readFingerprint, type Sealing } from "./sealing.ts";
 
-const contents = { userId: "usr_ada", kind: "codex" as const, secret: "sk-canary-0123456789" };
+const contents = {
+  userId: "usr_ada",
+  kind: "codex" as const,
+  way: "api_key" as LinkWay,
+  secret: "sk-canary-0123456789",
+};
 const wanted = {
   ownerId: "usr_ada.1000",
   kind: "codex" as const,
@@ -104,7 +109,12 @@ test("everything else is refused, always in the same words", async () => {
     ["a header that is no JSON", withHead("{")],
     ["too long a secret", await seal(key, { ...contents, secret: "x".repeat(16_385) })],
     ["too long a text", `${sealed}${"A".repeat(32_768)}`],
-    ["no secret", await seal(key, { userId: "usr_ada", kind: "codex" } as typeof contents)],
+    ["no secret", await seal(key, { ...contents, secret: undefined as unknown as string })],
+    ["another way", await seal(key, { ...contents, way: "gateway" })],
+    ["an address", await seal(key, { ...contents, baseUrl: "https://gateway.test" })],
+    ["an address that was not sealed", sealed, { baseUrl: "https://gateway.test" }],
+    ["a region that was not sealed", sealed, { region: "eu-central-1" }],
+    ["a project that was not sealed", sealed, { projectId: "p" }],
     ["an empty secret", await seal(key, { ...contents, secret: "" })],
     ["two lines", await seal(key, { ...contents, secret: "a\nb" })],
     ["a list", await seal(key, [] as unknown as typeof contents)],
@@ -127,9 +137,10 @@ test("everything else is refused, always in the same words", async () => {
 });
 
 test("a secret for Google's cloud names no file and no command of the host", async () => {
+  const way = "vertex" as const;
   const vertex = async (credential: object) =>
-    open(await seal(key, { ...contents, secret: JSON.stringify(credential, undefined, 2) }), {
-      way: "vertex",
+    open(await seal(key, { ...contents, way, secret: JSON.stringify(credential, undefined, 2) }), {
+      way,
     });
   for (const type of ["service_account", "authorized_user"]) {
     assert.match(await vertex({ type, project_id: "p" }), /"project_id": "p"/);
@@ -143,9 +154,10 @@ test("the program in the guide seals what the host opens, and prints the key's f
   const guide = readFileSync(join(import.meta.dirname, "../../../docs/guide/hosts.md"), "utf8");
   const [, program] = /^```js\n([\s\S]*?)^```$/m.exec(guide)!;
   const [script, answer] = [join(folder, "seal.mjs"), join(folder, "identities.json")];
+  const fields = JSON.stringify({ kind: "codex", way: "api_key" });
   writeFileSync(script, program!);
   writeFileSync(answer, JSON.stringify({ result: { sealingKey: key } }));
-  const { stdout, stderr } = spawnSync(process.execPath, [script, answer, "usr_ada", "codex"], {
+  const { stdout, stderr } = spawnSync(process.execPath, [script, answer, "usr_ada", fields], {
     input: `${contents.secret}\n`,
     encoding: "utf8",
     timeout: 20_000,

@@ -22,7 +22,7 @@ import { readJson } from "../state/state.ts";
 export interface Sealing {
   /** The public half. Makes the key at the first call. */
   publicKey(): Promise<SealingKey>;
-  /** The secret, which the owner has sealed for an account of this kind. Throws a refusal, always the same. */
+  /** The secret, which the owner has sealed for exactly this account. Throws a refusal, always the same. */
   open(wanted: PayloadOf<"link_identity">): Promise<string>;
   remove(): void;
 }
@@ -35,7 +35,7 @@ const longestSecret = 16_384;
 const refusal = () =>
   new CommandRefusal(
     "login_failed",
-    "The host cannot use this sealed secret. Read sealingKey with list_agent_identities, and seal the secret again for your own user and this kind. A key is one word; the secret for vertex is the JSON of a service account or an authorized user.",
+    "The host cannot use this sealed secret. Read sealingKey with list_agent_identities, and seal the secret again, with your own user and the same fields as in this call. A key is one word; the secret for vertex is the JSON of a service account or an authorized user.",
   );
 
 export function openSealing(file: string): Sealing {
@@ -47,11 +47,14 @@ export function openSealing(file: string): Sealing {
   };
   return {
     publicKey: async () => publicHalf((await privateKey()).export({ format: "jwk" })),
-    async open({ sealedSecret, ownerId, kind, way }) {
+    async open({ sealedSecret, ownerId, ...named }) {
       const contents = decrypt(await privateKey(), sealedSecret);
-      // Nobody can link a secret that somebody else has sealed.
-      const [userId] = ownerId.split(".");
-      const isMeant = contents?.["userId"] === userId && contents?.["kind"] === kind;
+      // Nobody can link a secret that somebody else has sealed, or have it sent to another address.
+      const meant = { userId: ownerId.split(".")[0], ...named };
+      const isMeant = Object.entries(meant).every(
+        ([name, value]) => (contents?.[name] ?? null) === value,
+      );
+      const { way } = named;
       const secret = contents?.["secret"];
       if (!isMeant || typeof secret !== "string" || secret.length > longestSecret) throw refusal();
       const trimmed = secret.trim();
