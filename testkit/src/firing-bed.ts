@@ -52,7 +52,7 @@ export interface FiringBed extends AsyncDisposable {
   scheduleOf(scheduleId: string): Promise<TestSchedule>;
   /** Ends the leases of all nodes, as time does after they have died. */
   endLeases(): Promise<void>;
-  /** Forgets what was asked, and removes all schedules and sessions. */
+  /** Forgets what was asked, removes all schedules and sessions, and lets the host accept every run. */
   clear(): Promise<void>;
   /** The commands that hosts received for a run's session. */
   asked(command: "start_session" | "send_prompt"): SessionBed["asked"];
@@ -184,6 +184,8 @@ export async function openFiringBed(): Promise<FiringBed> {
       bed.asked.length = 0;
       for (const command of Object.keys(bed.host))
         delete bed.host[command as keyof typeof bed.host];
+      bed.host.start_session = () => started;
+      bed.host.send_prompt = () => prompted;
       await sql(`DELETE FROM schedules; UPDATE sessions SET deleted_at = hawser_now()`);
     },
     asked: (command) => bed.asked.filter((each) => each.command === command),

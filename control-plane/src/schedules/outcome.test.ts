@@ -4,9 +4,7 @@ import { after, before, beforeEach, test } from "node:test";
 import { formatId } from "@hawser/contract";
 import {
   openFiringBed,
-  prompted,
   sessionOf,
-  started,
   type FiringBed,
   type TestSweep,
 } from "@hawser/testkit/firing-bed.ts";
@@ -91,11 +89,7 @@ before(async () => {
   node = beds.addSweep();
 });
 after(() => beds[Symbol.asyncDispose]());
-beforeEach(async () => {
-  await beds.clear();
-  beds.bed.host.start_session = () => started;
-  beds.bed.host.send_prompt = () => prompted;
-});
+beforeEach(() => beds.clear());
 
 async function watch(): Promise<void> {
   await beds.bed.sql(`UPDATE schedule_runs SET try_at = hawser_now()`);

@@ -4,13 +4,7 @@ import { after, before, beforeEach, test } from "node:test";
 import { parseId } from "@hawser/contract";
 import { addMember } from "@hawser/testkit/add-member.ts";
 import { makeKey } from "@hawser/testkit/organization.ts";
-import {
-  openFiringBed,
-  prompted,
-  started,
-  type FiringBed,
-  type TestSweep,
-} from "@hawser/testkit/firing-bed.ts";
+import { openFiringBed, type FiringBed, type TestSweep } from "@hawser/testkit/firing-bed.ts";
 import { moveRunsToKey } from "./run-store.ts";
 
 let beds: FiringBed;
@@ -21,11 +15,7 @@ before(async () => {
   node = beds.addSweep();
 });
 after(() => beds[Symbol.asyncDispose]());
-beforeEach(async () => {
-  await beds.clear();
-  beds.bed.host.start_session = () => started;
-  beds.bed.host.send_prompt = () => prompted;
-});
+beforeEach(() => beds.clear());
 
 const sql = <Row>(text: string, values?: unknown[]) => beds.bed.sql<Row>(text, values);
 const lastRun = async (scheduleId: string) => (await beds.runsOf(scheduleId)).at(-1)!;

@@ -20,11 +20,7 @@ before(async () => {
   node = beds.addSweep();
 });
 after(() => beds[Symbol.asyncDispose]());
-beforeEach(async () => {
-  await beds.clear();
-  beds.bed.host.start_session = () => started;
-  beds.bed.host.send_prompt = () => prompted;
-});
+beforeEach(() => beds.clear());
 
 const sql = <Row>(text: string, values?: unknown[]) => beds.bed.sql<Row>(text, values);
 const ownHost = () => parseId("instance", beds.bed.instanceId)!;

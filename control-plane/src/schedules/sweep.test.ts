@@ -8,7 +8,6 @@ import {
   commandIds,
   neverReturns,
   openFiringBed,
-  prompted,
   started,
   type FiringBed,
 } from "@hawser/testkit/firing-bed.ts";
@@ -21,11 +20,7 @@ before(async () => {
   beds = await openFiringBed();
 });
 after(() => beds[Symbol.asyncDispose]());
-beforeEach(async () => {
-  await beds.clear();
-  beds.bed.host.start_session = () => started;
-  beds.bed.host.send_prompt = () => prompted;
-});
+beforeEach(() => beds.clear());
 
 const sessions = () =>
   beds.bed.sql<{ session_id: string; started_by: unknown }>(

@@ -17,11 +17,7 @@ before(async () => {
   beds = await openFiringBed();
 });
 after(() => beds[Symbol.asyncDispose]());
-beforeEach(async () => {
-  await beds.clear();
-  beds.bed.host.start_session = () => started;
-  beds.bed.host.send_prompt = () => prompted;
-});
+beforeEach(() => beds.clear());
 
 const signal = () => Promise.withResolvers<void>();
 
