@@ -93,7 +93,7 @@ Hawser is running at ${baseUrl}. Try it:
   # what this key may do
   curl -s ${baseUrl}/api/rest/actions -H "Authorization: Bearer $HAWSER_KEY"
 
-  # the host that is paired with it${hosts[0] ? ` (its daemon is process ${hosts[0].pid}; kill it, and list the instances again)` : ""}
+  # the host that is paired with it${hosts[0] ? ` (its daemon is process ${hosts[0].pid}; stop it with kill -STOP, list the instances again, and continue it with kill -CONT)` : ""}
   curl -s ${baseUrl}/api/rest/actions/list_instances -H "Authorization: Bearer $HAWSER_KEY" \\
     -H 'Content-Type: application/json' -d '{}'
 

@@ -22,7 +22,7 @@ export const ScheduleRun = z
     failure: z
       .string()
       .nullable()
-      .meta({ description: "Why it failed, or why nothing was started." }),
+      .meta({ description: "Why it failed, why nothing was started, or what it waits for." }),
     passedOver: z
       .array(
         z.strictObject({

@@ -113,18 +113,23 @@ function describe(issue: z.core.$ZodIssue): string {
     case "invalid_type":
       return issue.input === undefined ? "is required" : `must be ${withArticle(issue.expected)}`;
     case "invalid_value":
+      if (issue.input === undefined) return "is required";
       return `must be one of ${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
     case "too_small":
+      if (isNumber(issue.origin)) return `must be at least ${issue.minimum}`;
       if (issue.origin !== "array") return issue.message;
       return issue.minimum === 1
         ? "must not be empty"
         : `must have at least ${issue.minimum} items`;
     case "too_big":
+      if (isNumber(issue.origin)) return `must be at most ${issue.maximum}`;
       return issue.origin === "array" ? `must have at most ${issue.maximum} items` : issue.message;
     default:
       return issue.message;
   }
 }
+
+const isNumber = (origin: string) => origin === "number" || origin === "int";
 
 function withArticle(type: string): string {
   const word = { int: "integer", record: "object" }[type] ?? type;

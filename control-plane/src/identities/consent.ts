@@ -50,8 +50,8 @@ const notAllowed = (way: LoginWay) =>
 const hasForeignKey = ({ api_key_id, name }: { api_key_id: string; name: string }) =>
   new Refusal(
     "login_not_allowed",
-    `Somebody else made your key "${name}" (${formatId("apiKey", api_key_id)}), and could use your account with it. Make a key of your own with create_api_key, revoke that one with revoke_api_key, and call again with yours.`,
-    { nextAction: "create_api_key" },
+    `Somebody else made your key "${name}" (${formatId("apiKey", api_key_id)}), and could use your account with it. Call rotate_api_key with that key itself, and overlapMinutes 0. Then call again with the new key, which only you have.`,
+    { nextAction: "rotate_api_key" },
   );
 
 const noMember = () =>

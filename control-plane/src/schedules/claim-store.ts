@@ -70,7 +70,10 @@ export const claimSlots = systemStatement<{ step: string; seconds_late: number }
                ${planSql("s", false)} AS plan, hawser_new_id() AS missed_id,
                (SELECT min(r.run_at) FROM schedule_runs r
                  WHERE r.organization_id = s.organization_id AND r.schedule_id = s.schedule_id
-                   AND r.step <> 'ended') AS unended),
+                   AND r.step <> 'ended') AS unended,
+               EXISTS (SELECT FROM schedule_runs r
+                 WHERE r.organization_id = s.organization_id AND r.schedule_id = s.schedule_id
+                   AND r.step <> 'ended' AND r.outcome = 'needs_answer') AS needs_answer),
    missed AS (
      INSERT INTO schedule_runs (organization_id, schedule_id, run_at, run_id, plan, api_key_id, step, outcome, failure, ended_at)
      SELECT organization_id, schedule_id, slot, missed_id, plan, api_key_id, 'ended', 'missed', missed, hawser_now()
@@ -80,7 +83,8 @@ export const claimSlots = systemStatement<{ step: string; seconds_late: number }
    SELECT organization_id, schedule_id, run_at, plan, api_key_id,
           CASE WHEN unended IS NULL THEN 'start' ELSE 'ended' END,
           CASE WHEN unended IS NULL THEN 'running' ELSE 'skipped' END,
-          'The run that was due at ' || ${instantText("unended")} || ' has not ended.',
+          'The run that was due at ' || ${instantText("unended")} || CASE WHEN needs_answer
+            THEN ' waits for an answer. list_pending_requests shows the request.' ELSE ' has not ended.' END,
           CASE WHEN unended IS NOT NULL THEN hawser_now() END
      FROM moved
    ON CONFLICT DO NOTHING

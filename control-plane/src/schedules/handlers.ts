@@ -110,7 +110,9 @@ export const scheduleHandlers: HandlersFor<typeof scheduleActions, object> = {
     if (run) return runRecord(run);
     throw new Refusal(
       "schedule_running",
-      `The run of ${earlier?.run_at ?? "this moment"} has not ended. list_schedule_runs shows it, and its session; call again when it has ended.`,
+      earlier?.outcome === "needs_answer"
+        ? `The run of ${earlier.run_at} waits for an answer. list_pending_requests shows the request; call again when its turn has ended.`
+        : `The run of ${earlier?.run_at ?? "this moment"} has not ended. list_schedule_runs shows it, and its session; call again when it has ended.`,
       { nextAction: "list_schedule_runs" },
     );
   },

@@ -74,9 +74,12 @@ export interface RunEnd {
   pause: string | null;
 }
 
-const tooManyFailures = `'The last ${mostFailures} runs failed. list_schedule_runs has their reasons. Resume it when they are fixed.'`;
+const tooManyFailures = `'The last ${mostFailures} runs failed. list_schedule_runs has their reasons. Fix the cause, then call set_scheduled_prompt_enabled.'`;
 
-/** $1 ends. Counts the failures of the schedules, and pauses those that must not continue. */
+/**
+ * $1 ends. Counts the failures of the schedules, and pauses those that must not continue. A run that a caller
+ * asked for does not count: it is how people find out what is wrong.
+ */
 export const endRuns = systemStatement(
   "end the runs of schedules, and pause the schedules that cannot run",
   `WITH ends AS MATERIALIZED (
@@ -95,13 +98,16 @@ export const endRuns = systemStatement(
       WHERE r.organization_id = ends.organization_id AND r.schedule_id = ends.schedule_id AND r.run_id = ends.run_id
         AND CASE WHEN ends.fence IS NULL THEN r.step = 'watch'
                  ELSE r.step IN ('start', 'prompt') AND r.fence = ends.fence END
-     RETURNING r.organization_id, r.schedule_id, r.api_key_id, r.outcome, ends.pause),
+     RETURNING r.organization_id, r.schedule_id, r.api_key_id, r.outcome, ends.pause,
+               (r.plan ->> 'isRequested')::boolean AS is_requested),
    after AS (
      SELECT organization_id, schedule_id,
-            CASE WHEN ended.outcome = 'failed' THEN locked.failures_in_row + 1 ELSE 0 END AS failures,
+            CASE WHEN ended.outcome <> 'failed' THEN 0
+                 ELSE locked.failures_in_row + (NOT ended.is_requested)::int END AS failures,
             CASE WHEN NOT locked.enabled THEN NULL
                  WHEN ended.pause IS NOT NULL AND ended.api_key_id = locked.api_key_id THEN ended.pause
-                 WHEN ended.outcome = 'failed' AND locked.failures_in_row + 1 >= ${mostFailures} THEN ${tooManyFailures}
+                 WHEN ended.outcome = 'failed' AND NOT ended.is_requested
+                      AND locked.failures_in_row + 1 >= ${mostFailures} THEN ${tooManyFailures}
             END AS pause
        FROM ended JOIN locked USING (organization_id, schedule_id))
    UPDATE schedules s

@@ -8,6 +8,7 @@ import {
   type FiringBed,
   type TestSweep,
 } from "@hawser/testkit/firing-bed.ts";
+import { refusing } from "@hawser/testkit/session-bed.ts";
 import type { WatchedRow } from "./outcome-store.ts";
 import { outcomeOf } from "./outcome.ts";
 
@@ -149,6 +150,10 @@ test("a run that waits for an answer goes on when it has one, and ends with its 
   await node.fire();
   const skipped = await lastRun(scheduleId);
   assert.equal(skipped.outcome, "skipped");
+  assert.match(
+    skipped.failure!,
+    /waits for an answer\. list_pending_requests shows the request\.$/,
+  );
   await beds.bed.report(sessionId, settled);
   await watch();
   const runs = await beds.runsOf(scheduleId);
@@ -178,6 +183,20 @@ test("a failure is counted once, although three nodes watch", async () => {
   await watch();
   assert.equal((await lastRun(scheduleId)).outcome, "failed");
   assert.equal((await beds.scheduleOf(scheduleId)).failures_in_row, 1);
+});
+
+test("the failure of a run that a caller asked for is not counted", async () => {
+  const scheduleId = await beds.addSchedule();
+  beds.bed.host.start_session = refusing("host_refused");
+  for (let i = 0; i < 6; i++) {
+    await node.claim();
+    await beds.bed.sql(`UPDATE schedule_runs SET plan = jsonb_set(plan, '{isRequested}', 'true')`);
+    await node.fire();
+    assert.equal((await lastRun(scheduleId)).outcome, "failed");
+    await beds.makeDue(scheduleId);
+  }
+  const { enabled, failures_in_row } = await beds.scheduleOf(scheduleId);
+  assert.deepEqual([enabled, failures_in_row], [true, 0]);
 });
 
 test("a run whose session is deleted has failed", async () => {

@@ -94,15 +94,19 @@ export const skipPaused = systemStatement(
 /** $5 JSON array with the host and the reason. */
 export const passOver = systemStatement<{ run_id: string }>(
   "record that a run of a schedule passes over a host",
-  `UPDATE schedule_runs r SET passed_over = r.passed_over || $5::jsonb, asked = false
+  `UPDATE schedule_runs r
+      SET passed_over = r.passed_over || $5::jsonb, asked = false, session_id = NULL, failure = NULL
     WHERE ${heldRun} RETURNING r.run_id`,
 );
 
-/** $5 session, if it is known. The longer a run has been tried, the longer the pause. */
+/**
+ * $5 session, if it is known. $6 why the run waits, which its record shows meanwhile. The longer a run has been
+ * tried, the longer the pause.
+ */
 export const tryLater = systemStatement(
   "try a run of a schedule again later",
   `UPDATE schedule_runs r
-      SET session_id = coalesce($5, r.session_id), lease_until = hawser_now(), holder = NULL,
+      SET session_id = coalesce($5, r.session_id), failure = $6, lease_until = hawser_now(), holder = NULL,
           try_at = hawser_now() + greatest(interval '1 second', least(interval '30 seconds',
                      (hawser_now() - r.created_at) / 4))
     WHERE ${heldRun}`,
@@ -118,7 +122,8 @@ export const noteStarted = systemStatement<{ schedule_id: string }>(
   "record the session that a run of a schedule has started",
   `WITH ${lockedSchedule},
    started AS (
-     UPDATE schedule_runs r SET step = 'prompt', session_id = $5, started_at = hawser_now(), asked = false
+     UPDATE schedule_runs r SET step = 'prompt', session_id = $5, started_at = hawser_now(), asked = false,
+            failure = NULL
        FROM locked WHERE ${heldRun} AND r.step = 'start'
      RETURNING r.organization_id, r.schedule_id)
    UPDATE schedules s SET session_count = s.session_count + 1
@@ -131,7 +136,7 @@ export const noteStarted = systemStatement<{ schedule_id: string }>(
 export const notePrompted = systemStatement(
   "record the turn that a run of a schedule has started",
   `UPDATE schedule_runs r
-      SET step = 'watch', turn_id = $5, asked = false, holder = NULL, try_at = hawser_now()
+      SET step = 'watch', turn_id = $5, asked = false, failure = NULL, holder = NULL, try_at = hawser_now()
     WHERE ${heldRun} AND r.step = 'prompt'`,
 );
 

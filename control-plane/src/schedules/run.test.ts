@@ -69,8 +69,7 @@ test("the first host that accepts it takes the run, and the run says why others 
     },
     {
       instanceId: deletedId,
-      reason:
-        "There is no instance with this id in your organization. list_instances lists the ids.",
+      reason: "This host was removed. Choose another with update_scheduled_prompt.",
     },
     { instanceId: refusesId, reason: "Codex is not logged in." },
   ]);
@@ -134,6 +133,7 @@ test("a host that may have started the session is asked again, and never passed 
   const waiting = await lastRun(scheduleId);
   assert.deepEqual([waiting.step, waiting.passed_over], ["start", []]);
   assert.ok(waiting.session_id, "the session that may exist is known");
+  assert.match(waiting.failure!, /did not answer in time.* It is tried again\.$/);
   await node.fire();
   assert.equal(beds.asked("start_session").length, 1, "it is asked again after a pause");
   // Even a pause of the schedule does not leave it unknown.
@@ -142,11 +142,24 @@ test("a host that may have started the session is asked again, and never passed 
   beds.bed.host.start_session = () => started;
   await tryAgain();
   const run = await lastRun(scheduleId);
-  assert.deepEqual([run.step, run.session_id], ["watch", waiting.session_id]);
+  assert.deepEqual([run.step, run.session_id, run.failure], ["watch", waiting.session_id, null]);
   const asked = beds.asked("start_session");
   assert.equal(asked.length, 3);
   assert.equal(new Set(asked.map(({ commandId }) => commandId)).size, 1);
   assert.equal(await sessionCount(), 1);
+});
+
+test("a host that refuses after a silence is passed over, and its session is not named", async () => {
+  const scheduleId = await beds.addSchedule();
+  beds.bed.host.start_session = () => {
+    throw new OutcomeUnknown("silent");
+  };
+  await node.fire();
+  beds.bed.host.start_session = refusing("host_refused", "Too late.");
+  await tryAgain();
+  const run = await lastRun(scheduleId);
+  assert.deepEqual([run.outcome, run.session_id, run.failure], ["failed", null, "Too late."]);
+  assert.equal(await sessionCount(), 0);
 });
 
 test("a host that does not answer for ten minutes fails the run, without asking the next host", async () => {

@@ -3,7 +3,7 @@
 // Both are ordinary calls of the key that the schedule acts with. Their idempotency keys contain the run's id, and
 // their bodies are made from its plan alone. So a run that is worked on twice, because its node died or was too
 // slow, starts one session and sends one prompt.
-import { formatId, parseId, type Refusal, type RefusalCode } from "@hawser/contract";
+import { formatId, notFound, parseId, type Refusal, type RefusalCode } from "@hawser/contract";
 import type { Authenticator } from "../access/authenticate.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { SystemSql } from "../postgres/statement.ts";
@@ -38,7 +38,7 @@ const laterCodes: readonly RefusalCode[] = [
 const rightCodes: readonly RefusalCode[] = ["forbidden", "unauthenticated"];
 
 const keyIsGone =
-  "The API key that it acts with was revoked, has expired, or belongs to a user who has left. Resume it, so that it acts with your key.";
+  "The API key that it acts with was revoked, has expired, or belongs to a user who has left. Call set_scheduled_prompt_enabled with your key, so that it acts with yours.";
 
 type Run = store.RunRow;
 type Accepted = { result: Record<string, unknown> } | { refusal: Refusal };
@@ -68,7 +68,7 @@ async function start(parts: RunParts, run: Run): Promise<Run | undefined> {
       const noted = await system.first(store.noteStarted, ...keyOf(run), sessionId);
       return noted && { ...run, step: "prompt", session_id: sessionId, asked: false };
     }
-    const reason = answer.refusal.message;
+    const reason = reasonOf(answer.refusal);
     const passed = JSON.stringify([{ instanceId, reason }]);
     if (!(await system.first(store.passOver, ...keyOf(run), passed))) return undefined;
     reasons.push(reason);
@@ -160,7 +160,9 @@ async function call(
   }
   if (rightCodes.includes(code)) {
     const why = `The API key that it acts with may not start sessions. ${message}`;
-    await fail(parts, run, why, { pause: `${why} Resume it with a key that may.` });
+    await fail(parts, run, why, {
+      pause: `${why} Call set_scheduled_prompt_enabled with a key that may.`,
+    });
     return undefined;
   }
   return answer;
@@ -171,7 +173,7 @@ async function tryLater(parts: RunParts, run: Run, why: string, sessionId?: stri
   const longest = run.step === "start" ? longestStartSeconds : longestPromptSeconds;
   if (run.age_seconds > longest) return fail(parts, run, why);
   const session = (sessionId !== undefined && parseId("session", sessionId)) || null;
-  await parts.system.rows(store.tryLater, ...keyOf(run), session);
+  await parts.system.rows(store.tryLater, ...keyOf(run), session, `${why} It is tried again.`);
 }
 
 /** `pause`: why the schedule cannot continue. */
@@ -185,6 +187,12 @@ async function fail(
   const end: RunEnd = { ...run, outcome: "failed", failure, cost_usd: null, pause };
   await system.rows(endRuns, JSON.stringify([end]));
 }
+
+/** The schedule was created with a host that existed. */
+const reasonOf = ({ message }: Refusal) =>
+  message === notFound("instance").message
+    ? "This host was removed. Choose another with update_scheduled_prompt."
+    : message;
 
 const keyOf = ({ organization_id, schedule_id, run_id, fence }: Run) =>
   [organization_id, schedule_id, run_id, fence] as const;

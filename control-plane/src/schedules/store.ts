@@ -160,8 +160,8 @@ export const deleteSchedule = statement<{ schedule_id: string }>(
   `DELETE FROM schedules WHERE organization_id = $1 AND schedule_id = $2 RETURNING schedule_id`,
 );
 
-export const selectUnendedRun = statement<{ run_at: string }>(
-  `SELECT run_at FROM schedule_runs
+export const selectUnendedRun = statement<{ run_at: string; outcome: string }>(
+  `SELECT run_at, outcome FROM schedule_runs
     WHERE organization_id = $1 AND schedule_id = $2 AND step <> 'ended'
     ORDER BY run_id DESC LIMIT 1`,
 );

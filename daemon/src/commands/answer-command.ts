@@ -93,7 +93,11 @@ export function createCommands(options: CommandOptions, commands = catalogue): A
       const message = "The daemon was stopped while it did this. How far it got is not known.";
       return refuse("interrupted", message);
     }
-    if (isLate) return refuse("deadline_passed", "The command reached the host too late.");
+    if (isLate)
+      return refuse(
+        "deadline_passed",
+        "The command reached the host too late, so nothing was done. Call again.",
+      );
     return { name, payload, remainingMs };
   }
 

@@ -26,7 +26,8 @@ export function whyForbidden(
   { usesOwnLogin } = { usesOwnLogin: true },
 ): string | undefined {
   if (problems[0]) return problems[0].message;
-  if (!agents.has(kind)) return `The host's policy file does not name ${kind} among its agents.`;
+  if (!agents.has(kind))
+    return `The host's policy file does not name ${kind} among its agents. The host's owner can add it to the line "agents = …".`;
   if (!usesOwnLogin && !sharedLogins) {
     return 'Agents of all people run as the same user of this host, so each could read the logins of the others. If the host\'s owner accepts that, write "shared-logins = yes" into its policy file.';
   }
