@@ -43,6 +43,20 @@ export async function makeDue(world: World, scheduleId: string): Promise<void> {
   );
 }
 
+/** Lets this much time pass for the runs of a schedule. */
+export async function passMinutes(
+  world: World,
+  scheduleId: string,
+  minutes: number,
+): Promise<void> {
+  await ownerSql(
+    world.database.url,
+    `UPDATE schedule_runs SET created_at = created_at - make_interval(mins => $2), try_at = hawser_now()
+      WHERE schedule_id = $1 AND step <> 'ended'`,
+    [parseId("schedule", scheduleId), minutes],
+  );
+}
+
 export async function scheduleOf(caller: Calls, scheduleId: string): Promise<ScheduleRecord> {
   const { schedules } = await caller.list_scheduled_prompts({});
   const found = schedules.find((each) => each.scheduleId === scheduleId);

@@ -11,6 +11,7 @@ import {
   briefly,
   inSeconds,
   makeDue,
+  passMinutes,
   schedule,
   scheduleOf,
   sessionsOf,
@@ -110,7 +111,7 @@ scenario(
       async () => (await caller.list_schedule_runs({ scheduleId })).runs,
       ([newest]) => newest?.outcome === "skipped",
     );
-    assert.match(skipped[0]!.failure!, /has not ended/);
+    assert.match(skipped[0]!.failure!, /waits for an answer/);
     await caller.answer_permission({ requestId, answer: "once" });
     await until(
       "the run ends",
@@ -178,6 +179,13 @@ scenario(
     assert.match(run.passedOver[0]!.reason, /not connected/);
     // Without a host that is up, the run fails with the reason of each, and the next time stays.
     const alone = await schedule(caller, up!, { instanceIds: [down.instanceId] });
+    await until(
+      "the run waits for its host",
+      20_000,
+      () => scheduleOf(caller, alone.scheduleId),
+      (shown) => shown.lastRun?.failure?.startsWith("None of its hosts is connected.") ?? false,
+    );
+    await passMinutes(world, alone.scheduleId, 6);
     const failed = await untilEnded(caller, alone.scheduleId);
     assert.deepEqual([failed.outcome, failed.passedOver.length], ["failed", 1]);
     const { enabled, nextRunAt } = await scheduleOf(caller, alone.scheduleId);

@@ -75,6 +75,8 @@ CREATE TABLE schedule_runs (
   -- When its session was started.
   started_at timestamptz,
   ended_at timestamptz,
+  -- When a host was first asked for the present step.
+  first_asked_at timestamptz,
   -- The node that works on the step. The highest fence may write; a node whose lease has ended is replaced.
   holder text,
   fence bigint NOT NULL DEFAULT 0,

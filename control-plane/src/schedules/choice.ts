@@ -17,6 +17,10 @@ type Update = InputOf<(typeof scheduleActions)["update_scheduled_prompt"]>;
 const mostSchedules = 1_000;
 /** list_scheduled_prompts shows all prompts in one answer. */
 const mostPromptBytes = 16 * 1024 * 1024;
+/** Of one schedule: a node has the prompts of many runs in memory. */
+const longestPromptBytes = 1024 * 1024;
+/** Of everything but the prompt: names, paths, hosts, the chain. */
+const mostOtherBytes = 16 * 1024;
 
 export async function newChoice(
   sql: TenantSql,
@@ -104,12 +108,24 @@ async function findInstances(sql: TenantSql, shownIds: string[]): Promise<string
   return ids;
 }
 
-/** Throws `limit_reached` if the prompt would be one too many or too long. `replaced` is left out. */
+/** Throws `limit_reached` if the schedule would be one too many or too large. `replaced` is left out. */
 export async function refuseBeyondLimits(
   sql: TenantSql,
-  prompt: string,
+  { prompt, ...rest }: store.ScheduleChoice,
   replaced: string | null,
 ): Promise<void> {
+  if (Buffer.byteLength(prompt) > longestPromptBytes) {
+    throw new Refusal(
+      "limit_reached",
+      "The prompt of a schedule may have 1 MiB. Put what is longer into a file of the repository, and name the file.",
+    );
+  }
+  if (Buffer.byteLength(JSON.stringify(rest)) > mostOtherBytes) {
+    throw new Refusal(
+      "limit_reached",
+      "The fields of a schedule other than its prompt may have 16 KiB together. Name fewer hosts, or use a shorter chain.",
+    );
+  }
   const others = await sql.first(store.countOthers, sql.organizationId, replaced);
   if (others!.schedules >= mostSchedules) {
     throw new Refusal(

@@ -2,7 +2,7 @@
 // inserts the run, so no time is run twice, on whichever nodes it is found.
 import type { Frequency } from "@hawser/contract";
 import { systemStatement } from "../postgres/statement.ts";
-import { planSql } from "./plan.ts";
+import { endedPlanSql, planSql } from "./plan.ts";
 
 export interface DueRow {
   organization_id: string;
@@ -14,13 +14,15 @@ export interface DueRow {
   frequency: Frequency;
   time_zone: string;
   now: string;
+  /** Length of the prompt, which the claim copies. */
+  bytes: number;
 }
 
 /** $1 limit. */
 export const selectDue = systemStatement<DueRow>(
   "find the schedules that are due",
   `SELECT s.organization_id, s.schedule_id, s.next_run_at::text AS slot, s.next_run_at AS slot_at,
-          s.start_at, s.frequency, o.time_zone, hawser_now() AS now
+          s.start_at, s.frequency, o.time_zone, hawser_now() AS now, octet_length(s.prompt) AS bytes
      FROM schedules s JOIN organizations o ON o.organization_id = s.organization_id
     WHERE s.next_run_at <= hawser_now()
     ORDER BY s.next_run_at LIMIT $1`,
@@ -50,6 +52,7 @@ export interface Slot {
   missed: string | null;
 }
 
+const endedPlan = endedPlanSql("plan");
 const instantText = (column: string) =>
   `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
 
@@ -76,11 +79,11 @@ export const claimSlots = systemStatement<{ step: string; seconds_late: number }
                    AND r.step <> 'ended' AND r.outcome = 'needs_answer') AS needs_answer),
    missed AS (
      INSERT INTO schedule_runs (organization_id, schedule_id, run_at, run_id, plan, api_key_id, step, outcome, failure, ended_at)
-     SELECT organization_id, schedule_id, slot, missed_id, plan, api_key_id, 'ended', 'missed', missed, hawser_now()
+     SELECT organization_id, schedule_id, slot, missed_id, ${endedPlan}, api_key_id, 'ended', 'missed', missed, hawser_now()
        FROM moved WHERE missed IS NOT NULL
      ON CONFLICT DO NOTHING)
    INSERT INTO schedule_runs (organization_id, schedule_id, run_at, plan, api_key_id, step, outcome, failure, ended_at)
-   SELECT organization_id, schedule_id, run_at, plan, api_key_id,
+   SELECT organization_id, schedule_id, run_at, CASE WHEN unended IS NULL THEN plan ELSE ${endedPlan} END, api_key_id,
           CASE WHEN unended IS NULL THEN 'start' ELSE 'ended' END,
           CASE WHEN unended IS NULL THEN 'running' ELSE 'skipped' END,
           'The run that was due at ' || ${instantText("unended")} || CASE WHEN needs_answer

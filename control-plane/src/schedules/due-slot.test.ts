@@ -115,6 +115,7 @@ for (const [name, each] of Object.entries(cases)) {
       frequency: each.frequency,
       time_zone: each.timeZone ?? "UTC",
       now: each.now,
+      bytes: 1,
     });
     const instant = (text: string | null) => text && new Date(text).toISOString();
     assert.deepEqual(

@@ -195,19 +195,34 @@ test("an organization has at most 1,000 schedules, also if many are created at o
   await stage.bed.sql(`DELETE FROM schedules`);
 });
 
-test("the prompts of all schedules have at most 16 MiB together", async () => {
-  const mebibytes = (count: number) => "é".repeat(count * 512 * 1024);
-  const { scheduleId } = await stage.create({ prompt: mebibytes(7) });
-  await stage.create({ prompt: mebibytes(7) });
-  await assert.rejects(stage.create({ prompt: mebibytes(3) }), refusedWith("limit_reached"));
+test("a prompt has at most 1 MiB, and all prompts have at most 16 MiB together", async () => {
+  const mebibyte = "é".repeat(512 * 1024);
+  const refused = refusedWith("limit_reached");
+  await assert.rejects(stage.create({ prompt: `${mebibyte}x` }), refused);
+  const { scheduleId } = await stage.create({ prompt: mebibyte });
+  await assert.rejects(update(scheduleId, { prompt: `${mebibyte}x` }), refused);
+  for (let i = 0; i < 15; i++) await stage.create({ prompt: mebibyte });
+  await assert.rejects(stage.create({ prompt: "one more" }), refused);
   // What is replaced does not count.
-  await update(scheduleId, { prompt: mebibytes(7) });
-  await update(scheduleId, { prompt: mebibytes(7).concat("x") });
-  await assert.rejects(
-    update(scheduleId, { prompt: mebibytes(9).concat("x") }),
-    refusedWith("limit_reached"),
-  );
+  await update(scheduleId, { prompt: mebibyte });
   assert.equal((await update(scheduleId, { name: "still changeable" })).name, "still changeable");
+  await stage.bed.sql(`DELETE FROM schedules`);
+});
+
+test("the other fields of a schedule have at most 16 KiB together", async () => {
+  const refused = refusedWith("limit_reached");
+  const long = "x".repeat(17_000);
+  const { scheduleId } = await stage.create({});
+  const chain = Array.from({ length: 1_000 }, () => ({ kind: "codex" as const }));
+  for (const fields of [
+    { modelId: long },
+    { providerId: long },
+    { directory: `/${long}` },
+    { fallbackChain: chain },
+  ]) {
+    await assert.rejects(stage.create(fields), refused);
+    await assert.rejects(update(scheduleId, fields), refused);
+  }
 });
 
 test("a host that is named twice is tried once, and a deleted one is refused", async () => {

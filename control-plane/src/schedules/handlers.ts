@@ -20,8 +20,8 @@ export const scheduleHandlers: HandlersFor<typeof scheduleActions, object> = {
 
   async create_scheduled_prompt({ sql, caller }, input) {
     const { timeZone, now } = await readClock(sql, store.lockClock);
-    await refuseBeyondLimits(sql, input.prompt, null);
     const choice = await newChoice(sql, input, timeZone);
+    await refuseBeyondLimits(sql, choice, null);
     const made = await sql.first(
       store.insertSchedule,
       sql.organizationId,
@@ -40,8 +40,8 @@ export const scheduleHandlers: HandlersFor<typeof scheduleActions, object> = {
     const id = await lockSchedule(sql, scheduleId);
     const stored = (await sql.first(store.selectSchedule, sql.organizationId, id))!;
     if (Object.values(changes).every((value) => value === undefined)) return scheduleRecord(stored);
-    if (changes.prompt) await refuseBeyondLimits(sql, changes.prompt, id);
     const choice = await changedChoice(sql, stored, input, timeZone);
+    await refuseBeyondLimits(sql, choice, id);
     let nextRunAt = stored.next_run_at;
     if (stored.enabled && (changes.frequency !== undefined || changes.startAt !== undefined)) {
       // A start that is sent again is not a new one.

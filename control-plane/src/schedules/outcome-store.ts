@@ -1,6 +1,7 @@
 // The SQL of watching the sessions of runs, and of ending runs.
 import type { TurnOutcome } from "@hawser/contract";
 import { systemStatement } from "../postgres/statement.ts";
+import { endedPlanSql } from "./plan.ts";
 import { hasPassedSql, sessionStateSql, type SessionState } from "./run-store.ts";
 
 /** A schedule is paused after this many failed runs in a row. */
@@ -36,6 +37,7 @@ export const watchRuns = systemStatement<WatchedRow>(
      UPDATE schedule_runs r
         SET try_at = hawser_now() + greatest(interval '1 second', least(interval '15 seconds',
                        (hawser_now() - r.started_at) / 20))
+                     * CASE WHEN r.outcome = 'needs_answer' THEN 3 ELSE 1 END
        FROM due
       WHERE r.organization_id = due.organization_id AND r.schedule_id = due.schedule_id AND r.run_at = due.run_at
      RETURNING r.organization_id, r.schedule_id, r.run_id, r.outcome, r.session_id, r.turn_id, r.started_at)
@@ -78,7 +80,8 @@ const tooManyFailures = `'The last ${mostFailures} runs failed. list_schedule_ru
 
 /**
  * $1 ends. Counts the failures of the schedules, and pauses those that must not continue. A run that a caller
- * asked for does not count: it is how people find out what is wrong.
+ * asked for does not count: it is how people find out what is wrong. A run whose schedule is locked is left for
+ * the next time, so that it does not keep the others from ending.
  */
 export const endRuns = systemStatement(
   "end the runs of schedules, and pause the schedules that cannot run",
@@ -89,11 +92,11 @@ export const endRuns = systemStatement(
    locked AS MATERIALIZED (
      SELECT s.organization_id, s.schedule_id, s.enabled, s.api_key_id, s.failures_in_row FROM ends
        JOIN schedules s ON s.organization_id = ends.organization_id AND s.schedule_id = ends.schedule_id
-      ORDER BY s.organization_id, s.schedule_id FOR NO KEY UPDATE OF s),
+      ORDER BY s.organization_id, s.schedule_id FOR NO KEY UPDATE OF s SKIP LOCKED),
    ended AS (
      UPDATE schedule_runs r
         SET step = 'ended', outcome = ends.outcome, failure = ends.failure, cost_usd = ends.cost_usd,
-            ended_at = hawser_now(), asked = false, holder = NULL
+            plan = ${endedPlanSql("r.plan")}, ended_at = hawser_now(), asked = false, holder = NULL
        FROM ends JOIN locked ON locked.organization_id = ends.organization_id AND locked.schedule_id = ends.schedule_id
       WHERE r.organization_id = ends.organization_id AND r.schedule_id = ends.schedule_id AND r.run_id = ends.run_id
         AND CASE WHEN ends.fence IS NULL THEN r.step = 'watch'

@@ -70,7 +70,13 @@ const table: [string, Partial<WatchedRow>, string, RegExp?][] = [
   ],
   ["its session was deleted", deleted, "failed", /deleted/],
   ["its host is away for a moment", { reachable: false, away_seconds: 60 }, "running"],
-  ["its host stays away", { reachable: false, away_seconds: 3_601 }, "failed", /disconnected/],
+  ["its host stays away", { reachable: false, away_seconds: 86_401 }, "failed", /disconnected/],
+  [
+    "its host was never seen",
+    { reachable: false, away_seconds: null, watched_seconds: 86_401 },
+    "failed",
+    /disconnected/,
+  ],
   ["it never ends", { watched_seconds: 604_801 }, "failed", /7 days/],
 ];
 

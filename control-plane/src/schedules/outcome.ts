@@ -8,8 +8,8 @@ import { statusMessage } from "../sessions/status-reasons.ts";
 import * as store from "./outcome-store.ts";
 
 const mostWatched = 500;
-/** A host that stays away for longer will hardly finish the turn. */
-const longestAwaySeconds = 60 * 60;
+/** A host that stays away for longer will hardly finish the turn. A laptop may be away for a night. */
+const longestAwaySeconds = 24 * 60 * 60;
 const longestSeconds = 7 * 24 * 60 * 60;
 
 export type Watched =
@@ -23,7 +23,7 @@ const turnFailures = {
 
 /** The outcome of a run by what its session shows. */
 export function outcomeOf(row: store.WatchedRow): Watched {
-  const { status, activity, turn_outcome, reachable, away_seconds } = row;
+  const { status, activity, turn_outcome, reachable } = row;
   if (!status) return failed("Its session was deleted before its turn had finished.");
   // If people continue the session, the run ends with the last of its turns.
   const isSettled = row.session_turn_id === row.turn_id || (activity === "idle" && !row.is_queued);
@@ -38,8 +38,8 @@ export function outcomeOf(row: store.WatchedRow): Watched {
   });
   if (isOver(status)) return failed(why ?? "Its session was ended before its turn had finished.");
   if (status === "error") return failed(why ?? "Its session failed.");
-  if (!reachable && (away_seconds ?? 0) > longestAwaySeconds)
-    return failed("Its host has been disconnected for an hour.");
+  if (!reachable && (row.away_seconds ?? row.watched_seconds) > longestAwaySeconds)
+    return failed("Its host has been disconnected for a day. Start its daemon.");
   if (row.watched_seconds > longestSeconds) return failed("It did not end within 7 days.");
   return { outcome: activity === "waiting" ? "needs_answer" : "running" };
 }

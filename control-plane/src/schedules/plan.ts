@@ -19,6 +19,10 @@ export interface RunPlan {
   isRequested: boolean;
 }
 
+/** SQL of what is kept of a plan when it is no longer needed: runs are kept for longer than prompts should be. */
+export const endedPlanSql = (plan: string) =>
+  `jsonb_build_object('isRequested', ${plan} -> 'isRequested')`;
+
 /** SQL that makes the plan from a row of `schedules`, which `row` names. */
 export function planSql(row: string, isRequested: boolean): string {
   return `jsonb_build_object('name', ${row}.name, 'prompt', ${row}.prompt, 'directory', ${row}.directory,

@@ -3,7 +3,7 @@
 import type { SessionActivity, SessionStatus } from "@hawser/contract";
 import { reachableSql } from "../hosts/store.ts";
 import { statement, systemStatement } from "../postgres/statement.ts";
-import type { RunPlan } from "./plan.ts";
+import { endedPlanSql, type RunPlan } from "./plan.ts";
 
 export interface RunRow {
   organization_id: string;
@@ -16,7 +16,10 @@ export interface RunRow {
   asked: boolean;
   session_id: string | null;
   passed_over: { instanceId: string; reason: string }[];
+  /** Since it was claimed. */
   age_seconds: number;
+  /** Since a host was first asked for the present step; 0 if none was. */
+  asked_seconds: number;
 }
 
 /**
@@ -30,8 +33,9 @@ export const hasPassedSql = (column: string) =>
 const lease = `hawser_now() + interval '15 seconds'`;
 
 /**
- * $1 node, $2 organizations with runs that the node works on, $3 how many, $4 most of one organization, $5 most.
- * The organizations take turns, so that one with many runs delays no other.
+ * $1 node, $2 organizations with runs that the node works on, $3 how many, $4 most of one organization, $5 most,
+ * $6 most of organizations that the node works for already. The organizations take turns, so that one with many
+ * runs delays no other. Rows that another node has locked are skipped before they are counted.
  */
 export const pickUp = systemStatement<RunRow>(
   "pick up runs of schedules to work on",
@@ -44,25 +48,33 @@ export const pickUp = systemStatement<RunRow>(
       WHERE r.step IN ('start', 'prompt') AND ${hasPassedSql("r.try_at")} AND ${hasPassedSql("r.lease_until")}),
    free AS MATERIALIZED (
      SELECT r.organization_id, r.schedule_id, r.run_at
-       FROM (SELECT * FROM to_do WHERE turn <= $4 ORDER BY turn LIMIT $5) AS next
+       FROM (SELECT *, row_number() OVER (ORDER BY turn) AS place FROM to_do WHERE turn <= $4) AS next
        JOIN schedule_runs r ON r.organization_id = next.organization_id
                            AND r.schedule_id = next.schedule_id AND r.run_at = next.run_at
       WHERE r.step IN ('start', 'prompt') AND ${hasPassedSql("r.try_at")} AND ${hasPassedSql("r.lease_until")}
+        AND (next.turn = 1 OR next.place <= $6)
+      ORDER BY next.turn LIMIT $5
         FOR UPDATE OF r SKIP LOCKED)
    UPDATE schedule_runs r SET holder = $1, fence = r.fence + 1, lease_until = ${lease}
      FROM free
     WHERE r.organization_id = free.organization_id AND r.schedule_id = free.schedule_id AND r.run_at = free.run_at
    RETURNING r.organization_id, r.schedule_id, r.run_id, r.fence, r.plan, r.api_key_id, r.step, r.asked,
-             r.session_id, r.passed_over, extract(epoch FROM hawser_now() - r.created_at)::float8 AS age_seconds`,
+             r.session_id, r.passed_over, extract(epoch FROM hawser_now() - r.created_at)::float8 AS age_seconds,
+             coalesce(extract(epoch FROM hawser_now() - r.first_asked_at), 0)::float8 AS asked_seconds`,
 );
 
-/** $1 organizations, $2 schedules, $3 runs, $4 fences. */
+/** $1 organizations, $2 schedules, $3 runs, $4 fences. One that is locked does not keep the others from it. */
 export const renewRuns = systemStatement(
   "renew the leases of the runs of schedules that a node works on",
-  `UPDATE schedule_runs r SET lease_until = ${lease}
-     FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[]) AS held (organization_id, schedule_id, run_id, fence)
-    WHERE r.organization_id = held.organization_id AND r.schedule_id = held.schedule_id
-      AND r.run_id = held.run_id AND r.fence = held.fence AND r.step IN ('start', 'prompt')`,
+  `WITH free AS MATERIALIZED (
+     SELECT r.organization_id, r.schedule_id, r.run_at
+       FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[]) AS held (organization_id, schedule_id, run_id, fence)
+       JOIN schedule_runs r ON r.organization_id = held.organization_id AND r.schedule_id = held.schedule_id
+        AND r.run_id = held.run_id AND r.fence = held.fence AND r.step IN ('start', 'prompt')
+        FOR NO KEY UPDATE OF r SKIP LOCKED)
+   UPDATE schedule_runs r SET lease_until = ${lease}
+     FROM free
+    WHERE r.organization_id = free.organization_id AND r.schedule_id = free.schedule_id AND r.run_at = free.run_at`,
 );
 
 const heldRun = `r.organization_id = $1 AND r.schedule_id = $2 AND r.run_id = $3 AND r.fence = $4
@@ -75,7 +87,7 @@ const ofRun = `s.organization_id = r.organization_id AND s.schedule_id = r.sched
 /** $5 key. Write it before a host is asked. No row if the run may not ask, or no longer with this key. */
 export const noteAsked = systemStatement<{ run_id: string }>(
   "record that a run of a schedule asks a host",
-  `UPDATE schedule_runs r SET asked = true
+  `UPDATE schedule_runs r SET asked = true, first_asked_at = coalesce(r.first_asked_at, hawser_now())
      FROM schedules s
     WHERE ${heldRun} AND r.api_key_id = $5 AND ${ofRun} AND ${mayAsk}
    RETURNING r.run_id`,
@@ -95,7 +107,8 @@ export const skipPaused = systemStatement(
 export const passOver = systemStatement<{ run_id: string }>(
   "record that a run of a schedule passes over a host",
   `UPDATE schedule_runs r
-      SET passed_over = r.passed_over || $5::jsonb, asked = false, session_id = NULL, failure = NULL
+      SET passed_over = r.passed_over || $5::jsonb, asked = false, session_id = NULL, failure = NULL,
+          first_asked_at = NULL
     WHERE ${heldRun} RETURNING r.run_id`,
 );
 
@@ -112,6 +125,19 @@ export const tryLater = systemStatement(
     WHERE ${heldRun}`,
 );
 
+/** Lets any node continue the run. */
+export const giveBack = systemStatement(
+  "give back a run of a schedule",
+  `UPDATE schedule_runs r SET lease_until = hawser_now(), try_at = hawser_now(), holder = NULL WHERE ${heldRun}`,
+);
+
+/** $1 organization, $2 hosts. Whether one of them is connected. */
+export const selectConnected = systemStatement<{ connected: boolean }>(
+  "read whether a host of a schedule's run is connected",
+  `SELECT EXISTS (SELECT FROM instances WHERE organization_id = $1 AND instance_id = ANY ($2::uuid[])
+            AND status = 'online' AND deleted_at IS NULL) AS connected`,
+);
+
 /** Locks the schedule before its run, in the order of a deletion. */
 const lockedSchedule = `locked AS MATERIALIZED (
      SELECT organization_id, schedule_id FROM schedules
@@ -123,7 +149,7 @@ export const noteStarted = systemStatement<{ schedule_id: string }>(
   `WITH ${lockedSchedule},
    started AS (
      UPDATE schedule_runs r SET step = 'prompt', session_id = $5, started_at = hawser_now(), asked = false,
-            failure = NULL
+            failure = NULL, first_asked_at = NULL
        FROM locked WHERE ${heldRun} AND r.step = 'start'
      RETURNING r.organization_id, r.schedule_id)
    UPDATE schedules s SET session_count = s.session_count + 1
@@ -136,7 +162,7 @@ export const noteStarted = systemStatement<{ schedule_id: string }>(
 export const notePrompted = systemStatement(
   "record the turn that a run of a schedule has started",
   `UPDATE schedule_runs r
-      SET step = 'watch', turn_id = $5, asked = false, failure = NULL, holder = NULL, try_at = hawser_now()
+      SET step = 'watch', turn_id = $5, plan = ${endedPlanSql("r.plan")}, asked = false, failure = NULL, holder = NULL, try_at = hawser_now()
     WHERE ${heldRun} AND r.step = 'prompt'`,
 );
 

@@ -37,7 +37,8 @@ async function tryAgain(): Promise<void> {
 
 const age = (minutes: number) =>
   sql(
-    `UPDATE schedule_runs SET created_at = created_at - make_interval(mins => $1), try_at = hawser_now()`,
+    `UPDATE schedule_runs SET created_at = created_at - make_interval(mins => $1), try_at = hawser_now(),
+            first_asked_at = first_asked_at - make_interval(mins => $1)`,
     [minutes],
   );
 
@@ -82,10 +83,55 @@ test("the first host that accepts it takes the run, and the run says why others 
   assert.equal(await sessionCount(), 1, "no other session is left");
 });
 
+test("a run waits for its hosts for five minutes, as after an outage", async () => {
+  const offline = await beds.addHost({ status: "offline", status_reason: "link_lost" });
+  const scheduleId = await beds.addSchedule({ instance_ids: [offline] });
+  await node.fire();
+  const waiting = await lastRun(scheduleId);
+  assert.deepEqual([waiting.step, waiting.outcome, waiting.passed_over], ["start", "running", []]);
+  assert.equal(waiting.failure, "None of its hosts is connected. It is tried again.");
+  await sql(`UPDATE instances SET status = 'online', status_reason = NULL WHERE instance_id = $1`, [
+    offline,
+  ]);
+  await tryAgain();
+  const run = await lastRun(scheduleId);
+  assert.deepEqual([run.step, run.failure], ["watch", null]);
+});
+
+test("what a run had to do is forgotten when its prompt was sent, or when it has ended", async () => {
+  const sent = await beds.addSchedule();
+  await node.fire();
+  beds.bed.host.start_session = refusing("host_refused");
+  const refused = await beds.addSchedule();
+  await node.fire();
+  await beds.makeDue(sent);
+  await node.fire();
+  const runs = [...(await beds.runsOf(sent)), ...(await beds.runsOf(refused))];
+  assert.deepEqual(
+    runs.map(({ outcome }) => outcome),
+    ["running", "skipped", "failed"],
+  );
+  const plans = await sql<{ plan: object }>(`SELECT plan FROM schedule_runs`);
+  for (const { plan } of plans) assert.deepEqual(plan, { isRequested: false });
+});
+
+test("a run that waited long for a node still has its time for a host that does not answer", async () => {
+  const scheduleId = await beds.addSchedule();
+  await node.claim();
+  await age(60);
+  beds.bed.host.start_session = () => {
+    throw new OutcomeUnknown("silent");
+  };
+  await node.fire();
+  assert.equal((await lastRun(scheduleId)).outcome, "running");
+});
+
 test("if no host can run it, the run has failed, and the next time is as usual", async () => {
   const offline = await beds.addHost({ status: "offline", status_reason: "link_lost" });
   const scheduleId = await beds.addSchedule({ instance_ids: [offline, offline] });
   const dueAt = (await beds.scheduleOf(scheduleId)).next_run_at!.getTime();
+  await node.claim();
+  await age(6);
   await node.fire();
   const run = await lastRun(scheduleId);
   assert.deepEqual([run.step, run.outcome, run.session_id], ["ended", "failed", null]);

@@ -19,10 +19,14 @@ export interface RunParts {
   dispatchAs: Dispatcher["dispatchAs"];
 }
 
-/** A host that may have acted is asked again until this age of the run. */
-const longestStartSeconds = 10 * 60;
+/** A host that may have acted is asked again for this long. */
+const longestAskSeconds = 10 * 60;
 /** A clone may take half an hour, and its session gets the prompt after that. */
 const longestPromptSeconds = 45 * 60;
+/** After an outage, hosts need some time until they are connected again. */
+const longestAwaySeconds = 5 * 60;
+/** A run that passes over slow hosts gives its place to others in between. */
+const longestHeldMs = 5_000;
 /** An older run is not started: the outcomes of its calls are kept for a day, and must not be asked for later. */
 const oldestSeconds = 12 * 60 * 60;
 
@@ -56,6 +60,8 @@ async function start(parts: RunParts, run: Run): Promise<Run | undefined> {
     await fail(parts, run, "It could not be started for 12 hours.");
     return undefined;
   }
+  if (!run.asked && (await areAway(parts, run))) return undefined;
+  const heldSince = performance.now();
   const reasons = run.passed_over.map(({ reason }) => reason);
   const hosts = run.plan.instanceIds.map((id) => formatId("instance", id));
   for (const [index, instanceId] of hosts.entries()) {
@@ -72,10 +78,25 @@ async function start(parts: RunParts, run: Run): Promise<Run | undefined> {
     const passed = JSON.stringify([{ instanceId, reason }]);
     if (!(await system.first(store.passOver, ...keyOf(run), passed))) return undefined;
     reasons.push(reason);
+    const isLast = reasons.length === hosts.length;
+    if (!isLast && performance.now() - heldSince > longestHeldMs) {
+      await system.rows(store.giveBack, ...keyOf(run));
+      return undefined;
+    }
   }
   const last = reasons.at(-1)!;
   await fail(parts, run, hosts.length === 1 ? last : `None of its hosts could run it. ${last}`);
   return undefined;
+}
+
+/** Whether the run waits, because none of its hosts is connected. */
+async function areAway(parts: RunParts, run: Run): Promise<boolean> {
+  if (run.age_seconds > longestAwaySeconds) return false;
+  const hosts = run.plan.instanceIds.slice(run.passed_over.length);
+  const found = await parts.system.first(store.selectConnected, run.organization_id, hosts);
+  if (found!.connected) return false;
+  await tryLater(parts, run, "None of its hosts is connected.");
+  return true;
 }
 
 async function prompt(parts: RunParts, run: Run): Promise<void> {
@@ -170,8 +191,10 @@ async function call(
 
 /** Pauses the work on a run, or fails the run with `why` if it has been tried for long enough. */
 async function tryLater(parts: RunParts, run: Run, why: string, sessionId?: string): Promise<void> {
-  const longest = run.step === "start" ? longestStartSeconds : longestPromptSeconds;
-  if (run.age_seconds > longest) return fail(parts, run, why);
+  const isOver =
+    run.asked_seconds > longestAskSeconds ||
+    (run.step === "prompt" && run.age_seconds > longestPromptSeconds && !run.asked);
+  if (isOver) return fail(parts, run, why);
   const session = (sessionId !== undefined && parseId("session", sessionId)) || null;
   await parts.system.rows(store.tryLater, ...keyOf(run), session, `${why} It is tried again.`);
 }

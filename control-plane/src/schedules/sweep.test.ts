@@ -27,6 +27,25 @@ const sessions = () =>
     `SELECT session_id, started_by FROM sessions WHERE deleted_at IS NULL`,
   );
 
+test("nodes that pick up at once take different runs", async () => {
+  for (let i = 0; i < 12; i++) await beds.addSchedule();
+  beds.bed.host.start_session = neverReturns;
+  const nodes = [beds.addSweep(), beds.addSweep(), beds.addSweep()];
+  await nodes[0]!.claim();
+  const taken = await Promise.all(nodes.map((node) => node.pickUp()));
+  assert.equal(
+    taken.reduce((sum, each) => sum + each, 0),
+    12,
+  );
+});
+
+test("a claim takes as many prompts as fit into it, and the next one the rest", async () => {
+  const prompt = "x".repeat(1024 * 1024);
+  for (let i = 0; i < 12; i++) await beds.addSchedule({ prompt });
+  const node = beds.addSweep();
+  assert.deepEqual([await node.claim(), await node.claim(), await node.claim()], [8, 4, 0]);
+});
+
 test("three nodes that sweep at once run each due time once", async () => {
   const schedules = await Promise.all(Array.from({ length: 20 }, () => beds.addSchedule()));
   const nodes = [beds.addSweep(), beds.addSweep(), beds.addSweep()];

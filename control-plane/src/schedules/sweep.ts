@@ -28,9 +28,15 @@ export interface SweepParts extends Omit<RunParts, "system"> {
 }
 
 const mostClaimed = 500;
+/** A claim copies the prompts of its schedules. */
+const mostClaimedBytes = 8 * 1024 * 1024;
 /** Runs that one node works on at once, in total and of one organization. */
 const mostHeld = 100;
 const mostOfOrganization = 50;
+/** Places for organizations for which the node works on no run yet. */
+const reserved = 20;
+/** Batches of watched runs in one round. */
+const mostBatches = 4;
 const sweepEveryMs = 1_000;
 /** Nodes sweep at different moments, so that most times are found by one of them. */
 const mostJitterMs = 250;
@@ -47,7 +53,7 @@ export function createSweep(parts: SweepParts): Sweep & Disposable {
   async function claim(): Promise<number> {
     const due = await system.rows(claims.selectDue, mostClaimed);
     if (due.length === 0) return 0;
-    const slots = due.flatMap(slotIfKnown);
+    const slots = firstBytes(due).flatMap(slotIfKnown);
     const claimed = await database.systemTransaction(async (tx) => {
       const organizations = slots.map(({ organization_id }) => organization_id);
       const schedules = slots.map(({ schedule_id }) => schedule_id);
@@ -76,7 +82,7 @@ export function createSweep(parts: SweepParts): Sweep & Disposable {
     const counts = Map.groupBy(held.keys(), ({ organization_id }) => organization_id);
     const organizations = [...counts.keys()];
     const numbers = [...counts.values()].map((runs) => runs.length);
-    const limits = [organizations, numbers, mostOfOrganization, free] as const;
+    const limits = [organizations, numbers, mostOfOrganization, free, free - reserved] as const;
     const runs = await system.rows(store.pickUp, nodeId, ...limits);
     for (const run of runs) held.set(run, work(run));
     return runs.length;
@@ -99,15 +105,19 @@ export function createSweep(parts: SweepParts): Sweep & Disposable {
     const column = (name: "organization_id" | "schedule_id" | "run_id" | "fence") =>
       runs.map((run) => run[name]);
     const keys = [column("organization_id"), column("schedule_id"), column("run_id")];
-    // A failed renewal is repeated by the next one.
-    await system.rows(store.renewRuns, ...keys, column("fence")).catch(() => {});
+    await system.rows(store.renewRuns, ...keys, column("fence")).catch((error: unknown) => {
+      log.warn(
+        { err: error },
+        "the leases of runs of schedules were not renewed; it is tried again",
+      );
+    });
   }
 
   return {
     claim,
     pickUp,
     async watch() {
-      while (await watchRuns(system));
+      for (let batch = 0; batch < mostBatches && (await watchRuns(system)); batch++);
     },
     async settled() {
       await Promise.allSettled(held.values());
@@ -116,30 +126,45 @@ export function createSweep(parts: SweepParts): Sweep & Disposable {
   };
 }
 
+/** The first schedules whose prompts fit into one claim together; at least one. */
+function firstBytes(due: claims.DueRow[]): claims.DueRow[] {
+  let bytes = 0;
+  const end = due.findIndex((row, index) => (bytes += row.bytes) > mostClaimedBytes && index > 0);
+  return end === -1 ? due : due.slice(0, end);
+}
+
 /** Sweeps from now on. `isAble`: false while this node cannot reach hosts. */
 export function startSweeping(parts: SweepParts & { isAble: () => boolean }): {
   close(): Promise<void>;
 } {
   const sweep = createSweep(parts);
   let isClosed = false;
-  let timer = setTimeout(() => void round(), sweepEveryMs);
+  const timers = new Map<() => Promise<void>, NodeJS.Timeout>();
+  // Each part by itself: one that fails or takes long must not keep the others from their work.
+  for (const part of [claimDue, pickUpRuns, () => sweep.watch()]) again(part);
 
   const mayStart = () => !isClosed && parts.isAble();
 
-  async function round(): Promise<void> {
-    // Each part alone: a fault of one must not keep the others from their work.
-    for (const part of [claimDue, pickUpRuns, () => sweep.watch()]) {
-      if (isClosed) return;
-      await part().catch((error: unknown) =>
-        parts.log.warn({ err: error }, "the sweep of schedules failed"),
-      );
-    }
+  function again(part: () => Promise<void>): void {
     if (isClosed) return;
-    timer = setTimeout(() => void round(), sweepEveryMs + Math.random() * mostJitterMs);
+    const waitMs = sweepEveryMs + Math.random() * mostJitterMs;
+    timers.set(
+      part,
+      setTimeout(() => void round(part), waitMs),
+    );
+  }
+
+  async function round(part: () => Promise<void>): Promise<void> {
+    try {
+      await part();
+    } catch (error) {
+      parts.log.warn({ err: error }, "the sweep of schedules failed");
+    }
+    again(part);
   }
 
   async function claimDue(): Promise<void> {
-    while (mayStart() && (await sweep.claim()) === mostClaimed);
+    while (mayStart() && (await sweep.claim()) > 0);
   }
 
   async function pickUpRuns(): Promise<void> {
@@ -149,7 +174,7 @@ export function startSweeping(parts: SweepParts & { isAble: () => boolean }): {
   return {
     async close() {
       isClosed = true;
-      clearTimeout(timer);
+      for (const timer of timers.values()) clearTimeout(timer);
       const patience = new Promise((resolve) => setTimeout(resolve, longestCloseMs).unref());
       await Promise.race([sweep.settled(), patience]);
       sweep[Symbol.dispose]();
