@@ -194,7 +194,7 @@ export const refusals = {
     status: 409,
     retry: "changed",
     meaning:
-      "The organization's setting `allowedLogins` does not allow this login, or somebody else made a key of the user's; the message says which.",
+      "The organization's setting `allowedLogins` does not allow this login, or somebody else may have a key of the user's; the message says which.",
   },
   login_failed: {
     status: 409,

@@ -44,7 +44,7 @@ export async function makeApiKey(
     wanted.createdBy,
     wanted.expiresAt,
     creator?.userId ?? null,
-    creator && !creator.userId ? creator.apiKeyId : null,
+    creator?.apiKeyId ?? null,
   );
   return { apiKey: apiKeyRecord(row!), key };
 }

@@ -171,11 +171,11 @@ function heldBy({ permissions, user_id, user_role }: store.ApiKeyRow): Permissio
 
 /**
  * Locks the calling key until the call commits, so that a key cannot be used to create another while it
- * is being revoked. Throws `unauthenticated` if the key was revoked; nodes cache keys for some seconds.
+ * is being revoked. Throws `unauthenticated` if the key is no longer valid; nodes cache keys for some seconds.
  */
 async function holdCallersKey(sql: TenantSql, caller: Caller): Promise<void> {
   if (await sql.first(store.holdApiKey, sql.organizationId, caller.apiKeyId)) return;
-  throw new Refusal("unauthenticated", "The API key was revoked. Use another key.");
+  throw new Refusal("unauthenticated", "The API key was revoked or has expired. Use another key.");
 }
 
 function refuseWithoutEdit({ permissions }: Caller): void {

@@ -149,10 +149,11 @@ export const lockValidApiKey = statement<ApiKeyRow>(
       FOR UPDATE`,
 );
 
-/** Keeps the key from being revoked before the transaction ends. No row if it was revoked. */
+/** Keeps the key from being revoked before the transaction ends. No row if it was revoked or has expired. */
 export const holdApiKey = statement<{ api_key_id: string }>(
   `SELECT api_key_id FROM api_keys
-    WHERE organization_id = $1 AND api_key_id = $2 AND revoked_at IS NULL FOR SHARE`,
+    WHERE organization_id = $1 AND api_key_id = $2 AND revoked_at IS NULL
+      AND (expires_at IS NULL OR expires_at > hawser_now()) FOR SHARE`,
 );
 
 export const revokeApiKey = statement<ApiKeyRow>(
@@ -169,8 +170,9 @@ export const expireApiKeyIn = statement<{ expires_at: string }>(
 );
 
 /**
- * Revokes the keys of user $2, the keys that the user created, and the keys created with those. If $3 is
- * not null, revokes only keys that are not the user's own and have a permission that $3 lacks.
+ * Revokes the keys of user $2, the keys that the user created, and the keys created with those that belong to
+ * the organization. A key that another user created with their first key stays. If $3 is not null, revokes only
+ * keys that are not the user's own and have a permission that $3 lacks.
  */
 export const revokeKeysOf = statement<{ api_key_id: string }>(
   `WITH RECURSIVE theirs (api_key_id) AS (
@@ -178,7 +180,8 @@ export const revokeKeysOf = statement<{ api_key_id: string }>(
       WHERE organization_id = $1 AND (user_id = $2 OR creator_user_id = $2)
       UNION
      SELECT k.api_key_id FROM theirs
-       JOIN api_keys k ON k.organization_id = $1 AND k.creator_key_id = theirs.api_key_id)
+       JOIN api_keys k ON k.organization_id = $1 AND k.creator_key_id = theirs.api_key_id
+        AND k.creator_user_id IS NULL)
    UPDATE api_keys SET revoked_at = hawser_now()
     WHERE organization_id = $1 AND revoked_at IS NULL
       AND api_key_id IN (SELECT api_key_id FROM theirs)

@@ -25,8 +25,9 @@ export async function requireConsent(
   if (!host) throw notFound("instance");
   const userId = requireUser(caller);
   if (!host.allowed_logins.includes(way)) throw notAllowed(way);
-  const foreign = await sql.first(store.selectForeignKey, sql.organizationId, userId);
-  if (foreign) throw hasForeignKey(foreign);
+  const { apiKeyId } = caller;
+  const foreign = await sql.first(store.selectForeignKey, sql.organizationId, userId, apiKeyId);
+  if (foreign) throw hasForeignKey(foreign, foreign.api_key_id === apiKeyId);
   if (host.status !== "online") throw hostOffline();
   const owner = await holdOwner(sql, userId);
   if (!owner) throw noMember();
@@ -47,12 +48,20 @@ const notAllowed = (way: LoginWay) =>
   );
 
 /** The maker of a key may have kept it, and could use the account with it. */
-const hasForeignKey = ({ api_key_id, name }: { api_key_id: string; name: string }) =>
-  new Refusal(
-    "login_not_allowed",
-    `Somebody else made your key "${name}" (${formatId("apiKey", api_key_id)}), and could use your account with it. Call rotate_api_key with that key itself, and overlapMinutes 0. Then call again with the new key, which only you have.`,
-    { nextAction: "rotate_api_key" },
-  );
+function hasForeignKey(
+  { api_key_id, name, is_direct }: store.ForeignKeyRow,
+  isCalling: boolean,
+): Refusal {
+  const key = `your key "${name}" (${formatId("apiKey", api_key_id)})`;
+  const made = is_direct
+    ? `Somebody else made ${key}, and could use your account with it.`
+    : `Somebody else may have ${key}, and could use your account with it: it descends from a key that they made.`;
+  const advice = isCalling
+    ? "Call rotate_api_key with that key itself, and overlapMinutes 0. Then call again with the new key, which only you have."
+    : "Revoke it with revoke_api_key, or, if you still need it, replace it: call rotate_api_key for it with the key of this call, and overlapMinutes 0. Then call again with the key of this call.";
+  const nextAction = isCalling ? "rotate_api_key" : "revoke_api_key";
+  return new Refusal("login_not_allowed", `${made} ${advice}`, { nextAction });
+}
 
 const noMember = () =>
   new Refusal("unauthenticated", "The user of this key is no longer a member.");

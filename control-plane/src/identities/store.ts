@@ -27,13 +27,34 @@ export const holdMember = statement<{ user_id: string; created_at: string; name:
     WHERE organization_id = $1 AND user_id = $2 FOR KEY SHARE`,
 );
 
-/** A valid key of user $2 that somebody else created. Keys of bootstrap have no creator. */
-export const selectForeignKey = statement<{ api_key_id: string; name: string }>(
-  `SELECT api_key_id, name FROM api_keys
-    WHERE organization_id = $1 AND user_id = $2 AND session_id IS NULL
-      AND created_by IS NOT NULL AND creator_user_id IS DISTINCT FROM $2
-      AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > hawser_now())
-    LIMIT 1`,
+export interface ForeignKeyRow {
+  api_key_id: string;
+  name: string;
+  /** False if the user's name is on it, but it was created with a key that somebody else created. */
+  is_direct: boolean;
+}
+
+/**
+ * A valid key of user $2 that somebody else may have: they created it, or the key with which it was created,
+ * through any number of keys. The calling key $3 is returned only if somebody else created it directly; the keys
+ * created with it are the caller's own. Keys of bootstrap have no creator, and keys of older versions have no
+ * creating key.
+ */
+export const selectForeignKey = statement<ForeignKeyRow>(
+  `WITH RECURSIVE reached (api_key_id, is_direct) AS (
+     SELECT api_key_id, true FROM api_keys
+      WHERE organization_id = $1 AND user_id = $2 AND session_id IS NULL
+        AND created_by IS NOT NULL AND creator_user_id IS DISTINCT FROM $2
+      UNION
+     SELECT k.api_key_id, false FROM reached r
+       JOIN api_keys k ON k.organization_id = $1 AND k.creator_key_id = r.api_key_id
+        AND k.user_id = $2 AND k.creator_user_id = $2 AND k.session_id IS NULL
+      WHERE r.api_key_id IS DISTINCT FROM $3::uuid)
+   SELECT k.api_key_id, k.name, r.is_direct
+     FROM reached r JOIN api_keys k ON k.organization_id = $1 AND k.api_key_id = r.api_key_id
+    WHERE (r.is_direct OR k.api_key_id IS DISTINCT FROM $3::uuid)
+      AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > hawser_now())
+    ORDER BY k.api_key_id = $3::uuid DESC, k.api_key_id LIMIT 1`,
 );
 
 export interface LoginRow {
