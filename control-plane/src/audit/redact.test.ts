@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { registry } from "@hawser/contract";
+import { formatId, registry } from "@hawser/contract";
 import { recordIds, redactorFor } from "./redact.ts";
 
 test("fields that must never be logged are left out", () => {
@@ -26,15 +26,33 @@ test("a long text is replaced by its length, wherever it is", () => {
   });
 });
 
+const uuid = "01890a5d-ac96-774b-bcce-b302099a8057";
+const instanceId = formatId("instance", uuid);
+const userId = formatId("user", uuid);
+
 test("the ids of what a call made are found, and its secrets are not", () => {
   assert.deepEqual(
     recordIds({
-      instance: { instanceId: "ins_1", name: "box" },
+      instance: { instanceId, name: "box" },
       pairingToken: "hwp_x",
       installCommand: "curl",
     }),
-    { instanceId: "ins_1" },
+    { instanceId },
   );
-  assert.deepEqual(recordIds({ userId: "usr_1", removed: true }), { userId: "usr_1" });
+  assert.deepEqual(recordIds({ userId, removed: true }), { userId });
   assert.deepEqual(recordIds(null), {});
+});
+
+test("only ids of this service are kept, and no more than 20", () => {
+  const others = {
+    modelId: "m".repeat(5_000_000),
+    providerId: "anthropic",
+    projectId: `${userId}x`,
+    runId: null,
+    exposureId: ["exp_1"],
+  };
+  assert.deepEqual(recordIds({ ...others, model: others, userId }), { userId });
+  const many = Array.from({ length: 1000 }, (_, at) => [`a${at}Id`, userId]);
+  assert.equal(Object.keys(recordIds(Object.fromEntries(many))).length, 20);
+  assert.deepEqual(recordIds({ [`${"a".repeat(5000)}Id`]: userId }), {});
 });

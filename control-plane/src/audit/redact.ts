@@ -1,10 +1,12 @@
 // What the audit trail stores of an input: ids, words and flags. Fields marked as never logged are left
 // out, and a long text is replaced by its length, because the trail records who did what and is not a
 // second copy of prompts.
-import { codePointLength, type Action } from "@hawser/contract";
+import { codePointLength, idPrefixes, parseId, type Action, type IdKind } from "@hawser/contract";
 import { z } from "zod";
 
 const longestText = 200;
+/** More than any result has. */
+const mostIds = 20;
 
 export type Redact = (input: Record<string, unknown>) => Record<string, unknown>;
 
@@ -17,21 +19,29 @@ export function redactorFor(action: Action): Redact {
 /** For an input without a schema, which contains nothing that must never be logged. */
 export const redactTexts: Redact = (input) => keep(input, undefined) as Record<string, unknown>;
 
-/** The ids in a result, at most one level deep: the records that the call created or changed. */
+/**
+ * The ids in a result, at most one level deep: the records that the call created or changed. Fields such as
+ * `modelId` have texts of callers and hosts, of any length, so only ids of this service are kept.
+ */
 export function recordIds(result: unknown): Record<string, string> {
   const fields = (value: unknown) =>
-    typeof value === "object" && value !== null ? Object.entries(value) : [];
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? Object.entries(value)
+      : [];
   const shallow = fields(result).flatMap(([key, value]) => [
     [key, value] as const,
     ...fields(value),
   ]);
-  return Object.fromEntries(
-    shallow.filter(
-      (entry): entry is [string, string] =>
-        /[a-z]Id$/.test(entry[0]) && typeof entry[1] === "string",
-    ),
+  const ids = shallow.filter(
+    (entry): entry is [string, string] => /^[a-z]\w{0,50}Id$/.test(entry[0]) && isId(entry[1]),
   );
+  return Object.fromEntries(ids.slice(0, mostIds));
 }
+
+const kinds = Object.keys(idPrefixes) as IdKind[];
+
+const isId = (value: unknown) =>
+  typeof value === "string" && kinds.some((kind) => parseId(kind, value) !== null);
 
 interface JsonSchema {
   writeOnly?: boolean;
