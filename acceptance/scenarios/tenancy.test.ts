@@ -52,7 +52,7 @@ const recipes: Record<string, Recipe> = {
     instanceId,
     kind: "codex",
     way: "api_key",
-    sealedSecret: "x",
+    sealedSecret: "a.b.c.d.e",
   }),
   "unlink_agent_identity.instanceId": (instanceId) => ({ instanceId, kind: "codex" }),
   "update_opencode.instanceId": (instanceId) => ({ instanceId }),

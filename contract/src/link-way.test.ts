@@ -36,10 +36,30 @@ test("each way needs its own fields, and accepts no others", () => {
     [{ way: "bedrock", kind: "codex", region }, []],
     [{ way: "api_key", kind: "opencode" }, ["kind"]],
     [{ way: "api_key", sealedSecret: "" }, ["sealedSecret"]],
-    [{ way: "api_key", sealedSecret: "x".repeat(32_769) }, ["sealedSecret"]],
+    [{ way: "api_key", sealedSecret: `a.b.c.d.${"x".repeat(32_761)}` }, ["sealedSecret"]],
   ];
   for (const [fields, wrong] of cases) {
     assert.deepEqual(wrongFields(fields), wrong, JSON.stringify(fields).slice(0, 200));
+  }
+});
+
+test("a secret that is not sealed is refused, and the refusal does not repeat it", () => {
+  for (const sealedSecret of [
+    "sk-ant-api03-abc_DEF",
+    "ABSKQmVkcm9ja0FQSUtleQ==",
+    '{"type":"service_account"}',
+    "a.b.c",
+    "a.b.c.d",
+    "a..c.d.e",
+    "a.b.c.d.e.f",
+    "a.b.c.d.e\n",
+    "a.b.c.d.=",
+  ]) {
+    const { error } = input.safeParse({ ...rest, way: "api_key", sealedSecret });
+    const [issue, ...more] = error!.issues;
+    assert.deepEqual([issue!.path, more], [["sealedSecret"], []], sealedSecret);
+    assert.match(issue!.message, /five base64url parts.*seal it with sealingKey/);
+    assert.equal(JSON.stringify(error!.issues).includes(sealedSecret), false, sealedSecret);
   }
 });
 
@@ -65,6 +85,12 @@ test("a gateway's address is a plain http or https address without credentials",
     "https:\\\\gateway.example",
     'https://gateway.example/"x',
     "https:///",
+    "https:///evil.example",
+    "https:////evil.example",
+    "https://@evil.example",
+    "https://:@evil.example",
+    "https://:443",
+    "https://%65vil.example",
   ]) {
     assert.notEqual(objectToGateway(address), null, address);
   }

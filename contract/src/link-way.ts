@@ -1,10 +1,11 @@
-// The fields that name a linked account beside its secret: a gateway's address, a cloud's region and project.
-// Agents receive them as settings, so anything that could be read as something else is refused.
+// The form of a sealed secret, and the fields that name a linked account beside it: a gateway's address, a cloud's
+// region and project. Agents receive them as settings, so anything that could be read as something else is refused.
 import type { z } from "zod";
 import type { Objection } from "./clone-source.ts";
 import { objectTo } from "./exactly-one.ts";
 import type { LinkableKind } from "./records/agent-kind.ts";
 import type { LinkWay } from "./records/identity.ts";
+import { text } from "./text.ts";
 
 interface Named {
   kind: LinkableKind;
@@ -54,12 +55,36 @@ export function checkWay(payload: z.core.ParsePayload<Named>): void {
   }
 }
 
+const sealedPattern = /^[\w-]+(\.[\w-]+){4}$/;
+
+/** Only the form is checked; only the host can open it. */
+export const SealedSecret = text({ min: 1, max: 32_768 })
+  .check((context) => {
+    if (sealedPattern.test(context.value)) return;
+    context.issues.push({
+      code: "custom",
+      // An issue must not repeat what may be the secret itself.
+      input: undefined,
+      message:
+        "must be a compact JWE: five base64url parts with dots between them. Do not send the secret itself: seal it with sealingKey of list_agent_identities",
+    });
+  })
+  .meta({
+    pattern: sealedPattern.source,
+    description:
+      "The sealed secret: an API key, a gateway's token, a Bedrock API key, or the text of a Google credentials file.",
+  });
+
 /** Validates the address of a gateway. */
 export function objectToGateway(address: string): Objection {
   const url = URL.parse(address);
-  // The parser repairs what agents might read differently, such as a backslash.
-  const isPlain = /^https?:\/\/[\x21-\x7e]+$/.test(address) && !/[\\"'`<>{}|^]/.test(address);
-  if (!url || !isPlain) return "must be an http:// or https:// address";
+  // The parser repairs what agents might read differently, such as a backslash, a third slash, or an @ without a
+  // name before it.
+  const isPlain =
+    /^https?:\/\/[A-Za-z0-9[][\x21-\x7e]*$/.test(address) && !/[\\"'`<>{}|^]/.test(address);
+  if (!url || !isPlain) {
+    return "must be an http:// or https:// address, with the host directly after the slashes";
+  }
   if (url.username !== "" || url.password !== "") {
     return "must not contain credentials; they belong into the sealed secret";
   }

@@ -99,7 +99,7 @@ const otherFields: Record<string, object> = {
   start_agent_login: { kind: "codex" },
   poll_agent_login: {},
   submit_agent_login: { code: "x" },
-  link_agent_identity: { kind: "codex", way: "api_key", sealedSecret: "x" },
+  link_agent_identity: { kind: "codex", way: "api_key", sealedSecret: "a.b.c.d.e" },
   unlink_agent_identity: { kind: "codex" },
   update_opencode: {},
   install_agent_kind: { kind: "codex" },

@@ -2,7 +2,7 @@
 // calling user, so a key of the organization can only list.
 import { z } from "zod";
 import { action } from "../action.ts";
-import { checkWay } from "../link-way.ts";
+import { SealedSecret, checkWay } from "../link-way.ts";
 import { hostRefusals } from "../errors.ts";
 import { InstanceId, LoginId } from "../ids.ts";
 import { LinkableKind } from "../records/agent-kind.ts";
@@ -124,12 +124,7 @@ export const identityActions = {
         instanceId: InstanceId,
         kind: LinkableKind,
         way: LinkWay,
-        sealedSecret: neverLogged(
-          text({ min: 1, max: 32_768 }).meta({
-            description:
-              "The sealed secret: an API key, a gateway's token, a Bedrock API key, or the text of a Google credentials file.",
-          }),
-        ),
+        sealedSecret: neverLogged(SealedSecret),
         baseUrl: text({ min: 1, max: 2048 })
           .meta({
             description:

@@ -145,6 +145,7 @@ test("only users link secrets, with keys of their own making, on a connected hos
   assert.equal(await outcomeOf({}, agent), "forbidden");
   assert.equal(await outcomeOf({ instanceId: bed.organization.userId }), "not_found");
   assert.equal(await outcomeOf({ way: "gateway" }), "invalid_input");
+  assert.equal(await outcomeOf({ sealedSecret: "sk-ant-api03-x" }), "invalid_input");
   assert.equal(
     await outcomeOf({ kind: "codex", way: "vertex", region, projectId: "a" }),
     "invalid_input",
