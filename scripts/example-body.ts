@@ -52,6 +52,7 @@ const byName: Record<string, string> = {
   providerId: "openai",
   providerID: "openai",
   repo: "acme/shop",
+  sealedSecret: "eyJhbGciOiJSU0EtT0FFUC0yNTYifQ.d3JhcHBlZA.aXY.dGV4dA.dGFn",
   text: "Fix the failing login test.",
   timeZone: "Europe/Berlin",
   title: "Fix the login test",
