@@ -4,21 +4,28 @@ import { dirname, isAbsolute, join, sep } from "node:path";
 
 /** As the kernel: a loop of links is an error. */
 const mostLinks = 40;
+/** More steps take long to follow, and no ordinary path has them. */
+const mostSteps = 400;
 
 /**
  * Follows the links of an absolute path step by step: `..` after a link is the parent of the link's target.
  * Node's own realpath removes `..` first. Also follows links to something that does not exist. A loop of
- * links leads to the root.
+ * links, and a path of too many steps, lead to the root.
  */
 export function realOf(path: string): string {
-  const seen = { links: 0 };
-  return follow(sep, path, seen);
+  return follow(sep, path, { links: 0, steps: 0 }) ?? sep;
 }
 
-function follow(start: string, path: string, seen: { links: number }): string {
+/** undefined if it leads nowhere. */
+function follow(
+  start: string,
+  path: string,
+  seen: { links: number; steps: number },
+): string | undefined {
   let at = isAbsolute(path) ? sep : start;
   for (const step of path.split(sep)) {
     if (step === "" || step === ".") continue;
+    if (++seen.steps > mostSteps) return undefined;
     if (step === "..") {
       at = dirname(at);
       continue;
@@ -28,9 +35,10 @@ function follow(start: string, path: string, seen: { links: number }): string {
     if (target === undefined) {
       at = next;
     } else {
-      if (++seen.links > mostLinks) return sep;
-      at = follow(at, target, seen);
-      if (seen.links > mostLinks) return sep;
+      if (++seen.links > mostLinks) return undefined;
+      const followed = follow(at, target, seen);
+      if (followed === undefined) return undefined;
+      at = followed;
     }
   }
   return at;

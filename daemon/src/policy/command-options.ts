@@ -38,18 +38,29 @@ const plainSed = new RegExp(`^ ?${sedCommand}(?: ?; ?${sedCommand})* ?;?$`);
 const byPrograms: Record<string, HeldArguments> = {
   git: {
     harmless: /^(--no-pager|-P|--version|-v|--help|-h|--no-optional-locks|--literal-pathspecs)$/,
-    long: `exec exec-path export-marks extcmd in-place open-files-in-pager output output-directory
-      receive-pack separate-git-dir unsafe-paths upload-pack`,
+    long: `allow-unsafe-features exec exec-path export-marks extcmd in-place open-files-in-pager output
+      output-directory receive-pack separate-git-dir stdin-paths unsafe-paths upload-pack`,
   },
   "git archive, git format-patch, git mailsplit": { short: "o" },
-  "git bisect": { words: /^run$/ },
+  "git bisect": { words: /^(run|view|visualize)$/ },
   "git bugreport, git diagnose, git merge-index, git remote-*": { subcommand: true },
   "git bundle": { words: /^create$/ },
   "git checkout-index": { long: "prefix" },
   "git clone": { short: "cu", long: "config template", values: "bjo" },
-  "git config": { first: /^(?!(--get|--get-all|--get-regexp|--list|-l|get|list)$)/ },
+  "git config": {
+    first: /^(?!(--get|--get-all|--get-regexp|--list|-l|get|list)$)/,
+    // An option later in the line can take the first one back.
+    words: /^--(no-|add|edit|rename|remove|replace|unset)/,
+  },
   "git difftool, git mergetool": { short: "tx", long: "tool" },
   "git credential, git credential-cache, git credential-store": { subcommand: true },
+  "git credential-manager, git credential-osxkeychain, git credential-libsecret": {
+    subcommand: true,
+  },
+  // A patch can name files that are closed, such as .git/config.
+  "git apply, git am": { subcommand: true },
+  patch: { words: /./s },
+  "git maintenance": { words: /^(register|start)$/ },
   "git daemon, git filter-branch, git hook, git instaweb, git send-email": { subcommand: true },
   "git grep": { short: "O", values: "efABCm" },
   "git init": { long: "template" },
@@ -57,14 +68,17 @@ const byPrograms: Record<string, HeldArguments> = {
   "git submodule": { words: /^foreach$/ },
   "git submodule--helper, git web--browse": { subcommand: true },
   "git worktree": { words: /^(add|move)$/ },
-  "sort, gsort": { short: "o", values: "kStT", long: "compress-program output" },
+  "sort, gsort": { short: "o", values: "kStT", long: "compress-program files0-from output" },
   "shuf, tree": { short: "o", long: "output" },
   "tar, gtar, bsdtar": {
     startsWithCluster: true,
-    short: "CFgIP",
-    values: "bfHKLNTVX",
-    long: `absolute-names checkpoint-action directory index-file info-script listed-incremental
-      new-volume-script one-top-level rmt-command rsh-command to-command use-compress-program volno-file`,
+    // A file on another host.
+    words: /^[^-/][^/]*:/,
+    short: "CFgIPT",
+    values: "bfHKLNVX",
+    long: `absolute-names checkpoint-action directory files-from index-file info-script listed-incremental
+      new-volume-script one-top-level rmt-command rsh-command to-command transform use-compress-program
+      volno-file xform`,
   },
   zip: { short: "T", long: "unzip-command" },
   "sed, gsed": {
@@ -78,9 +92,10 @@ const byPrograms: Record<string, HeldArguments> = {
     short: "dDEfilopW",
     values: "Fv",
     long: "debug dump-variables exec file include load pretty-print profile",
-    words: /[|>@]|system|getline|\\\n/,
+    words: /[|>@]|system|getline|ARGV|ARGC|\\\n/,
   },
   "split, gsplit": { long: "filter" },
+  jq: { short: "fL", long: "from-file", words: /\b(import|include)\b/ },
   rg: { long: "hostname-bin pre" },
   "fd, fdfind": { short: "xX", values: "cdeEjoSt", long: "exec exec-batch" },
   less: {
@@ -98,6 +113,8 @@ const byPrograms: Record<string, HeldArguments> = {
   curl: {
     short: "cDJKoOw",
     values: "AbCdeEFHmPQrtTuUxXyYz",
+    // curl decodes and expands such an address before it opens the file.
+    words: /file:|<|@"/i,
     long: `alt-svc config cookie-jar dump-header etag-save hsts libcurl output output-dir remote-name
       remote-name-all stderr trace trace-ascii write-out`,
   },
@@ -116,8 +133,8 @@ const byPrograms: Record<string, HeldArguments> = {
     short: "cC",
     long: `browser call cwd dir editor git globalconfig init-module node-options prefix script-shell shell
       userconfig viewer`,
-    // npm reads long options with one dash, too.
-    words: /^-(bro|cal|edi|git|glo|ini|nod|pre|scr|she|use|vie)/,
+    // npm reads long options with any number of dashes, and takes away as many `no-`.
+    words: /^-+(no-)*(config\.)?(bro|cal|edi|git|glo|ini|nod|pre|scr|she|use|vie)/,
   },
   go: {
     words:
@@ -143,6 +160,8 @@ export function heldWords(command: readonly (string | null)[]): number[] {
   const below = candidates.flatMap((at) => {
     // Git runs its helpers for remotes as subcommands, and some of them run any program.
     const name = words[at]?.replace(/^remote-.*/s, "remote-*");
+    // `git x/run` runs the program git-x/run of this directory.
+    if (row.harmless && name?.includes("/")) return [at];
     const subcommand = table.get(`${program} ${name}`);
     if (!subcommand) return [];
     const isFirst = at + 1 < words.length && subcommand.first?.test(words[at + 1]!);

@@ -183,7 +183,7 @@ function decideNames(
       const location = locatePath(directory, absolute);
       const isWritten = use === "redirect" || use === "change";
       if (location === "outside") {
-        const isExempt = use !== "redirect" && !canExist(path);
+        const isExempt = !isWritten && !canExist(path);
         if (!isExempt && (isWritten || !isSystemPath(absolute))) return outside(rules, path);
       } else if (mayWrite) {
         inside ??= decideProtected(rules, [location]);
@@ -194,7 +194,7 @@ function decideNames(
 }
 
 /** Options that name what a program leaves alone. */
-const excluding = /^--?(exclude|ignore|prune|skip)/;
+const excluding = /^--?(exclude|ignore|prune|skip)[\w-]*(=(?!.*\/\.\.\/).*)?$/s;
 
 /** What covers a command. */
 interface Covering {
@@ -255,9 +255,11 @@ function whyHeld(words: Segment["words"]): string | undefined {
  * ` *` covers any arguments that are not held.
  */
 function coveredLength(rule: string, words: readonly (string | null)[]): number {
+  // A rule with a variable or with several commands covers only the same text.
+  if (/^\s*\w+\+?=/.test(rule)) return 0;
   const { segments, opaque } = readShellText(rule.replace(/ \*$/, ""));
   const wanted = segments[0]?.words;
-  if (!wanted || segments[0]!.redirects.length > 0) return 0;
+  if (!wanted || segments.length > 1 || segments[0]!.redirects.length > 0) return 0;
   // A rule such as `sh *` cannot be read completely, and covers what it names all the same.
   if (opaque !== undefined && wanted.includes(null)) return 0;
   if (rule.endsWith(" *") ? words.length < wanted.length : words.length !== wanted.length) return 0;

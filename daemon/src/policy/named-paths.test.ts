@@ -275,3 +275,11 @@ test("F8: a command may name an attachment outside, and not write to it", () => 
   assert.equal(answer(`cp ${path} sub`), "allow");
   assert.equal(answer(`echo x > ${path}`), "ask");
 });
+
+test("a path of thousands of steps is decided in a moment, and is not inside", () => {
+  const steps = "a/".repeat(2_030);
+  const startedAt = performance.now();
+  assert.notEqual(answerTo(run(`cat ${",".repeat(15)}${steps}`)), "allow");
+  assert.notEqual(answerTo({ type: "read", paths: [steps] }), "allow");
+  assert.ok(performance.now() - startedAt < 1_000);
+});

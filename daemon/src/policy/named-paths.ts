@@ -62,9 +62,19 @@ export function pathsIn(text: string, home: string): string[] {
   const starts = [0, ...ends.map(({ next }) => next)];
   const paths = [word, ...starts.map((start, at) => word.slice(start, ends[at]?.end))];
   if (starts.length <= mostParts) paths.push(...starts.map((start) => word.slice(start)));
-  // The value of a short option in the same word, such as `-f/path`.
-  if (/^-\w./s.test(word) && word.length > 3) paths.push(word.slice(2));
+  paths.push(...attachedValues(word));
   return paths.map((path) => expandTilde(path, home)).flatMap(openable);
+}
+
+/** What may be the value of a short option in the same word, such as `-f/path`, also after others: `-vf/path`. */
+function attachedValues(word: string): string[] {
+  // `-d/` is more often a delimiter than the root directory.
+  if (!/^-\w../s.test(word)) return [];
+  const first = /[/.~]/.exec(word)?.index ?? 0;
+  const starts = Array.from({ length: mostParts }, (_, at) => at + 2);
+  return [...starts, first]
+    .map((at) => word.slice(at))
+    .filter((value) => value !== "" && value !== word);
 }
 
 /** The path as the kernel can open it; empty if it cannot. */

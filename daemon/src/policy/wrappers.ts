@@ -66,9 +66,12 @@ const opaquePrograms = new Set(
 const shells = /^(ba|da|k|z|a|fi|tc|c)?sh$/;
 /** Shells whose quotes mean what they mean to bash. */
 const readableShells = /^(ba|da|k|a)?sh$/;
+/** What other shells than bash read differently. */
+const onlyInBash = /&>|\|&|<<|>&[^\d-]|[<>]\(/;
 const plainShellOption = /^-[ceilnuvx]+$/;
 const interpreters = /^(python|perl|ruby|node|nodejs|deno|bun|php|lua|osascript|tclsh)[\d.]*$/;
-const inlineCode = /^(-[A-Za-z]*[ceErRpn]|--(eval|print|execute|command|exec)(=.*)?)$/;
+const inlineCode =
+  /^(-[A-Za-z]*[ceErRpn]|-[A-Za-z]*[ce].*|--(eval|print|execute|command|exec)(=.*)?)$/s;
 
 /** Builtins with which later commands mean something else, or with which a text runs later. */
 const stateful = new Set(
@@ -83,7 +86,8 @@ export function unwrap(words: readonly (string | null)[]): Unwrapped {
   if (program === null) return {};
   const name = program.slice(program.lastIndexOf("/") + 1);
   if (stateful.has(name)) return { opaque: `${name} changes what follows` };
-  if (name === "printf" && words.includes("-v")) return { opaque: "printf sets a variable" };
+  if (name === "printf" && words.some((word) => word?.startsWith("-v")))
+    return { opaque: "printf sets a variable" };
   if (name === "git" && words.some((word) => word && /^(-c|--config-env|--exec-path)/.test(word)))
     return { opaque: "git gets settings that can name programs" };
   if (name === "find") return find(words);
@@ -118,7 +122,9 @@ function wrapped(name: string, wrapper: Wrapper, words: readonly (string | null)
   if (setsVariables && rest[0]?.includes("=")) return { opaque: `${name} sets a variable` };
   if (rest.length === 0) return {};
   if (!joinsWords) return { words: rest };
-  return rest.includes(null) ? {} : { script: rest.join(" ") };
+  if (rest.includes(null)) return {};
+  const script = rest.join(" ");
+  return onlyInBash.test(script) ? { opaque: `${name} runs it with another shell` } : { script };
 }
 
 /** Position after the options, as getopt reads them; undefined if one of them is not listed. */
@@ -157,7 +163,11 @@ function shell(name: string, words: readonly (string | null)[]): Unwrapped {
     !options.every((word) => word && plainShellOption.test(word))
   )
     return { opaque: "a shell runs what nobody can see here" };
-  if (script === null || script === undefined) return { opaque: "a shell runs an unknown text" };
+  // A word with a dash is another option, and the script comes after it.
+  if (script === null || script === undefined || /^[-+]/.test(script))
+    return { opaque: "a shell runs an unknown text" };
+  if (name !== "bash" && onlyInBash.test(script))
+    return { opaque: `${name} reads the text in another way than bash` };
   return { script };
 }
 

@@ -57,6 +57,9 @@ test("a request shows the exact command, its directory, and a rule that covers n
   const outside = read("Bash", { command: "id" }, "/elsewhere").asked;
   assert.equal(outside?.title, "Run a command outside the session's directory, in the sandbox");
   assert.deepEqual(outside?.alwaysRules, ['in "/elsewhere": id']);
+  for (const command of ["outside the sandbox: rm x", 'mcp: srv wipe {"id":1}', "tool: x"]) {
+    assert.deepEqual(read("Bash", { command }).asked?.alwaysRules, [], command);
+  }
 });
 
 test("A2: no path of a patch is missed", () => {

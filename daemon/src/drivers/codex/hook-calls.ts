@@ -68,7 +68,7 @@ export function readHookCall(input: HookInput, place: Place): HookCall {
     return {
       call: { ...about, type: "read", paths: [path], attachments: place.attachments },
       item: { type: "imageView", id, path },
-      asked: { title, detail: path, alwaysRules: [`look at ${path}`] },
+      asked: { title, detail: path, alwaysRules: [`image: ${path}`] },
     };
   }
   if (tool === "spawn_agent" || tool === "resume_agent") {
@@ -106,16 +106,19 @@ export function readHookCall(input: HookInput, place: Place): HookCall {
     return {
       call: { ...about, type: "mcp", server, tool: name },
       item: { ...generic(server), tool: name } as Item,
-      asked: { title, detail: shownArgs, alwaysRules: [`${server} ${name} ${shownArgs}`] },
+      asked: { title, detail: shownArgs, alwaysRules: [`mcp: ${server} ${name} ${shownArgs}`] },
     };
   }
   const title = `Use the tool ${tool}`;
   return {
     call: notes.has(tool) ? { ...about, type: "note" } : { ...about, type: "other", tool },
     item: generic("codex"),
-    asked: { title, detail: shownArgs, alwaysRules: [`${tool} ${shownArgs}`] },
+    asked: { title, detail: shownArgs, alwaysRules: [`tool: ${tool} ${shownArgs}`] },
   };
 }
+
+/** A command that reads like the rule of another kind of call gets no rule, or the rule would cover that call. */
+const looksLikeOtherRule = /^(mcp|tool|image|outside the sandbox|without the sandbox): /;
 
 type About = Pick<Call, "isPlanning"> & { callId: string };
 
@@ -136,7 +139,11 @@ function readCommand(command: string, about: About, cwd: string, place: Place): 
       exitCode: null,
       commandActions: [],
     },
-    asked: { title: `Run a command${where}, in the sandbox`, detail: shown, alwaysRules: [shown] },
+    asked: {
+      title: `Run a command${where}, in the sandbox`,
+      detail: shown,
+      alwaysRules: looksLikeOtherRule.test(shown) ? [] : [shown],
+    },
   };
 }
 
