@@ -121,7 +121,7 @@ async function findDirectory(host: HostParts, directories: Directories, wanted: 
   if (!place || !facts || isClosed) {
     throw new CommandRefusal(
       "not_found",
-      `There is no directory ${directory} below the host's roots. list_directories shows the roots.`,
+      "There is no such directory below the host's roots. list_directories shows the roots.",
     );
   }
   const { isGitRepository } = facts;
