@@ -8,7 +8,7 @@ import { openIntruder } from "@hawser/testkit/intruder.ts";
 import { untilStatus } from "@hawser/testkit/host.ts";
 import { tellTimes, tell } from "../figures.ts";
 import { assertRefused } from "../refusal.ts";
-import { scenario, useWorld } from "../scenario.ts";
+import { scenario, until, useWorld } from "../scenario.ts";
 
 useWorld({ nodes: 2, nats: 1 });
 
@@ -94,5 +94,11 @@ scenario("After a loss of the fabric viewers receive a resync", [], async ({ wor
     delays.push(resync.at - since);
   }
   tellTimes("the fabric restarted, viewers sent a resync", delays);
-  assert.equal((await request(world.baseUrl, "/readyz")).status, 200);
+  // The edge's own connection may be back a moment later.
+  await until(
+    "the node is ready",
+    5_000,
+    () => request(world.baseUrl, "/readyz"),
+    ({ status }) => status === 200,
+  );
 });

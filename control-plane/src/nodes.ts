@@ -55,7 +55,7 @@ export interface NodeMembership {
   nodeId: string;
   beat(): Promise<Beat>;
   /**
-   * The time of the database in milliseconds. All nodes agree on it, and a wrong clock of this machine does not
+   * The time of the database in whole milliseconds. All nodes agree on it, and a wrong clock of this machine does not
    * change it (decision 0064).
    */
   now(): number;
@@ -92,7 +92,7 @@ export async function joinNodes(system: SystemSql): Promise<NodeMembership> {
         isDatabaseReplaced: before.serverStart !== undefined && before.serverStart !== serverStart,
       };
     },
-    now: () => time.databaseMs + (performance.now() - time.readAt),
+    now: () => Math.floor(time.databaseMs + performance.now() - time.readAt),
     leave: async () => void (await system.rows(leave, nodeId)),
   };
 }
