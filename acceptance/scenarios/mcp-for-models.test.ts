@@ -92,7 +92,7 @@ scenario("The list of tools is small enough for a model", [], async ({ world, ca
   });
   const sizes = { agent: await sizeFor(agent.key), owner: await sizeFor(caller.key) };
   assert.ok(sizes.agent <= 24_000, `agent: ${sizes.agent}`);
-  assert.ok(sizes.owner <= 64_000, `owner: ${sizes.owner}`);
+  assert.ok(sizes.owner <= 60_000, `owner: ${sizes.owner}`);
 });
 
 scenario("The server tells a model how a session goes", [], async ({ world, caller }) => {

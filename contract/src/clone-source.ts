@@ -85,13 +85,12 @@ function unobjectionable(object: (text: string) => Objection) {
 
 /** A clone address in an action's body. */
 export const CloneUrl = unobjectionable(objectToCloneUrl).meta({
-  description:
-    "A clone address: https, ssh, or git@host:path; also http and git if the host's policy file allows them. It must not contain credentials.",
+  description: "https, ssh or git@host:path, without credentials.",
 });
 
 /** A hosted repository in an action's body. */
 export const HostedRepository = unobjectionable(objectToHostedRepository).meta({
-  description: "A repository of the code-hosting provider, written owner/name.",
+  description: "A hosted repository, written owner/name.",
   pattern: hostedRepositoryPattern,
 });
 

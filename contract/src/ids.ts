@@ -83,8 +83,8 @@ const id = (kind: IdKind, description: string) => z.string().meta({ idOf: kind, 
 export const OrganizationId = id("organization", "From whoami.");
 export const UserId = id("user", "From list_members.");
 export const ApiKeyId = id("apiKey", "From list_api_keys.");
-export const InstanceId = id("instance", "A host, from list_instances.");
-export const SessionId = id("session", "From start_session or list_sessions.");
+export const InstanceId = id("instance", "From list_instances.");
+export const SessionId = id("session", "From list_sessions.");
 export const RequestId = id("request", "From list_pending_requests.");
 export const ScheduleId = id("schedule", "From list_scheduled_prompts.");
 export const RunId = id("run", "From list_schedule_runs.");

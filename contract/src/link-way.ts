@@ -71,8 +71,7 @@ export const SealedSecret = text({ min: 1, max: 32_768 })
   })
   .meta({
     pattern: sealedPattern.source,
-    description:
-      "The sealed secret: an API key, a gateway's token, a Bedrock API key, or the text of a Google credentials file.",
+    description: "The sealed key or token; for vertex a sealed Google credentials file.",
   });
 
 /** Validates the address of a gateway. */

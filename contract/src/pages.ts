@@ -8,14 +8,12 @@ export function limit(bounds: { max: number; default: number }) {
     .int()
     .min(1)
     .max(bounds.max)
-    .meta({ description: "Maximum number of entries.", default: bounds.default })
+    .meta({ description: "Page size.", default: bounds.default })
     .optional();
 }
 
 /** Start of a page: the `nextCursor` of the previous page. */
-export const Cursor = z
-  .string()
-  .meta({ description: "The `nextCursor` of the previous page; omit it for the first page." });
+export const Cursor = z.string().meta({ description: "`nextCursor` of the previous page." });
 
 /** Start of the next page. */
 export const NextCursor = z.string().nullable().meta({ description: "Null on the last page." });

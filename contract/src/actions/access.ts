@@ -272,18 +272,17 @@ export const accessActions = {
         description: "Mode that sessions begin in, unless highestMode is narrower.",
       }).optional(),
       highestMode: SessionMode.meta({
-        description:
-          "The widest mode that sessions may have; sessions in a wider one change with their next prompt.",
+        description: "The widest mode that sessions may have, from their next prompt on.",
       }).optional(),
       trustedRepositories: TrustedRepositories.optional().meta({
         description:
-          "Repositories whose own configuration agents may use, in sessions that start later. Replaces the whole list.",
+          "Repositories whose configuration agents may use, in later sessions. Replaces the whole list.",
       }),
       allowedLogins: z
         .array(LoginWay)
         .meta({
           description:
-            "How members may use accounts of their own on hosts. The terms of the account's maker decide whether an organization may do this. Replaces the whole list.",
+            "How members may link accounts of their own; the terms of the account's maker must allow it. Replaces the whole list.",
         })
         .optional(),
     }),

@@ -46,7 +46,7 @@ export const identityActions = {
   start_agent_login: action({
     summary: "Begin to link the calling user's agent account on a host, or to renew the link.",
     details:
-      "Open `authorizationUrl` in a browser. With flow paste_code, send the code shown there with submit_agent_login. With device_code, type `userCode` into the page and call poll_agent_login until it is done. An attempt expires after 15 minutes. A claude_code login lasts about 30 days. An owner has to allow logins first, with `allowedLogins` of update_settings.",
+      "Open `authorizationUrl` in a browser. With flow paste_code, send the code shown there with submit_agent_login. With device_code, type `userCode` into the page and call poll_agent_login until it is done. An attempt expires after 15 minutes. A claude_code login lasts about 30 days. `allowedLogins` of update_settings has to allow it.",
     group: "hosts",
     permission: "instances:view",
     effect: "changes",
@@ -113,7 +113,7 @@ export const identityActions = {
     summary:
       "Link an API key, a gateway or a cloud account as the calling user's agent account on a host.",
     details:
-      "`sealedSecret` is a compact JWE (RSA-OAEP-256, A256GCM) for `sealingKey` of list_agent_identities. Its plaintext is JSON with `userId`, `secret`, `kind`, `way` and the further fields of this call. Only the host can open it, and accepts it for exactly these. The account replaces the user's earlier one of this kind; its running turns are interrupted. An owner has to allow the way, with `allowedLogins` of update_settings.",
+      "`sealedSecret` is a compact JWE (RSA-OAEP-256, A256GCM) for `sealingKey` of list_agent_identities. Its plaintext is JSON with `userId`, `secret`, and the other fields of this call but `instanceId`. It replaces the user's earlier account of this kind, and interrupts its turns. `allowedLogins` of update_settings allows ways.",
     group: "hosts",
     permission: "instances:view",
     effect: "changes",
@@ -128,15 +128,13 @@ export const identityActions = {
         baseUrl: text({ min: 1, max: 2048 })
           .meta({
             description:
-              "For gateway only: its http or https address, to which claude_code adds /v1/messages, and codex adds /responses.",
+              "For gateway: its address. claude_code adds /v1/messages, codex /responses.",
           })
           .optional(),
         region: text({ min: 1, max: 40 })
-          .meta({ description: "For bedrock and vertex only: the cloud's region." })
+          .meta({ description: "For bedrock and vertex." })
           .optional(),
-        projectId: text({ min: 1, max: 100 })
-          .meta({ description: "For vertex only: the Google Cloud project." })
-          .optional(),
+        projectId: text({ min: 1, max: 100 }).meta({ description: "For vertex." }).optional(),
       })
       .check(checkWay),
     result: IdentityRecord,

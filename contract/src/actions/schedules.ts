@@ -31,7 +31,7 @@ const model = {
 };
 
 const hosts = z.array(InstanceId).min(1).meta({
-  description: "Hosts in order of preference; the first that is reachable runs it.",
+  description: "Hosts; the first that is reachable runs it.",
 });
 
 const worktreeChoice = z

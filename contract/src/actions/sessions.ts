@@ -160,7 +160,7 @@ export const sessionActions = {
   fork_session: action({
     summary: "Make a new session, of any ready kind, that continues an existing one.",
     details:
-      "If the original has a worktree or clone of its own, the new session gets one too, with the same commit, the same staged changes and the same files, except for ignored ones. Otherwise it works in the same directory. The new agent reads the conversation with its first prompt: of a long one the first prompt and the newest 200 kB. Tool calls are named, without their output. The original is not changed, and may have ended. After 20 seconds the session is returned while it still starts, with `directory` null; wait_for_session shows when it is ready.",
+      "If the original has a worktree or clone of its own, the new session gets one too, with the same commit, staged changes and files, except for ignored ones. Otherwise it works in the same directory. The new agent reads the conversation with its first prompt: of a long one the first prompt and the newest 200 kB, without the output of tools. The original is not changed, and may have ended. A start of more than 20 seconds returns `directory` null; wait_for_session shows when it is ready.",
     group: "sessions",
     permission: "sessions:edit",
     effect: "changes",

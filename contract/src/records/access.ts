@@ -70,7 +70,7 @@ export type AgentPolicy = z.infer<typeof AgentPolicy>;
 /** A way to use agents with the account of a member. */
 export const LoginWay = z.enum(["subscription", "api_key", "gateway", "cloud"]).meta({
   description:
-    "subscription: members link their own subscriptions to hosts with start_agent_login. api_key, gateway, cloud: they link keys, gateways, or accounts of Amazon Bedrock and Google Vertex AI with link_agent_identity.",
+    "subscription: with start_agent_login. The others: with link_agent_identity; cloud is bedrock and vertex.",
 });
 export type LoginWay = z.infer<typeof LoginWay>;
 

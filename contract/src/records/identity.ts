@@ -12,7 +12,7 @@ export type IdentityWay = z.infer<typeof IdentityWay>;
 /** The ways that need a secret instead of a login. */
 export const LinkWay = IdentityWay.exclude(["subscription"]).meta({
   description:
-    "api_key: a key of the agent's maker. gateway: an address with the maker's interface. bedrock: Amazon Bedrock. vertex: Google Vertex AI, for claude_code only.",
+    "api_key: a key of the agent's maker. gateway: an address with the maker's interface. vertex: claude_code only.",
 });
 export type LinkWay = z.infer<typeof LinkWay>;
 

@@ -17,9 +17,9 @@ type Update = InputOf<(typeof scheduleActions)["update_scheduled_prompt"]>;
 const mostSchedules = 1_000;
 /** list_scheduled_prompts shows all prompts in one answer. */
 const mostPromptBytes = 16 * 1024 * 1024;
-/** Of one schedule: a node has the prompts of many runs in memory. */
+/** Length of one prompt. A node keeps the prompts of up to 100 runs in memory. */
 const longestPromptBytes = 1024 * 1024;
-/** Of everything but the prompt: names, paths, hosts, the chain. */
+/** Size of a schedule's other fields together: names, paths, hosts and the fallback chain. */
 const mostOtherBytes = 16 * 1024;
 
 export async function newChoice(
@@ -108,12 +108,8 @@ async function findInstances(sql: TenantSql, shownIds: string[]): Promise<string
   return ids;
 }
 
-/** Throws `limit_reached` if the schedule would be one too many or too large. `replaced` is left out. */
-export async function refuseBeyondLimits(
-  sql: TenantSql,
-  { prompt, ...rest }: store.ScheduleChoice,
-  replaced: string | null,
-): Promise<void> {
+/** Throws `limit_reached` if a single schedule would be too large. */
+export function refuseTooLarge({ prompt, ...rest }: store.ScheduleChoice): void {
   if (Buffer.byteLength(prompt) > longestPromptBytes) {
     throw new Refusal(
       "limit_reached",
@@ -126,6 +122,17 @@ export async function refuseBeyondLimits(
       "The fields of a schedule other than its prompt may have 16 KiB together. Name fewer hosts, or use a shorter chain.",
     );
   }
+}
+
+/**
+ * Throws `limit_reached` if the organization would have too many schedules, or too long prompts together. The
+ * schedule `replaced` does not count.
+ */
+export async function refuseBeyondLimits(
+  sql: TenantSql,
+  prompt: string,
+  replaced: string | null,
+): Promise<void> {
   const others = await sql.first(store.countOthers, sql.organizationId, replaced);
   if (others!.schedules >= mostSchedules) {
     throw new Refusal(

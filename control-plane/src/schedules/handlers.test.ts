@@ -203,7 +203,7 @@ test("a prompt has at most 1 MiB, and all prompts have at most 16 MiB together",
   await assert.rejects(update(scheduleId, { prompt: `${mebibyte}x` }), refused);
   for (let i = 0; i < 15; i++) await stage.create({ prompt: mebibyte });
   await assert.rejects(stage.create({ prompt: "one more" }), refused);
-  // What is replaced does not count.
+  // The prompt that an update replaces does not count.
   await update(scheduleId, { prompt: mebibyte });
   assert.equal((await update(scheduleId, { name: "still changeable" })).name, "still changeable");
   await stage.bed.sql(`DELETE FROM schedules`);

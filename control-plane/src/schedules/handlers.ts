@@ -4,7 +4,7 @@ import { callerReference } from "../access/caller-reference.ts";
 import { page, readIdCursor } from "../cursor.ts";
 import type { HandlersFor } from "../dispatch/handler.ts";
 import type { TenantSql } from "../postgres/statement.ts";
-import { changedChoice, newChoice, refuseBeyondLimits } from "./choice.ts";
+import { changedChoice, newChoice, refuseBeyondLimits, refuseTooLarge } from "./choice.ts";
 import type { Recurrence } from "./recurrence.ts";
 import { runRecord, scheduleRecord } from "./record.ts";
 import * as store from "./store.ts";
@@ -21,7 +21,8 @@ export const scheduleHandlers: HandlersFor<typeof scheduleActions, object> = {
   async create_scheduled_prompt({ sql, caller }, input) {
     const { timeZone, now } = await readClock(sql, store.lockClock);
     const choice = await newChoice(sql, input, timeZone);
-    await refuseBeyondLimits(sql, choice, null);
+    refuseTooLarge(choice);
+    await refuseBeyondLimits(sql, choice.prompt, null);
     const made = await sql.first(
       store.insertSchedule,
       sql.organizationId,
@@ -41,7 +42,8 @@ export const scheduleHandlers: HandlersFor<typeof scheduleActions, object> = {
     const stored = (await sql.first(store.selectSchedule, sql.organizationId, id))!;
     if (Object.values(changes).every((value) => value === undefined)) return scheduleRecord(stored);
     const choice = await changedChoice(sql, stored, input, timeZone);
-    await refuseBeyondLimits(sql, choice, id);
+    refuseTooLarge(choice);
+    if (changes.prompt) await refuseBeyondLimits(sql, changes.prompt, id);
     let nextRunAt = stored.next_run_at;
     if (stored.enabled && (changes.frequency !== undefined || changes.startAt !== undefined)) {
       // A start that is sent again is not a new one.

@@ -63,7 +63,7 @@ test("the runs from a first one follow each other, and end with a schedule that 
     ["2026-01-31T09:00:00.000Z", "2026-02-28T09:00:00.000Z", "2026-03-31T09:00:00.000Z"],
   );
   const once = { startAt, frequency: "never", timeZone: "UTC" } as const;
-  // It may run late.
+  // A schedule that runs once may run late.
   assert.deepEqual(runsFrom(once, new Date(now), 3), [new Date(now)]);
   assert.deepEqual(runsFrom(once, null, 3), []);
 });
