@@ -57,7 +57,11 @@ export function shareLogins(host: TestHost, isAllowed: boolean): void {
 }
 
 /** A member with a key of their own making, and the first key, which somebody else made. */
-async function addMember(caller: Caller, world: Context["world"], name: string): Promise<Caller> {
+export async function addMember(
+  caller: Caller,
+  world: Context["world"],
+  name: string,
+): Promise<Caller> {
   const member = await caller.add_member({ email: `${name}@example.test`, role: "member" });
   const permissions = [...roles.member];
   const key = { name, scope: "user" as const, permissions };
@@ -71,7 +75,10 @@ async function addMember(caller: Caller, world: Context["world"], name: string):
 export const firstKeys = new Map<Caller, string>();
 
 /** The addresses of codex's issuer are variables that a daemon passes to no agent, so the program sets them. */
-function wrapCodex({ stateDirectory }: TestHost, { environment }: CodexIssuer): void {
+export function wrapCodex(
+  { stateDirectory }: Pick<TestHost, "stateDirectory">,
+  { environment }: CodexIssuer,
+): void {
   const place = join(stateDirectory, "agents/codex");
   const file = join(place, "current.json");
   const current = JSON.parse(readFileSync(file, "utf8")) as Record<string, string>;
@@ -131,7 +138,11 @@ export interface Linked {
 }
 
 /** The input of link_agent_identity, with the secret sealed for the host. */
-export async function sealedFor({ host }: Stage, person: Caller, { secret, ...rest }: Linked) {
+export async function sealedFor(
+  { host }: { host: { instanceId: string } },
+  person: Caller,
+  { secret, ...rest }: Linked,
+) {
   const { instanceId } = host;
   const { user } = await person.whoami({});
   const { sealingKey } = await person.list_agent_identities({ instanceId });

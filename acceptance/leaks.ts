@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Reply } from "@hawser/testkit/caller.ts";
 
 // Whole secrets are recognized by their form, whatever their origin.
-const secretShape = /hw[kp]_[0-9a-z_]{50,}/g;
+const secretShape = /hw[kp]_[0-9a-z_]{50,}|whsec_[\w+/]{43}=/g;
 
 const repository = join(import.meta.dirname, "..");
 
@@ -60,9 +60,11 @@ export class Leaks {
   }
 }
 
-/** Two actions return a key, two a pairing token. In an answer of MCP they are one level deeper. */
+/** Some actions return a key, a pairing token or a secret. In an answer of MCP they are one level deeper. */
 function handedOut(body: unknown): string[] {
   const { result } = (body ?? {}) as { result?: Record<string, unknown> };
   const answer = (result?.["structuredContent"] ?? result) as Record<string, unknown> | undefined;
-  return [answer?.["key"], answer?.["pairingToken"]].filter((part) => typeof part === "string");
+  return [answer?.["key"], answer?.["pairingToken"], answer?.["secret"]].filter(
+    (part) => typeof part === "string",
+  );
 }

@@ -16,6 +16,7 @@ export interface Step {
   paceMs?: number;
   status?: number;
   retryAfterSeconds?: number;
+  errorType?: string;
   cut?: boolean;
   times?: number;
   usage?: { input?: number; output?: number; cached?: number };
@@ -52,6 +53,13 @@ export const ask = (
 export const slowly = (text = "one two three four five six seven eight nine ten"): Step => ({
   text,
   paceMs: 2_000,
+});
+
+/** The headers by which codex learns how much of its quota is used. */
+export const usedQuota = (percent: number) => ({
+  "x-codex-primary-used-percent": String(percent),
+  "x-codex-primary-window-minutes": "300",
+  "x-codex-primary-reset-at": String(Math.floor(Date.now() / 1000) + 3600),
 });
 
 export type StartInput = Omit<Parameters<Calls["start_session"]>[0], "instanceId">;

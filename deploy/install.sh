@@ -19,12 +19,12 @@ say() { printf '%s\n' "$*"; }
 fail() { printf 'install.sh: %s\n' "$*" >&2 && exit 1; }
 
 read_options() {
-  home=${HAWSER_HOME:-$HOME/.hawser} as_root='' roots=''
+  home=${HAWSER_HOME:-} as_root='' roots='' own='' people='' name=hawser
   while [ $# -gt 0 ]; do
     case $1 in
       --as-root) as_root=yes && shift && continue ;;
-      --token | --root | --home) [ $# -gt 1 ] || fail "$1 needs a value." ;;
-      *) fail "There is no option $1. There are --token, --root, --home and --as-root." ;;
+      --token | --root | --home | --separate | --people | --name) [ $# -gt 1 ] || fail "$1 needs a value." ;;
+      *) fail "There is no option $1. There are --token, --root, --home, --as-root, --separate, --people and --name." ;;
     esac
     case $1 in
       --token) HAWSER_TOKEN=$2 ;;
@@ -32,9 +32,13 @@ read_options() {
       --root) roots="$roots$2
 " ;;
       --home) home=$2 ;;
+      --separate) own=$2 ;;
+      --people) people=$2 ;;
+      --name) name=$2 ;;
     esac
     shift 2
   done
+  [ -n "$home" ] || if [ -n "$own" ]; then home=/var/lib/$name; else home=$HOME/.hawser; fi
   case $home in
     /*) ;;
     *) fail "$home is not an absolute path. Set one with --home." ;;
@@ -52,9 +56,10 @@ check_machine() {
     *) fail "Hawser runs on x64 and arm64; this is $(uname -m). Install it on another host." ;;
   esac
   getconf GNU_LIBC_VERSION > /dev/null 2>&1 || fail "Hawser needs glibc, and this system has another C library (musl, most likely). Install it on Debian, Ubuntu, Fedora or the like."
-  if [ "$(id -u)" = 0 ] && [ -z "$as_root" ]; then
+  if [ "$(id -u)" = 0 ] && [ -z "$as_root$own" ]; then
     fail "Agents would run as root. Run this as the user whose projects they work on, or make one (useradd --create-home --shell /bin/bash hawser; su - hawser). To use root anyway, end the command with sh -s -- --as-root instead of sh."
   fi
+  [ -z "$own" ] || [ "$(id -u)" = 0 ] || fail "--separate makes Unix users, so it needs root. Run the command with sudo sh instead of sh."
   for tool in curl openssl gzip sha256sum; do
     package=$tool
     [ "$tool" != sha256sum ] || package=coreutils
@@ -142,22 +147,34 @@ main() {
     fail "This host is not paired, and the command has no token. Run the whole install command, as create_instance or regenerate_pairing_token returned it."
   own_umask=$(umask)
   umask 077
+  host_home=$home
+  if [ -n "$own" ] && [ -e "$home/separation.json" ]; then
+    # The directory belongs to the daemon's user. Root neither writes there nor runs programs from there.
+    home=$(mktemp -d) || fail "There is no room for temporary files."
+  fi
   mkdir -p "$home" || fail "$home cannot be created. Set another place with --home."
   work=$(mktemp -d "$home/install.XXXXXX.part") || fail "Nothing can be written into $home. Check that it belongs to you and that the disk is not full."
-  trap 'rm -rf "$work" && rmdir "$home" 2> /dev/null || true' EXIT
+  trap 'rm -rf "$work"; [ "$home" = "$host_home" ] || rm -rf "$home"; rmdir "$home" 2> /dev/null || true' EXIT
   trap 'exit 1' HUP INT TERM
   read_manifest
   place_files
   rm -rf "$work"
   umask "$own_umask"
   export HAWSER_TOKEN="${HAWSER_TOKEN:-}"
-  set -- --server "$server"
+  set --
   while read -r root; do
     [ -z "$root" ] || set -- "$@" --root "$root"
   done <<EOF
 $roots
 EOF
-  "$home/bin/hawserd" setup "$@" < /dev/null
+  if [ -z "$own" ]; then
+    "$home/bin/hawserd" setup --server "$server" "$@" < /dev/null
+  else
+    # All users of this host start the programs.
+    chmod -R go+rX "$home/bin" "$home/node" "$home/daemon"
+    "$home/bin/hawserd" separate --state "$host_home" --own "$own" --name "$name" ${people:+--people "$people"} "$@" < /dev/null
+    runuser -u "$name" -- "$host_home/bin/hawserd" setup --server "$server" < /dev/null
+  fi
 }
 
 # Called in the last line, so that an incomplete download does nothing.

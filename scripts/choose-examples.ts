@@ -10,6 +10,7 @@ export interface Recorded {
 const secrets: Record<string, string> = {
   key: "hawser_key_shown_once",
   pairingToken: "hawser_pairing_shown_once",
+  secret: "hawser_secret_shown_once",
   installCommand:
     "curl -fsSL https://hawser.example.com/install.sh | sh -s -- hawser_pairing_shown_once",
 };

@@ -29,12 +29,15 @@ const byAction: Record<string, Record<string, unknown>> = {
   add_member: { role: "member" },
   create_api_key: { name: "ci", scope: "organization" },
   create_scheduled_prompt: { frequency: "daily" },
+  create_trigger: { events: ["comment"] },
   install_agent_kind: { kind: "codex" },
   run_command: { command: "review" },
   update_agent_kind: { kind: "codex" },
   update_member: { role: "viewer" },
   update_scheduled_prompt: { frequency: "weekly" },
+  create_webhook: { url: "https://hooks.example.com/hawser" },
   update_settings: { timeZone: "Europe/Berlin" },
+  update_trigger: { enabled: true },
 };
 
 /** Typical values of fields by name, where the type alone would give a poor example. */

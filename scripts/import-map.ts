@@ -88,6 +88,7 @@ const layers = [
   "events",
   "audit",
   "dispatch",
+  "leases",
   "blobs",
   "files",
   "fabric",
@@ -102,6 +103,9 @@ const layers = [
   "session-log",
   "forks",
   "schedules",
+  "triggers",
+  "continuations",
+  "webhooks",
   "instances",
   "model-guide",
 ];

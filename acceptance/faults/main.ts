@@ -1,5 +1,5 @@
-// `npm run faults -- link | sessions | approvals | rotation | schedules [options]`: injects faults into a running
-// product, and fails if the history of the run shows a broken promise. The seed repeats the choices, not the timing.
+// `npm run faults -- link | sessions | approvals | rotation | schedules | webhooks [options]`: injects faults into a
+// running product, and fails if the history of the run shows a broken promise. The seed repeats the choices, not the timing.
 import { randomInt } from "node:crypto";
 import { readArguments } from "@hawser/testkit/read-arguments.ts";
 import { AgentKind } from "@hawser/contract";
@@ -10,6 +10,7 @@ import {
   printRotation,
   printSchedules,
   printSessions,
+  printWebhooks,
 } from "./print.ts";
 import { rotations, runRotations, type RotatedKey } from "./rotations.ts";
 import { runFault } from "./run.ts";
@@ -17,6 +18,7 @@ import { runScheduleFaults } from "./schedules.ts";
 import { runApprovals } from "./sessions/run-approvals.ts";
 import { runSessions } from "./sessions/run-sessions.ts";
 import type { Violation } from "./violation.ts";
+import { runWebhookFaults } from "./webhooks.ts";
 
 const { values, positionals } = readArguments({
   allowPositionals: true,
@@ -42,6 +44,8 @@ const { values, positionals } = readArguments({
     // Options of schedules.
     schedules: { type: "string", default: "1000" },
     stopped: { type: "string", default: "90" },
+    // Option of webhooks.
+    deliveries: { type: "string", default: "10000" },
   },
 });
 
@@ -103,6 +107,11 @@ const runs: Record<string, () => Promise<void>> = {
     });
     report(result, printSchedules);
   },
+  async webhooks() {
+    const deliveries = Number(values.deliveries);
+    const result = await runWebhookFaults({ seed, deliveries, ...noted("webhooks") });
+    report(result, printWebhooks);
+  },
 };
 
 function chosenKeys(): RotatedKey[] {
@@ -129,6 +138,7 @@ if (!run) {
        npm run faults -- approvals [--sessions 20] [--requests 200] [--kills 100]
        npm run faults -- rotation [--key ${Object.keys(rotations).join(",")}] [--hosts 200]
        npm run faults -- schedules [--schedules 1000] [--hosts 50] [--stopped 90]
+       npm run faults -- webhooks [--deliveries 10000]
        each with [--seed S] [--json] [--verbose]
 
 faults of the link:

@@ -5,6 +5,7 @@ import type { ScheduleFaultResult } from "./schedules.ts";
 import type { ApprovalsResult } from "./sessions/run-approvals.ts";
 import type { SessionsResult } from "./sessions/run-sessions.ts";
 import type { Violation } from "./violation.ts";
+import type { WebhookFaultResult } from "./webhooks.ts";
 
 export function printLink(result: RunResult): void {
   const { done, failed, unknown } = result.commands;
@@ -63,6 +64,17 @@ export function printSchedules(result: ScheduleFaultResult): void {
     `started after ${median} ms at the median, ${longest} ms at most`,
   ];
   print(parts, result, `schedules --schedules ${result.schedules}`, result.injections);
+}
+
+export function printWebhooks(result: WebhookFaultResult): void {
+  const { median, p99 } = result.otherMs;
+  const parts = [
+    `${result.deliveries} deliveries to receivers that fail at random: ${result.injections.length} injections`,
+    `${result.messages} messages, ${result.repeats} accepted again`,
+    `another organization's events arrived after ${median} ms at the median, p99 ${p99} ms`,
+  ];
+  const again = `webhooks --deliveries ${result.deliveries} --seed ${result.seed}`;
+  print(parts, result, again, result.injections);
 }
 
 function print(

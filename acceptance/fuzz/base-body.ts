@@ -18,6 +18,7 @@ const onKnownInstances = new Set([
   "list_pending_requests",
   "search_requests",
   "create_scheduled_prompt",
+  "create_trigger",
 ]);
 
 const words = ["widget", "Größe", "两个", "🙂🙃", "a b", "O'Brien; DROP", "<b>x</b>", "%s%n", "x"];
@@ -97,7 +98,20 @@ function makeString(
   return [...random.pick(words)].slice(0, max).join("");
 }
 
-const prefixes = ["ins", "ses", "req", "sch", "exp", "log", "run", "usr", "key", "org", "aud"];
+const prefixes = [
+  "ins",
+  "ses",
+  "req",
+  "sch",
+  "trg",
+  "exp",
+  "log",
+  "run",
+  "usr",
+  "key",
+  "org",
+  "aud",
+];
 const letters = "0123456789abcdefghjkmnpqrstvwxyz";
 
 /** An id of the right form that names nothing. */

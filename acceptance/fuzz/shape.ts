@@ -102,7 +102,7 @@ function readRule(rule: Rule["rule"], fields: string[]): Rule {
 }
 
 interface JsonSchema {
-  type?: string;
+  type?: string | string[];
   enum?: (string | number)[];
   const?: string | number;
   anyOf?: JsonSchema[];
@@ -122,7 +122,16 @@ interface JsonSchema {
 }
 
 /** Rules of our own actions that are described in words only, or that compare one field with another. */
-const untold = new Set(["timeZone", "cursor", "userId", "sessionId", "expiresAt"]);
+const untold = new Set([
+  "timeZone",
+  "cursor",
+  "userId",
+  "sessionId",
+  "expiresAt",
+  "cloneUrl",
+  "events",
+  "commandWord",
+]);
 
 /** Fields of our own actions of which exactly one is given, as their details say. */
 const published: Record<string, string[][]> = {
@@ -130,6 +139,8 @@ const published: Record<string, string[][]> = {
     ["scheduleId", "frequency"],
     ["scheduleId", "startAt"],
   ],
+  list_schedule_runs: [["scheduleId", "triggerId"]],
+  create_trigger: [["directory", "cloneRepo", "cloneUrl"]],
 };
 
 export function readPublished(name: string, input: unknown): ActionShape {
@@ -139,6 +150,10 @@ export function readPublished(name: string, input: unknown): ActionShape {
 }
 
 function fromSchema(schema: JsonSchema): Shape {
+  if (Array.isArray(schema.type)) {
+    const type = schema.type.find((each) => each !== "null")!;
+    return { ...fromSchema({ ...schema, type }), nullable: schema.type.includes("null") };
+  }
   if (schema.anyOf) {
     const given = schema.anyOf.find(({ type }) => type !== "null")!;
     return { ...fromSchema(given), nullable: schema.anyOf.length > 1 };

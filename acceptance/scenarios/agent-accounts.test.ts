@@ -335,7 +335,7 @@ scenario(
 );
 
 scenario(
-  "Unlinking logs out, deletes the home, and leaves the accounts of others",
+  "N7: unlinking logs out, deletes the home, and leaves the accounts of others",
   ["unlink_agent_identity.removes", "unlink_agent_identity.directory"],
   async (context) => {
     const current = await open(context);

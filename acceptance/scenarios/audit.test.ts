@@ -38,6 +38,7 @@ scenario(
       action: "create_instance",
       outcome: "done",
       apiKeyId: me.apiKeyId,
+      accountOf: null,
       input: { name: "audited" },
       records: { instanceId: instance?.instanceId },
       callId: "my-call-1",

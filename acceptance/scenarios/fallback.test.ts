@@ -14,6 +14,7 @@ import {
   untilEnd,
   untilLogged,
   updatesOf,
+  usedQuota,
   type Step,
 } from "../session-steps.ts";
 
@@ -23,13 +24,6 @@ type Chain = Parameters<Calls["set_fallback_chain"]>[0]["chain"];
 
 const setChain = (caller: Calls, { instanceId }: TestHost, chain: Chain, threshold?: number) =>
   caller.set_fallback_chain({ instanceId, chain, ...(threshold !== undefined && { threshold }) });
-
-/** The headers by which codex learns how much of its quota is used. */
-const usedQuota = (percent: number) => ({
-  "x-codex-primary-used-percent": String(percent),
-  "x-codex-primary-window-minutes": "300",
-  "x-codex-primary-reset-at": String(Math.floor(Date.now() / 1000) + 3600),
-});
 
 async function turn(caller: Calls, { sessionId }: SessionRecord, ...steps: Step[]): Promise<void> {
   const { turnId } = await caller.send_prompt({ sessionId, text: scripted("go", ...steps) });

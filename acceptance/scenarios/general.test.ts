@@ -400,6 +400,7 @@ scenario(
       "list_scheduled_prompts",
       "list_session_events",
       "list_sessions",
+      "list_triggers",
       "preview_scheduled_prompt",
       "search_requests",
       "search_session_events",
@@ -455,7 +456,12 @@ scenario(
     const doors = ["/api/events", "/api/files", "/api/files/{fileId}", "/api/rest/actions"];
     assert.deepEqual(
       Object.keys(paths).sort(),
-      [...built.map(path), ...doors, "/api/sessions/{sessionId}/events"].sort(),
+      [
+        ...built.map(path),
+        ...doors,
+        "/api/sessions/{sessionId}/events",
+        "/api/triggers/{triggerId}",
+      ].sort(),
     );
     for (const published of Object.keys(paths)) assert.doesNotMatch(published, /\/v\d+(\/|$)/i);
   },

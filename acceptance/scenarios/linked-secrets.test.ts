@@ -219,7 +219,7 @@ scenario(
 );
 
 scenario(
-  "Secrets are only in the homes of their accounts, readable by the daemon's user, and unlinking removes them",
+  "N6: secrets are only in the homes of their accounts, readable by the daemon's user, and unlinking removes them",
   [],
   async (context) => {
     const { world, caller } = context;

@@ -153,3 +153,30 @@ scenario("A large result is cut, and says where the rest is", [], async ({ world
   for (const sessionId of made) assert.ok(seen.has(sessionId), "no entry is missing");
   assert.ok(pages > 2);
 });
+
+scenario("A list without a cursor says what is missing, and how to go on", [], async (context) => {
+  const { world, caller } = context;
+  const { instanceId } = (await caller.create_instance({ name: "with more" })).instance;
+  const made = await insertSessions(world, world.organizations[0], { instanceId, count: 90 });
+  type Page = { sessions: { sessionId: string }[]; nextCursor?: string | null };
+  for (const era of ["modern", "legacy"] as const) {
+    await using client = await connectMcp(world.baseUrl, caller.key, { era });
+    const call = async (name: string, input: Record<string, unknown>) => {
+      const answer = await client.callTool({ name, arguments: input });
+      assert.ok(Buffer.byteLength(JSON.stringify(answer)) <= 20_000, "as it was sent");
+      return answer.structuredContent as Page & { cut?: { parts: string[]; rest: string } };
+    };
+    const first = await call("list_sessions", { instanceId, limit: 200 });
+    assert.equal(first.cut?.parts[0], `sessions: ${first.sessions.length} of 90 entries`);
+    const [, tool, input] = /^(\w+) with (\{.*\}) returns/.exec(first.cut.rest) ?? [];
+    assert.equal(tool, "search_sessions");
+    const seen = first.sessions;
+    let next = JSON.parse(input!) as { cursor: string | null };
+    while (next.cursor !== null) {
+      const page = await call("search_sessions", next);
+      seen.push(...page.sessions);
+      next = { ...next, cursor: page.nextCursor! };
+    }
+    assert.deepEqual(seen.map(({ sessionId }) => sessionId).sort(), made.toSorted());
+  }
+});

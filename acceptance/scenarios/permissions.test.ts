@@ -29,7 +29,19 @@ const extensions: Record<string, Permission | null> = {
   preview_scheduled_prompt: "sessions:view",
   run_scheduled_prompt_now: "sessions:edit",
   list_schedule_runs: "sessions:view",
+  list_triggers: "sessions:view",
+  create_trigger: "sessions:edit",
+  update_trigger: "sessions:edit",
+  delete_trigger: "sessions:edit",
   set_session_mode: "sessions:edit",
+  share_session: "sessions:edit",
+  list_webhooks: "access:view",
+  create_webhook: "access:edit",
+  update_webhook: "access:edit",
+  delete_webhook: "access:edit",
+  test_webhook: "access:edit",
+  list_webhook_deliveries: "access:view",
+  redeliver_webhook: "access:edit",
   whoami: null,
   list_api_keys: "access:view",
   create_api_key: "access:edit",
@@ -80,7 +92,7 @@ function keysIn({ world }: Context) {
 
 scenario("Every action of the registry is in the table of permissions", [], async (context) => {
   assert.deepEqual([...needed.keys()].sort(), [...actionNames].sort());
-  assert.equal(needed.size, 76);
+  assert.equal(needed.size, 88);
   assert.equal((await keysIn(context)).length, 69);
   assert.equal((await context.caller.try("whoami")).status, 200);
 });

@@ -31,6 +31,10 @@ scenario(
       keyed(3),
     );
     const rotated = await caller.rotate_api_key({ apiKeyId: key.apiKey.apiKeyId }, keyed(4));
+    const trigger = await caller.create_trigger(
+      { prompt: "go", instanceIds: [instanceId], source: "github", directory: "/srv" },
+      keyed(5),
+    );
     // The retry still gets the secret: it is kept, but only the caller's own key opens it.
     const again = await caller.create_instance({ name: "box" }, keyed(1));
     assert.equal(again.pairingToken, made.pairingToken);
@@ -39,6 +43,7 @@ scenario(
       await caller.list_instances({}),
       await caller.get_instance({ instanceId }),
       await caller.list_api_keys({}),
+      await caller.list_triggers({}),
     ];
     const places = [
       await dumpDatabase(world.database.url),
@@ -55,6 +60,8 @@ scenario(
       renewed.pairingToken,
       key.key,
       rotated.key,
+      trigger.secret,
+      trigger.secret.slice("whsec_".length),
       canary,
       caller.key,
     ]) {

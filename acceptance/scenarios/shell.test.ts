@@ -35,11 +35,15 @@ scenario(
     const before = performance.now();
     const { shellId } = await caller.run_shell({ sessionId, command });
     assert.ok(performance.now() - before < 3_000, "answered while it runs");
+    const wait = await caller.wait_for_session({ sessionId, timeoutSeconds: 1 });
+    assert.deepEqual([wait.activity, wait.runningShellIds], ["running", [shellId]]);
     const running = await untilLogged(caller, sessionId, "shell_started");
     assert.deepEqual(updatesOf(running, "shell"), [], "it has not ended");
     await untilLogged(caller, sessionId, "shell");
     const [entry] = updatesOf(await logOf(caller, sessionId), "shell");
     assert.equal(entry!.shellId, shellId);
+    const { activity, runningShellIds } = await caller.wait_for_session({ sessionId });
+    assert.deepEqual([activity, runningShellIds], ["idle", []]);
     assert.match(entry!.output, /^\/\S*\/worktrees\/\S+\nn1\nn2\n$/);
     assert.deepEqual([entry!.exitCode, entry!.reason, entry!.agent], [5, null, null]);
     assert.equal(world.model!.requests.length, asked);

@@ -87,6 +87,11 @@ const recipes: Record<string, Recipe> = {
   "abort_session.sessionId": (sessionId) => ({ sessionId }),
   "rename_session.sessionId": (sessionId) => ({ sessionId, title: "taken over" }),
   "set_session_mode.sessionId": (sessionId) => ({ sessionId, mode: "auto" }),
+  "share_session.sessionId": (sessionId) => ({ sessionId, userIds: [] }),
+  "share_session.userIds[]": (userId, { session: sessionId }) => ({
+    sessionId,
+    userIds: [userId],
+  }),
   "list_pending_requests.sessionId": (sessionId) => ({ sessionId }),
   "list_pending_requests.instanceId": (instanceId) => ({ instanceId }),
   "search_requests.sessionId": (sessionId) => ({ sessionId }),
@@ -110,6 +115,20 @@ const recipes: Record<string, Recipe> = {
   "preview_scheduled_prompt.scheduleId": (scheduleId) => ({ scheduleId }),
   "run_scheduled_prompt_now.scheduleId": (scheduleId) => ({ scheduleId }),
   "list_schedule_runs.scheduleId": (scheduleId) => ({ scheduleId }),
+  "list_schedule_runs.triggerId": (triggerId) => ({ triggerId }),
+  "create_trigger.instanceIds[]": (instanceId) => ({
+    prompt: "go",
+    instanceIds: [instanceId],
+    source: "json",
+    directory: "/srv/code",
+  }),
+  "update_trigger.triggerId": (triggerId) => ({ triggerId, name: "taken over" }),
+  "delete_trigger.triggerId": (triggerId) => ({ triggerId }),
+  "update_webhook.webhookId": (webhookId) => ({ webhookId, url: "https://taken.example" }),
+  "delete_webhook.webhookId": (webhookId) => ({ webhookId }),
+  "test_webhook.webhookId": (webhookId) => ({ webhookId }),
+  "list_webhook_deliveries.webhookId": (webhookId) => ({ webhookId }),
+  "redeliver_webhook.deliveryId": (deliveryId) => ({ deliveryId }),
   "create_api_key.userId": (userId) => ({
     name: "k",
     scope: "user",
@@ -186,6 +205,14 @@ async function recordsOf(
     startAt: "2100-01-01T00:00:00Z",
     directory: "/srv/code",
   });
+  const { trigger } = await owner.create_trigger({
+    prompt: "go",
+    instanceIds: [instanceId],
+    source: "json",
+    directory: "/srv/code",
+  });
+  const url = "https://hooks.example";
+  const { webhookId } = (await owner.create_webhook({ url, events: ["host_status"] })).webhook;
   return {
     organization: organization.organizationId,
     user: member.userId,
@@ -195,7 +222,23 @@ async function recordsOf(
     request: await insertRequest(world, session!),
     login: await insertLogin(world, instanceId),
     schedule: scheduleId,
+    trigger: trigger.triggerId,
+    webhook: webhookId,
+    delivery: await insertDelivery(world, webhookId),
   };
+}
+
+/** As a node would have delivered it. No node changes it any more. */
+async function insertDelivery(world: Context["world"], webhookId: string): Promise<string> {
+  const [row] = await ownerSql<{ delivery_id: string }>(
+    world.database.url,
+    `INSERT INTO webhook_deliveries (organization_id, webhook_id, event, subject_id, seq, facts, state, behind, try_at)
+     SELECT organization_id, webhook_id, 'test', webhook_id, 0, '{}', 'delivered', false, hawser_now()
+       FROM webhooks WHERE webhook_id = $1
+     RETURNING delivery_id`,
+    [parseId("webhook", webhookId)],
+  );
+  return formatId("delivery", row!.delivery_id);
 }
 
 /** As start_agent_login would have made it. */
@@ -322,6 +365,7 @@ const refusedWithoutHost: Record<string, string> = {
   submit_agent_login: "user_key_required",
   link_agent_identity: "user_key_required",
   unlink_agent_identity: "user_key_required",
+  share_session: "user_key_required",
   // The record is a question.
   answer_permission: "wrong_request_type",
   // Deleted by the case before.
@@ -333,7 +377,7 @@ scenario("Each of these fields takes an id of one's own", [], async (context) =>
   const { caller } = context;
   const { ours } = await recordsIn(context);
   const last = ["end_session", "delete_session", "remove_member", "revoke_api_key"];
-  last.push("delete_scheduled_prompt", "delete_instance");
+  last.push("delete_scheduled_prompt", "delete_trigger", "delete_webhook", "delete_instance");
   const inOrder = idFields.toSorted((a, b) => last.indexOf(a.action) - last.indexOf(b.action));
   for (const { action, field, kind } of inOrder) {
     if (action === "rotate_api_key") continue;

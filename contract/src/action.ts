@@ -36,8 +36,10 @@ export interface Action<
   /** Strict: undeclared fields are refused, in nested objects too. */
   input: Input;
   result: Result;
-  /** For a host's action that is not idempotent: the action that shows whether a call took effect. */
+  /** The action that shows what a change did. A host's action that is not idempotent must name one. */
   shownBy?: string;
+  /** For a list without a cursor: the action that pages through the same entries, with the same filters. */
+  pagedBy?: string;
   /** Refusals that this action can give, in addition to the common ones. */
   refusals: readonly RefusalCode[];
   /** The result contains a secret that is shown once and never stored in readable form. */

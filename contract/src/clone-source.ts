@@ -97,4 +97,4 @@ export const HostedRepository = unobjectionable(objectToHostedRepository).meta({
 /** A checkout's directory name in an action's body; an empty one counts as omitted. */
 export const CheckoutName = unobjectionable((name) =>
   name === "" ? null : objectToCheckoutName(name),
-).meta({ description: "The checkout's directory name; default: the repository's own name." });
+).meta({ description: "Its directory's name; default: the repository's." });

@@ -113,6 +113,11 @@ export const refusals = {
     retry: "changed",
     meaning: "An earlier run of the scheduled prompt has not ended.",
   },
+  webhook_disabled: {
+    status: 409,
+    retry: "changed",
+    meaning: "The webhook is switched off. Switch it on with update_webhook.",
+  },
   host_offline: { status: 409, retry: "changed", meaning: "The instance's host is not connected." },
   host_refused: {
     status: 409,
@@ -188,7 +193,7 @@ export const refusals = {
     status: 403,
     retry: "never",
     meaning:
-      "The session uses the agent account of another user. fork_session continues its conversation with an account of your own.",
+      "The session uses the agent account of another user, and the call needs that user; the message says what can be shared. fork_session continues its conversation with an account of your own.",
   },
   login_not_allowed: {
     status: 409,
@@ -285,8 +290,11 @@ const listedBy = {
   session: "list_sessions",
   request: "list_pending_requests",
   schedule: "list_scheduled_prompts",
+  trigger: "list_triggers",
   member: "list_members",
   "API key": "list_api_keys",
+  webhook: "list_webhooks",
+  delivery: "list_webhook_deliveries",
 } as const;
 
 /**

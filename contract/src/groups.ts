@@ -7,6 +7,7 @@ export const groups = {
   requests: "Permissions and questions that agents wait for.",
   hosts: "Hosts, their agents and daemons, linked accounts and direct access.",
   code: "Directories and repositories of hosts, and the changes of sessions.",
-  schedules: "Prompts that start new sessions at set times.",
+  schedules: "Prompts that start new sessions at set times or when something happens.",
+  webhooks: "Events that are sent to other systems.",
   access: "Keys, members, settings and the audit trail.",
 } as const;

@@ -12,11 +12,14 @@ export const idPrefixes = {
   session: "ses",
   request: "req",
   schedule: "sch",
+  trigger: "trg",
   run: "run",
   exposure: "exp",
   login: "log",
   audit: "aud",
   file: "fil",
+  webhook: "whk",
+  delivery: "dlv",
 } as const;
 
 export type IdKind = keyof typeof idPrefixes;
@@ -87,7 +90,10 @@ export const InstanceId = id("instance", "From list_instances.");
 export const SessionId = id("session", "From list_sessions.");
 export const RequestId = id("request", "From list_pending_requests.");
 export const ScheduleId = id("schedule", "From list_scheduled_prompts.");
+export const TriggerId = id("trigger", "From list_triggers.");
 export const RunId = id("run", "From list_schedule_runs.");
 export const ExposureId = id("exposure", "From list_exposures.");
 export const LoginId = id("login", "From start_agent_login.");
 export const AuditId = id("audit", "From list_audit_entries.");
+export const WebhookId = id("webhook", "From list_webhooks.");
+export const DeliveryId = id("delivery", "From list_webhook_deliveries.");

@@ -15,6 +15,8 @@ export { scheduleActions } from "./actions/schedules.ts";
 export { sessionFileActions } from "./actions/session-files.ts";
 export { sessionTurnActions } from "./actions/session-turns.ts";
 export { sessionActions } from "./actions/sessions.ts";
+export { triggerActions } from "./actions/triggers.ts";
+export { webhookActions } from "./actions/webhooks.ts";
 
 export { groups } from "./groups.ts";
 export { Refusal, commonRefusals, errorBody, hostRefusals, notFound, refusals } from "./errors.ts";
@@ -33,6 +35,7 @@ export type { Permission, Role } from "./permissions.ts";
 export {
   ApiKeyId,
   AuditId,
+  DeliveryId,
   ExposureId,
   InstanceId,
   LoginId,
@@ -41,7 +44,9 @@ export {
   RunId,
   ScheduleId,
   SessionId,
+  TriggerId,
   UserId,
+  WebhookId,
   formatId,
   idPrefixes,
   parseId,
@@ -111,6 +116,7 @@ export {
 } from "./records/request.ts";
 export { Frequency, ScheduleRecord, ScheduleRun } from "./records/schedule.ts";
 export {
+  Continuation,
   FileChange,
   LiveSession,
   SessionActivity,
@@ -122,7 +128,15 @@ export {
   SessionSummary,
   Usage,
 } from "./records/session.ts";
+export {
+  DeliveryError,
+  WebhookDelivery,
+  WebhookEvent,
+  WebhookRecord,
+  webhookEvents,
+} from "./records/webhook.ts";
 export { narrower, SessionMode } from "./records/session-mode.ts";
+export { TriggerEvent, TriggerRecord, TriggerSource } from "./records/trigger.ts";
 export { originOf, TrustedPart, TrustedRepository } from "./records/trusted-repository.ts";
 export { TurnOutcome, readUpdate, sessionUpdates } from "./session-log/updates.ts";
 export type { SessionUpdate, ToolContent, UpdateOf } from "./session-log/updates.ts";

@@ -38,8 +38,7 @@ export const DateTime = z
     }
   })
   .meta({
-    description:
-      "An ISO 8601 date and time. Without an offset it is in the organization's time zone.",
+    description: "ISO 8601; without an offset in the organization's time zone.",
     pattern: dateTime.source,
   });
 

@@ -10,8 +10,8 @@ export const permissions = {
   "settings:edit": "install, update and restart agents and daemons, and set fallback chains",
   "sessions:view": "see sessions, their requests, exposures and schedules",
   "sessions:edit": "start, prompt, answer, push, end and delete sessions, and schedule them",
-  "access:view": "see members, API keys, settings and the audit trail",
-  "access:edit": "manage members, API keys and settings",
+  "access:view": "see members, API keys, webhooks, settings and the audit trail",
+  "access:edit": "manage members, API keys, webhooks and settings",
 } as const;
 
 export type Permission = keyof typeof permissions;

@@ -30,7 +30,8 @@ function properties(schema: Schema, path = ""): { path: string; name: string; sc
 const inputSchema = (entry: Action) => z.toJSONSchema(entry.input, { io: "input" });
 
 function idMark(schema: Schema): unknown {
-  const parts = [schema, schema.items as Schema, ...(schema.anyOf ?? [])];
+  const options = [schema, ...(schema.anyOf ?? [])];
+  const parts = options.flatMap((option) => [option, option.items as Schema]);
   return parts.find((part) => part?.idOf !== undefined)?.idOf;
 }
 
@@ -96,14 +97,37 @@ test("a host's change can be called again, or another action shows whether it to
   }
 });
 
+test("an action that pages through the entries of another takes its filters and needs the same permission", () => {
+  const paged = entries.filter(([, { pagedBy }]) => pagedBy !== undefined);
+  assert.ok(paged.length > 0);
+  for (const [name, { pagedBy, input, result, permission, closedToAgents }] of paged) {
+    const other = registry[pagedBy as ActionName] as Action;
+    const fields = Object.keys(other.input.shape);
+    assert.deepEqual(
+      Object.keys(input.shape).filter((field) => !fields.includes(field)),
+      [],
+      name,
+    );
+    assert.ok(fields.includes("cursor") && fields.includes("limit"), name);
+    const lists = (schema: z.ZodType) =>
+      Object.keys((schema as z.ZodObject).shape).filter((field) => !field.startsWith("next"));
+    assert.ok(lists(result).includes(lists(other.result)[0]!), name);
+    assert.deepEqual([other.permission, other.closedToAgents], [permission, closedToAgents], name);
+  }
+});
+
 test("the results that show a secret once are marked", () => {
   const marked = entries.filter(([, entry]) => entry.resultHoldsSecret).map(([name]) => name);
   assert.deepEqual(marked.sort(), [
     "create_api_key",
     "create_exposure",
     "create_instance",
+    "create_trigger",
+    "create_webhook",
     "regenerate_pairing_token",
     "rotate_api_key",
+    "update_trigger",
+    "update_webhook",
   ]);
 });
 

@@ -11,6 +11,8 @@ import { scheduleActions } from "./actions/schedules.ts";
 import { sessionFileActions } from "./actions/session-files.ts";
 import { sessionTurnActions } from "./actions/session-turns.ts";
 import { sessionActions } from "./actions/sessions.ts";
+import { triggerActions } from "./actions/triggers.ts";
+import { webhookActions } from "./actions/webhooks.ts";
 
 export const registry = {
   ...instanceActions,
@@ -22,6 +24,8 @@ export const registry = {
   ...requestActions,
   ...exposureActions,
   ...scheduleActions,
+  ...triggerActions,
+  ...webhookActions,
   ...accessActions,
 } as const satisfies Actions;
 
@@ -34,6 +38,7 @@ export const extensionNames = [
   "search_instances",
   "search_sessions",
   "set_session_mode",
+  "share_session",
   "list_session_events",
   "search_session_events",
   "wait_for_session",
@@ -42,6 +47,8 @@ export const extensionNames = [
   "preview_scheduled_prompt",
   "run_scheduled_prompt_now",
   "list_schedule_runs",
+  ...(Object.keys(triggerActions) as (keyof typeof triggerActions)[]),
+  ...(Object.keys(webhookActions) as (keyof typeof webhookActions)[]),
   ...(Object.keys(accessActions) as (keyof typeof accessActions)[]),
 ] as const satisfies readonly ActionName[];
 

@@ -47,6 +47,21 @@ for (const [environment, problem] of [
   [{ HAWSER_DRAIN_SECONDS: "900" }, "HAWSER_DRAIN_SECONDS: must be at most 300"],
   [{ HAWSER_HOST_TOKEN_SECONDS: "1.5" }, "HAWSER_HOST_TOKEN_SECONDS: must be a whole number"],
   [{ HAWSER_LOG_LEVEL: "loud" }, "HAWSER_LOG_LEVEL: must be one of debug, info, warn"],
+  ...[
+    "10.1.0.0",
+    "10.1.0.0/33",
+    "10.1.0.0/",
+    "fd00::/129",
+    "net/8",
+    "10.1.0.0/8/8",
+    "10.1.0.0/-1",
+  ].map(
+    (network) =>
+      [
+        { HAWSER_WEBHOOK_NETWORKS: `fd00::/8,${network}` },
+        `HAWSER_WEBHOOK_NETWORKS: must be networks such as 10.1.0.0/16; ${network} is none`,
+      ] as const,
+  ),
   [{ HAWSER_AGENT_PACKAGES: "mirror" }, "HAWSER_AGENT_PACKAGES: must be an https:// address"],
 ] as const) {
   test(`${JSON.stringify(environment)} is refused with words for an operator`, () => {
@@ -56,6 +71,14 @@ for (const [environment, problem] of [
     );
   });
 }
+
+test("networks for webhooks are a list, and none by default", () => {
+  const networks = (text?: string) =>
+    readConfig({ ...database, ...(text !== undefined && { HAWSER_WEBHOOK_NETWORKS: text }) })
+      .webhookNetworks;
+  assert.deepEqual(networks(), []);
+  assert.deepEqual(networks("10.1.0.0/16, fd00::/8"), ["10.1.0.0/16", "fd00::/8"]);
+});
 
 test("a setting that is missing is named, and --help shows defaults", () => {
   const required = (name: string) => ({ message: new RegExp(`\\n  ${name}: is required$`) });

@@ -1,5 +1,6 @@
 // Every setting of a node: its environment variable, default and meaning. Read once at start;
 // nothing else reads the environment.
+import { isIP } from "node:net";
 import { isServerUrl } from "@hawser/host-protocol";
 import { z } from "zod";
 
@@ -22,6 +23,19 @@ const addresses = z
       .map((part) => part.trim())
       .filter(Boolean),
   );
+
+const networks = addresses.check((context) => {
+  for (const network of context.value) {
+    const [address = "", bits = "", ...rest] = network.split("/");
+    const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)]!;
+    if (/^\d{1,3}$/.test(bits) && Number(bits) <= most && rest.length === 0) continue;
+    context.issues.push({
+      code: "custom",
+      input: context.value,
+      message: `must be networks such as 10.1.0.0/16; ${network} is none`,
+    });
+  }
+});
 
 const settings = z.object({
   HAWSER_DATABASE_URL: z
@@ -111,6 +125,9 @@ const settings = z.object({
     .min(1)
     .default(1000)
     .describe("streams an organization may have open at once, at each node"),
+  HAWSER_WEBHOOK_NETWORKS: networks.describe(
+    "private networks that webhooks may reach, with any port and http, such as 10.1.0.0/16, separated by commas",
+  ),
   HAWSER_DATABASE_CONNECTIONS: z.coerce
     .number()
     .int()
@@ -161,6 +178,7 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
       ofKey: env.HAWSER_STREAMS_PER_KEY,
       ofOrganization: env.HAWSER_STREAMS_PER_ORGANIZATION,
     },
+    webhookNetworks: env.HAWSER_WEBHOOK_NETWORKS,
     database: {
       connections: env.HAWSER_DATABASE_CONNECTIONS,
       patienceMs: env.HAWSER_DATABASE_PATIENCE_MS,

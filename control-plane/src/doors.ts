@@ -1,5 +1,5 @@
 // The paths of the coding product that are no actions, as the OpenAPI document describes them: streams of
-// events, and files.
+// events, files, and deliveries to triggers.
 import { SessionRecord, sessionUpdates } from "@hawser/contract";
 import { publishResult } from "./dispatch/published-schema.ts";
 import { refusalResponses } from "./transports/openapi.ts";
@@ -85,6 +85,16 @@ export const doorSchemas: Record<string, object> = {
     },
     required: ["type"],
   },
+  AcceptedDelivery: {
+    type: "object",
+    properties: { runId: { type: "string", description: "list_schedule_runs shows the run." } },
+    required: ["runId"],
+  },
+  IgnoredDelivery: {
+    type: "object",
+    properties: { ignored: { type: "string", description: "Why it starts no run." } },
+    required: ["ignored"],
+  },
   File: {
     type: "object",
     properties: {
@@ -165,6 +175,36 @@ export const doorPaths: Record<string, object> = {
           content: { "text/event-stream": { schema: ref("SessionStreamEvent") } },
         },
         ...refusalResponses([...streamRefusals, "invalid_input", "not_found"]),
+      },
+    },
+  },
+  "/api/triggers/{triggerId}": {
+    post: {
+      operationId: "receive_delivery",
+      tags: ["schedules"],
+      summary: "Send an event to a trigger.",
+      description:
+        "Needs no API key: the body is signed with the trigger's secret, by GitHub's X-Hub-Signature-256 or by the headers of Standard Webhooks. At most 1 MiB.",
+      security: [],
+      parameters: [inPath("triggerId", "From create_trigger, as a part of `address`.")],
+      requestBody: { required: true, content: { "application/json": { schema: {} } } },
+      responses: {
+        200: {
+          description: "The event starts no run.",
+          content: { "application/json": { schema: ref("IgnoredDelivery") } },
+        },
+        202: {
+          description: "The event starts a run. A repeated delivery gets the run of the first one.",
+          content: { "application/json": { schema: ref("AcceptedDelivery") } },
+        },
+        ...refusalResponses([
+          "invalid_input",
+          "unauthenticated",
+          "payload_too_large",
+          "rate_limited",
+          "internal",
+          "unavailable",
+        ]),
       },
     },
   },

@@ -209,6 +209,7 @@ export async function createHostLink({
     logQuota,
     sightings,
     viewers,
+    presence,
     removed,
     reconnectSeconds: reconnectWindow.seconds,
     isBack(instanceId) {

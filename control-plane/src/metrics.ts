@@ -4,6 +4,7 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom
 import type { PushedRevocations } from "./fabric/revocation.ts";
 import type { PartitionLead } from "./postgres/partitions.ts";
 import type { QueueAges } from "./queue-ages.ts";
+import type { WaitingDeliveries } from "./webhooks/watch.ts";
 
 export interface Metrics extends LinkMetrics {
   observeCall(call: { action: string; transport: string; outcome: string; seconds: number }): void;
@@ -13,6 +14,10 @@ export interface Metrics extends LinkMetrics {
   showPartitionLeads(leads: readonly PartitionLead[]): void;
   /** How late a schedule's time was claimed. */
   observeLateness(seconds: number): void;
+  /** How late an event was sent to a webhook, after its time or that of its retry. */
+  observeDelivery(seconds: number): void;
+  /** Replaces how many events wait for webhooks. It is shown for a few minutes. */
+  showDeliveries(deliveries: WaitingDeliveries): void;
   /** Serves GET /metrics; the address must not be reachable from outside. */
   server: Server;
 }
@@ -43,6 +48,7 @@ export interface LinkMetrics {
 
 /** One node counts the hosts every minute, and one node creates partitions every hour. */
 const hostsShownMs = 3 * 60_000;
+const deliveriesShownMs = 3 * 60_000;
 const leadsShownMs = 3 * 3_600_000;
 
 export function createMetrics(queueAges: QueueAges): Metrics {
@@ -78,6 +84,12 @@ export function createMetrics(queueAges: QueueAges): Metrics {
     name: "hawser_schedule_lateness_seconds",
     help: "How late runs of scheduled prompts were claimed after they were due.",
     buckets: [0.5, 1, 2, 5, 10, 30, 60, 600, 3_600],
+    registers,
+  });
+  const deliveryLateness = new Histogram({
+    name: "hawser_webhook_lateness_seconds",
+    help: "How late events were sent to webhooks, after their time or that of their retry.",
+    buckets: [0.5, 1, 2, 5, 10, 30, 60, 600],
     registers,
   });
   const comparisons = new Histogram({
@@ -143,6 +155,18 @@ export function createMetrics(queueAges: QueueAges): Metrics {
     "table",
     leadsShownMs,
   );
+  const showWaiting = gaugeOfOneNode(
+    "hawser_webhook_deliveries",
+    "Events that are on their way to webhooks, by state.",
+    "state",
+    deliveriesShownMs,
+  );
+  const showOldest = gaugeOfOneNode(
+    "hawser_webhook_oldest_seconds",
+    "Age of the oldest event that is on its way to a webhook, by state.",
+    "state",
+    deliveriesShownMs,
+  );
   const unknownHosts = new Counter({
     name: "hawser_unknown_host_answers_total",
     help: "Answers to hosts of which the database has no record. More than a few: records were lost.",
@@ -182,6 +206,11 @@ export function createMetrics(queueAges: QueueAges): Metrics {
     showPartitionLeads: (leads) =>
       showLeads(leads.map(({ partitioned, seconds }) => [partitioned, seconds])),
     observeLateness: (seconds) => lateness.observe(seconds),
+    observeDelivery: (seconds) => deliveryLateness.observe(seconds),
+    showDeliveries({ waiting, oldestSeconds }) {
+      showWaiting([["waiting", waiting]]);
+      showOldest([["waiting", oldestSeconds]]);
+    },
     observePoolWait: (pool, seconds) => poolWaits.observe({ pool }, seconds),
     observeCall(call) {
       calls.inc({ action: call.action, transport: call.transport, outcome: call.outcome });

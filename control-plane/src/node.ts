@@ -7,6 +7,7 @@ import { createAuthenticator } from "./access/authenticate.ts";
 import { createReadCounts } from "./audit/read-counts.ts";
 import { createBlobs } from "./blobs/blobs.ts";
 import { ConfigError, type Config } from "./config.ts";
+import { startContinuing } from "./continuations/sweep.ts";
 import { createDispatcher } from "./dispatch/dispatcher.ts";
 import { createTokenBuckets } from "./dispatch/token-bucket.ts";
 import type { OrganizationFeed } from "./events/organization-feed.ts";
@@ -35,6 +36,12 @@ import { createStreamLimit } from "./transports/open-limit.ts";
 import { releaseRoutes } from "./transports/releases.ts";
 import { createHttpServer } from "./transports/serve.ts";
 import { sessionStreamTransport } from "./transports/session-stream.ts";
+import { noteForged } from "./triggers/forged.ts";
+import { triggerRoutes } from "./triggers/routes.ts";
+import { createAddresses } from "./webhooks/addresses.ts";
+import { startDelivering } from "./webhooks/deliver.ts";
+import { createSecretOf } from "./webhooks/message.ts";
+import { watchWebhooks } from "./webhooks/watch.ts";
 
 export interface RunningNode {
   stop(): Promise<void>;
@@ -61,6 +68,11 @@ export async function startNode(config: Config): Promise<RunningNode> {
   });
   const masterKeys = await readMasterKeys(config);
   const pepper = await randomSecret(database.system, masterKeys, "idempotency");
+  const triggerSecret = await randomSecret(database.system, masterKeys, "triggers");
+  const webhooks = {
+    secretOf: createSecretOf(await randomSecret(database.system, masterKeys, "webhooks")),
+    addresses: createAddresses(config.webhookNetworks),
+  };
   await createPartitions();
   const signIn = database.connectionsFor("sign-in").system;
   const authenticator = createAuthenticator(signIn);
@@ -87,10 +99,12 @@ export async function startNode(config: Config): Promise<RunningNode> {
     ...calledFromBelow,
     authenticator,
     baseUrl: config.baseUrl,
+    triggerSecret,
     hosts: link?.hosts ?? noHosts,
     viewers: link?.viewers ?? noViewers,
     follows: link?.follows ?? followsWithoutNotices(database),
     files,
+    webhooks,
     memberAccounts: link?.memberAccounts ?? createOwedRemovals({ database, hosts: noHosts, log }),
   };
   const dispatcher = createDispatcher({
@@ -126,6 +140,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
       releaseRoutes(config.releases, config.baseUrl),
       agentPackageRoute(config.agentPackages),
       fileRoutes({ dispatcher, files, log }),
+      triggerRoutes({ database: database.connectionsFor("deliveries"), triggerSecret, log }),
       ...(link
         ? [
             ...link.routes,
@@ -157,6 +172,25 @@ export async function startNode(config: Config): Promise<RunningNode> {
       isAble: () => link.unready() === undefined,
       log,
     });
+  const continuing =
+    link &&
+    startContinuing({
+      system: database.system,
+      nodeId: nodes.nodeId,
+      callerOfKey: authenticator.callerOfKey,
+      dispatchAs: (caller, call) => dispatcher.dispatchAs(caller, call),
+      viewers: link.viewers,
+      isAble: () => link.unready() === undefined,
+      log,
+    });
+  const delivering = startDelivering({
+    database,
+    nodeId: nodes.nodeId,
+    callerOfKey: authenticator.callerOfKey,
+    ...webhooks,
+    observeLateness: (seconds) => metrics.observeDelivery(seconds),
+    log,
+  });
   log.info(
     { nodeId: nodes.nodeId, baseUrl: config.baseUrl, address: server.address() },
     "node ready",
@@ -200,6 +234,16 @@ export async function startNode(config: Config): Promise<RunningNode> {
         everySeconds: 300,
         run: (signal) => purge(database.system, log, signal),
       },
+      {
+        name: "watch webhooks",
+        everySeconds: 60,
+        run: () => watchWebhooks(database.system, (all) => metrics.showDeliveries(all), log),
+      },
+      {
+        name: "note forged deliveries",
+        everySeconds: 60,
+        run: () => noteForged(database),
+      },
     ];
   }
 
@@ -210,7 +254,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
       // Balancers see the 503 of /readyz before a connection is refused.
       await pause(config.drainMs);
       clearInterval(beats);
-      await Promise.all([jobs.close(), sweeping?.close()]);
+      await Promise.all([jobs.close(), sweeping?.close(), continuing?.close(), delivering.close()]);
       // Links are not calls: end them first, or the server would wait for them.
       const drained = drain(server);
       await link?.close();

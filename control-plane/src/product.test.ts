@@ -45,6 +45,7 @@ before(async () => {
       viewers: noViewers,
       follows: followsWithoutNotices(service.database),
       memberAccounts: { remove: () => {} },
+      triggerSecret: randomBytes(32),
     },
     database,
     authenticate: authenticator.authenticate,
@@ -122,6 +123,7 @@ const otherFields: Record<string, object> = {
   abort_session: {},
   rename_session: { title: "t" },
   set_session_mode: { mode: "ask" },
+  share_session: { userIds: [] },
   push_session: {},
   get_session_diff: {},
   get_session_file_diff: { path: "a" },
@@ -142,6 +144,13 @@ const otherFields: Record<string, object> = {
   preview_scheduled_prompt: {},
   run_scheduled_prompt_now: {},
   list_schedule_runs: {},
+  update_trigger: { name: "n" },
+  delete_trigger: {},
+  update_webhook: { name: "n" },
+  delete_webhook: {},
+  test_webhook: {},
+  list_webhook_deliveries: {},
+  redeliver_webhook: {},
   "create_api_key.userId": { name: "k", scope: "user", permissions: ["instances:view"] },
   "create_api_key.sessionId": { name: "k", scope: "organization", permissions: ["instances:view"] },
   rotate_api_key: {},
@@ -187,7 +196,18 @@ for (const { name, field, idOf } of idFields) {
 /** The id of a record of Acme, which Globex must not see. */
 async function foreignId(kind: string): Promise<string> {
   const [row] = await ownerSql<
-    Record<"instance" | "session" | "request" | "login" | "schedule" | "key", string>
+    Record<
+      | "instance"
+      | "session"
+      | "request"
+      | "login"
+      | "schedule"
+      | "trigger"
+      | "webhook"
+      | "delivery"
+      | "key",
+      string
+    >
   >(
     service.url,
     `WITH o AS (SELECT organization_id FROM organizations WHERE name = 'Acme'),
@@ -204,8 +224,21 @@ async function foreignId(kind: string): Promise<string> {
           c AS (INSERT INTO schedules (organization_id, prompt, directory, instance_ids, frequency, start_at,
                                        api_key_id, acts_as, created_by)
                 SELECT organization_id, 'go', '/srv', ARRAY[instance_id], 'daily', now(), gen_random_uuid(), '{}', '{}'
-                  FROM i RETURNING schedule_id)
-     SELECT (SELECT schedule_id FROM c) AS schedule, (SELECT login_id FROM l) AS login, (SELECT request_id FROM r) AS request, (SELECT instance_id FROM i) AS instance, (SELECT session_id FROM s) AS session,
+                  FROM i RETURNING schedule_id),
+          e AS (INSERT INTO schedules (organization_id, prompt, directory, instance_ids, frequency, start_at,
+                                       api_key_id, acts_as, created_by)
+                SELECT organization_id, 'go', '/srv', ARRAY[instance_id], 'event', now(), gen_random_uuid(), '{}', '{}'
+                  FROM i RETURNING organization_id, schedule_id),
+          t AS (INSERT INTO triggers (organization_id, schedule_id, source, events, salt)
+                SELECT organization_id, schedule_id, 'json', '{}', '' FROM e RETURNING schedule_id),
+          w AS (INSERT INTO webhooks (organization_id, url, events, salt, api_key_id, acts_as, created_by)
+                SELECT organization_id, 'https://hooks.example', '{host_status}', '', gen_random_uuid(), '{}', '{}'
+                  FROM o RETURNING *),
+          d AS (INSERT INTO webhook_deliveries (organization_id, webhook_id, event, subject_id, seq, facts, behind, try_at)
+                SELECT organization_id, webhook_id, 'host_status', webhook_id, 0, '{}', false, now() FROM w
+                RETURNING delivery_id)
+     SELECT (SELECT webhook_id FROM w) AS webhook, (SELECT delivery_id FROM d) AS delivery,
+            (SELECT schedule_id FROM c) AS schedule, (SELECT schedule_id FROM t) AS trigger, (SELECT login_id FROM l) AS login, (SELECT request_id FROM r) AS request, (SELECT instance_id FROM i) AS instance, (SELECT session_id FROM s) AS session,
             (SELECT api_key_id FROM api_keys JOIN o USING (organization_id) LIMIT 1) AS key`,
   );
   switch (kind) {
@@ -219,6 +252,12 @@ async function foreignId(kind: string): Promise<string> {
       return formatId("login", row!.login);
     case "schedule":
       return formatId("schedule", row!.schedule);
+    case "trigger":
+      return formatId("trigger", row!.trigger);
+    case "webhook":
+      return formatId("webhook", row!.webhook);
+    case "delivery":
+      return formatId("delivery", row!.delivery);
     case "apiKey":
       return formatId("apiKey", row!.key);
     case "user":

@@ -22,11 +22,19 @@ import { sessionFileHandlers } from "./sessions/files.ts";
 import { sessionHandlers } from "./sessions/handlers.ts";
 import { sessionExists } from "./sessions/store.ts";
 import { sessionTurnHandlers } from "./sessions/turns.ts";
+import { triggerHandlers, type TriggerServices } from "./triggers/handlers.ts";
 import type { SessionLogServices } from "./session-log/wait.ts";
+import { webhookHandlers, type WebhookServices } from "./webhooks/handlers.ts";
+import { moveWebhooksToKey } from "./webhooks/store.ts";
 import type { Example } from "./transports/openapi.ts";
 import type { Product } from "./transports/serve.ts";
 
-export type Services = KeyServices & InstanceServices & SessionServices & SessionLogServices;
+export type Services = KeyServices &
+  InstanceServices &
+  SessionServices &
+  SessionLogServices &
+  TriggerServices &
+  WebhookServices;
 
 export const handlers: HandlersFor<typeof registry, Services, NotYet> = {
   ...accessHandlers,
@@ -40,12 +48,14 @@ export const handlers: HandlersFor<typeof registry, Services, NotYet> = {
   ...forkHandlers,
   ...requestHandlers,
   ...scheduleHandlers,
+  ...triggerHandlers,
+  ...webhookHandlers,
 };
 
 /** Functions of one folder that a folder below it calls; imports only point downwards. */
 export const calledFromBelow: Pick<
   Services,
-  "sessionExists" | "sessionRequests" | "moveSchedules"
+  "sessionExists" | "sessionRequests" | "moveSchedules" | "moveWebhooks"
 > = {
   sessionExists: async (sql, id) =>
     (await sql.first(sessionExists, sql.organizationId, id)) !== undefined,
@@ -54,6 +64,8 @@ export const calledFromBelow: Pick<
     sql.later(moveSchedulesToKey, sql.organizationId, from, to, formatId("apiKey", to));
     sql.later(moveRunsToKey, sql.organizationId, from, to);
   },
+  moveWebhooks: (sql, from, to) =>
+    sql.later(moveWebhooksToKey, sql.organizationId, from, to, formatId("apiKey", to)),
 };
 
 /** Recorded by `npm run examples`. */

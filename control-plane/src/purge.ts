@@ -1,13 +1,15 @@
 // Removes what is no longer kept: expired periods of session logs, the audit trail and idempotency rows,
-// interrupted uploads, files without use, old positions of notices, old login attempts and old runs of
-// schedules. Run it on one node at a time.
+// interrupted uploads, files without use, old positions of notices, old login attempts, old runs of schedules, what was
+// recorded to continue turns, and old deliveries of webhooks. Run it on one node at a time.
 import { deleteCutUploads } from "./blobs/store.ts";
+import { deleteOldContinuations, deleteOldTurnKeys } from "./continuations/store.ts";
 import { deleteOldPositions } from "./events/position-store.ts";
 import { deleteUnusedBlobs, deleteUnusedFiles } from "./files/store.ts";
 import { deleteOldLogins } from "./identities/store.ts";
 import type { Log } from "./log.ts";
 import { dropExpiredPartitions } from "./postgres/partitions.ts";
 import { deleteOldRuns } from "./schedules/store.ts";
+import { deleteOldDeliveries } from "./webhooks/delivery-store.ts";
 import type { SystemSql } from "./postgres/statement.ts";
 
 /** Stops between two statements when `signal` aborts; the next run continues. */
@@ -22,6 +24,9 @@ export async function purge(system: SystemSql, log: Log, signal: AbortSignal): P
     deleteOldPositions,
     deleteOldLogins,
     deleteOldRuns,
+    deleteOldContinuations,
+    deleteOldTurnKeys,
+    deleteOldDeliveries,
   ];
   for (const removeSome of removals) {
     while (!signal.aborted && (await system.rows<unknown>(removeSome)).length > 0);

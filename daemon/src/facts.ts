@@ -23,7 +23,7 @@ export interface Facts {
 /** `known`: facts that are reported from the start, without reading them. */
 export function createFacts(
   readers: readonly FactReader[],
-  operations: Operations,
+  operations: Pick<Operations, "list">,
   log: Log,
   known: Partial<HostFacts> = {},
 ): Facts {

@@ -1,7 +1,6 @@
 // Puts one host together: its journal, its link, its commands and its reports. Hosts share nothing, so
 // that one process can run many of them.
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
 import {
   HelloReply,
   liveSubject,
@@ -10,25 +9,15 @@ import {
   type Hello,
   type LogEntry,
 } from "@hawser/host-protocol";
-import type { AgentKind } from "@hawser/contract";
-import { createAttachments } from "./attachments/attachments.ts";
 import { createBlobLane } from "./blobs/lane.ts";
-import { startUploads } from "./blobs/upload-blobs.ts";
 import { createCodeHosting, type CodeHosting } from "./code-hosting/code-hosting.ts";
-import { createCommands } from "./commands/answer-command.ts";
-import { createClones } from "./directories/clone.ts";
-import { createDirectories } from "./directories/directories.ts";
-import { createHalfDone } from "./directories/half-done.ts";
 import type { Driver } from "./drivers/driver.ts";
 import { createFacts, type FactReader } from "./facts.ts";
-import { createAgentGit } from "./git/agent-git.ts";
-import { createGit } from "./git/git.ts";
-import { isWhole, programOf, readCurrent } from "./installs/current.ts";
-import { openHomes } from "./identities/homes.ts";
-import { createIdentities, type AccountKinds } from "./identities/identities.ts";
+import { findInstalled } from "./installs/current.ts";
+import type { AccountKinds } from "./identities/identities.ts";
 import { openSealing } from "./identities/sealing.ts";
 import { createInstalls, type InstallsOptions } from "./installs/installs.ts";
-import { openJournal, type Journal, type JournalOptions } from "./journal/journal.ts";
+import type { Journal, JournalOptions } from "./journal/journal.ts";
 import type { Connection } from "./link/dial.ts";
 import type { LinkStatus } from "./link/link-status.ts";
 import { dialAhead, startLink } from "./link/link.ts";
@@ -37,14 +26,11 @@ import type { LinkTiming } from "./link/timing.ts";
 import { describe, silentLog, type Log } from "./log.ts";
 import { createOperations } from "./operations.ts";
 import { createPolicy } from "./policy/policy.ts";
-import { protectedPaths } from "./policy/protected-paths.ts";
-import { startReports } from "./reports/send-reports.ts";
-import { openSessions } from "./sessions/sessions.ts";
 import { NotPaired, type Credentials, type State } from "./state/state.ts";
 import { createUpdates, type UpdateOptions } from "./updates/updates.ts";
-import { createCheckouts } from "./worktrees/checkouts.ts";
-import { createPushes } from "./worktrees/push.ts";
-import { createWorktrees } from "./worktrees/worktrees.ts";
+import { openWork, type DriverGiven, type WorkOptions } from "./work.ts";
+import type { Separation } from "./separation/separation.ts";
+import { openWorkers } from "./separation/workers.ts";
 
 export interface HostOptions {
   /** Of a paired host. */
@@ -68,21 +54,10 @@ export interface HostOptions {
   drivers?: (given: DriverGiven) => readonly Driver[];
   /** How people's own accounts are used; none by default. */
   accounts?: (given: DriverGiven) => AccountKinds;
+  /** If agents run as several Unix users: which, and the program of their workers. */
+  separated?: { separation: Separation; program: readonly string[] } | undefined;
   /** What was prepared before the journal was free. */
   ahead?: Ahead | undefined;
-}
-
-/** What the host passes to the drivers of its agents. */
-export interface DriverGiven {
-  stateDirectory: string;
-  /** Path of a kind's program, in the version in use; undefined if it is not installed. */
-  findAgent: (kind: AgentKind) => InstalledAgent | undefined;
-  log: Log;
-}
-
-export interface InstalledAgent {
-  path: string;
-  version: string;
 }
 
 export interface Ahead {
@@ -115,9 +90,6 @@ export interface Host {
   stop: () => Promise<void>;
 }
 
-const cleanEveryMs = 3600_000;
-const restartMs = 20_000;
-
 /** Throws NotPaired if the host is not paired, and JournalInUse if it is running already. */
 export function startHost(options: HostOptions): Host {
   const { state } = options;
@@ -133,10 +105,6 @@ export function startHost(options: HostOptions): Host {
   const { instanceId, serverUrl } = credentials;
   const bootId = randomUUID();
   const clock = options.ahead?.clock ?? createServerClock(options.clock);
-  const journal = openJournal(state.journalPath(instanceId), {
-    ...options.journal,
-    now: () => Math.round(clock.now()),
-  });
   // The instance shows the new roots and warnings without waiting for a refresh.
   const policy = createPolicy(state.policyPath, () => refreshFacts());
   policy.read();
@@ -159,8 +127,6 @@ export function startHost(options: HostOptions): Host {
     });
   const codeHosting = options.codeHosting ?? createCodeHosting({});
   const refreshFacts = () => void refresh();
-  const given = { stateDirectory: state.directory, findAgent, log };
-  const drivers = options.drivers?.(given) ?? [];
   const installs =
     options.installs &&
     createInstalls({
@@ -177,95 +143,67 @@ export function startHost(options: HostOptions): Host {
     codeHosting.readFacts,
     updates?.readFacts,
     installs && (async () => installs.readFacts()),
+    async () => (await work.readFacts?.()) ?? {},
   ];
   const readers = [
     ...(options.factReaders ?? []),
     ...more.filter((reader) => reader !== undefined),
   ];
-  const facts = createFacts(readers, operations, log, installs?.readFacts());
-
-  const directories = createDirectories(policy.read);
-  const git = createGit();
-  const clones = createClones({
-    git,
-    codeHosting,
-    operations,
-    halfDone: createHalfDone(state.clonesDirectory, log),
-    directories,
-    policy: policy.read,
-  });
+  const facts = createFacts(
+    readers,
+    { list: () => [...operations.list(), ...(work.operations?.() ?? [])] },
+    log,
+    installs?.readFacts(),
+  );
 
   const key = nkeyFromSeed(credentials.seed);
   let { token } = credentials;
   const lane = createBlobLane({ serverUrl, key, token: () => token, clock });
-  const identities = createIdentities({
-    kinds: options.accounts?.(given) ?? {},
-    homes: openHomes(state.homesDirectory, instanceId, log),
-    sealing: openSealing(state.sealingKeyPath),
-    policy: policy.read,
-    onLinkedAgain: (driver) => sessions.restartDriver(driver, AbortSignal.timeout(restartMs)),
-    onUnlink: (ownerId, kind, driver) =>
-      sessions.loseAccount(ownerId, kind, driver, AbortSignal.timeout(restartMs)),
-    now: clock.now,
-    log,
-  });
-  const sessions = openSessions({
-    journal,
-    stateDirectory: state.directory,
-    drivers,
-    identities,
-    attachments: createAttachments({ directory: join(state.directory, "attachments"), lane }),
-    worktrees: createWorktrees({
-      git,
-      directory: state.worktreesDirectory,
-      parkedDirectory: state.parkedDirectory,
-      baselinesDirectory: state.baselinesDirectory,
-      trustedDirectory: state.trustedDirectory,
-      closedPaths: protectedPaths(state.directory).secrets,
-      scratchDirectory: state.scratchDirectory,
-    }),
-    checkouts: createCheckouts({
-      git,
-      codeHosting,
-      operations,
-      directory: state.checkoutsDirectory,
-      policy: policy.read,
-    }),
-    pushes: createPushes({ git, codeHosting }),
-    agentGit: createAgentGit(git),
-    policy: policy.read,
-    directories,
-    publishLive: (sessionId, text) => link.publish(liveSubject(instanceId, sessionId), text),
-    now: () => Math.round(clock.now()),
-    log,
-  });
-
   const commandKeys = () => [kept.commandKey, kept.secondCommandKey ?? []].flat();
-  const answer = createCommands({
+  const workOptions: WorkOptions = {
+    state,
     instanceId,
-    hostKey: key.publicKey,
-    bootId,
-    commandKeys,
-    journal,
-    log,
-    now: clock.now,
+    clock,
+    lane,
     policy: policy.read,
     operations,
-    directories,
     codeHosting,
-    clones,
-    sessions,
-    identities,
-    installs,
-    refreshFacts: refresh,
-    updates,
-    forgetCredentials: () => state.forgetCredentials(),
-    renewToken: () => link.renewNow(),
-    pinCommandKeys([commandKey, secondCommandKey]) {
-      save({ commandKey: commandKey!, secondCommandKey });
-      log.info("pinned the command keys", { commandKey, secondCommandKey });
+    sealing: openSealing(state.sealingKeyPath),
+    findAgent: (kind) => findInstalled(state.agentsDirectory, kind),
+    log,
+    ...(options.journal && { journal: options.journal }),
+    drivers: options.drivers,
+    accounts: options.accounts,
+    uplink: {
+      ask: (...call) => link.ask(...call),
+      async introduce(sessions) {
+        const reply = await link.ask("hello", hello(sessions), HelloReply);
+        if ("refused" in reply) throw new Error("The control plane refused this host's hello.");
+        return reply.sessions;
+      },
+      publish: (sessionId, text) => link.publish(liveSubject(instanceId, sessionId), text),
+      linkedSince: () => (link.isOnline() ? link.status().since : undefined),
+      factsChanged: () => link.factsChanged(),
+      forget: () => link.forget(),
     },
-  });
+    commands: {
+      hostKey: key.publicKey,
+      bootId,
+      commandKeys,
+      installs,
+      refreshFacts: refresh,
+      updates,
+      forgetCredentials: () => state.forgetCredentials(),
+      renewToken: () => link.renewNow(),
+      pinCommandKeys([commandKey, secondCommandKey]) {
+        save({ commandKey: commandKey!, secondCommandKey });
+        log.info("pinned the command keys", { commandKey, secondCommandKey });
+      },
+    },
+  };
+  const { separated } = options;
+  const work = separated ? openWorkers({ ...workOptions, ...separated }) : openWork(workOptions);
+  const { journal } = work;
   const hello = (sessions: Hello["sessions"]): Hello => ({
     protocol: protocolVersion,
     machineId: state.machineId,
@@ -297,11 +235,10 @@ export function startHost(options: HostOptions): Host {
     bootId,
     hello: () => hello(journal.log.positions()),
     facts: facts.current,
-    answer,
+    answer: work.answer,
     onWelcome: (welcome, { sessions }) => journal.log.welcome(welcome.sessions, sessions),
     onOnline() {
-      reports.hurry();
-      uploads.wake();
+      work.online();
       void installs?.provideOpencode();
     },
     onForget() {
@@ -309,62 +246,17 @@ export function startHost(options: HostOptions): Host {
       // Nobody will ask for the agents' work any more.
       void close({ endsAgents: true }).then(() => options.onForget?.());
     },
-    onStatus: (status) => options.onStatus?.(withIds(status)),
-  });
-  const reports = startReports({
-    journal,
-    log,
-    ask: link.ask,
-    async introduce(sessions) {
-      const reply = await link.ask("hello", hello(sessions), HelloReply);
-      if ("refused" in reply) throw new Error("The control plane refused this host's hello.");
-      journal.log.welcome(reply.sessions, sessions);
+    onStatus(status) {
+      if (status.state !== "online") work.offline?.();
+      options.onStatus?.(withIds(status));
     },
-    isOnline: link.isOnline,
-    onForget: link.forget,
   });
-  const uploads = startUploads({
-    blobs: journal.blobs,
-    lane,
-    linkedSince: () => (link.isOnline() ? link.status().since : undefined),
-    onSettled: reports.wake,
-    log,
-  });
-  journal.log.onAppend(reports.wake);
-  journal.log.onAppend(uploads.wake);
   refreshFacts();
-  const cleaning = setInterval(() => {
-    // A clock that is days off would drop records that are still needed.
-    if (!clock.isKnown()) return;
-    try {
-      journal.clean();
-    } catch (error) {
-      log.warn("the journal could not be cleaned", { error: describe(error) });
-    }
-    sessions.cleanParked().catch((error: unknown) => {
-      log.warn("parked worktrees could not be cleaned up", { error: describe(error) });
-    });
-  }, cleanEveryMs);
-  cleaning.unref();
 
-  function findAgent(kind: AgentKind): InstalledAgent | undefined {
-    const { agentsDirectory } = state;
-    const current = readCurrent(agentsDirectory, kind);
-    if (!current || !isWhole(agentsDirectory, kind, current)) return undefined;
-    return { path: programOf(agentsDirectory, kind, current), version: current.version };
+  async function close(ending?: { endsAgents: boolean }): Promise<void> {
+    await installs?.stop();
+    await work.close(ending);
   }
-
-  let closing: Promise<void> | undefined;
-  const close = (ending?: { endsAgents: boolean }) =>
-    (closing ??= (async () => {
-      clearInterval(cleaning);
-      await clones.stop();
-      await installs?.stop();
-      await Promise.all([sessions.close(ending), identities.close()]);
-      if (ending?.endsAgents) identities.removeAll();
-      await Promise.all([reports.stop(), uploads.stop()]);
-      journal.close();
-    })());
 
   return {
     status: () => withIds(link.status()),

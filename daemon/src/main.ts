@@ -12,10 +12,12 @@ import { pair } from "./command-line/pair.ts";
 import { printError } from "./command-line/print.ts";
 import { roots } from "./command-line/roots.ts";
 import { run } from "./command-line/run.ts";
+import { separate } from "./command-line/separate.ts";
 import { serve } from "./command-line/serve.ts";
 import { setup } from "./command-line/setup.ts";
 import { status } from "./command-line/status.ts";
 import { uninstall } from "./command-line/uninstall.ts";
+import { work } from "./command-line/work.ts";
 import { JournalInUse, JournalTooNew } from "./journal/journal.ts";
 import { DoorError } from "./link/doors.ts";
 import { daemonVersion } from "./release.ts";
@@ -29,9 +31,11 @@ const commands: Record<string, CommandLine> = {
   logs,
   pair,
   run,
+  separate,
   serve,
   setup,
   uninstall,
+  work,
 };
 
 const usage = `Usage:
@@ -61,7 +65,14 @@ async function main([name = "", ...args]: string[]): Promise<number | void> {
       `There is no state directory ${directory}. Run the install command on this host, or name the directory with --state.`,
     );
   }
-  return command.run({ state: openState(directory), words, options });
+  return command.run({
+    directory,
+    words,
+    options,
+    get state() {
+      return openState(directory);
+    },
+  });
 }
 
 function readArguments(command: CommandLine, args: string[]) {

@@ -1,114 +1,24 @@
 // The daemon itself, a child of its supervisor: serves the host until it is stopped, or until another
 // version takes over. It does not outlive its supervisor.
 import { EventEmitter, once } from "node:events";
-import { homedir } from "node:os";
-import { join } from "node:path";
+import { realpathSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
+import { openAccounts, openDrivers } from "./agents.ts";
 import { createCodeHosting } from "./code-hosting/code-hosting.ts";
 import { createDirectories } from "./directories/directories.ts";
 import { createDirectoryFacts } from "./directories/host-facts.ts";
-import { accessOf } from "./drivers/claude-code/access.ts";
-import { createClaudeDriver } from "./drivers/claude-code/driver.ts";
-import { createClaudeLogin } from "./drivers/claude-code/login.ts";
-import { createCodexDriver } from "./drivers/codex/driver.ts";
-import { createCodexLogin } from "./drivers/codex/login.ts";
-import type { Driver } from "./drivers/driver.ts";
-import { createOpencodeDriver } from "./drivers/opencode/driver.ts";
-import { makeStartId } from "./drivers/start-id.ts";
-import { temporaryIn } from "./drivers/temporary-directories.ts";
-import { agentGitEnvironment } from "./git/agent-git.ts";
 import { createGit } from "./git/git.ts";
-import {
-  connectAhead,
-  startHost,
-  type Ahead,
-  type DriverGiven,
-  type Host,
-  type HostStatus,
-} from "./host.ts";
-import type { AccountKinds } from "./identities/identities.ts";
+import { connectAhead, startHost, type Ahead, type Host, type HostStatus } from "./host.ts";
 import { JournalFull, JournalInUse } from "./journal/journal.ts";
 import { describe, type Log } from "./log.ts";
 import { createPolicy } from "./policy/policy.ts";
-import { protectedPaths } from "./policy/protected-paths.ts";
 import { daemonVersion, trustedKeys } from "./release.ts";
+import { readSeparation } from "./separation/separation.ts";
+import { tryProgram } from "./separation/worker-process.ts";
 import { StateError, type State } from "./state/state.ts";
 import { removeUnfinished } from "./supervisor/versions.ts";
 import type { Order, Report } from "./supervisor/words.ts";
 import { noteServed, readUpdates, type UpdateFailure } from "./updates/record.ts";
-
-const settingsFor = ({ stateDirectory, log }: DriverGiven) => ({
-  environment: agentGitEnvironment,
-  temporaryDirectory: temporaryIn(stateDirectory),
-  newStartId: () => makeStartId(stateDirectory),
-  log,
-});
-
-/** The kinds of agents that this daemon runs, each with the login and settings of the daemon's user. */
-const openDrivers = (given: DriverGiven): Driver[] => {
-  const { stateDirectory, findAgent, log } = given;
-  const common = settingsFor(given);
-  return [
-    createOpencodeDriver({
-      program: () => findAgent("opencode"),
-      stateFile: join(stateDirectory, "opencode-server.json"),
-      environment: agentGitEnvironment,
-      log,
-    }),
-    createClaudeDriver({
-      ...common,
-      program: () => findAgent("claude_code"),
-      quotaFile: join(stateDirectory, "quota-claude_code.json"),
-    }),
-    createCodexDriver({
-      ...common,
-      program: () => findAgent("codex"),
-      home: join(homedir(), ".codex"),
-      quotaFile: join(stateDirectory, "quota-codex.json"),
-      userHome: homedir(),
-      closed: protectedPaths(stateDirectory),
-    }),
-  ];
-};
-
-/** The kinds that people can use with accounts of their own. */
-const openAccounts = (given: DriverGiven): AccountKinds => {
-  const { stateDirectory, findAgent } = given;
-  const common = settingsFor(given);
-  const claude = { ...common, program: () => findAgent("claude_code") };
-  const codex = { ...common, program: () => findAgent("codex") };
-  return {
-    claude_code: {
-      login: createClaudeLogin(claude),
-      credentialsFile: ".credentials.json",
-      // Claude Code does not report it.
-      lastsDays: 30,
-      keepsFormerLogin: false,
-      open: ({ home, quotaFile }, access) =>
-        createClaudeDriver({
-          ...claude,
-          quotaFile,
-          access: () => accessOf(home, access()),
-          environment: { ...common.environment, CLAUDE_CONFIG_DIR: home },
-        }),
-    },
-    codex: {
-      login: createCodexLogin(codex),
-      credentialsFile: "auth.json",
-      lastsDays: null,
-      keepsFormerLogin: true,
-      open: ({ home, quotaFile }, access) =>
-        createCodexDriver({
-          ...codex,
-          home,
-          gateway: () => access().baseUrl ?? undefined,
-          quotaFile,
-          userHome: homedir(),
-          closed: protectedPaths(stateDirectory),
-        }),
-    },
-  };
-};
 
 export interface Channel {
   report: (report: Report) => void;
@@ -136,6 +46,9 @@ export interface ServeOptions {
   /** Aborted when the daemon is to stop. */
   signal: AbortSignal;
 }
+
+/** This program, which workers run too. */
+const ownProgram = () => [process.execPath, ...process.execArgv, realpathSync(process.argv[1]!)];
 
 /** How long to wait for the journal of a daemon that is stopping. */
 const journalMs = 20_000;
@@ -166,6 +79,9 @@ export async function serve({ state, channel, log, standby, signal }: ServeOptio
 
   if (standby) {
     createPolicy(state.policyPath).read();
+    const separation = readSeparation(state);
+    // An update without workers would be worse than none.
+    if (separation) await tryProgram(separation.own, ownProgram());
     ahead = await connectAhead(state, signal);
     const takeOver = nextOrder("take");
     report({ say: "ready" });
@@ -213,11 +129,18 @@ export async function serve({ state, channel, log, standby, signal }: ServeOptio
   function start(): Host {
     let isOver = false;
     const policy = createPolicy(state.policyPath).read;
+    const separation = readSeparation(state);
+    // Its workers run the programs that it places, whatever mask this process was started with.
+    if (separation) process.umask(0o022);
+    // The front of a separated host sees no directory of its agents. Its workers report the facts about them.
+    const ofAgents = {
+      factReaders: [createDirectoryFacts(policy, createDirectories(policy), createGit())],
+      codeHosting: createCodeHosting(),
+    };
     const host = startHost({
       state,
       log,
-      factReaders: [createDirectoryFacts(policy, createDirectories(policy), createGit())],
-      codeHosting: createCodeHosting(),
+      ...(separation ? { separated: { separation, program: ownProgram() } } : ofAgents),
       onForget: () => forgotten.resolve("forgotten"),
       supervisor: { startVersion, failed },
       ahead,

@@ -1,5 +1,5 @@
 // Commands about the code of sessions: starting a session in its own clone, forking one, and pushing commits.
-import { SessionId } from "@hawser/contract";
+import { Fallback, SessionId } from "@hawser/contract";
 import { z } from "zod";
 import type { CommandKind } from "./command-kind.ts";
 import { sessionCommands } from "./session-commands.ts";
@@ -37,6 +37,17 @@ export const codeCommands = {
       isCut: z.boolean(),
       /** Whether the agent reads a summary of the conversation instead. */
       summarize: z.boolean(),
+      /** The turn of the original that a used-up quota ended, if the fork continues it. */
+      continues: z
+        .strictObject({
+          turnId: z.string(),
+          /** Why the fork has another kind, as its log and its record show it. */
+          fallback: Fallback,
+          /** The model of the chain's entry; default: the kind's own. */
+          providerId: z.string().optional(),
+          modelId: z.string().optional(),
+        })
+        .optional(),
     }),
     result: start_session.result,
     // A summary takes a turn of the agent. No caller waits that long: the session's log reports the outcome.

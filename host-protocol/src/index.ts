@@ -101,3 +101,5 @@ export {
 } from "./signed-manifest.ts";
 export type { AgentPackage, PublishedAgent, PublishedFile } from "./signed-manifest.ts";
 export { protocolVersion } from "./versions.ts";
+export { workerAnswers, workerCalls } from "./worker-messages.ts";
+export type { WorkerCalls } from "./worker-messages.ts";

@@ -125,6 +125,18 @@ test("an id that a host makes is short, or its message is refused", () => {
   assert.ok(!accepts(Bye, { bootId: long }));
 });
 
+test("a hello names its connection by the public key of a server, and by nothing that is more of a subject", () => {
+  const hello = read("0.1.0", "hello.json") as object;
+  const serverId = `N${"A".repeat(55)}`;
+  const accepts = (connection: object) =>
+    received(Hello).safeParse({ ...hello, connection }).success;
+  assert.ok(accepts({ serverId, clientId: 7 }));
+  for (const wrong of ["PING", "*", `${serverId}.X`, ` ${serverId}`, serverId.toLowerCase(), ""]) {
+    assert.ok(!accepts({ serverId: wrong, clientId: 7 }), wrong);
+  }
+  for (const clientId of [-1, 1.5, "7"]) assert.ok(!accepts({ serverId, clientId }));
+});
+
 test("there is a sample of every message", () => {
   const kinds = new Set(readdirSync(new URL("0.1.0/", folder)).map((file) => file.split(".")[0]!));
   assert.deepEqual(

@@ -10,6 +10,8 @@ const seq = z.int().min(0);
  * them, so a long one would cost the node many times the size of the message.
  */
 const hostMadeId = z.string().max(200);
+/** A NATS server's public key. Nodes ask the server by it, on a subject, so it must not contain anything else. */
+const natsServerId = z.string().regex(/^N[A-Z2-7]{55}$/);
 
 /** One entry of a session's log. The host is its only writer; `seq` counts 1, 2, 3 … per session. */
 export const LogEntry = z.strictObject({
@@ -48,6 +50,12 @@ export const Hello = z.strictObject({
   bootId: hostMadeId,
   facts: HostFacts,
   sessions: z.array(z.strictObject({ sessionId: z.string(), lastSeq: seq })),
+  /**
+   * The connection that the hello is sent over, as the NATS server named it in its greeting. The answer comes
+   * when presence has recorded this connection, so the host can then end another one and is not shown offline.
+   * A daemon of version 0.1.0 does not send it.
+   */
+  connection: z.strictObject({ serverId: natsServerId, clientId: z.int().min(0) }).optional(),
 });
 export type Hello = z.infer<typeof Hello>;
 

@@ -233,6 +233,19 @@ export const sessionCommands = {
     deadlineMs: 5_000,
     refusals: ["session_ended", "mode_not_allowed", "account_not_yours"],
   },
+  /** Chooses who may prompt the session besides the owner of its account, who alone may choose. */
+  share_session: {
+    effect: "changes",
+    payload: z.strictObject({
+      sessionId: SessionId,
+      ownerId: OwnerId,
+      /** Replaces the earlier choice; null: every person. */
+      guests: z.array(OwnerId).nullable(),
+    }),
+    result: z.strictObject({}),
+    deadlineMs: 5_000,
+    refusals: ["session_ended", "account_not_yours"],
+  },
   rename_session: {
     effect: "changes",
     payload: z.strictObject({ sessionId: SessionId, title: z.string() }),

@@ -33,18 +33,22 @@ interface DeafHostOptions {
   listens?: boolean;
   /** The name that its connection gives itself. */
   connectionName?: string;
+  /** Takes over this instance, as another machine; by default a new one. */
+  instanceId?: string;
 }
 
 const patienceMs = 10_000;
 
-/** Registers an instance and connects as its host. */
+/** Connects as the host of a new instance, or as another host of an existing one. */
 export async function startDeafHost(
   caller: Caller,
   baseUrl: string,
-  { listens = false, connectionName }: DeafHostOptions = {},
+  { listens = false, connectionName, instanceId: known }: DeafHostOptions = {},
 ): Promise<DeafHost> {
   const key = makeNkey("user");
-  const { pairingToken } = await caller.create_instance({ name: "deaf host" });
+  const { pairingToken } = known
+    ? await caller.regenerate_pairing_token({ instanceId: known })
+    : await caller.create_instance({ name: "deaf host" });
   const { instanceId, token } = await pairRaw(baseUrl, pairingToken, key);
   const link = await dialRaw(baseUrl, key, token, connectionName);
   if (listens) link.say(`SUB ${commandSubject(instanceId)} ${commandQueue} 1\r\n`);

@@ -123,6 +123,14 @@ async function openStage(
   const log = createLog("silent");
   const { system } = database;
   const sightings = createSightings(system);
+  const presence = createPresence({
+    database: database.connectionsFor("presence"),
+    sources: { list: unused, identify: unused, isEdgeAlive: () => Promise.resolve(true) },
+    kick: unused,
+    log,
+    changed: () => {},
+    reconnectSeconds: () => 3,
+  });
   const upCalls = createUpCalls({
     database,
     intake: { accept: unused, close: unused },
@@ -131,15 +139,8 @@ async function openStage(
     renewToken: unused,
     removed: { answerInstance: unused },
     viewers: { notify: () => {} },
+    presence,
     isBack: () => {},
-    reconnectSeconds: () => 3,
-  });
-  const presence = createPresence({
-    database: database.connectionsFor("presence"),
-    sources: { list: unused, identify: unused, isEdgeAlive: () => Promise.resolve(true) },
-    kick: unused,
-    log,
-    changed: () => {},
     reconnectSeconds: () => 3,
   });
   const knownKeys = createKnownKeys({

@@ -25,6 +25,9 @@ import { createLog } from "@hawser/control-plane/log.ts";
 import { calledFromBelow, codeApi, handlers } from "@hawser/control-plane/product.ts";
 import { createFollows, type Follows } from "@hawser/control-plane/session-log/follow.ts";
 import { notifyOfApplied, createIntake } from "@hawser/control-plane/session-log/intake.ts";
+import { createAddresses } from "@hawser/control-plane/webhooks/addresses.ts";
+import type { WebhookServices } from "@hawser/control-plane/webhooks/handlers.ts";
+import { createSecretOf } from "@hawser/control-plane/webhooks/message.ts";
 import { hostCommands, type HostCommand, type ReportReply } from "@hawser/host-protocol";
 import { createTestOrganization, type TestOrganization } from "./organization.ts";
 import { ownerSql } from "./owner-sql.ts";
@@ -63,6 +66,10 @@ export interface SessionBed extends AsyncDisposable {
   viewers: Viewers;
   follows: Follows;
   authenticator: Authenticator;
+  /** The secret from which the secrets of triggers are derived. */
+  triggerSecret: Buffer;
+  /** Webhooks may reach loopback addresses. */
+  webhooks: WebhookServices["webhooks"];
   /** Another node on the same database. */
   addNode(options?: { deadlineMs?: number }): {
     dispatcher: Dispatcher;
@@ -134,6 +141,11 @@ export async function openSessionBed(): Promise<SessionBed> {
   const intake = createIntake({ database, log, onApplied: notifyOfApplied(viewers) });
   const authenticator = createAuthenticator(database.system);
   const pepper = randomBytes(32);
+  const triggerSecret = randomBytes(32);
+  const webhooks = {
+    secretOf: createSecretOf(randomBytes(32)),
+    addresses: createAddresses(["127.0.0.0/8"]),
+  };
   const seqs = new Map<string, number>();
 
   const bed: SessionBed = {
@@ -149,6 +161,8 @@ export async function openSessionBed(): Promise<SessionBed> {
     viewers,
     follows,
     authenticator,
+    triggerSecret,
+    webhooks,
     sql,
     addNode({ deadlineMs = 5_000 } = {}) {
       const dispatcher = createDispatcher({
@@ -158,11 +172,13 @@ export async function openSessionBed(): Promise<SessionBed> {
           ...calledFromBelow,
           authenticator,
           baseUrl: "https://hawser.example",
+          triggerSecret,
           hosts: { ...noHosts, ...hosts },
           viewers,
           follows,
           memberAccounts: createOwedRemovals({ database, hosts, log }),
           files: createFiles(database, createBlobs(database)),
+          webhooks,
         },
         database,
         authenticate: authenticator.authenticate,

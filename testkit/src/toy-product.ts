@@ -11,6 +11,7 @@ import { createTokenBuckets } from "@hawser/control-plane/dispatch/token-bucket.
 import { createLog } from "@hawser/control-plane/log.ts";
 import type { Database } from "@hawser/control-plane/postgres/database.ts";
 import { statement } from "@hawser/control-plane/postgres/statement.ts";
+import type { Guide } from "@hawser/control-plane/transports/mcp/guide.ts";
 import { createHttpServer } from "@hawser/control-plane/transports/serve.ts";
 import { z } from "zod";
 import { freePort } from "./free-port.ts";
@@ -64,6 +65,32 @@ const toyActions = {
     result: Count,
     refusals: [],
   }),
+};
+
+const toyGuide: Guide = {
+  instructions: "Counts things.",
+  prompts: [
+    {
+      name: "count_up",
+      title: "Count up",
+      description: "Add one to a count.",
+      arguments: [{ name: "what", description: "The name of the count.", required: true }],
+      needs: ["add_one"],
+      text: ({ what }) => `Add one to ${what}.`,
+    },
+  ],
+  resources: [
+    {
+      uriTemplate: "toy://counts/{name}",
+      name: "count",
+      title: "A count",
+      description: "A count, as text.",
+      mimeType: "text/plain",
+      completes: { action: "read_count", shows: "has the whole count" },
+      needs: ["read_count"],
+      read: async (call, { name }) => JSON.stringify(await call("read_count", { name })),
+    },
+  ],
 };
 
 /** Called with the id of each command for the toy host, while no transaction is open. */
@@ -153,6 +180,8 @@ interface ToyOptions {
   deadlineMs?: number;
   /** Serves the later version. */
   isNewer?: boolean;
+  /** How many calls a key has; it gets no more. */
+  calls?: number;
 }
 
 /** A node that serves the toy product instead of the coding one. */
@@ -172,7 +201,11 @@ export async function startToyProduct(options: ToyOptions): Promise<ToyProduct> 
     services,
     database,
     authenticate: authenticator.authenticate,
-    buckets: createTokenBuckets({ perSecond: 10_000, burst: 10_000 }),
+    buckets: createTokenBuckets(
+      options.calls === undefined
+        ? { perSecond: 10_000, burst: 10_000 }
+        : { perSecond: 0.001, burst: options.calls },
+    ),
     pepper: options.pepper ?? randomBytes(32),
     readCounts: createReadCounts(database.system),
     log: createLog("silent"),
@@ -187,7 +220,7 @@ export async function startToyProduct(options: ToyOptions): Promise<ToyProduct> 
     name: "toy",
     actions,
     described: { groups: { counts: "Counts." }, examples: {}, paths: {}, schemas: {} },
-    guide: { instructions: "Counts things.", prompts: [], resources: [] },
+    guide: toyGuide,
     built: (name: string) => name !== "never_built",
   };
   // The address must be known before the server is created, because MCP checks the request's host name.

@@ -1,7 +1,12 @@
 // What a person may type after `npm run world --`.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { WrongArgument, readWorldArguments, worldUsage } from "./world-arguments.ts";
+import {
+  WrongArgument,
+  readWorldArguments,
+  readWorldSettings,
+  worldUsage,
+} from "./world-arguments.ts";
 
 test("without arguments there is one of each part", () => {
   const { nodes, hosts, nats, json, dev, help } = readWorldArguments([]);
@@ -57,4 +62,13 @@ test("the usage names every option", () => {
   for (const option of ["kinds", "nodes", "hosts", "nats", "json", "help"]) {
     assert.match(worldUsage, new RegExp(`--${option}\\b`));
   }
+});
+
+test("the networks that webhooks may reach are passed on to the nodes, and nothing else", () => {
+  const networks = { HAWSER_WEBHOOK_NETWORKS: "127.0.0.0/8" };
+  assert.deepEqual(readWorldSettings({ ...networks, HAWSER_LISTEN: "127.0.0.1:1" }), networks);
+  for (const none of [undefined, ""]) {
+    assert.deepEqual(readWorldSettings({ HAWSER_WEBHOOK_NETWORKS: none }), {});
+  }
+  assert.match(worldUsage, /HAWSER_WEBHOOK_NETWORKS/);
 });

@@ -23,8 +23,17 @@ export const worldUsage = `usage: npm run world -- [options]
   --json          print one line for programs
   --help          print this text
 
+The nodes get HAWSER_WEBHOOK_NETWORKS from the environment. With 127.0.0.0/8, webhooks reach
+receivers on this machine.
+
 npm run dev is the same at http://127.0.0.1:8080, with PostgreSQL at port 8081.
 `;
+
+/** The settings of nodes that the world takes from its own environment. */
+export function readWorldSettings(environment: NodeJS.ProcessEnv): Record<string, string> {
+  const { HAWSER_WEBHOOK_NETWORKS } = environment;
+  return HAWSER_WEBHOOK_NETWORKS ? { HAWSER_WEBHOOK_NETWORKS } : {};
+}
 
 /** A mistake in the arguments, printed without a stack trace. */
 export class WrongArgument extends Error {}

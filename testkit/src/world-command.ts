@@ -4,7 +4,12 @@
 import { join } from "node:path";
 import type { AgentKind } from "@hawser/contract";
 import { isPortFree } from "./free-port.ts";
-import { WrongArgument, readWorldArguments, worldUsage } from "./world-arguments.ts";
+import {
+  WrongArgument,
+  readWorldArguments,
+  readWorldSettings,
+  worldUsage,
+} from "./world-arguments.ts";
 import { startWorld, type World } from "./world.ts";
 
 const devPort = 8080;
@@ -33,6 +38,7 @@ async function main(): Promise<void> {
       agents: parts.kinds,
       nats: parts.nats,
       releases: true,
+      environment: readWorldSettings(process.env),
       say,
       ...(dev && { port: devPort, reload: true }),
     });

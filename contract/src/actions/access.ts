@@ -46,7 +46,7 @@ const ExpiryTime = DateTime.check((context) => {
     });
   }
 }).meta({
-  description: "An ISO 8601 date and time with an offset; if omitted, the key does not expire.",
+  description: "ISO 8601 with an offset; if omitted, the key does not expire.",
 });
 
 const Days = z.int().min(1).max(3650);
@@ -58,7 +58,7 @@ const NewPolicy = z.strictObject({
     .meta({ description: "Commands that an agent may run without a request." }),
   outsideWorktree: z
     .enum(["ask", "refuse"])
-    .meta({ description: "What happens if an agent wants to read or write outside its worktree." }),
+    .meta({ description: "If an agent wants to read or write outside its worktree." }),
 });
 
 export const accessActions = {
@@ -94,7 +94,7 @@ export const accessActions = {
   create_api_key: action({
     summary: "Make an API key for a user, for the organization, or for the agent of a session.",
     details:
-      "The key itself is shown only here. It can have no permission that the calling key or the key's user lacks. Only the user can create a user's key, except for the first key of a new member. With `sessionId` it is an agent key: it may read, and start and prompt sessions.",
+      "The key itself is shown only here. It can have no permission that the caller or the key's user lacks. Only the user can create a user's key, except for a new member's first. With `sessionId` it is an agent key: it may read, and start and prompt sessions.",
     group: "access",
     permission: "access:edit",
     ownNeedsNoPermission: true,
@@ -275,15 +275,18 @@ export const accessActions = {
         description: "The widest mode that sessions may have, from their next prompt on.",
       }).optional(),
       trustedRepositories: TrustedRepositories.optional().meta({
-        description:
-          "Repositories whose configuration agents may use, in later sessions. Replaces the whole list.",
+        description: "Repositories whose configuration later sessions may use. Replaces the list.",
       }),
       allowedLogins: z
         .array(LoginWay)
         .meta({
           description:
-            "How members may link accounts of their own; the terms of the account's maker must allow it. Replaces the whole list.",
+            "How members may link their own accounts, if the terms of the maker allow it. Replaces the list.",
         })
+        .optional(),
+      fallbackMidTurn: z
+        .boolean()
+        .meta({ description: "Whether the next kind continues a turn whose quota is used up." })
         .optional(),
     }),
     result: SettingsRecord,

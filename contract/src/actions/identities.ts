@@ -15,7 +15,7 @@ export const identityActions = {
   list_agent_identities: action({
     summary: "List the agent accounts the calling user has linked on a host.",
     details:
-      "The answer never contains credentials. `all` also needs instances:edit. A key of the organization has no accounts of its own. If the host is offline, its last answer is repeated with `live` false.",
+      "`all` also needs instances:edit. A key of the organization has no accounts of its own. If the host is offline, its last answer is repeated with `live` false.",
     group: "hosts",
     permission: "instances:view",
     extraPermission: { when: (input) => input.all === true, permission: "instances:edit" },
@@ -46,7 +46,7 @@ export const identityActions = {
   start_agent_login: action({
     summary: "Begin to link the calling user's agent account on a host, or to renew the link.",
     details:
-      "Open `authorizationUrl` in a browser. With flow paste_code, send the code shown there with submit_agent_login. With device_code, type `userCode` into the page and call poll_agent_login until it is done. An attempt expires after 15 minutes. A claude_code login lasts about 30 days. `allowedLogins` of update_settings has to allow it.",
+      "Open `authorizationUrl` in a browser. With flow paste_code, send the code shown there with submit_agent_login. With device_code, type `userCode` into the page and call poll_agent_login until it is done. An attempt expires after 15 minutes. `allowedLogins` of update_settings has to allow it.",
     group: "hosts",
     permission: "instances:view",
     effect: "changes",

@@ -17,6 +17,7 @@ export const requestActions = {
     permission: "sessions:view",
     effect: "reads",
     reach: "records",
+    pagedBy: "search_requests",
     input: z.strictObject({
       sessionId: SessionId.optional(),
       instanceId: InstanceId.optional(),
@@ -30,7 +31,7 @@ export const requestActions = {
   answer_permission: action({
     summary: "Allow or refuse an action for which an agent asked permission.",
     details:
-      "`once` allows this one action. `always` also stores the rules that the request shows, for this session only, if the agent supports it. `reject` refuses the action; the turn continues. If another answer was first, or the host is unreachable, `status` says so; that is no error.",
+      "`once` allows this one action. `always` also stores the rules that the request shows, for this session only, if the agent supports it. `reject` refuses the action; the turn continues. `status` says if another answer was first, or the host is unreachable.",
     group: "requests",
     permission: "sessions:edit",
     effect: "changes",

@@ -1,47 +1,23 @@
 // Scheduled prompts: listing, creating, changing, pausing, running and deleting them, and their runs.
 import { z } from "zod";
 import { action } from "../action.ts";
-import { CloneUrl, HostedRepository } from "../clone-source.ts";
 import { atMostOneOf, exactlyOneOf, objectTo } from "../exactly-one.ts";
-import { InstanceId, ScheduleId } from "../ids.ts";
+import { ScheduleId, TriggerId } from "../ids.ts";
 import { DateTime, Instant } from "../moments.ts";
 import { Cursor, NextCursor, limit } from "../pages.ts";
-import { AgentKind, FallbackEntryInput } from "../records/agent-kind.ts";
+import { AgentKind } from "../records/agent-kind.ts";
 import { Frequency, ScheduleRecord, ScheduleRun } from "../records/schedule.ts";
-import { AbsolutePath, text } from "../text.ts";
-
-const targets = ["directory", "cloneRepo", "cloneUrl"];
-
-const target = {
-  directory: AbsolutePath.nullable().optional(),
-  cloneRepo: HostedRepository.nullable().optional(),
-  cloneUrl: CloneUrl.nullable().optional(),
-};
-
-/** The model that new sessions use. */
-const model = {
-  providerId: z
-    .string()
-    .meta({ description: "From list_models; default: the kind's own." })
-    .optional(),
-  modelId: z
-    .string()
-    .meta({ description: "From list_models; default: the kind's own." })
-    .optional(),
-};
-
-const hosts = z.array(InstanceId).min(1).meta({
-  description: "Hosts; the first that is reachable runs it.",
-});
-
-const worktreeChoice = z
-  .boolean()
-  .meta({ description: "Default: true in a git repository, else false." })
-  .optional();
-
-const chain = z
-  .array(FallbackEntryInput)
-  .meta({ description: "Used instead of the host's own chain." });
+import {
+  chain,
+  hosts,
+  model,
+  name,
+  prompt,
+  target,
+  targets,
+  template,
+  worktreeChoice,
+} from "../schedule-template.ts";
 
 export const scheduleActions = {
   list_scheduled_prompts: action({
@@ -59,23 +35,19 @@ export const scheduleActions = {
   create_scheduled_prompt: action({
     summary: "Schedule a prompt that starts a new session each time it is due.",
     details:
-      "Give exactly one of `directory`, `cloneRepo` and `cloneUrl`. Each run in a directory gets its own worktree; the other two are cloned for every run. With frequency never it runs once. A start in the past means the next regular time, or for never now. Runs act with the calling key.",
+      "Give exactly one of `directory`, `cloneRepo` and `cloneUrl`. Each run in a directory gets its own worktree; the other two are cloned for every run. A start in the past means the next regular time, or for frequency never now. Runs act with the calling key.",
     group: "schedules",
     permission: "sessions:edit",
     effect: "changes",
     reach: "records",
+    shownBy: "list_scheduled_prompts",
     input: z
       .strictObject({
-        prompt: text({ min: 1 }).meta({ description: "What each new session is asked to do." }),
+        prompt,
         instanceIds: hosts,
         frequency: Frequency,
         startAt: DateTime,
-        name: text({ max: 120 }).meta({ description: "A name for people." }).optional(),
-        ...target,
-        agentKind: AgentKind.meta({ description: "Default: the host's default kind." }).optional(),
-        ...model,
-        useWorktree: worktreeChoice,
-        fallbackChain: chain.optional(),
+        ...template,
       })
       .check(exactlyOneOf(...targets)),
     result: ScheduleRecord,
@@ -92,13 +64,12 @@ export const scheduleActions = {
     effect: "changes",
     idempotent: true,
     reach: "records",
+    shownBy: "list_scheduled_prompts",
     input: z
       .strictObject({
         scheduleId: ScheduleId,
-        name: text({ max: 120 }).nullable().meta({ description: "A name for people." }).optional(),
-        prompt: text({ min: 1 })
-          .meta({ description: "What each new session is asked to do." })
-          .optional(),
+        name: name.nullable().optional(),
+        prompt: prompt.optional(),
         ...target,
         instanceIds: hosts.optional(),
         agentKind: AgentKind.nullable().optional(),
@@ -206,16 +177,20 @@ export const scheduleActions = {
   }),
 
   list_schedule_runs: action({
-    summary: "Page through the runs of a scheduled prompt, the newest first.",
+    summary: "Page through the runs of a scheduled prompt or trigger, the newest first.",
+    details: "Give `scheduleId` or `triggerId`.",
     group: "schedules",
     permission: "sessions:view",
     effect: "reads",
     reach: "records",
-    input: z.strictObject({
-      scheduleId: ScheduleId,
-      cursor: Cursor.optional(),
-      limit: limit({ max: 200, default: 50 }),
-    }),
+    input: z
+      .strictObject({
+        scheduleId: ScheduleId.optional(),
+        triggerId: TriggerId.optional(),
+        cursor: Cursor.optional(),
+        limit: limit({ max: 200, default: 50 }),
+      })
+      .check(exactlyOneOf("scheduleId", "triggerId")),
     result: z.strictObject({ runs: z.array(ScheduleRun), nextCursor: NextCursor }),
     refusals: ["not_found"],
     closedToAgents: true,

@@ -114,7 +114,7 @@ export const sessionTurnActions = {
   run_shell: action({
     summary: "Run a shell command in a session's working directory, without the model.",
     details:
-      "Answers when the host has accepted the command; the output streams into the session's view. The call is audited, but the command's text is stored nowhere. Only for kinds with the capability shell.",
+      "Answers when the host has accepted the command; the output streams into the session's view. The command's text is stored nowhere. Only for kinds with the capability shell.",
     group: "sessions",
     permission: "sessions:edit",
     effect: "destroys",
@@ -181,7 +181,7 @@ export const sessionTurnActions = {
   list_session_events: action({
     summary: "Read a session's log, the oldest entries first.",
     details:
-      "Entries are numbered 1, 2, 3 … without a gap. While `nextAfter` is not null, call again with it as `after`. Filters look at 10,000 entries per call at most, so a page can be empty before the end. GET /api/sessions/{sessionId}/events streams the same entries.",
+      "Entries are numbered 1, 2, 3 … without a gap. While `nextAfter` is not null, call again with it as `after`. Filters look at 10,000 entries per call at most, so a page can be empty before the end.",
     group: "sessions",
     permission: "sessions:view",
     effect: "reads",
@@ -232,7 +232,7 @@ export const sessionTurnActions = {
   search_session_events: action({
     summary: "Search a session's log for a text.",
     details:
-      "Returns the entries that contain exactly this text, ignoring case, the oldest first, each with the words around it. A call looks at 2,000 entries at most, so a page can be empty before the end: while `nextAfter` is not null, call again with it as `after`.",
+      "Returns the entries that contain this text, ignoring case, the oldest first. A call looks at 2,000 entries at most, so a page can be empty: while `nextAfter` is not null, call again with it as `after`.",
     group: "sessions",
     permission: "sessions:view",
     effect: "reads",
@@ -270,7 +270,7 @@ export const sessionTurnActions = {
   wait_for_session: action({
     summary: "Wait until nothing runs in a session, or until a request needs an answer.",
     details:
-      "Answers at once if nothing runs. With `sinceSeq` it also waits until the log has a later entry, and `lastMessage` is one that was written after it. After the timeout it answers with the current state and `timedOut` true; call again to keep waiting.",
+      "Answers at once if nothing runs. With `sinceSeq` it also waits for a later entry, and `lastMessage` is a later one. After the timeout it answers with the current state and `timedOut` true; call again to keep waiting.",
     group: "sessions",
     permission: "sessions:view",
     effect: "reads",
@@ -296,6 +296,10 @@ export const sessionTurnActions = {
       activity: SessionActivity,
       turnId: z.string().nullable().meta({ description: "The running turn, or the last one." }),
       turnOutcome: TurnOutcome.nullable().meta({ description: "Null while the turn runs." }),
+      turnReason: z.string().nullable().meta({
+        description:
+          "Why the turn did not complete, and which session continues it, if one does; null if it completed, or still runs.",
+      }),
       queuedTurnIds: z
         .array(z.string())
         .meta({ description: "Turns of prompts that wait for the running one." }),

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { action } from "../action.ts";
 import { hostRefusals } from "../errors.ts";
 import { exactlyOneOf } from "../exactly-one.ts";
-import { InstanceId, SessionId } from "../ids.ts";
+import { InstanceId, SessionId, UserId } from "../ids.ts";
 import { Cursor, NextCursor, SearchText, limit } from "../pages.ts";
 import { AgentKind } from "../records/agent-kind.ts";
 import { freshness } from "../records/directory.ts";
@@ -27,6 +27,7 @@ export const sessionActions = {
     permission: "sessions:view",
     effect: "reads",
     reach: "records",
+    pagedBy: "search_sessions",
     input: z.strictObject({
       instanceId: InstanceId.optional(),
       status: SessionStatus.optional(),
@@ -50,7 +51,7 @@ export const sessionActions = {
   get_session_diff: action({
     summary: "List the files a session has changed, with lines added and removed.",
     details:
-      "Compares with the commit at which the session began, including untracked files. In a directory without a commit, such as a plain directory, compares with a copy of its files made at the start; a directory that is too large for a copy is refused. If the host is offline or the session has ended, the last answer is repeated with `live` false.",
+      "Compares with the commit at which the session began, including untracked files; without a commit, with a copy of the files made at the start, unless they were too large. If the host is offline or the session has ended, the last answer is repeated with `live` false.",
     group: "code",
     permission: "sessions:view",
     effect: "reads",
@@ -67,7 +68,7 @@ export const sessionActions = {
   start_session: action({
     summary: "Start a session in a directory of a host, or in a new clone.",
     details:
-      "Give exactly one of `directory` and `clone`. In the top directory of a git repository the session gets its own worktree and branch, unless `useWorktree` is false. A session with `clone` works directly in its clone. If the kind is not ready, the host's fallback chain is used. Hooks and MCP servers of a repository run only if the organization trusts that part of the repository; its plugins, permission rules and addresses are never used.",
+      "Give exactly one of `directory` and `clone`. In the top directory of a git repository the session gets its own worktree and branch, unless `useWorktree` is false. If the kind is not ready, the host's fallback chain is used. Hooks and MCP servers of a repository run only if the organization trusts them.",
     group: "sessions",
     permission: "sessions:edit",
     effect: "changes",
@@ -87,8 +88,7 @@ export const sessionActions = {
         modelId: z
           .string()
           .meta({
-            description:
-              "A model of `providerId`. Without `providerId`, exactly one provider must have the model.",
+            description: "A model of `providerId`, or of the only provider that has it.",
           })
           .optional(),
         options: Options.optional(),
@@ -110,7 +110,7 @@ export const sessionActions = {
   end_session: action({
     summary: "End a session: stop its turn and remove its worktree and branch from the host.",
     details:
-      "Uncommitted changes and unpushed commits are removed with the worktree; the host parks them, and restore_session restores them. The record stays. While the host is offline the status is cleanup_failed, and the host cleans up when it is back. A user's own directory is never touched. No-op if the session has ended.",
+      "The host parks the worktree with its uncommitted changes and unpushed commits; restore_session restores them. While the host is offline the status is cleanup_failed, and the host cleans up when it is back. A user's own directory is never touched.",
     group: "sessions",
     permission: "sessions:edit",
     effect: "destroys",
@@ -160,7 +160,7 @@ export const sessionActions = {
   fork_session: action({
     summary: "Make a new session, of any ready kind, that continues an existing one.",
     details:
-      "If the original has a worktree or clone of its own, the new session gets one too, with the same commit, staged changes and files, except for ignored ones. Otherwise it works in the same directory. The new agent reads the conversation with its first prompt: of a long one the first prompt and the newest 200 kB, without the output of tools. The original is not changed, and may have ended. A start of more than 20 seconds returns `directory` null; wait_for_session shows when it is ready.",
+      "If the original has its own worktree or clone, the new session gets a copy, without ignored files; otherwise it works in the same directory. The new agent reads the conversation with its first prompt: of a long one the first prompt and the newest 200 kB, without the output of tools. The original is not changed, and may have ended. A long start returns `directory` null; wait_for_session shows when it is ready.",
     group: "sessions",
     permission: "sessions:edit",
     effect: "changes",
@@ -219,6 +219,34 @@ export const sessionActions = {
       "not_found",
       "session_ended",
       "mode_not_allowed",
+      "account_not_yours",
+      ...hostRefusals,
+    ],
+    closedToAgents: true,
+  }),
+
+  share_session: action({
+    summary: "Choose who may prompt a session that uses your agent account.",
+    details:
+      "Their prompts spend your quota. You alone allow its agent's calls, widen its mode and run shell commands.",
+    group: "sessions",
+    permission: "sessions:edit",
+    effect: "changes",
+    idempotent: true,
+    reach: "host",
+    input: z.strictObject({
+      sessionId: SessionId,
+      userIds: z
+        .array(UserId)
+        .max(100)
+        .nullable()
+        .meta({ description: "Replaces the list. Empty: only you. Null: every member." }),
+    }),
+    result: SessionRecord,
+    refusals: [
+      "not_found",
+      "session_ended",
+      "user_key_required",
       "account_not_yours",
       ...hostRefusals,
     ],

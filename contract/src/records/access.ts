@@ -61,7 +61,7 @@ export const AgentPolicy = restriction(
       .array(z.string())
       .meta({ description: "Commands that an agent may run without a request." }),
     outsideWorktree: z.enum(["ask", "refuse"]).meta({
-      description: "What happens if an agent wants to read or write outside its worktree.",
+      description: "If an agent wants to read or write outside its worktree.",
     }),
   }),
 );
@@ -92,6 +92,9 @@ export const SettingsRecord = z
     allowedLogins: z.array(LoginWay).meta({
       description: "How members may use accounts of their own on hosts; empty: not at all.",
     }),
+    fallbackMidTurn: z.boolean().meta({
+      description: "Whether the next kind continues a turn whose quota is used up.",
+    }),
   })
   .meta({ id: "Settings", description: "The organization's settings." });
 export type SettingsRecord = z.infer<typeof SettingsRecord>;
@@ -108,13 +111,19 @@ export const AuditEntry = z
     actor: z
       .strictObject({
         type: z
-          .enum(["user", "organization_key", "agent_key", "host"])
-          .meta({ description: "What the actor is." }),
-        id: z.string().meta({ description: "The id of the user, the key or the host." }),
+          .enum(["user", "organization_key", "agent_key", "host", "sender"])
+          .meta({ description: "What the actor is. `sender` has sent an event to a trigger." }),
+        id: z.string().meta({
+          description:
+            "The id of the user, the key, or the session of the agent; empty for a host or sender.",
+        }),
         name: z.string().meta({ description: "Its name, to show to people." }),
       })
       .meta({ description: "Who made the call." }),
     apiKeyId: ApiKeyId.nullable(),
+    accountOf: UserReference.nullable().meta({
+      description: "The other member whose agent account the call uses; null if it uses none.",
+    }),
     input: z.record(z.string(), z.unknown()).meta({
       description: "The input; secrets are omitted, and long texts replaced by their length.",
     }),

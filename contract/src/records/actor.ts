@@ -1,9 +1,9 @@
-// Actors: the part of a record that names a user, a key or a schedule.
+// Actors: the part of a record that names a user, a key, a schedule or a trigger.
 import { z } from "zod";
 import { UserId } from "../ids.ts";
 
 const named = {
-  id: z.string().meta({ description: "The id of the user, the key or the schedule." }),
+  id: z.string().meta({ description: "The id of the user, the key, the schedule or the trigger." }),
   name: z.string().meta({ description: "Its name, to show to people." }),
 };
 
@@ -16,15 +16,17 @@ export const Caller = z
   .meta({ description: "A user, or a key of the organization." });
 export type Caller = z.infer<typeof Caller>;
 
-/** Who started a session: a caller or a schedule. */
+/** Who started a session: a caller, a schedule or a trigger. */
 export const Starter = z
   .strictObject({
     type: z
-      .enum(["user", "organization_key", "schedule"])
+      .enum(["user", "organization_key", "schedule", "trigger"])
       .meta({ description: "What started it." }),
     ...named,
   })
-  .meta({ description: "Who started it: a user, a key of the organization, or a schedule." });
+  .meta({
+    description: "Who started it: a user, a key of the organization, a schedule, or a trigger.",
+  });
 export type Starter = z.infer<typeof Starter>;
 
 /** A user, as other records name them. */

@@ -115,16 +115,8 @@ export type ModelListing = z.infer<typeof ModelListing>;
 /** A fallback entry as a caller writes it; without provider or model, the kind's default is used. */
 export const FallbackEntryInput = z.strictObject({
   kind: AgentKind,
-  providerId: z
-    .string()
-    .nullable()
-    .meta({ description: "From list_models; default: the kind's own." })
-    .optional(),
-  modelId: z
-    .string()
-    .nullable()
-    .meta({ description: "From list_models; default: the kind's own." })
-    .optional(),
+  providerId: z.string().nullable().meta({ description: "From list_models." }).optional(),
+  modelId: z.string().nullable().meta({ description: "From list_models." }).optional(),
 });
 
 /** A fallback entry as results show it. */

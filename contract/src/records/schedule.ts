@@ -13,7 +13,7 @@ export type Frequency = z.infer<typeof Frequency>;
 export const ScheduleRun = z
   .strictObject({
     runId: RunId,
-    runAt: Instant.meta({ description: "When it was due." }),
+    runAt: Instant.meta({ description: "When it was due, or when the event arrived." }),
     outcome: z.enum(["running", "succeeded", "failed", "needs_answer", "missed", "skipped"]).meta({
       description:
         "needs_answer: its session waits for someone to answer a request. missed: it was due while nothing could start it. skipped: an earlier run had not ended, or it was paused before the run started.",
@@ -44,7 +44,7 @@ export const ScheduleRun = z
       .nullable()
       .meta({ description: "What its session has cost, in US dollars; null if unknown." }),
   })
-  .meta({ id: "ScheduleRun", description: "One run of a scheduled prompt." });
+  .meta({ id: "ScheduleRun", description: "One run of a scheduled prompt or trigger." });
 export type ScheduleRun = z.infer<typeof ScheduleRun>;
 
 export const ScheduleRecord = z

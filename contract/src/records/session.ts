@@ -13,7 +13,7 @@ export const SessionStatus = z
   .enum(["active", "detached", "error", "ended", "cleanup_failed"])
   .meta({
     description:
-      "active: usable. detached: usable, its agent starts with the next prompt. error: `statusReason` says why. ended: over. cleanup_failed: over, its files are still on the host.",
+      "active, or detached until the next prompt: usable. error: `statusReason` says why. ended: over. cleanup_failed: over, its files are still on the host.",
   });
 export type SessionStatus = z.infer<typeof SessionStatus>;
 
@@ -29,6 +29,14 @@ export const Usage = z
   })
   .meta({ description: "Tokens used so far." });
 export type Usage = z.infer<typeof Usage>;
+
+/** What became of a turn that failed because a quota was used up, if the organization has such turns continued. */
+export const Continuation = z.strictObject({
+  turnId: z.string().meta({ description: "The turn that failed." }),
+  sessionId: SessionId.nullable().meta({ description: "The fork that continues it." }),
+  problem: z.string().nullable().meta({ description: "Why it is not continued." }),
+});
+export type Continuation = z.infer<typeof Continuation>;
 
 /** Why a session has its status, and whether its host can change that now. */
 export const statusReason = {
@@ -84,6 +92,13 @@ const recorded = {
   }),
   accountOf: UserReference.nullable().meta({
     description: "Whose agent account it uses; null: the host's own.",
+  }),
+  sharedWith: z.array(UserReference).nullable().meta({
+    description: "Members who may prompt it besides the owner of its account; null: every member.",
+  }),
+  continuation: Continuation.nullable().meta({
+    description:
+      "What became of a turn that a used-up quota ended; null if there is none, or it is not decided yet. Only one turn of a session is continued.",
   }),
 };
 

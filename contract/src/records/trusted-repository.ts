@@ -4,7 +4,7 @@ import { z } from "zod";
 
 export const TrustedPart = z.enum(["skills", "commands", "mcp_servers", "hooks"]).meta({
   description:
-    "skills: texts that the agent reads when they fit its task. commands: slash commands and sub-agents. mcp_servers: programs and addresses whose tools the agent may ask to use. hooks: commands that run without a request.",
+    "skills: texts for the agent. commands: slash commands and sub-agents. mcp_servers: tools it may ask to use. hooks: commands that run without a request.",
 });
 export type TrustedPart = z.infer<typeof TrustedPart>;
 
@@ -23,7 +23,7 @@ const RepositoryOrigin = z
   .refine((text) => !text.endsWith(".git"), "must not end in .git")
   .meta({
     description:
-      "Where the repository comes from: host and path of its clone address, without a protocol, a user or `.git`, for example `github.com/acme/app`. The host is in lower case; the path is case-sensitive.",
+      "Host and path of its clone address, such as `github.com/acme/app`; the host in lower case.",
   });
 
 export const TrustedRepository = z.strictObject({

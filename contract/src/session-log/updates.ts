@@ -143,8 +143,24 @@ export const sessionUpdates = {
     .strictObject({
       outcome: TurnOutcome,
       reason: z.string().nullable().meta({ description: "Why it did not complete." }),
+      // No list of words: a node that does not know a word must still read the entry.
+      cause: z
+        .string()
+        .meta({
+          description: "Why it failed, as a stable word. `quota`: the account's is used up.",
+        })
+        .optional(),
     })
     .meta({ description: "A turn has ended." }),
+  turn_continued: z
+    .strictObject({
+      sessionId: SessionId.meta({ description: "The session that continues it." }),
+      kind: AgentKind,
+    })
+    .meta({
+      description:
+        "The turn failed because the quota of its account is used up, and a fork of the session continues it.",
+    }),
   request_raised: z
     .strictObject({
       requestId: RequestId,
@@ -230,6 +246,14 @@ export const sessionUpdates = {
   fallback_taken: z
     .strictObject({ kind: AgentKind, ...Fallback.shape })
     .meta({ description: "The session runs with another kind than the preferred one." }),
+  session_shared: z
+    .strictObject({
+      userIds: z
+        .array(UserId)
+        .nullable()
+        .meta({ description: "Members who may prompt it; null: every member." }),
+    })
+    .meta({ description: "The owner of the session's account has changed who may prompt it." }),
   account_used: z
     .strictObject({ userId: UserId.meta({ description: "Whose account it is." }) })
     .meta({ description: "The session uses a person's own agent account." }),

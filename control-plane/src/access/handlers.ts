@@ -116,6 +116,7 @@ export const accessHandlers: HandlersFor<typeof accessActions, KeyServices> = {
       input.highestMode,
       input.trustedRepositories && JSON.stringify(input.trustedRepositories),
       input.allowedLogins && [...new Set(input.allowedLogins)],
+      input.fallbackMidTurn,
     );
     return settingsRecord(row!);
   },
@@ -163,5 +164,6 @@ function settingsRecord(row: store.SettingsRow): SettingsRecord {
     highestMode: row.highest_mode,
     trustedRepositories: row.trusted_repositories,
     allowedLogins: row.allowed_logins,
+    fallbackMidTurn: row.fallback_mid_turn,
   };
 }

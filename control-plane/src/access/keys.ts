@@ -30,6 +30,8 @@ export interface KeyServices {
   sessionExists: (sql: TenantSql, sessionId: string) => Promise<boolean>;
   /** Lets the scheduled prompts that act with one key act with another. Takes stored ids. */
   moveSchedules: (sql: TenantTransaction, fromKeyId: string, toKeyId: string) => void;
+  /** The same for webhooks. */
+  moveWebhooks: (sql: TenantTransaction, fromKeyId: string, toKeyId: string) => void;
 }
 
 /** What the removal of a member does to the member's agent accounts on hosts. */
@@ -80,7 +82,7 @@ export const createApiKey: KeyHandler<"create_api_key"> = async (context, input)
 };
 
 export const rotateApiKey: KeyHandler<"rotate_api_key"> = async (context, input) => {
-  const { caller, sql, authenticator, moveSchedules } = context;
+  const { caller, sql, authenticator, moveSchedules, moveWebhooks } = context;
   const { apiKeyId, overlapMinutes = 60 } = input;
   const id = parseId("apiKey", apiKeyId);
   // A key that rotates itself is locked below.
@@ -106,7 +108,9 @@ export const rotateApiKey: KeyHandler<"rotate_api_key"> = async (context, input)
     creator: caller,
     expiresAt: former.expires_at,
   });
-  moveSchedules(sql, former.api_key_id, parseId("apiKey", made.apiKey.apiKeyId)!);
+  const madeId = parseId("apiKey", made.apiKey.apiKeyId)!;
+  moveSchedules(sql, former.api_key_id, madeId);
+  moveWebhooks(sql, former.api_key_id, madeId);
   sql.afterCommit(() => authenticator.forget(sql.organizationId));
   const ended = await sql.first(
     store.expireApiKeyIn,

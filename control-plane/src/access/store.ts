@@ -55,7 +55,7 @@ export const selectKeyOwners = systemStatement<KeyOwner>(
 
 /** $1 organization, $2 key. */
 export const selectKeyOwner = systemStatement<KeyOwner>(
-  "find the owner of the API key that a schedule acts with",
+  "find the owner of the API key that a schedule or webhook acts with",
   keyOwners(`(SELECT * FROM api_keys WHERE organization_id = $1 AND api_key_id = $2) AS k`),
 );
 
@@ -255,10 +255,11 @@ export interface SettingsRow {
   highest_mode: SessionMode;
   trusted_repositories: TrustedRepository[];
   allowed_logins: LoginWay[];
+  fallback_mid_turn: boolean;
 }
 
 const settingsColumns = `name, time_zone, log_retention_days, audit_retention_days, default_agent_policy,
-  default_mode, highest_mode, trusted_repositories, allowed_logins`;
+  default_mode, highest_mode, trusted_repositories, allowed_logins, fallback_mid_turn`;
 
 export const selectSettings = statement<SettingsRow>(
   `SELECT ${settingsColumns} FROM organizations WHERE organization_id = $1`,
@@ -275,7 +276,8 @@ export const updateSettings = statement<SettingsRow>(
           default_mode = coalesce($7, default_mode),
           highest_mode = coalesce($8, highest_mode),
           trusted_repositories = coalesce($9, trusted_repositories),
-          allowed_logins = coalesce($10::text[], allowed_logins)
+          allowed_logins = coalesce($10::text[], allowed_logins),
+          fallback_mid_turn = coalesce($11, fallback_mid_turn)
     WHERE organization_id = $1
    RETURNING ${settingsColumns}`,
 );

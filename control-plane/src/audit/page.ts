@@ -1,8 +1,8 @@
 // Reading the audit trail, newest entry first.
-import { formatId, type AuditEntry } from "@hawser/contract";
+import { formatId, parseId, type AuditEntry } from "@hawser/contract";
 import { page, readIdCursor } from "../cursor.ts";
 import type { TenantSql } from "../postgres/statement.ts";
-import { selectPage, type AuditRow } from "./store.ts";
+import { selectNames, selectPage, type AuditRow } from "./store.ts";
 
 export async function listAuditEntries(
   sql: TenantSql,
@@ -10,10 +10,18 @@ export async function listAuditEntries(
 ): Promise<{ entries: AuditEntry[]; nextCursor: string | null }> {
   const read = await sql.rows(selectPage, sql.organizationId, readIdCursor(cursor), limit + 1);
   const { rows, nextCursor } = page(read, limit, (row) => [row.audit_id]);
-  return { entries: rows.map(auditEntry), nextCursor };
+  const owners = rows.flatMap((row) => accountOwnerOf(row) ?? []);
+  const named =
+    owners.length > 0 ? await sql.rows(selectNames, sql.organizationId, [...new Set(owners)]) : [];
+  const names = new Map(named.map(({ user_id, name }) => [user_id, name]));
+  return { entries: rows.map((row) => auditEntry(row, names)), nextCursor };
 }
 
-function auditEntry(row: AuditRow): AuditEntry {
+/** The stored id of the other member whose agent account the call uses. */
+const accountOwnerOf = ({ records }: AuditRow) => parseId("user", records["accountUserId"] ?? "");
+
+function auditEntry(row: AuditRow, names: ReadonlyMap<string, string>): AuditEntry {
+  const owner = accountOwnerOf(row);
   return {
     auditId: formatId("audit", row.audit_id),
     at: row.at,
@@ -21,6 +29,9 @@ function auditEntry(row: AuditRow): AuditEntry {
     outcome: row.outcome,
     actor: actorOf(row),
     apiKeyId: row.api_key_id && formatId("apiKey", row.api_key_id),
+    accountOf: owner
+      ? { userId: formatId("user", owner), name: names.get(owner) ?? "former member" }
+      : null,
     input: row.input,
     records: row.records,
     callId: row.call_id,
@@ -49,5 +60,7 @@ function actorOf(row: AuditRow): AuditEntry["actor"] {
       name: row.key_name ?? "",
     };
   }
-  return { type: "host", id: "", name: "host" };
+  return row.action === "receive_delivery"
+    ? { type: "sender", id: "", name: "unknown sender" }
+    : { type: "host", id: "", name: "host" };
 }

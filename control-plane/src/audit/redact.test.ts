@@ -26,6 +26,17 @@ test("a long text is replaced by its length, wherever it is", () => {
   });
 });
 
+test("N36: of an address only the origin is kept, however long it is", () => {
+  const kept = (url: string) => redactorFor(registry.update_webhook)({ webhookId: "whk_1", url });
+  for (const path of ["/hook?token=x", `/${"x".repeat(1_000)}`, "/a#b"]) {
+    assert.deepEqual(kept(`https://user:pass@hooks.example:8443${path}`), {
+      webhookId: "whk_1",
+      url: "https://hooks.example:8443",
+    });
+  }
+  assert.deepEqual(kept("no address"), { webhookId: "whk_1", url: "no address" });
+});
+
 const uuid = "01890a5d-ac96-774b-bcce-b302099a8057";
 const instanceId = formatId("instance", uuid);
 const userId = formatId("user", uuid);

@@ -1,6 +1,6 @@
 // What the audit trail stores of an input: ids, words and flags. Fields marked as never logged are left
 // out, and a long text is replaced by its length, because the trail records who did what and is not a
-// second copy of prompts.
+// second copy of prompts. Of an address only the origin is stored: its path may contain a secret.
 import { codePointLength, idPrefixes, parseId, type Action, type IdKind } from "@hawser/contract";
 import { z } from "zod";
 
@@ -45,6 +45,7 @@ const isId = (value: unknown) =>
 
 interface JsonSchema {
   writeOnly?: boolean;
+  format?: string;
   properties?: Record<string, JsonSchema>;
   items?: JsonSchema;
 }
@@ -52,6 +53,7 @@ interface JsonSchema {
 function keep(value: unknown, schema: JsonSchema | undefined): unknown {
   if (schema?.writeOnly) return undefined;
   if (typeof value === "string") {
+    if (schema?.format === "uri") return URL.parse(value)?.origin ?? keep(value, undefined);
     const length = codePointLength(value);
     return length > longestText ? { characters: length } : value;
   }

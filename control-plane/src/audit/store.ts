@@ -35,6 +35,12 @@ export const selectPage = statement<AuditRow>(
     LIMIT $3`,
 );
 
+/** $2 users. Those who are no longer members have no row. */
+export const selectNames = statement<{ user_id: string; name: string }>(
+  `SELECT user_id, coalesce(name, email) AS name FROM memberships
+    WHERE organization_id = $1 AND user_id = ANY ($2::uuid[])`,
+);
+
 /** Locks in the order of keys and actions, so that two nodes cannot deadlock. */
 export const addReads = systemStatement(
   "add counted reads to their hour",

@@ -1,5 +1,11 @@
 // The caller as the dispatcher sees it: an organization, and what the key allows.
-import { formatId, type FallbackEntry, type Permission } from "@hawser/contract";
+import {
+  formatId,
+  type Fallback,
+  type FallbackEntry,
+  type Permission,
+  type SessionMode,
+} from "@hawser/contract";
 
 export interface Caller {
   organizationId: string;
@@ -14,16 +20,33 @@ export interface Caller {
   /** The session whose agent holds the key; the key reaches only it, its descendants and their host. */
   sessionId: string | null;
   permissions: ReadonlySet<Permission>;
-  /** The schedule for which the service calls with this key; undefined if the key's holder calls. */
+  /** The schedule or trigger for which the service calls with this key; undefined if the key's holder calls. */
   schedule?: CallingSchedule;
+  /** The turn for whose continuation the service calls with this key. */
+  continued?: ContinuedTurn;
 }
 
 export interface CallingSchedule {
+  type: "schedule" | "trigger";
   /** As callers see it. */
-  scheduleId: string;
+  id: string;
   name: string;
+  /** Used instead of the organization's default; null: that default. */
+  mode: SessionMode | null;
+  /** The key that the host had when the schedule was saved; null: it was not paired; undefined: not recorded. */
+  hostKey?: string | null | undefined;
   /** Used instead of the host's own; null: the host's own. */
   fallbackChain: FallbackEntry[] | null;
+}
+
+/** A turn that a used-up quota ended, as the fork that continues it is made. */
+export interface ContinuedTurn {
+  turnId: string;
+  /** Why the fork has another kind than its original. */
+  fallback: Fallback;
+  /** The model that the fork uses; default: the kind's own. */
+  providerId?: string;
+  modelId?: string;
 }
 
 /** The caller, as a host's log and the audit trail name it. */

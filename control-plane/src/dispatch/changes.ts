@@ -16,6 +16,7 @@ import {
   type ChangeContext,
   type HostHandler,
   type RecordHandler,
+  type UnknownOutcome,
 } from "./handler.ts";
 import type { Claim, Claimed, IdempotentCall, Outcome } from "./idempotency.ts";
 import { asPromised } from "./promise.ts";
@@ -28,6 +29,8 @@ export interface Change {
   input: Record<string, unknown>;
   /** The input as the audit trail may store it. */
   auditInput: Record<string, unknown>;
+  /** Ids that the handler adds to the audit entries. */
+  auditedIds: Record<string, string>;
   callId: string;
   idempotent: IdempotentCall | undefined;
 }
@@ -88,11 +91,11 @@ export async function changeOnHost(
         const claimed = idempotent ? await idempotent.claim(sql) : newClaim();
         if (!("mine" in claimed)) return claimed;
         const claim = claimed.mine;
-        if (claim.resumed) return { claim, intent: claim.intent };
         const context = contextOf(change, sql, claim, services);
-        let intent: unknown;
+        let intent = claim.intent;
         const outcome = await settle(change.action, async () => {
-          intent = await sql.savepoint(() => handler.prepare(context, input));
+          if (claim.resumed) await beforeRetry(context, claim);
+          else intent = await sql.savepoint(() => handler.prepare(context, input));
           return undefined;
         });
         if ("refusal" in outcome) {
@@ -100,12 +103,22 @@ export async function changeOnHost(
           await idempotent?.finish(sql, claim, outcome);
           return { outcome };
         }
+        if (claim.resumed) return { claim, intent };
         idempotent?.keepIntent(sql, claim, intent);
-        sql.later(insertEntry, ...auditValues(change, "accepted"));
+        sql.later(insertEntry, ...auditValues(change, "accepted", change.auditedIds));
         return { claim, intent };
       });
       if (!("elsewhere" in reached)) return reached;
       await waitBriefly();
+    }
+  }
+
+  async function beforeRetry(context: ChangeContext, { intent }: Claim): Promise<void> {
+    try {
+      await handler.beforeRetry?.(context, input, intent);
+    } catch (error) {
+      if (error instanceof Refusal) await handler.undo?.(context, input, intent, error);
+      throw error;
     }
   }
 
@@ -128,24 +141,28 @@ export async function changeOnHost(
       // Nobody knows whether the host acted. A retry asks again under the same command id.
       const isUnknown = deadline.aborted || error instanceof OutcomeUnknown;
       // If another node has taken the call over, that node records its outcome.
-      const recorded = isUnknown && !overtaken.signal.aborted ? await recordUnknown() : undefined;
+      const mayBeginMs = error instanceof OutcomeUnknown ? error.mayBeginMs : undefined;
+      const recorded =
+        isUnknown && !overtaken.signal.aborted ? await recordUnknown(mayBeginMs) : undefined;
       if (recorded && "outcome" in recorded) return recorded;
       await idempotent?.giveUp(database, claim);
-      if (isUnknown) throw inProgress(change, recorded?.details);
+      if (isUnknown) throw inProgress(change, recorded);
       throw error;
     }
   }
 
   /** The outcome, if the handler has one for the caller all the same. */
-  async function recordUnknown(): Promise<{ outcome: Outcome } | { details: RefusalDetails }> {
-    if (!handler.unknown) return { details: {} };
+  async function recordUnknown(
+    mayBeginMs: number | undefined,
+  ): Promise<{ outcome: Outcome } | UnknownOutcome> {
+    if (!handler.unknown) return {};
     return database.tenantTransaction(caller, async (sql) => {
       const context = contextOf(change, sql, claim, services);
-      const recorded = await handler.unknown!(context, input, intent);
-      if ("details" in recorded) return recorded;
+      const recorded = await handler.unknown!(context, input, intent, mayBeginMs);
+      if (!("result" in recorded)) return recorded;
       const outcome = await settle(change.action, () => Promise.resolve(recorded.result));
       audit(sql, change, outcome);
-      if (idempotent && !(await idempotent.finish(sql, claim, outcome))) return { details: {} };
+      if (idempotent && !(await idempotent.finish(sql, claim, outcome))) return {};
       return { outcome };
     });
   }
@@ -201,8 +218,8 @@ function contextOf(
   claim: Claim,
   services: object,
 ): ChangeContext {
-  const { caller, callId } = change;
-  return { ...services, caller, callId, sql, commandId: claim.commandId };
+  const { caller, callId, auditedIds } = change;
+  return { ...services, caller, callId, sql, commandId: claim.commandId, auditedIds };
 }
 
 /** A refusal is an outcome, which is stored for retries. Any other error is our fault, and is not stored. */
@@ -218,13 +235,13 @@ async function settle(action: Action, work: () => Promise<unknown>): Promise<Out
 
 function audit(sql: TenantTransaction, change: Change, outcome: Outcome): void {
   const refused = "refusal" in outcome;
-  const records = refused ? {} : recordIds(outcome.result);
+  const records = { ...(refused ? {} : recordIds(outcome.result)), ...change.auditedIds };
   sql.later(insertEntry, ...auditValues(change, refused ? outcome.refusal.code : "done", records));
 }
 
 /** The values of an audit entry's insert, for a change or for an attempt at one. */
 export function auditValues(
-  attempt: Omit<Change, "action" | "input" | "idempotent">,
+  attempt: Pick<Change, "caller" | "name" | "auditInput" | "callId">,
   outcome: string,
   records: Record<string, string> = {},
 ): unknown[] {
@@ -234,9 +251,12 @@ export function auditValues(
 }
 
 /** The refusal of a call whose outcome is not known, with advice that a caller without a key can follow. */
-function inProgress({ idempotent, action, name }: Change, details: RefusalDetails = {}): Refusal {
-  const refuse = (advice: string, more: RefusalDetails) =>
-    new Refusal("in_progress", `${unknownOutcome} ${advice}`, { ...details, ...more });
+function inProgress(
+  { idempotent, action, name }: Change,
+  { details, advice }: UnknownOutcome = {},
+): Refusal {
+  const refuse = (what: string, more: RefusalDetails) =>
+    new Refusal("in_progress", `${unknownOutcome} ${what}`, { ...details, ...more });
   if (idempotent) {
     return refuse("Call again with the same idempotency key to get its outcome.", {
       retryAfterMs: 1000,
@@ -249,10 +269,11 @@ function inProgress({ idempotent, action, name }: Change, details: RefusalDetail
   }
   // Without retryAfterMs: a repeated call without a key could take effect twice.
   const where = action.shownBy ?? "Reading the record";
-  return refuse(
-    `${where} shows whether it took effect; look before you call again. A call with an idempotency key can be repeated safely.`,
-    { retry: "changed", ...(action.shownBy && { nextAction: action.shownBy }) },
-  );
+  const look = advice ?? `${where} shows whether it took effect; look before you call again.`;
+  return refuse(`${look} A call with an idempotency key can be repeated safely.`, {
+    retry: "changed",
+    ...(action.shownBy && { nextAction: action.shownBy }),
+  });
 }
 
 const unknownOutcome =

@@ -27,6 +27,7 @@ import {
 import { IdempotentCall, type Outcome } from "./idempotency.ts";
 import { asPromised } from "./promise.ts";
 import type { RateState, TokenBuckets } from "./token-bucket.ts";
+import { unavailable } from "./unavailable.ts";
 import { validate } from "./validate.ts";
 
 export interface Call {
@@ -67,6 +68,8 @@ export interface Dispatcher {
   ): Promise<Admitted | { refusal: Refusal }>;
   /** The caller of a key, for a route that must know it before it reads a message. Counts as no call. */
   identify(authorization: string | undefined): Promise<{ caller: Caller } | { refusal: Refusal }>;
+  /** Counts messages that are no calls of actions as calls of the key. Returns the refusal, if it has too few. */
+  charge(caller: Caller, messages: number): Refusal | undefined;
   /**
    * The caller, as of now, of a key that was admitted to a route; the refusal if the key may no longer use the
    * route. A cached key is read again. Counts as no call.
@@ -193,6 +196,19 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
       }
     },
     identify: (authorization) => identify(authorization),
+    charge(caller, messages) {
+      try {
+        if (messages === 0) return undefined;
+        const first = buckets.take(caller.apiKeyId);
+        limit(first);
+        // A bucket that is smaller than a batch must be able to pay for it.
+        const others = Math.min(messages, Math.floor(first.burst)) - 1;
+        if (others > 0) limit(buckets.take(caller.apiKeyId, others));
+        return undefined;
+      } catch (error) {
+        return asRefusal(error, {});
+      }
+    },
     async admitAgain(authorization, route) {
       const identified = await identify(authorization, { fresh: true });
       if ("refusal" in identified) return identified;
@@ -268,6 +284,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
       action,
       input,
       auditInput: entry.redact(input),
+      auditedIds: {},
       callId: call.callId,
       idempotent: idempotentCall(caller, call, input),
     };
@@ -313,13 +330,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     if (error instanceof Refusal) return error;
     if (error instanceof DatabaseUnavailable) {
       log.warn({ ...about, err: error }, "database unavailable");
-      return new Refusal(
-        "unavailable",
-        "The service cannot reach its database right now. Try again. Use the same idempotency key to be sure that a change happens once.",
-        {
-          retryAfterMs: 1000,
-        },
-      );
+      return unavailable(error);
     }
     const incidentId = randomUUID();
     log.error({ ...about, incidentId, err: error }, "call failed");

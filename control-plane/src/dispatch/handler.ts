@@ -20,6 +20,8 @@ export interface ChangeContext extends CallContext {
   sql: TenantTransaction;
   /** The same for every retry with the same idempotency key. */
   commandId: string;
+  /** Ids that the call's audit entries contain besides those of its result. A handler adds to it. */
+  auditedIds: Record<string, string>;
 }
 
 /** While a host is asked, outside every transaction. */
@@ -32,7 +34,15 @@ export interface AskContext extends CallContext {
 }
 
 /** Thrown by `ask` if it is unknown whether the host acted. A retry asks again under the same id. */
-export class OutcomeUnknown extends Error {}
+export class OutcomeUnknown extends Error {
+  /** For how long the host may still begin to act; undefined if that is not known. */
+  readonly mayBeginMs: number | undefined;
+
+  constructor(message?: string, mayBeginMs?: number) {
+    super(message);
+    this.mayBeginMs = mayBeginMs;
+  }
+}
 
 type ContextOf<A extends Action> = A["effect"] extends "reads" ? ReadContext : ChangeContext;
 
@@ -50,6 +60,8 @@ export type RecordHandler<A extends Action, Services> = (
  */
 export interface HostHandler<A extends Action, Services, Intent = unknown, Answer = unknown> {
   prepare(context: ChangeContext & Services, input: InputOf<A>): Promise<Intent>;
+  /** Called before a retry asks the host again. Throws a refusal if the host must not be asked any more. */
+  beforeRetry?(context: ChangeContext & Services, input: InputOf<A>, intent: Intent): Promise<void>;
   ask(context: AskContext & Services, input: InputOf<A>, intent: Intent): Promise<Answer>;
   conclude(
     context: ChangeContext & Services,
@@ -57,7 +69,7 @@ export interface HostHandler<A extends Action, Services, Intent = unknown, Answe
     intent: Intent,
     answer: Answer,
   ): ResultOf<A> | Promise<ResultOf<A>>;
-  /** Reverts the intended state after the host refused. */
+  /** Reverts the intended state after the host or `beforeRetry` refused. */
   undo?(
     context: ChangeContext & Services,
     input: InputOf<A>,
@@ -66,13 +78,21 @@ export interface HostHandler<A extends Action, Services, Intent = unknown, Answe
   ): Promise<void>;
   /**
    * Records that it is unknown whether the host acted. A retry may still conclude or undo it. With a result,
-   * the call is answered: the record that the result shows tells the rest.
+   * the call is answered: the record that the result shows tells the rest. `mayBeginMs`: as in OutcomeUnknown.
    */
   unknown?(
     context: ChangeContext & Services,
     input: InputOf<A>,
     intent: Intent,
-  ): Promise<{ result: ResultOf<A> } | { details: RefusalDetails }>;
+    mayBeginMs: number | undefined,
+  ): Promise<{ result: ResultOf<A> } | UnknownOutcome>;
+}
+
+/** What the refusal of a call says whose outcome is not known. */
+export interface UnknownOutcome {
+  details?: RefusalDetails;
+  /** How a caller without an idempotency key learns whether the call took effect. */
+  advice?: string;
 }
 
 /**

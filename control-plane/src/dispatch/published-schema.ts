@@ -46,7 +46,20 @@ function cleaned(schema: unknown, io: "input" | "output"): JsonSchema {
       if (key === "idOf" || key === "$schema") return undefined;
       if (io === "output" && key === "additionalProperties" && value === false) return undefined;
       if (key === "pattern" && this["format"] === "date-time") return undefined;
-      return value;
+      // Every name is a string, and no number of JSON that we read is larger.
+      if (key === "propertyNames" || value === Number.MAX_SAFE_INTEGER) return undefined;
+      return withoutNullBranch(value);
     }),
   ) as JsonSchema;
+}
+
+/** Writes `anyOf` of a plain type and null as one schema with both types, which is shorter and means the same. */
+function withoutNullBranch(schema: unknown): unknown {
+  const { anyOf, ...outer } = (schema ?? {}) as { anyOf?: JsonSchema[] };
+  const [value, none, ...more] = anyOf ?? [];
+  if (none?.["type"] !== "null" || more.length > 0) return schema;
+  const type = value?.["type"];
+  if (typeof type !== "string") return schema;
+  const choices = value?.["enum"] as unknown[] | undefined;
+  return { ...value, ...outer, type: [type, "null"], ...(choices && { enum: [...choices, null] }) };
 }

@@ -15,8 +15,7 @@ export function validate(action: Action, body: unknown): Record<string, unknown>
       "The body must be a JSON object; send {} when the action has no fields.",
     );
   }
-  const unfit = findUnfitText(body);
-  if (unfit) throw invalid([unfit]);
+  refuseUnfit(body);
   const parsed = action.input.safeParse(body, { reportInput: true });
   if (!parsed.success) {
     const { issues } = parsed.error;
@@ -26,6 +25,12 @@ export function validate(action: Action, body: unknown): Record<string, unknown>
     throw invalid(issues.flatMap(fieldErrors), isUnknown ? ` ${knownFields(action)}` : "");
   }
   return parsed.data;
+}
+
+/** Throws a refusal of what every field refuses. `around` is the number of levels around an action's input. */
+export function refuseUnfit(body: object, around = 0): void {
+  const unfit = findUnfitText(body, deepest + around);
+  if (unfit) throw invalid([unfit]);
 }
 
 function knownFields({ input }: Action): string {
@@ -61,7 +66,7 @@ interface Place {
  * What every field refuses, whatever its schema says: NUL, which PostgreSQL cannot store; half of a
  * surrogate pair, which is not text; the key `__proto__`; and nesting that no action needs.
  */
-function findUnfitText(body: object): FieldError | undefined {
+function findUnfitText(body: object, deepest: number): FieldError | undefined {
   const open: Place[] = [{ value: body, depth: 0 }];
   for (let place = open.pop(); place; place = open.pop()) {
     const { value, depth } = place;

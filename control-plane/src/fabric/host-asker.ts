@@ -97,10 +97,13 @@ export function createHostAsker(
       let data = sign();
       let isIntroduced = false;
       let mayHaveArrived = resumed;
+      /** The host carries out a command that it has received until the deadline, also if it is away now. */
+      const unknown = (why: string) =>
+        new OutcomeUnknown(`${why} ${command}.`, Math.max(0, deadline - clock()));
       for (;;) {
         const timeoutMs = Math.min(longestTryMs, deadline - clock());
         if (timeoutMs <= 0 || signal.aborted) {
-          throw new OutcomeUnknown(`The host did not answer ${command} in time.`);
+          throw unknown("The host did not answer in time:");
         }
         try {
           const answer = await fabric.request(commandSubject(instanceId), data, { timeoutMs });
@@ -124,7 +127,7 @@ export function createHostAsker(
           // A host that cannot be reached now may have acted on an earlier attempt, so the outcome is
           // unknown.
           if (mayHaveArrived && (error instanceof NoResponders || error instanceof FabricDown)) {
-            throw new OutcomeUnknown(`The host disconnected before it answered ${command}.`);
+            throw unknown("The host disconnected before it answered:");
           }
           throw translate(error);
         }
@@ -165,6 +168,7 @@ function readReply(command: HostCommand, reply: CommandReply): unknown {
     // explains the rest.
     const passed = [...refusals, "daemon_outdated" as const].find((known) => known === code);
     const details = passed === "invalid_input" && field ? { fields: [{ field, message }] } : {};
+    if (code === "deadline_passed") throw tooLate(message);
     throw new Refusal(passed ?? "host_refused", message, details);
   }
   return received(kind.result).parse(reply.outcome.result);
@@ -176,6 +180,14 @@ export const hostOffline = () =>
     "host_offline",
     "The host is not connected. Start its daemon, or wait until it is back.",
   );
+
+/** The refusal if the command reached the host after its deadline. The host has done nothing. */
+export const tooLate = (message: string) =>
+  new Refusal("host_refused", message, { retry: "later" });
+
+/** Whether a host refused with `tooLate`. No other refusal of this code has that advice. */
+export const isTooLate = ({ code, details }: Refusal) =>
+  code === "host_refused" && details.retry === "later";
 
 function translate(error: unknown): unknown {
   if (error instanceof NoResponders) {

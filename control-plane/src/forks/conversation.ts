@@ -104,14 +104,15 @@ async function readFirstPrompt(
 
 /** Whole passages, except for a first prompt or a newest passage that is longer than its share. */
 function cut(first: string | undefined, passages: readonly string[]): string {
-  const beginning = (first ?? "").slice(0, longestBeginning);
+  const beginning = (first ?? "").slice(0, longestBeginning).toWellFormed();
   let room = largest - Buffer.byteLength(beginning);
   const kept: string[] = [];
   for (const passage of passages.toReversed()) {
     const bytes = Buffer.byteLength(passage);
     if (bytes > room && kept.length > 0) break;
     // A single passage of more than the whole room: its end says most about where the work stands.
-    kept.unshift(bytes > room ? `> ${passage.slice(-Math.floor(room / 3))}` : passage);
+    const end = () => passage.slice(-Math.floor(room / 3)).toWellFormed();
+    kept.unshift(bytes > room ? `> ${end()}` : passage);
     room -= bytes;
     if (room <= 0) break;
   }

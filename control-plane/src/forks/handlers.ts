@@ -8,7 +8,6 @@ import {
   parseId,
   type sessionActions,
 } from "@hawser/contract";
-import { callerReference } from "../access/caller-reference.ts";
 import { onHost, type HandlersFor, type HostHandler } from "../dispatch/handler.ts";
 import { notifyAfterCommit } from "../events/viewers.ts";
 import { hostOffline } from "../fabric/host-asker.ts";
@@ -20,6 +19,7 @@ import {
   deleteRefusedStart,
   recordLongStart,
   recordStart,
+  starterReference,
   trustedForHost,
 } from "../sessions/start.ts";
 import { insertSession } from "../sessions/store.ts";
@@ -43,9 +43,10 @@ const forkSession: HostHandler<ForkActions["fork_session"], SessionServices> = o
     const { instance_id, title, directory, worktree_branch, policy, applied_seq } = original;
     const conversation = await readConversation(sql, id, applied_seq);
     // What was narrowed for the original is not wider for a session that continues it.
-    const allowed = narrower(original.default_mode, original.highest_mode);
+    const begun = caller.schedule?.mode ?? original.default_mode;
+    const allowed = narrower(begun, original.highest_mode);
     const mode = narrower(original.mode, allowed);
-    const starter = await callerReference(sql, caller);
+    const starter = await starterReference(sql, caller);
     const ownerId = ownerIdOf(caller);
     const row = [instance_id, title, agentKind, null, starter, mode] as const;
     const made = await sql.first(insertSession, sql.organizationId, ...row);
@@ -70,6 +71,7 @@ const forkSession: HostHandler<ForkActions["fork_session"], SessionServices> = o
         ...trustedForHost(original),
         author: await authorFor(sql, caller),
         ownerId,
+        ...(caller.continued && { continues: caller.continued }),
       },
     };
   },

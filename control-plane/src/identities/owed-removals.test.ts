@@ -75,6 +75,23 @@ test("the accounts of a removed member are removed from a connected host at once
   assert.deepEqual(await rows(), [{ owner_id: other.ownerId, kind: "codex", removal_owed: false }]);
 });
 
+test("all accounts of a removed member are removed, also if recording the attempt takes a while", async () => {
+  const { userId, key } = await join("slowly@acme.example");
+  await begin(key, "codex");
+  await begin(key, "claude_code");
+  bed.host.unlink_identity = () => ({ unlinked: true });
+  await bed.sql(`CREATE FUNCTION slow_row() RETURNS trigger LANGUAGE plpgsql AS
+    'BEGIN PERFORM pg_sleep(0.005); RETURN NEW; END'`);
+  await bed.sql(`CREATE TRIGGER slow_row BEFORE UPDATE ON agent_accounts FOR EACH ROW
+    EXECUTE FUNCTION slow_row()`);
+  try {
+    await leave(userId);
+    await until(async () => (await rows()).length === 0);
+  } finally {
+    await bed.sql(`DROP TRIGGER slow_row ON agent_accounts; DROP FUNCTION slow_row`);
+  }
+});
+
 test("a removal is owed while the host is away or refuses, and happens when the host is back", async () => {
   const { userId, key } = await join("away@acme.example");
   const { ownerId } = await begin(key);

@@ -43,9 +43,12 @@ export const selectOwedForLong = systemStatement<OwedRemoval>(
             ORDER BY o.tried_at LIMIT 100) a`,
 );
 
+/** All kinds get the same time: if one had a later time, `settleRemoval` would leave it. */
 export const noteTried = systemStatement<{ tried_at: string }>(
   "record that a host was asked to remove an agent account",
-  `UPDATE agent_accounts SET tried_at = date_trunc('milliseconds', hawser_now())
+  `WITH moment AS MATERIALIZED (SELECT date_trunc('milliseconds', hawser_now()) AS now)
+   UPDATE agent_accounts SET tried_at = moment.now
+     FROM moment
     WHERE organization_id = $1 AND instance_id = $2 AND owner_id = $3 AND removal_owed
    RETURNING tried_at`,
 );

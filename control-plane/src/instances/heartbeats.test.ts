@@ -37,6 +37,7 @@ function openNode(system: SystemSql = service.database.system) {
     logQuota: { refusal: () => undefined },
     sightings,
     viewers: { notify: (_organization, { instances = [] }) => void notified.push(...instances) },
+    presence: { recorded: unused },
     isBack: () => {},
     reconnectSeconds: () => 1,
     renewToken: unused,

@@ -43,6 +43,7 @@ before(async () => {
     logQuota: { refusal: () => undefined },
     sightings: { note: () => {} },
     viewers: { notify: () => {} },
+    presence: { recorded: unused },
     isBack: () => {},
     reconnectSeconds: () => 3,
     renewToken: unused,

@@ -179,6 +179,35 @@ test("a renewal's second connection never lets the host look offline, in either 
   assert.equal(told, 1);
 });
 
+test("a renewal whose connection is recorded late: the host hears of it, and only then ends the former one", async () => {
+  await presence.connected(connection(40));
+  answer([connection(40), connection(41)]);
+  let isRecorded = false;
+  const recorded = presence.recorded(connection(41)).then(() => (isRecorded = true));
+  // The node that received the event is slow.
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.equal(isRecorded, false);
+  await presence.connected(connection(41));
+  await recorded;
+  await presence.disconnected(connection(40), "Client Closed");
+  assert.equal(await shown(), "online");
+  assert.equal(told, 1);
+});
+
+test("a renewal whose connection nobody heard of: it is looked for and recorded when its host says hello", async () => {
+  await presence.connected(connection(42));
+  answer([connection(42), connection(43)]);
+  await presence.recorded(connection(43));
+  await presence.disconnected(connection(42), "Client Closed");
+  assert.equal(await shown(), "online");
+  assert.equal(told, 1);
+});
+
+test("a hello over a connection that has ended records nothing", async () => {
+  await assert.rejects(presence.recorded(connection(44)), /is gone/);
+  assert.equal(await shown(), "pairing never_paired");
+});
+
 test("the same number on another server is another connection", async () => {
   await presence.connected(connection(6, "n1"));
   await presence.connected(connection(6, "n2"));

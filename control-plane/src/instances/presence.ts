@@ -7,7 +7,8 @@
 // while it has one, and for 15 s or longer after its edge or server died, so that hosts that spread their
 // return have come back (decision 0044). Nothing is shown offline because a part
 // of the service was silent or died: the edge of an ended connection is asked, and a host that stays
-// away is looked for before it is given up (decision 0040).
+// away is looked for before it is given up (decision 0040). A host that renews its token ends its former
+// connection only after the next one is recorded, because its hello is not answered before.
 import { formatId } from "@hawser/contract";
 import type { EdgeAsker } from "../fabric/edge-asker.ts";
 import type { KickConnection } from "../fabric/kick-connection.ts";
@@ -26,6 +27,8 @@ import { query } from "../postgres/statement.ts";
 import * as store from "./presence-store.ts";
 
 export interface Presence extends ConnectionEvents {
+  /** Resolves once a connection over which a host said hello is recorded. Throws if the connection is gone. */
+  recorded(connection: ConnectionId): Promise<void>;
   /** Makes the record equal to what the NATS servers list. */
   compare(): Promise<Compared>;
   /** Shows hosts offline that have been moving for too long and are not connected. */
@@ -75,6 +78,11 @@ interface Loss extends ConnectionId {
 /** How long a host is shown as moving, and at least how much longer than the window. */
 const shortestMovingSeconds = 15;
 const movingAfterWindowSeconds = 10;
+/**
+ * How long the record of a connection over which a host said hello is waited for: the time until the second
+ * look, which doubles with each look, and the longest. The sum is more than a second.
+ */
+const recordWait = { firstMs: 10, longestMs: 640 };
 /** Connections that a comparison identifies at once. */
 const identifiedAtOnce = 64;
 /** A server that did not answer this often, and that no other server has a route to, is lost. */
@@ -232,6 +240,16 @@ export function createPresence(parts: PresenceParts): Presence {
       if (row) await end(row, reason);
     },
     admitted: ({ publicKey, ...edge }) => arrive({ publicKey, edge }),
+    async recorded(connection) {
+      for (let waitMs = recordWait.firstMs; waitMs <= recordWait.longestMs; waitMs *= 2) {
+        if (await find(connection)) return;
+        await new Promise((resolve) => setTimeout(resolve, waitMs));
+      }
+      // The event that it started is lost, or the node that received it is slow.
+      const identified = await sources.identify(connection);
+      if (!identified) throw new Error("The connection that said hello is gone.");
+      await connected(identified);
+    },
     compare,
     async sweep() {
       const longest = Math.max(

@@ -21,6 +21,8 @@ import { inGroups, readInGroups } from "../postgres/in-groups.ts";
 import type { Intake } from "../session-log/intake.ts";
 import type { LogQuota } from "../session-log/log-quota.ts";
 import { answerHellos, failLost, type ReceivedHello } from "../session-log/hello.ts";
+import { limitFacts } from "./limit-facts.ts";
+import type { Presence } from "./presence.ts";
 import type { RemovedHosts } from "./removed-hosts.ts";
 import { noteSightings } from "./sighting-store.ts";
 import { sightingValues, type Sightings } from "./sightings.ts";
@@ -40,6 +42,7 @@ interface UpCallParts {
   renewToken: (publicKey: string) => Promise<RenewReply>;
   removed: Pick<RemovedHosts, "answerInstance">;
   viewers: Viewers;
+  presence: Pick<Presence, "recorded">;
   /** The window over which hosts spread their return after an outage. */
   reconnectSeconds: () => number;
   /** Called once a hello is stored, with the stored id. */
@@ -124,6 +127,9 @@ export function createUpCalls(parts: UpCallParts): UpCalls {
         sessions: lost.sessionIds.map((id) => formatId("session", id)),
         requests: lost.requestIds.map((id) => formatId("request", id)),
       });
+      // A host that has the answer ends the connection that it used before. If the end of that one were
+      // recorded before the start of this one, the host would be shown offline.
+      if (hello.connection) await parts.presence.recorded(hello.connection);
       isBack(host.instance_id);
       return { heartbeatSeconds, reconnectJitterSeconds: reconnectSeconds(), sessions };
     },
@@ -201,17 +207,16 @@ function tenantHost({ organization_id, instance_id }: store.SpeakingHost) {
   return { organizationId: organization_id, instanceId: instance_id };
 }
 
-/** Fields that an older daemon does not report are empty. */
-function factColumns(facts: HostFacts) {
-  const { warnings = [], operations = [] } = facts;
+function factColumns(reported: HostFacts) {
+  const facts = limitFacts(reported);
   return {
     host: facts.host,
     daemon_version: facts.daemonVersion,
-    agents: facts.agents.map((agent) => ({ problems: [], ...agent })),
+    agents: facts.agents,
     roots: facts.roots,
     code_hosting_cli: facts.codeHostingCli,
-    warnings,
-    operations,
+    warnings: facts.warnings,
+    operations: facts.operations,
   };
 }
 

@@ -4,7 +4,7 @@ export const instructions = `Hawser runs coding agents (opencode, claude_code, c
 1. list_instances shows the hosts; use one whose status is online. list_directories shows where it can work.
 2. start_session begins a session. In the top directory of a git repository it gets its own worktree and branch. Keep the sessionId of the result. list_agent_kinds and list_models list what you can choose.
 3. send_prompt gives the agent a task and answers as soon as the host has accepted it. Prompts wait in order.
-4. wait_for_session waits until nothing runs or a request needs an answer. If timedOut is true, call it again. lastMessage is what the agent said last; turnOutcome says how the turn ended.
+4. wait_for_session waits until nothing runs or a request needs an answer. If timedOut is true, call it again. lastMessage is what the agent said last; turnOutcome says how the turn ended, turnReason why it did not complete.
 5. If pendingRequests is not empty, the agent waits: ask your user, then call answer_permission or answer_question. Keys of agents that run in a session cannot answer. set_session_mode changes what needs an answer.
 6. list_session_events has the details: filter by turnId and types, or use tail for the newest entries.
 7. get_session_diff lists the changed files; get_session_file_diff shows the patch of one.

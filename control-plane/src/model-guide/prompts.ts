@@ -13,6 +13,7 @@ export const prompts: readonly GuidePrompt[] = [
       { name: "directory", description: "Where, as a path on the host.", required: false },
       { name: "host", description: "The name of the host.", required: false },
     ],
+    needs: ["start_session", "send_prompt", "wait_for_session"],
     text: ({ task, directory, host }) =>
       [
         "Delegate this task to a coding agent with the tools of Hawser:",
@@ -34,6 +35,12 @@ export const prompts: readonly GuidePrompt[] = [
     title: "Review a session",
     description: "Review what an agent did in a session: its log and its changes.",
     arguments: [sessionId],
+    needs: [
+      "get_session_summary",
+      "list_session_events",
+      "get_session_diff",
+      "get_session_file_diff",
+    ],
     text: (values) =>
       [
         `Review the session ${values["sessionId"]} with the tools of Hawser.`,
@@ -46,10 +53,11 @@ export const prompts: readonly GuidePrompt[] = [
     title: "Triage open requests",
     description: "Go through the requests of agents that wait for an answer.",
     arguments: [],
+    needs: ["search_requests", "list_session_events", "answer_permission", "answer_question"],
     text: () =>
       [
-        "Go through the open requests of agents with list_pending_requests.",
-        "For each one, the oldest first: say which session and host it belongs to, what the agent wants to do and why (read the last entries of its log with list_session_events and tail), what could go wrong, and what you would answer.",
+        "Go through the open requests of agents with search_requests. Read all pages first: while nextCursor is not null, call again with it as cursor.",
+        "For each one, the oldest first (the last page has them): say which session and host it belongs to, what the agent wants to do and why (read the last entries of its log with list_session_events and tail), what could go wrong, and what you would answer.",
         "Answer nothing by yourself. Wait for my decision on each one, then call answer_permission or answer_question.",
       ].join("\n"),
   },

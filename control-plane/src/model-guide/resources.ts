@@ -1,7 +1,8 @@
 // Texts about a session that a client can attach to a conversation: what was said, and what was changed.
-import type { FileChange, SessionEvent } from "@hawser/contract";
+import type { SessionEvent } from "@hawser/contract";
 import { passagesOf, saidTypes } from "../session-log/transcript.ts";
 import type { CallAction, GuideResource } from "../transports/mcp/guide.ts";
+import { diffOf } from "./session-diff.ts";
 
 /** The largest text of a resource, in characters. */
 const largestText = 200_000;
@@ -16,14 +17,18 @@ export const resources: readonly GuideResource[] = [
     description:
       "What was asked and answered in a session, and which tools were called and failed, as text.",
     mimeType: "text/markdown",
+    completes: { action: "list_session_events", shows: "has longer messages" },
+    needs: ["list_session_events"],
     read: (call, { sessionId }) => transcriptOf(call, sessionId!),
   },
   {
     uriTemplate: "hawser://sessions/{sessionId}/diff",
     name: "diff",
     title: "A session's changes",
-    description: "Everything that a session has changed, as one patch.",
+    description: "What a session has changed, as one patch. Files that do not fit are named.",
     mimeType: "text/x-diff",
+    completes: { action: "get_session_diff", shows: "names all files" },
+    needs: ["get_session_diff", "get_session_file_diff"],
     read: (call, { sessionId }) => diffOf(call, sessionId!),
   },
 ];
@@ -43,27 +48,5 @@ async function transcriptOf(call: CallAction, sessionId: string): Promise<string
   const isFull = events.length >= mostEntries || bytes > mostBytes * 0.8;
   const isCut = isFull || text.length > largestText;
   const head = "(Earlier passages are left out; list_session_events has them.)\n\n";
-  return `${isCut ? head : ""}${text.slice(-largestText)}`;
-}
-
-async function diffOf(call: CallAction, sessionId: string): Promise<string> {
-  const { files } = (await call("get_session_diff", { sessionId })) as { files: FileChange[] };
-  let text = "";
-  for (const { path, added, removed } of files) {
-    if (text.length > largestText) {
-      text += `# ${path}: ${added} lines added, ${removed} removed; see get_session_file_diff\n`;
-      continue;
-    }
-    for (let cursor: string | null = null; ;) {
-      const page = (await call("get_session_file_diff", {
-        sessionId,
-        path,
-        ...(cursor !== null && { cursor }),
-      })) as { patch: string; nextCursor: string | null };
-      text += page.patch;
-      cursor = page.nextCursor;
-      if (cursor === null || text.length > largestText) break;
-    }
-  }
-  return text;
+  return `${isCut ? head : ""}${text.slice(-largestText).toWellFormed()}`;
 }

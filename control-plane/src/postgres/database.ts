@@ -39,15 +39,16 @@ export interface SystemDatabase {
 
 /**
  * sign-in: find out who calls, a key or a host. intake: store reports. presence: store what hosts say about
- * themselves, and their connections. upkeep: everything else.
+ * themselves, and their connections. deliveries: record what is sent to triggers. upkeep: everything else.
  */
-export type SystemWork = "sign-in" | "intake" | "presence" | "upkeep";
+export type SystemWork = "sign-in" | "intake" | "presence" | "deliveries" | "upkeep";
 
 /** Maximum number of connections. The intake writes in two lanes. */
 const systemConnections: Record<SystemWork, number> = {
   "sign-in": 3,
   intake: 2,
   presence: 5,
+  deliveries: 3,
   upkeep: 4,
 };
 

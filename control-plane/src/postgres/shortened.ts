@@ -7,6 +7,8 @@ import { codePointLength } from "@hawser/contract";
  */
 export function shortened<Text extends string | null>(text: Text, longest: number): Text;
 export function shortened(text: string | null, longest: number): string | null {
-  if (text === null || codePointLength(text) <= longest) return text;
-  return `${[...text].slice(0, longest - 1).join("")}…`;
+  // A character has at most two code units, so no more of a long text needs to be read.
+  const beginning = text?.slice(0, longest * 2 + 1) ?? "";
+  if (codePointLength(beginning) <= longest) return text;
+  return `${[...beginning].slice(0, longest - 1).join("")}…`;
 }

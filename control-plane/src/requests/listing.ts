@@ -45,7 +45,7 @@ export async function searchRequests(
 ): Promise<{ rows: store.RequestRow[]; nextCursor: string | null }> {
   const { listing, values, ...named } = listingOf(sql, filter);
   const key = [sql.organizationId, before] as const;
-  const matching = query(listing.matching, ...key, limit + 1, ...values, text.toLowerCase());
+  const matching = query(listing.matching, ...key, limit + 1, ...values, text);
   const found = await readOf(sql, named, matching);
   return searchedPage(
     found,

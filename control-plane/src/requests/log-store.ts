@@ -10,13 +10,15 @@ import { isOverSql } from "../sessions/lifecycle.ts";
 export const raiseRequests = systemStatement(
   "record the requests that agents raise",
   `INSERT INTO requests AS known
-     (organization_id, request_id, session_id, instance_id, type, shown, shown_hash, rule, raised_at)
+     (organization_id, request_id, session_id, instance_id, type, shown, shown_hash, rule, raised_at,
+      log_seq)
    SELECT reported.* FROM jsonb_to_recordset($1::jsonb) AS reported (
             organization_id uuid, request_id uuid, session_id uuid, instance_id uuid, type text,
-            shown jsonb, shown_hash text, rule text, raised_at timestamptz)
+            shown jsonb, shown_hash text, rule text, raised_at timestamptz, log_seq bigint)
    ON CONFLICT (organization_id, request_id) DO UPDATE
       SET status = 'pending', type = excluded.type, shown = excluded.shown,
-          shown_hash = excluded.shown_hash, rule = excluded.rule, resolved_at = NULL
+          shown_hash = excluded.shown_hash, rule = excluded.rule, resolved_at = NULL,
+          log_seq = excluded.log_seq
     WHERE known.session_id = excluded.session_id`,
 );
 
@@ -30,13 +32,14 @@ export const settleRequests = systemStatement(
   "record how requests were settled",
   `UPDATE requests r
       SET status = reported.status, answer = reported.answer, answers = reported.answers, delivering_until = NULL,
+          log_seq = reported.log_seq,
           resolved_at = CASE WHEN r.status = 'answered' THEN r.resolved_at ELSE reported.resolved_at END,
           answered_by = CASE WHEN reported.status = 'answered'
                               AND r.answer IS NOT DISTINCT FROM reported.answer
                               AND r.answers IS NOT DISTINCT FROM reported.answers THEN r.answered_by END
      FROM jsonb_to_recordset($1::jsonb) AS reported (
             organization_id uuid, request_id uuid, session_id uuid, status text, answer text,
-            answers jsonb, resolved_at timestamptz)
+            answers jsonb, resolved_at timestamptz, log_seq bigint)
      JOIN sessions s ON s.organization_id = reported.organization_id AND s.session_id = reported.session_id
     WHERE r.organization_id = reported.organization_id AND r.request_id = reported.request_id
       AND r.session_id = reported.session_id

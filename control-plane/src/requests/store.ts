@@ -43,14 +43,15 @@ export type Scope = keyof typeof scopes;
 /** The statements of a listing: its rows, those that contain a text, and where a search for one ended. */
 export interface Listing {
   rows: Statement<RequestRow>;
-  /** The last parameter is the text, in lower case. */
+  /** The last parameter is the text. PostgreSQL lowers both sides: JavaScript lowers some letters differently. */
   matching: Statement<RequestRow>;
   end: Statement<{ listed_id: string }>;
 }
 
 /** What a person reads of a request: title and detail of a permission, or the questions. */
 const shownText = `CASE r.type WHEN 'permission' THEN concat_ws(chr(10), r.shown->>'title', r.shown->>'detail')
-               ELSE jsonb_path_query_array(r.shown, '$[*].question')::text END`;
+               ELSE (SELECT string_agg(question #>> '{}', chr(10))
+                       FROM jsonb_path_query(r.shown, '$[*].question') AS question) END`;
 
 /** The newest first. $1 organization, $2 requests before this id, $3 limit, then those of the conditions. */
 function newestFirst(scope: Scope, conditions: string, nextParameter: number): Listing {
@@ -65,7 +66,7 @@ function newestFirst(scope: Scope, conditions: string, nextParameter: number): L
       `SELECT ${columns}
          FROM (SELECT * FROM requests r WHERE ${of} ${newest} LIMIT ${mostSearched}) r
          JOIN sessions s ON s.organization_id = r.organization_id AND s.session_id = r.session_id
-        WHERE s.deleted_at IS NULL AND strpos(lower(${shownText}), $${nextParameter}) > 0
+        WHERE s.deleted_at IS NULL AND strpos(lower(${shownText}), (SELECT lower($${nextParameter}::text))) > 0
         ${newest} LIMIT $3`,
     ),
     end: statement(

@@ -1,4 +1,4 @@
-// What a caller decides about a schedule: the values of a new one, and those of one that is changed.
+// What a caller decides about a schedule or trigger: the values of a new one, and those of one that is changed.
 import {
   Refusal,
   notFound,
@@ -6,6 +6,7 @@ import {
   type FallbackEntry,
   type InputOf,
   type scheduleActions,
+  type triggerActions,
 } from "@hawser/contract";
 import type { TenantSql } from "../postgres/statement.ts";
 import * as store from "./store.ts";
@@ -13,12 +14,20 @@ import { readStart } from "./timing.ts";
 
 type Create = InputOf<(typeof scheduleActions)["create_scheduled_prompt"]>;
 type Update = InputOf<(typeof scheduleActions)["update_scheduled_prompt"]>;
+/** The fields that schedules and triggers share. */
+type Shared = Pick<Create, keyof Create & keyof InputOf<(typeof triggerActions)["create_trigger"]>>;
 
 const mostSchedules = 1_000;
 /** list_scheduled_prompts shows all prompts in one answer. */
 const mostPromptBytes = 16 * 1024 * 1024;
-/** Length of one prompt. A node keeps the prompts of up to 100 runs in memory. */
-const longestPromptBytes = 1024 * 1024;
+/**
+ * Length of one prompt. A node keeps the prompts of up to 100 runs in memory. Of triggers up to 1,000 runs wait in
+ * the database, each with a copy of its prompt.
+ */
+export const longestPrompts = {
+  schedule: { bytes: 1024 * 1024, text: "1 MiB" },
+  trigger: { bytes: 64 * 1024, text: "64 KiB" },
+};
 /** Size of a schedule's other fields together: names, paths, hosts and the fallback chain. */
 const mostOtherBytes = 16 * 1024;
 
@@ -27,6 +36,15 @@ export async function newChoice(
   input: Create,
   timeZone: string,
 ): Promise<store.ScheduleChoice> {
+  return {
+    ...(await newTemplate(sql, input)),
+    frequency: input.frequency,
+    start_at: readStart(input.startAt, timeZone).toISOString(),
+  };
+}
+
+/** Throws `not_found` if a host is unknown. */
+export async function newTemplate(sql: TenantSql, input: Shared): Promise<store.Template> {
   return {
     name: input.name ?? null,
     prompt: input.prompt,
@@ -39,8 +57,6 @@ export async function newChoice(
     model_id: input.modelId ?? null,
     use_worktree: input.useWorktree ?? null,
     fallback_chain: input.fallbackChain ? chainOf(input.fallbackChain) : null,
-    frequency: input.frequency,
-    start_at: readStart(input.startAt, timeZone).toISOString(),
   };
 }
 
@@ -68,7 +84,7 @@ export async function changedChoice(
 }
 
 /** Undefined counts as not sent; null is a value. */
-const given = <Value>(sent: Value | undefined, stored: Value): Value =>
+export const given = <Value>(sent: Value | undefined, stored: Value): Value =>
   sent === undefined ? stored : sent;
 
 /** A target that is sent replaces the stored one. Throws `invalid_input` if none remains. */
@@ -108,25 +124,28 @@ async function findInstances(sql: TenantSql, shownIds: string[]): Promise<string
   return ids;
 }
 
-/** Throws `limit_reached` if a single schedule would be too large. */
-export function refuseTooLarge({ prompt, ...rest }: store.ScheduleChoice): void {
-  if (Buffer.byteLength(prompt) > longestPromptBytes) {
+/** Throws `limit_reached` if a single schedule or trigger would be too large. */
+export function refuseTooLarge(
+  { prompt, ...rest }: { prompt: string },
+  longest = longestPrompts.schedule,
+): void {
+  if (Buffer.byteLength(prompt) > longest.bytes) {
     throw new Refusal(
       "limit_reached",
-      "The prompt of a schedule may have 1 MiB. Put what is longer into a file of the repository, and name the file.",
+      `The prompt may have ${longest.text}. Put what is longer into a file of the repository, and name the file.`,
     );
   }
   if (Buffer.byteLength(JSON.stringify(rest)) > mostOtherBytes) {
     throw new Refusal(
       "limit_reached",
-      "The fields of a schedule other than its prompt may have 16 KiB together. Name fewer hosts, or use a shorter chain.",
+      "The fields other than the prompt may have 16 KiB together. Name fewer hosts, or use a shorter chain.",
     );
   }
 }
 
 /**
- * Throws `limit_reached` if the organization would have too many schedules, or too long prompts together. The
- * schedule `replaced` does not count.
+ * Throws `limit_reached` if the organization would have too many schedules and triggers, or too long prompts
+ * together. The one with the id `replaced` does not count.
  */
 export async function refuseBeyondLimits(
   sql: TenantSql,
@@ -137,13 +156,13 @@ export async function refuseBeyondLimits(
   if (others!.schedules >= mostSchedules) {
     throw new Refusal(
       "limit_reached",
-      `The organization has ${mostSchedules.toLocaleString("en")} scheduled prompts, which is the maximum. Delete one with delete_scheduled_prompt first.`,
+      `The organization has ${mostSchedules.toLocaleString("en")} scheduled prompts and triggers, which is the maximum. Delete one with delete_scheduled_prompt or delete_trigger first.`,
     );
   }
   if (others!.prompt_bytes + Buffer.byteLength(prompt) > mostPromptBytes) {
     throw new Refusal(
       "limit_reached",
-      "The prompts of all schedules of the organization may have 16 MiB together. Shorten this one, or delete another schedule.",
+      "The prompts of all schedules and triggers of the organization may have 16 MiB together. Shorten this one, or delete another.",
     );
   }
 }

@@ -18,26 +18,25 @@ export interface DueRow {
   bytes: number;
 }
 
-/** $1 limit. */
-export const selectDue = systemStatement<DueRow>(
-  "find the schedules that are due",
-  `SELECT s.organization_id, s.schedule_id, s.next_run_at::text AS slot, s.next_run_at AS slot_at,
-          s.start_at, s.frequency, o.time_zone, hawser_now() AS now, octet_length(s.prompt) AS bytes
-     FROM schedules s JOIN organizations o ON o.organization_id = s.organization_id
-    WHERE s.next_run_at <= hawser_now()
-    ORDER BY s.next_run_at LIMIT $1`,
+export const selectIsDue = systemStatement<{ is_due: boolean }>(
+  "read whether a schedule is due",
+  `SELECT EXISTS (SELECT FROM schedules WHERE next_run_at <= hawser_now()) AS is_due`,
 );
 
 /**
- * $1 organizations, $2 schedules. Skips those that another node is claiming. A statement of its own before the
- * claim, so that the claim sees the runs that others inserted until then.
+ * $1 limit. Skips those that another node is claiming, so that several nodes claim different ones at once. A
+ * statement of its own before the claim, so that the claim sees the runs that others inserted until then.
  */
-export const lockDue = systemStatement<{ organization_id: string; schedule_id: string }>(
+export const lockDue = systemStatement<DueRow>(
   "lock the schedules that are due",
-  `SELECT s.organization_id, s.schedule_id
-     FROM unnest($1::uuid[], $2::uuid[]) AS due (organization_id, schedule_id)
-     JOIN schedules s ON s.organization_id = due.organization_id AND s.schedule_id = due.schedule_id
-      FOR NO KEY UPDATE OF s SKIP LOCKED`,
+  `WITH due AS MATERIALIZED (
+     SELECT organization_id, schedule_id, next_run_at, start_at, frequency, octet_length(prompt) AS bytes
+       FROM schedules WHERE next_run_at <= hawser_now()
+      ORDER BY next_run_at LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED)
+   SELECT due.organization_id, schedule_id, next_run_at::text AS slot, next_run_at AS slot_at, start_at, frequency,
+          o.time_zone, hawser_now() AS now, bytes
+     FROM due JOIN organizations o ON o.organization_id = due.organization_id
+    ORDER BY next_run_at`,
 );
 
 /** A due time to claim, as JSON. */
@@ -70,13 +69,7 @@ export const claimSlots = systemStatement<{ step: string; seconds_late: number }
       WHERE s.organization_id = due.organization_id AND s.schedule_id = due.schedule_id
         AND s.next_run_at = due.slot
      RETURNING s.organization_id, s.schedule_id, due.slot, due.run_at, due.missed, s.api_key_id,
-               ${planSql("s", false)} AS plan, hawser_new_id() AS missed_id,
-               (SELECT min(r.run_at) FROM schedule_runs r
-                 WHERE r.organization_id = s.organization_id AND r.schedule_id = s.schedule_id
-                   AND r.step <> 'ended') AS unended,
-               EXISTS (SELECT FROM schedule_runs r
-                 WHERE r.organization_id = s.organization_id AND r.schedule_id = s.schedule_id
-                   AND r.step <> 'ended' AND r.outcome = 'needs_answer') AS needs_answer),
+               ${planSql("s", false)} AS plan, CASE WHEN due.missed IS NOT NULL THEN hawser_new_id() END AS missed_id),
    missed AS (
      INSERT INTO schedule_runs (organization_id, schedule_id, run_at, run_id, plan, api_key_id, step, outcome, failure, ended_at)
      SELECT organization_id, schedule_id, slot, missed_id, ${endedPlan}, api_key_id, 'ended', 'missed', missed, hawser_now()
@@ -90,6 +83,11 @@ export const claimSlots = systemStatement<{ step: string; seconds_late: number }
             THEN ' waits for an answer. list_pending_requests shows the request.' ELSE ' has not ended.' END,
           CASE WHEN unended IS NOT NULL THEN hawser_now() END
      FROM moved
+     LEFT JOIN LATERAL (
+            SELECT min(r.run_at) AS unended, bool_or(r.outcome = 'needs_answer') AS needs_answer
+              FROM schedule_runs r
+             WHERE r.organization_id = moved.organization_id AND r.schedule_id = moved.schedule_id
+               AND r.step <> 'ended') earlier ON true
    ON CONFLICT DO NOTHING
    RETURNING step, extract(epoch FROM hawser_now() - run_at)::float8 AS seconds_late`,
 );

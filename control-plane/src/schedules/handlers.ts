@@ -119,9 +119,12 @@ export const scheduleHandlers: HandlersFor<typeof scheduleActions, object> = {
     );
   },
 
-  async list_schedule_runs({ sql }, { scheduleId, cursor, limit = 50 }) {
+  async list_schedule_runs({ sql }, { scheduleId, triggerId, cursor, limit = 50 }) {
     const before = readIdCursor(cursor);
-    const { schedule_id } = await findSchedule(sql, scheduleId);
+    const { schedule_id } =
+      scheduleId === undefined
+        ? await findTrigger(sql, triggerId!)
+        : await findSchedule(sql, scheduleId);
     const read = await sql.rows(
       store.selectRuns,
       sql.organizationId,
@@ -156,6 +159,13 @@ async function findSchedule(sql: TenantSql, scheduleId: string): Promise<store.S
   const id = parseId("schedule", scheduleId);
   const row = id && (await sql.first(store.selectSchedule, sql.organizationId, id));
   if (!row) throw notFound("schedule");
+  return row;
+}
+
+async function findTrigger(sql: TenantSql, triggerId: string): Promise<{ schedule_id: string }> {
+  const id = parseId("trigger", triggerId);
+  const row = id && (await sql.first(store.selectTriggerId, sql.organizationId, id));
+  if (!row) throw notFound("trigger");
   return row;
 }
 

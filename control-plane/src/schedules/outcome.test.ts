@@ -27,6 +27,7 @@ const running: WatchedRow = {
   session_turn_id: "t1",
   is_queued: false,
   turn_outcome: null,
+  continuation: null,
   cost_usd: null,
   away_seconds: 1,
 };
@@ -37,6 +38,25 @@ const table: [string, Partial<WatchedRow>, string, RegExp?][] = [
   ["its agent waits for an answer", { activity: "waiting" }, "needs_answer"],
   ["its turn completed", { activity: "idle", turn_outcome: "completed" }, "succeeded"],
   ["its turn failed", { activity: "idle", turn_outcome: "failed" }, "failed", /turn failed/],
+  [
+    "its turn is to continue in another session",
+    {
+      activity: "idle",
+      turn_outcome: "failed",
+      continuation: { isUnderWay: true, problem: null },
+    },
+    "running",
+  ],
+  [
+    "no kind can continue its turn",
+    {
+      activity: "idle",
+      turn_outcome: "failed",
+      continuation: { isUnderWay: false, problem: "No kind is left." },
+    },
+    "failed",
+    /turn failed.*No kind is left\./,
+  ],
   ["its turn was stopped", { turn_outcome: "aborted" }, "failed", /stopped/],
   ["its turn was interrupted", { turn_outcome: "interrupted" }, "failed", /interrupted/],
   [

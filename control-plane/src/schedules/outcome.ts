@@ -23,10 +23,13 @@ const turnFailures = {
 
 /** The outcome of a run by what its session shows. */
 export function outcomeOf(row: store.WatchedRow): Watched {
-  const { status, activity, turn_outcome, reachable } = row;
+  const { status, activity, turn_outcome, reachable, continuation } = row;
   if (!status) return failed("Its session was deleted before its turn had finished.");
   // If people continue the session, the run ends with the last of its turns.
   const isSettled = row.session_turn_id === row.turn_id || (activity === "idle" && !row.is_queued);
+  // A turn that a used-up quota ended: the run follows the session that continues it.
+  if (continuation?.isUnderWay) return { outcome: "running" };
+  if (continuation?.problem) return failed(`${turnFailures.failed} ${continuation.problem}`);
   if (turn_outcome && isSettled) {
     return turn_outcome === "completed"
       ? { outcome: "succeeded" }
@@ -58,7 +61,7 @@ export async function watchRuns(system: SystemSql): Promise<boolean> {
       const { organization_id, schedule_id, run_id, cost_usd } = row;
       const failure = outcome === "failed" ? watched.failure : null;
       const run = { organization_id, schedule_id, run_id, fence: null };
-      ends.push({ ...run, outcome, failure, cost_usd, pause: null });
+      ends.push({ ...run, outcome, failure, is_host_away: false, cost_usd, pause: null });
     } else if (outcome !== row.outcome) {
       changed.push({ row, outcome });
     }

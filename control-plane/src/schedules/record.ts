@@ -1,10 +1,28 @@
 // Schedules and runs as results show them.
-import { formatId, type ScheduleRecord, type ScheduleRun } from "@hawser/contract";
-import type { RunRow, ScheduleRow } from "./store.ts";
+import {
+  formatId,
+  type ScheduleRecord,
+  type ScheduleRun,
+  type TriggerRecord,
+} from "@hawser/contract";
+import type { RunRow, ScheduleRow, SharedRow } from "./store.ts";
 
 export function scheduleRecord(row: ScheduleRow): ScheduleRecord {
   return {
     scheduleId: formatId("schedule", row.schedule_id),
+    ...sharedFields(row),
+    frequency: row.frequency,
+    startAt: row.start_at,
+    nextRunAt: row.next_run_at,
+    status: statusOf(row),
+  };
+}
+
+/** What the records of schedules and triggers have in common. */
+export function sharedFields(
+  row: SharedRow,
+): Pick<ScheduleRecord, keyof ScheduleRecord & keyof TriggerRecord> {
+  return {
     name: row.name,
     prompt: row.prompt,
     directory: row.directory,
@@ -16,11 +34,7 @@ export function scheduleRecord(row: ScheduleRow): ScheduleRecord {
     modelId: row.model_id,
     useWorktree: row.use_worktree,
     fallbackChain: row.fallback_chain,
-    frequency: row.frequency,
-    startAt: row.start_at,
-    nextRunAt: row.next_run_at,
     enabled: row.enabled,
-    status: statusOf(row),
     pauseReason: row.pause_reason,
     lastRun: row.run_id === null ? null : runRecord(row),
     sessionCount: row.session_count,

@@ -1,9 +1,9 @@
 // The SQL of runs that are worked on. A run belongs to the node with the highest fence: each write of a step names
 // the fence, and is a no-op if another node has picked the run up since.
-import type { SessionActivity, SessionStatus } from "@hawser/contract";
+import type { SessionActivity, SessionMode, SessionStatus } from "@hawser/contract";
 import { reachableSql } from "../hosts/store.ts";
 import { statement, systemStatement } from "../postgres/statement.ts";
-import { endedPlanSql, type RunPlan } from "./plan.ts";
+import { endedPlanSql, pausedSql, skippedSql, type RunPlan } from "./plan.ts";
 
 export interface RunRow {
   organization_id: string;
@@ -20,6 +20,8 @@ export interface RunRow {
   age_seconds: number;
   /** Since a host was first asked for the present step; 0 if none was. */
   asked_seconds: number;
+  /** How many calls reached their host too late. */
+  late_calls: number;
 }
 
 /**
@@ -60,7 +62,8 @@ export const pickUp = systemStatement<RunRow>(
     WHERE r.organization_id = free.organization_id AND r.schedule_id = free.schedule_id AND r.run_at = free.run_at
    RETURNING r.organization_id, r.schedule_id, r.run_id, r.fence, r.plan, r.api_key_id, r.step, r.asked,
              r.session_id, r.passed_over, extract(epoch FROM hawser_now() - r.created_at)::float8 AS age_seconds,
-             coalesce(extract(epoch FROM hawser_now() - r.first_asked_at), 0)::float8 AS asked_seconds`,
+             coalesce(extract(epoch FROM hawser_now() - r.first_asked_at), 0)::float8 AS asked_seconds,
+             r.late_calls`,
 );
 
 /** $1 organizations, $2 schedules, $3 runs, $4 fences. One that is locked does not keep the others from it. */
@@ -97,8 +100,7 @@ export const noteAsked = systemStatement<{ run_id: string }>(
 export const skipPaused = systemStatement(
   "skip a run whose schedule was paused before it started",
   `UPDATE schedule_runs r
-      SET step = 'ended', outcome = 'skipped', ended_at = hawser_now(),
-          failure = 'The schedule was paused before the run started.'
+      SET ${skippedSql(pausedSql)}
      FROM schedules s
     WHERE ${heldRun} AND ${ofRun} AND NOT ${mayAsk}`,
 );
@@ -112,16 +114,23 @@ export const passOver = systemStatement<{ run_id: string }>(
     WHERE ${heldRun} RETURNING r.run_id`,
 );
 
-/**
- * $5 session, if it is known. $6 why the run waits, which its record shows meanwhile. The longer a run has been
- * tried, the longer the pause.
- */
+/** The longer a run has been tried, the longer the pause. $5 why it waits, which its record shows meanwhile. */
+const pauseSql = `failure = $5, lease_until = hawser_now(), holder = NULL,
+          try_at = hawser_now() + greatest(interval '1 second', least(interval '30 seconds',
+                     (hawser_now() - r.created_at) / 4))`;
+
+/** $6 session, if it is known. */
 export const tryLater = systemStatement(
   "try a run of a schedule again later",
+  `UPDATE schedule_runs r SET session_id = coalesce($6, r.session_id), ${pauseSql} WHERE ${heldRun}`,
+);
+
+/** For a call that reached its host too late, so that nothing was done. The next one is a call of its own. */
+export const callAnew = systemStatement(
+  "let a run of a schedule make a new call",
   `UPDATE schedule_runs r
-      SET session_id = coalesce($5, r.session_id), failure = $6, lease_until = hawser_now(), holder = NULL,
-          try_at = hawser_now() + greatest(interval '1 second', least(interval '30 seconds',
-                     (hawser_now() - r.created_at) / 4))
+      SET late_calls = r.late_calls + 1, asked = false,
+          session_id = CASE WHEN r.step = 'prompt' THEN r.session_id END, ${pauseSql}
     WHERE ${heldRun}`,
 );
 
@@ -177,6 +186,12 @@ export interface SessionState {
 /** For statements that read `sessions s`. */
 export const sessionStateSql = `s.status, s.status_reason, s.status_message, s.activity, ${reachableSql("s")} AS reachable`;
 
+/** $1 organization. */
+export const selectHighestMode = systemStatement<{ highest_mode: SessionMode }>(
+  "read the highest mode of the organization of a trigger's run",
+  `SELECT highest_mode FROM organizations WHERE organization_id = $1`,
+);
+
 /** $1 organization, $2 session. */
 export const selectSessionState = systemStatement<SessionState>(
   "read the state of a session that a run of a schedule prompts",
@@ -190,5 +205,5 @@ export const selectSessionState = systemStatement<SessionState>(
  */
 export const moveRunsToKey = statement(
   `UPDATE schedule_runs SET api_key_id = $3
-    WHERE organization_id = $1 AND api_key_id = $2 AND step IN ('start', 'prompt') AND NOT asked`,
+    WHERE organization_id = $1 AND api_key_id = $2 AND step IN ('wait', 'start', 'prompt') AND NOT asked`,
 );

@@ -146,6 +146,16 @@ test("if no host can run it, the run has failed, and the next time is as usual",
   assert.equal(next_run_at!.getTime(), dueAt + 3_600_000);
 });
 
+test("a run that its only host has refused ends at the next try, if its schedule was locked before", async () => {
+  const scheduleId = await beds.addSchedule();
+  await node.claim();
+  const refused = [{ instanceId: beds.bed.instanceId, reason: "The folder is outside the roots." }];
+  await sql(`UPDATE schedule_runs SET passed_over = $1`, [JSON.stringify(refused)]);
+  await node.fire();
+  const run = await lastRun(scheduleId);
+  assert.deepEqual([run.step, run.failure], ["ended", refused[0]!.reason]);
+});
+
 const hostRefusals: RefusalCode[] = [
   "host_refused",
   "not_a_repository",

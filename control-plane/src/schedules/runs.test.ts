@@ -53,7 +53,9 @@ test("a run that a caller asks for is recorded once, and leaves the next time", 
     modelId: null,
     useWorktree: null,
     fallbackChain: null,
+    hostKeys: [null],
     isRequested: true,
+    isTriggered: false,
   });
   await stage.bed.sql(
     `UPDATE schedule_runs SET step = 'ended', outcome = 'failed' WHERE run_id = $1`,

@@ -164,7 +164,7 @@ test("a time that was read is claimed once, and only if the schedule still has i
   for (const [what, change] of Object.entries(changes)) {
     await beds.clear();
     const scheduleId = await beds.addSchedule();
-    const slots = JSON.stringify((await database.system.rows(claims.selectDue, 10)).map(slotOf));
+    const slots = JSON.stringify((await database.system.rows(claims.lockDue, 10)).map(slotOf));
     await beds.bed.sql(change);
     const claim = () => database.system.rows(claims.claimSlots, slots);
     const claimed = [await claim(), await claim()].map((rows) => rows.length);
@@ -188,7 +188,7 @@ test("a schedule that is paused or deleted after its time was claimed starts not
   const [run] = await beds.runsOf(paused);
   assert.deepEqual(
     [run!.step, run!.outcome, run!.failure],
-    ["ended", "skipped", "The schedule was paused before the run started."],
+    ["ended", "skipped", "It was paused before the run started."],
   );
   assert.deepEqual(await beds.runsOf(deleted), []);
 });

@@ -57,7 +57,7 @@ for (const [at, moment] of moments) {
 }
 
 for (const command of ["start_session", "send_prompt"] as const) {
-  test(`a node that was stopped while a host did its ${command} writes nothing when it wakes up`, async () => {
+  test(`a node that is frozen while it waits for the answer to ${command} changes no row when it continues`, async () => {
     const scheduleId = await beds.addSchedule();
     const reached = signal();
     const woken = signal();

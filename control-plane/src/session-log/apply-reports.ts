@@ -101,8 +101,8 @@ export async function applyReports(
     [...sessions.values()].filter(({ added }) => added.length > 0),
   );
   const causing = [...sessions.values()].flatMap((session) => {
-    const effects = session.added.flatMap(({ effect, at, turnId }) =>
-      effect ? { effect, at, turnId } : [],
+    const effects = session.added.flatMap(({ effect, seq, at, turnId }) =>
+      effect ? { effect, seq, at, turnId } : [],
     );
     return effects.length > 0 ? { ...session, effects } : [];
   });

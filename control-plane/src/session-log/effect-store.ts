@@ -1,6 +1,7 @@
 // The SQL of the state that log entries cause. Its statements run across organizations, like the
 // intake's.
 import { systemStatement } from "../postgres/statement.ts";
+import { mostListed } from "../sessions/store.ts";
 
 /** $1 is a JSON array of rows, one for each session. */
 export const setStatuses = systemStatement(
@@ -15,17 +16,15 @@ export const setStatuses = systemStatement(
 );
 
 /**
- * Limit of a session's lists. A host queues 20 prompts and runs 5 shell commands; the limit keeps the row small
- * whatever a host reports.
+ * The stored list with the reported additions, and without what was reported to be over. An addition may be
+ * in the list already, because the action that caused it has recorded it.
  */
-const mostListed = 100;
-
-/** The stored list with the reported additions, and without what was reported to be over. */
 const listAfter = (stored: string, added: string, removed: string) => `CASE
             WHEN reported.${added} IS NULL AND reported.${removed} IS NULL THEN s.${stored}
             ELSE (SELECT coalesce(array_agg(id), '{}')
-                    FROM unnest((s.${stored} || reported.${added})[
-                           greatest(1, cardinality(s.${stored} || reported.${added}) - ${mostListed - 1}):]) AS id
+                    FROM (SELECT s.${stored} || (SELECT array_agg(new) FROM unnest(reported.${added}) AS new
+                                                  WHERE new <> ALL (s.${stored})) AS ids) listed,
+                         unnest(ids[greatest(1, cardinality(ids) - ${mostListed - 1}):]) AS id
                    WHERE id <> ALL (coalesce(reported.${removed}, '{}'))) END`;
 
 /**
@@ -59,13 +58,15 @@ export const setStates = systemStatement(
           trusted_parts = coalesce(reported.trusted_parts, s.trusted_parts),
           agent_kind = coalesce(reported.agent_kind, s.agent_kind),
           fallback = coalesce(reported.fallback, s.fallback),
-          account_user_id = coalesce(reported.account_user_id, s.account_user_id)
+          account_user_id = coalesce(reported.account_user_id, s.account_user_id),
+          shared_with = CASE WHEN reported.sharing_moved THEN reported.shared_with ELSE s.shared_with END,
+          shared_at = CASE WHEN reported.sharing_moved THEN hawser_now() ELSE s.shared_at END
      FROM jsonb_to_recordset($1::jsonb) AS reported (
             organization_id uuid, session_id uuid, activity text, begun boolean, turn_moved boolean,
             turn_id text, turn_outcome text, queued text[], unqueued text[], shells_started text[],
             shells_ended text[], model jsonb, usage jsonb, cost_usd double precision,
             cost_is_estimate boolean, title text, directory text, worktree_branch text,
             capabilities text[], mode text, trusted_parts text[], agent_kind text, fallback jsonb,
-            account_user_id uuid)
+            account_user_id uuid, sharing_moved boolean, shared_with uuid[])
     WHERE s.organization_id = reported.organization_id AND s.session_id = reported.session_id`,
 );

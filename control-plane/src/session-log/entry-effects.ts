@@ -11,6 +11,7 @@ import { setStates, setStatuses } from "./effect-store.ts";
 import { boundFallback } from "../sessions/bound-fallback.ts";
 import { shortened } from "../postgres/shortened.ts";
 import { statusAfter } from "../sessions/lifecycle.ts";
+import { insertUsedUp } from "./used-up-store.ts";
 
 const effectNames = [
   "session_status",
@@ -29,6 +30,7 @@ const effectNames = [
   "config_trusted",
   "fallback_taken",
   "account_used",
+  "session_shared",
 ] as const;
 const effective: ReadonlySet<string> = new Set(effectNames);
 
@@ -46,7 +48,7 @@ export interface CausingEntries {
   instanceId: string;
   sessionId: string;
   status: SessionStatus;
-  effects: { effect: Effect; at: string; turnId: string | null }[];
+  effects: { effect: Effect; seq: number; at: string; turnId: string | null }[];
 }
 
 /** The requests that were raised or settled, by session. Ids are those that callers see. */
@@ -59,18 +61,20 @@ export function applyEffects(
 ): ChangedRequests {
   const statuses: object[] = [];
   const states: object[] = [];
+  const usedUp: object[] = [];
   const requests = createRequestFold();
   const moved: CausingEntries[] = [];
   for (const session of sessions) {
     const { organizationId, sessionId } = session;
     const key = { organization_id: organizationId, session_id: sessionId };
-    const { status, state } = fold(session);
+    const { status, state, usedUpTurn } = fold(session);
     requests.add(session);
     if (status) {
       statuses.push({ ...key, ...status });
       moved.push(session);
     }
     states.push({ ...key, ...state });
+    if (usedUpTurn !== undefined) usedUp.push({ ...key, turn_id: usedUpTurn });
   }
   if (states.length === 0) return new Map();
   const { raised, settled, changed } = requests.rows();
@@ -87,6 +91,7 @@ export function applyEffects(
     tx.later(setStatuses, JSON.stringify(statuses));
   }
   tx.later(setStates, JSON.stringify(states));
+  if (usedUp.length > 0) tx.later(insertUsedUp, JSON.stringify(usedUp));
   return changed;
 }
 
@@ -114,6 +119,9 @@ interface State {
   agent_kind: string | null;
   fallback: object | null;
   account_user_id: string | null;
+  /** Whether `shared_with` counts, of which null means every member. */
+  sharing_moved: boolean;
+  shared_with: string[] | null;
 }
 
 interface StatusChange {
@@ -149,7 +157,11 @@ function fold({ status: before, effects }: CausingEntries) {
     agent_kind: null,
     fallback: null,
     account_user_id: null,
+    sharing_moved: false,
+    shared_with: null,
   };
+  /** The first turn that a used-up quota ended: a session is continued once. */
+  let usedUpTurn: string | undefined;
   const move = (
     next: SessionStatus | undefined,
     reason: string | null = null,
@@ -185,6 +197,7 @@ function fold({ status: before, effects }: CausingEntries) {
         state.turn_moved = true;
         state.turn_id = turnId ?? state.turn_id;
         state.turn_outcome = effect.outcome;
+        if (effect.cause === "quota" && turnId) usedUpTurn ??= turnId;
         break;
       case "prompt_queued":
         (state.queued ??= []).push(shortened(effect.turnId, longestName));
@@ -225,15 +238,22 @@ function fold({ status: before, effects }: CausingEntries) {
       case "account_used":
         state.account_user_id = parseId("user", effect.userId) ?? null;
         break;
+      case "session_shared":
+        state.sharing_moved = true;
+        state.shared_with =
+          effect.userIds?.slice(0, mostShared).flatMap((id) => parseId("user", id) ?? []) ?? null;
+        break;
       default:
     }
   }
-  return { status, state };
+  return { status, state, usedUpTurn };
 }
 
 /** Limits of titles and ids, and of other texts, in characters. No path is longer than the second. */
 const longestName = 200;
 const longestText = 4_096;
+/** Members that a session is shared with. */
+const mostShared = 100;
 
 function modelOf({ model }: Of<"turn_started"> | Of<"session_placed">): ModelChoice | null {
   return (
@@ -249,8 +269,8 @@ type Of<Name> = Extract<Effect, { sessionUpdate: Name }>;
 interface RequestEntries {
   session: CausingEntries;
   shownId: string;
-  raised?: { effect: Of<"request_raised">; at: string };
-  settled?: { effect: Of<"request_settled">; at: string };
+  raised?: { effect: Of<"request_raised">; seq: number; at: string };
+  settled?: { effect: Of<"request_settled">; seq: number; at: string };
 }
 
 /** Combines the entries about each request, because a statement can change a row only once. */
@@ -258,7 +278,7 @@ function createRequestFold() {
   const byRequest = new Map<string, RequestEntries>();
   return {
     add(session: CausingEntries): void {
-      for (const { effect, at } of session.effects) {
+      for (const { effect, seq, at } of session.effects) {
         if (effect.sessionUpdate !== "request_raised" && effect.sessionUpdate !== "request_settled")
           continue;
         const requestId = parseId("request", effect.requestId);
@@ -271,8 +291,8 @@ function createRequestFold() {
         byRequest.set(
           key,
           effect.sessionUpdate === "request_raised"
-            ? { session, shownId: effect.requestId, raised: { effect, at } }
-            : { ...known, settled: { effect, at } },
+            ? { session, shownId: effect.requestId, raised: { effect, seq, at } }
+            : { ...known, settled: { effect, seq, at } },
         );
       }
     },
@@ -290,7 +310,7 @@ function createRequestFold() {
           session_id: sessionId,
         };
         if (request.raised) {
-          const { effect, at } = request.raised;
+          const { effect, seq, at } = request.raised;
           raised.push({
             ...row,
             instance_id: instanceId,
@@ -299,12 +319,13 @@ function createRequestFold() {
             shown_hash: effect.shownHash,
             rule: effect.rule ?? null,
             raised_at: at,
+            log_seq: seq,
           });
         }
         if (request.settled) {
-          const { effect, at } = request.settled;
+          const { effect, seq, at } = request.settled;
           const { outcome: status, answer, answers } = effect;
-          settled.push({ ...row, status, answer, answers, resolved_at: at });
+          settled.push({ ...row, status, answer, answers, resolved_at: at, log_seq: seq });
         }
       }
       return { raised, settled, changed };

@@ -75,50 +75,14 @@ const selectMessageWithin = (bounds: string) =>
               ORDER BY seq DESC LIMIT 1) message`,
   );
 
-/** Characters before and after a found text. */
-const around = 120;
-
-/** Fields that are not searched, except in the input of a tool. Otherwise a search for "text" would match the content type of every message. */
-const notText = "Id$|^(sessionUpdate|type|status|kind)$";
-
-export interface FoundRow {
-  seq: number;
-  at: string;
-  turn_id: string | null;
-  type: string;
-  text: string;
-  is_cut_before: boolean;
-  is_cut_after: boolean;
-}
-
-/**
- * $3 after this seq, $4 up to this one, $5 text in lower case, $6 limit, $7 the text, JSON-escaped. The entries
- * that contain the text in one of their values. Extracting values is slow, so entries whose JSON does not
- * contain the text are skipped first.
- */
-const selectFoundWithin = (bounds: string) =>
-  statement<FoundRow>(
-    `SELECT seq, at, turn_id, type, substr(text, greatest(place - ${around}, 1), length($5) + ${2 * around}) AS text,
-            place > ${around} + 1 AS is_cut_before,
-            greatest(place - ${around}, 1) + length($5) + ${2 * around} <= length(text) AS is_cut_after
-       FROM (SELECT seq, at, turn_id, update->>'sessionUpdate' AS type, text, strpos(lower(text), $5) AS place
-               FROM session_log
-              CROSS JOIN LATERAL (
-                    SELECT string_agg(part #>> '{}', chr(10)) AS text
-                      FROM (SELECT jsonb_path_query(update - 'rawInput', 'strict $.** ? (@.type() == "object").keyvalue()
-                                     ? (@.value.type() == "string" && !(@.key like_regex "${notText}")).value') AS part
-                             UNION ALL
-                            SELECT jsonb_path_query(update - 'rawInput', 'strict $.** ? (@.type() == "array")[*]
-                                     ? (@.type() == "string")')
-                             UNION ALL
-                            SELECT jsonb_path_query(update->'rawInput', 'strict $.** ? (@.type() == "string")')
-                           ) parts) texts
-              WHERE organization_id = $1 AND session_id = $2 ${bounds} AND seq > $3 AND seq <= $4
-                AND strpos(lower(update::text), $7) > 0
-              ORDER BY seq) entries
-      WHERE place > 0
-      ORDER BY seq
-      LIMIT $6`,
+/** $3 after this seq, $4 up to this one, $5 turn. Why the turn ended as it did; at most $6 characters. */
+const selectTurnReasonWithin = (bounds: string) =>
+  statement<{ reason: string | null; cause: string | null }>(
+    `SELECT left(update->>'reason', $6) AS reason, update->>'cause' AS cause
+       FROM session_log
+      WHERE organization_id = $1 AND session_id = $2 ${bounds} AND seq > $3 AND seq <= $4 AND turn_id = $5
+        AND coalesce(entry_type, update->>'sessionUpdate') = 'turn_finished'
+      ORDER BY seq DESC LIMIT 1`,
   );
 
 /**
@@ -135,7 +99,7 @@ const everyPeriod = {
  * period, so that its plan contains one partition. Without them a prepared statement locks every partition at
  * each execution, which takes longer than reading a few entries (decision 0045).
  */
-function byPeriod<Row>(make: (bounds: string) => Statement<Row>) {
+export function byPeriod<Row>(make: (bounds: string) => Statement<Row>) {
   const made = new Map<string, Statement<Row>>();
   return (sessionId: string): Statement<Row> => {
     const period = periodOf(sessionId) ?? everyPeriod;
@@ -158,7 +122,6 @@ export const selectMatchingOf = byPeriod((bounds) =>
 export const selectNewestOf = byPeriod((bounds) =>
   selectWithin(bounds, { order: "DESC", filters }),
 );
-/** Finds entries that contain a text. */
-export const selectFoundOf = byPeriod(selectFoundWithin);
 /** Reads the last message of a turn. */
 export const selectMessageOf = byPeriod(selectMessageWithin);
+export const selectTurnReasonOf = byPeriod(selectTurnReasonWithin);

@@ -3,14 +3,8 @@ import { notFound, parseId, type sessionTurnActions } from "@hawser/contract";
 import type { HandlersFor } from "../dispatch/handler.ts";
 import { query } from "../postgres/statement.ts";
 import { selectSession } from "../sessions/store.ts";
-import {
-  selectEntriesOf,
-  selectFoundOf,
-  selectMatchingOf,
-  selectNewestOf,
-  type FoundRow,
-  type LogRow,
-} from "./follow-store.ts";
+import { selectEntriesOf, selectMatchingOf, selectNewestOf, type LogRow } from "./follow-store.ts";
+import { selectFoundOf, type FoundRow } from "./search-store.ts";
 import { waitForSession, type SessionLogServices } from "./wait.ts";
 
 type LogActions = Pick<
@@ -21,7 +15,7 @@ type LogActions = Pick<
 const largestListing = 4 * 1024 * 1024;
 /** How many entries a filter looks at in one call. */
 const mostLookedAt = 10_000;
-/** How many entries a search for a text reads in one call. */
+/** How many entries a search for a text reads in one call; fewer if they are large. */
 const mostSearched = 2_000;
 
 export const sessionLogHandlers: HandlersFor<LogActions, SessionLogServices> = {
@@ -67,16 +61,14 @@ export const sessionLogHandlers: HandlersFor<LogActions, SessionLogServices> = {
     const session = await sql.first(selectSession, ...key);
     if (!session) throw notFound("session");
     const until = Math.min(session.applied_seq, after + mostSearched);
-    const wanted = text.toLowerCase();
-    const asJson = JSON.stringify(wanted).slice(1, -1);
-    const rows = await sql.rows(selectFoundOf(id), ...key, after, until, wanted, limit, asJson);
-    const readUntil = rows.length >= limit ? rows.at(-1)!.seq : until;
-    return {
-      matches: rows.map(({ seq, at, turn_id: turnId, type, ...found }) => {
-        return { seq, at, turnId, type, text: excerptOf(found) };
-      }),
-      nextAfter: readUntil < session.applied_seq ? readUntil : null,
-    };
+    const rows = await sql.rows(selectFoundOf(id), ...key, after, until, text, limit);
+    const matches = rows.flatMap(({ seq, at, turn_id: turnId, type, ...found }) =>
+      seq === null ? [] : { seq, at, turnId, type, text: excerptOf(found) },
+    );
+    // The entries of an expired period are gone, so nothing is read, and nothing follows.
+    const lastRead = rows[0]?.read_until ?? session.applied_seq;
+    const readUntil = matches.length >= limit ? matches.at(-1)!.seq : lastRead;
+    return { matches, nextAfter: readUntil < session.applied_seq ? readUntil : null };
   },
 
   wait_for_session: (context, input) => waitForSession(context, input),

@@ -7,6 +7,7 @@ import { openServiceDatabase } from "@hawser/testkit/service-database.ts";
 import { makeNextPartitions } from "../postgres/partitions.ts";
 import { selectEntriesOf } from "./follow-store.ts";
 import { periodOf } from "./log-period.ts";
+import { selectFoundOf } from "./search-store.ts";
 
 const idAt = (at: number) => {
   const hex = at.toString(16).padStart(12, "0");
@@ -120,5 +121,37 @@ for (const [time, daysAgo] of [
     assert.equal(await readPage(), 200);
     await ownerSql(service.url, `ANALYZE session_log`);
     assert.equal(await readPage(), 200);
+  });
+
+  test(`a search in a session ${time} reads its window once, and again only what it returns`, async () => {
+    await using service = await openServiceDatabase();
+    const sessionId = idAt(Date.now() - daysAgo * 86_400_000);
+    const organizationId = "0198c000-0000-7000-8000-000000000000";
+    const { text } = selectFoundOf(sessionId);
+    const search = async (wanted: string) => {
+      const [row] = await ownerSql<{ "QUERY PLAN": [{ Plan: PlanNode }] }>(
+        service.url,
+        `SET ROLE hawser_app; SET plan_cache_mode = force_generic_plan;
+         SET hawser.organization_id = '${organizationId}';
+         PREPARE read (uuid, uuid, bigint, bigint, text, int) AS ${text};
+         EXPLAIN (ANALYZE, FORMAT JSON)
+           EXECUTE read ('${organizationId}', '${sessionId}', 500, 700, '${wanted}', 20)`,
+      );
+      return rowsRead(row!["QUERY PLAN"][0].Plan);
+    };
+    await ownerSql(
+      service.url,
+      `INSERT INTO session_log (session_id, seq, organization_id, at, update)
+       SELECT $1, n, $2, now(), jsonb_build_object('text', CASE WHEN n % 20 = 0 THEN 'hay with needle' ELSE 'hay' END)
+         FROM generate_series(1, 5000) n`,
+      [sessionId, organizationId],
+    );
+    for (const statistics of ["without", "with"]) {
+      if (statistics === "with") await ownerSql(service.url, `ANALYZE session_log`);
+      // The plan rounds: the loop behind the last entry, which finds nothing, counts as one row.
+      assert.equal(await search("no such text"), 201, statistics);
+      assert.equal(await search("needle"), 201 + 10, statistics);
+      assert.equal(await search("hay"), 201 + 20, statistics);
+    }
   });
 }

@@ -110,6 +110,7 @@ function openNode() {
     logQuota,
     sightings: { note: () => {} },
     viewers: { notify: () => {} },
+    presence: { recorded: () => Promise.reject(new Error("No host says hello here.")) },
     isBack: () => {},
     reconnectSeconds: () => 1,
     renewToken: () => Promise.reject(new Error("No host renews its token here.")),

@@ -2,6 +2,7 @@
 // and of shell commands is left out: it is long, and of a shell command it may be meant for the caller only.
 // Each line of what was said is quoted, so that no text can pass for that of another speaker.
 import { readUpdate, type SessionUpdate, type UpdateOf } from "@hawser/contract";
+import { shortened } from "../postgres/shortened.ts";
 
 /** The types of entries that say something to a reader. */
 export const saidTypes = [
@@ -88,4 +89,5 @@ export const quoted = (text: string) => plain(text).replaceAll(/^/gm, "> ");
 
 const longestTitle = 200;
 
-const firstLine = (text: string) => plain(text).trim().split("\n")[0]!.slice(0, longestTitle);
+/** Never half of a surrogate pair: clients and hosts refuse such a text. */
+const firstLine = (text: string) => shortened(plain(text).trim().split("\n")[0]!, longestTitle);

@@ -46,6 +46,7 @@ test("nothing runs: it answers at once", async () => {
     activity: "idle",
     turnId: null,
     turnOutcome: null,
+    turnReason: null,
     queuedTurnIds: [],
     runningShellIds: [],
     pendingRequests: [],
@@ -71,6 +72,17 @@ test("it answers when the turn is over, and not before", async () => {
     ["idle", "t1", "completed", 3],
   );
   assert.ok(ms < 2_000);
+});
+
+test("it says why a turn failed, also if the caller has the log up to there", async () => {
+  const sessionId = await bed.addSession();
+  await bed.report(sessionId, turn);
+  await bed.report(sessionId, { ...finished, outcome: "failed", reason: "The model is away." });
+  const { result } = await wait({ sessionId });
+  assert.deepEqual([result["turnOutcome"], result["turnReason"]], ["failed", "The model is away."]);
+  await bed.report(sessionId, { ...turn, turnId: "t2" });
+  const { result: next } = await wait({ sessionId, timeoutSeconds: 1 });
+  assert.deepEqual([next["turnOutcome"], next["turnReason"]], [null, null]);
 });
 
 test("it goes on waiting while a prompt waits for its turn", async () => {

@@ -17,7 +17,9 @@ import { isOver } from "../sessions/lifecycle.ts";
 import { statusMessage } from "../sessions/status-reasons.ts";
 import { selectSession, type SessionRow } from "../sessions/store.ts";
 import type { Follows } from "./follow.ts";
-import { selectMessageOf } from "./follow-store.ts";
+import { selectMessageOf, selectTurnReasonOf } from "./follow-store.ts";
+import { explainTurn } from "./explain-turn.ts";
+import { selectContinuing } from "./used-up-store.ts";
 
 type Wait = (typeof sessionTurnActions)["wait_for_session"];
 
@@ -25,9 +27,16 @@ export interface SessionLogServices {
   follows: Follows;
 }
 
+interface Found {
+  row: SessionRow;
+  requests: ReturnType<typeof requestRecord>[];
+  /** Whether the failed turn is to continue in another session, which is not known yet. */
+  isContinuing: boolean;
+}
+
 const mostRequests = 50;
 const longestMessage = 4_000;
-/** How many entries are searched for the agent's last message. */
+/** How many entries are searched for the agent's last message, and for the end of the turn. */
 const mostLookedAt = 2_000;
 
 export async function waitForSession(
@@ -62,24 +71,26 @@ export async function waitForSession(
     timeout.removeEventListener("abort", wakeUp);
   }
 
-  function isWorthReturning({ row, requests }: Awaited<ReturnType<typeof read>>): boolean {
+  function isWorthReturning({ row, requests, isContinuing }: Found): boolean {
     if (isOver(row.status)) return true;
-    return row.applied_seq > sinceSeq && (activityOf(row) === "idle" || requests.length > 0);
+    const isAtRest = activityOf(row) === "idle" && !isContinuing;
+    return row.applied_seq > sinceSeq && (isAtRest || requests.length > 0);
   }
 
-  async function read() {
+  async function read(): Promise<Found> {
     const [[row], requests] = await sql.together(
       query(selectSession, sql.organizationId, id),
       query(newest.pending.ofSession.rows, sql.organizationId, lastId, mostRequests, id),
     );
     if (!row) throw notFound("session");
-    return { row, requests: requests.map(requestRecord) };
+    const isContinuing =
+      row.turn_outcome === "failed" &&
+      (await sql.first(selectContinuing, sql.organizationId, id, row.turn_id)) !== undefined;
+    return { row, requests: requests.map(requestRecord), isContinuing };
   }
 
-  async function resultOf(
-    { row, requests }: Awaited<ReturnType<typeof read>>,
-    timedOut: boolean,
-  ): Promise<ResultOf<Wait>> {
+  async function resultOf(found: Found, timedOut: boolean): Promise<ResultOf<Wait>> {
+    const { row, requests } = found;
     return {
       sessionId: formatId("session", row.session_id),
       status: row.status,
@@ -89,6 +100,7 @@ export async function waitForSession(
       activity: activityOf(row),
       turnId: row.turn_id,
       turnOutcome: row.turn_outcome,
+      turnReason: await turnReason(found),
       queuedTurnIds: row.queued_turns,
       runningShellIds: isOver(row.status) ? [] : row.running_shells,
       pendingRequests: requests,
@@ -96,6 +108,15 @@ export async function waitForSession(
       lastSeq: row.applied_seq,
       timedOut,
     };
+  }
+
+  async function turnReason({ row, isContinuing }: Found) {
+    const { session_id, turn_id, turn_outcome, applied_seq } = row;
+    if (turn_id === null || turn_outcome === null || turn_outcome === "completed") return null;
+    const key = [sql.organizationId, session_id] as const;
+    const window = [applied_seq - mostLookedAt, applied_seq, turn_id, longestMessage] as const;
+    const end = await sql.first(selectTurnReasonOf(session_id), ...key, ...window);
+    return end ? explainTurn(row, end, isContinuing) : null;
   }
 
   async function lastMessage({ session_id, turn_id, applied_seq }: SessionRow) {

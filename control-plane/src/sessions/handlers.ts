@@ -11,6 +11,7 @@ import { isOver } from "./lifecycle.ts";
 import { readSessions, searchSessions, sessionListEntry } from "./listing.ts";
 import { pushSession } from "./push.ts";
 import { sessionRecord } from "./record.ts";
+import { shareSession } from "./sharing.ts";
 import { readRecordAndNotify, startSession } from "./start.ts";
 import * as store from "./store.ts";
 
@@ -48,6 +49,7 @@ export const sessionHandlers: HandlersFor<SessionActions, SessionServices> = {
   get_session_diff: getSessionDiff,
   revert_session: revertSession,
   push_session: pushSession,
+  share_session: shareSession,
 
   set_session_mode: onHost({
     async prepare({ sql, caller }, { sessionId, mode }) {

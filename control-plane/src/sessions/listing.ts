@@ -43,7 +43,7 @@ export async function searchSessions(
 ): Promise<{ rows: store.SessionListRow[]; nextCursor: string | null }> {
   const { listing, values, instance } = listingOf(sql, filter);
   const key = [sql.organizationId, before] as const;
-  const matching = query(listing.matching, ...key, limit + 1, ...values, text.toLowerCase());
+  const matching = query(listing.matching, ...key, limit + 1, ...values, text);
   const found = await readOf(sql, instance, matching);
   return searchedPage(
     found,

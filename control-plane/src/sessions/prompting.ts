@@ -2,15 +2,21 @@
 // host answers when it has accepted the work; the log reports the results.
 import {
   Refusal,
+  formatId,
   narrower,
   parseId,
   type Capability,
   type SessionMode,
   type sessionTurnActions,
 } from "@hawser/contract";
-import type { SentAttachment } from "@hawser/host-protocol";
+import { hostCommands, type SentAttachment } from "@hawser/host-protocol";
 import type { Caller } from "../dispatch/caller.ts";
-import { onHost, type ChangeContext, type HostHandler } from "../dispatch/handler.ts";
+import {
+  onHost,
+  type ChangeContext,
+  type HostHandler,
+  type UnknownOutcome,
+} from "../dispatch/handler.ts";
 import { notifyAfterCommit } from "../events/viewers.ts";
 import { useFiles } from "../files/files.ts";
 import { decodeDataUrl } from "../files/data-url.ts";
@@ -18,6 +24,7 @@ import { askHost, type HostTarget } from "../hosts/ask-host.ts";
 import { ownerIdOf } from "../identities/owner.ts";
 import type { TenantSql } from "../postgres/statement.ts";
 import { findSession, hostOf, refuseOver, type SessionServices } from "./find-session.ts";
+import { refusePrompt } from "./schedule-terms.ts";
 import * as store from "./store.ts";
 
 type Actions = typeof sessionTurnActions;
@@ -28,6 +35,8 @@ interface Intent extends HostTarget {
   highestMode: SessionMode;
   /** The seq of the newest log entry when the call began. */
   appliedSeq: number;
+  /** Whose agent account the session uses, by the stored id; null: the host's own. */
+  accountUserId: string | null;
 }
 
 /** The blobs of the uploaded files among the attachments, by file id. */
@@ -36,9 +45,12 @@ type UploadedFiles = Record<string, { sha256: string; size: number }>;
 const mostAttachments = 20;
 
 export const sendPrompt: HostHandler<Actions["send_prompt"], SessionServices> = onHost({
-  async prepare({ sql, caller }, { sessionId, attachments = [] }) {
+  async prepare(context, { sessionId, attachments = [] }) {
+    const { sql, caller } = context;
     const row = await findSession(sql, sessionId);
     refuseOver(row);
+    await refuseForSchedule(context, row, false);
+    auditAccount(context, row.account_user_id);
     checkAttachments(attachments);
     if (caller.sessionId !== null) refuseFetches(attachments);
     const fileIds = attachments.flatMap(({ fileId }) => fileId ?? []);
@@ -47,7 +59,12 @@ export const sendPrompt: HostHandler<Actions["send_prompt"], SessionServices> = 
     for (const [fileId, { sha256, size }] of found) files[fileId] = { sha256, size };
     const highestMode = await highestModeFor(sql, caller, row);
     const ownerId = ownerIdOf(caller);
-    return { ...hostOf(row), appliedSeq: row.applied_seq, highestMode, files, ownerId };
+    const { applied_seq: appliedSeq, account_user_id: accountUserId } = row;
+    return { ...hostOf(row), appliedSeq, accountUserId, highestMode, files, ownerId };
+  },
+  async beforeRetry(context, { sessionId }) {
+    const { sql, caller } = context;
+    if (caller.schedule) await refuseForSchedule(context, await findSession(sql, sessionId), true);
   },
   async ask(
     context,
@@ -67,10 +84,12 @@ export const sendPrompt: HostHandler<Actions["send_prompt"], SessionServices> = 
       ...(sent.length > 0 && { attachments: sent }),
     });
   },
-  conclude(context, { sessionId }, { appliedSeq }, { turnId, messageId, queued, model }) {
-    recordTurn(context, sessionId, { turnId, appliedSeq, model, queued });
+  conclude(context, { sessionId }, intent, { turnId, messageId, queued, model }) {
+    recordTurn(context, sessionId, intent, { turnId, model, queued });
+    recordKey(context, sessionId, turnId);
     return { sessionId, turnId, messageId, queued };
   },
+  unknown: (_context, _input, intent, mayBeginMs) => howToLook(intent, mayBeginMs),
 });
 
 export const runCommand: HostHandler<Actions["run_command"], SessionServices> = onHost({
@@ -84,20 +103,23 @@ export const runCommand: HostHandler<Actions["run_command"], SessionServices> = 
       ownerId: host.ownerId,
       ...(agent !== undefined && { agent }),
     }),
-  conclude(context, { sessionId }, { appliedSeq }, { turnId, messageId, queued, model }) {
-    recordTurn(context, sessionId, { turnId, appliedSeq, model, queued });
+  conclude(context, { sessionId }, intent, { turnId, messageId, queued, model }) {
+    recordTurn(context, sessionId, intent, { turnId, model, queued });
+    recordKey(context, sessionId, turnId);
     return { sessionId, turnId, messageId, queued };
   },
+  unknown: (_context, _input, intent, mayBeginMs) => howToLook(intent, mayBeginMs),
 });
 
 export const summarizeSession: HostHandler<Actions["summarize_session"], SessionServices> = onHost({
   prepare: (context, { sessionId }) => prepareWith(context, sessionId, "summarize"),
   ask: (context, { sessionId }, host) =>
     askHost(context, host, "summarize_session", { sessionId, ownerId: host.ownerId }),
-  conclude(context, { sessionId }, { appliedSeq }, { turnId }) {
-    recordTurn(context, sessionId, { turnId, appliedSeq, model: null, queued: false });
+  conclude(context, { sessionId }, intent, { turnId }) {
+    recordTurn(context, sessionId, intent, { turnId, model: null, queued: false });
     return { sessionId, status: "in_progress" };
   },
+  unknown: (_context, _input, intent, mayBeginMs) => howToLook(intent, mayBeginMs),
 });
 
 /**
@@ -113,16 +135,48 @@ export const runShell: HostHandler<Actions["run_shell"], SessionServices> = onHo
       ownerId: host.ownerId,
       ...(agent !== undefined && { agent }),
     }),
-  conclude: (_context, { sessionId }, _intent, { shellId }) => ({ sessionId, shellId }),
+  conclude({ sql }, { sessionId }, { appliedSeq }, { shellId }) {
+    const key = [sql.organizationId, parseId("session", sessionId)!];
+    sql.later(store.lockSession, ...key);
+    sql.later(store.recordAcceptedShell, ...key, shellId, appliedSeq);
+    return { sessionId, shellId };
+  },
+  unknown: (_context, _input, intent, mayBeginMs) => howToLook(intent, mayBeginMs),
 });
 
+/** The longest wait of wait_for_session, and how long the host's report may take, in seconds. */
+const longestWait = 25;
+const reportTime = 5;
+
+/**
+ * Until the deadline of the command has passed, an idle session does not mean that nothing will run. With
+ * `sinceSeq`, wait_for_session waits that long, so a caller that has no clock can follow the advice too.
+ */
+async function howToLook(
+  { appliedSeq }: Pick<Intent, "appliedSeq">,
+  mayBeginMs: number = hostCommands.send_prompt.deadlineMs,
+): Promise<UnknownOutcome> {
+  const seconds = Math.ceil(mayBeginMs / 1000);
+  const timeout = Math.min(seconds + reportTime, longestWait);
+  const sentences = [
+    ...(seconds > 0 ? [`It can still take effect for ${seconds} seconds.`] : []),
+    `Before you call again, call wait_for_session with sinceSeq ${appliedSeq} and timeoutSeconds ${timeout}.`,
+    "If `reachable` is false then, call it again.",
+    `If \`lastSeq\` is still ${appliedSeq}, this call had no effect;`,
+    `otherwise list_session_events with after ${appliedSeq} shows ${seconds > 0 ? "after that time " : ""}whether it had one.`,
+  ];
+  return { advice: sentences.join(" ") };
+}
+
 async function prepareWith(
-  { sql, caller }: ChangeContext,
+  context: ChangeContext,
   sessionId: string,
   capability: Capability,
 ): Promise<Intent> {
+  const { sql, caller } = context;
   const row = await findSession(sql, sessionId);
   refuseOver(row);
+  auditAccount(context, row.account_user_id);
   if (!row.capabilities.includes(capability)) {
     const instead =
       capability === "summarize" && row.capabilities.includes("commands")
@@ -132,21 +186,48 @@ async function prepareWith(
     throw new Refusal("capability_missing", message);
   }
   const { applied_seq: appliedSeq, highest_mode: highestMode } = row;
-  return { ...hostOf(row), appliedSeq, highestMode, ownerId: ownerIdOf(caller) };
+  const accountUserId = row.account_user_id;
+  return { ...hostOf(row), appliedSeq, accountUserId, highestMode, ownerId: ownerIdOf(caller) };
+}
+
+/** Does nothing unless the service prompts for a schedule or trigger. */
+async function refuseForSchedule(
+  { sql, caller: { schedule } }: ChangeContext,
+  row: store.SessionRow,
+  isRepeated: boolean,
+): Promise<void> {
+  if (!schedule) return;
+  const host = await sql.first(store.selectHostKey, sql.organizationId, row.instance_id);
+  refusePrompt(schedule, { ...row, host_key: host?.host_key ?? null }, isRepeated);
+}
+
+/** A prompt to a session that uses the account of another member is audited with the names of both. */
+function auditAccount({ caller, auditedIds }: ChangeContext, accountUserId: string | null): void {
+  if (!accountUserId || accountUserId === caller.userId) return;
+  auditedIds["accountUserId"] = formatId("user", accountUserId);
 }
 
 function recordTurn(
   context: ChangeContext & SessionServices,
   sessionId: string,
-  turn: { turnId: string; appliedSeq: number; model: object | null; queued: boolean },
+  { appliedSeq, accountUserId }: Pick<Intent, "appliedSeq" | "accountUserId">,
+  turn: { turnId: string; model: object | null; queued: boolean },
 ): void {
   const { sql } = context;
+  auditAccount(context, accountUserId);
   const key = [sql.organizationId, parseId("session", sessionId)!];
   // Lock the session first, so that the next statement sees everything the log has reported until then.
   sql.later(store.lockSession, ...key);
-  const { turnId, appliedSeq, model, queued } = turn;
+  const { turnId, model, queued } = turn;
   sql.later(store.recordAcceptedTurn, ...key, turnId, appliedSeq, model, queued);
   notifyAfterCommit(context, { sessions: [sessionId] });
+}
+
+/** Records with which key the turn would be continued, if its quota runs out. */
+function recordKey({ sql, caller }: ChangeContext, sessionId: string, turnId: string): void {
+  const { apiKeyId, schedule = null } = caller;
+  const id = parseId("session", sessionId)!;
+  sql.later(store.insertTurnKey, sql.organizationId, id, turnId, apiKeyId, schedule);
 }
 
 /** A session that an agent prompts may do no more than the agent's own session may do now. */

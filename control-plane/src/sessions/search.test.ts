@@ -100,6 +100,94 @@ test("requests are found by their title, detail and questions", async () => {
   assert.deepEqual(await searched("alwaysRules"), [], "the names of fields are no text");
 });
 
+test("a text is found as it is written, also with letters that have several lower cases", async () => {
+  const texts = ["ΟΔΟΣ to the sea", "İstanbul trip", "Straße ÄÖÜ"];
+  const sessionId = await bed.addSession();
+  const content = (text: string) => ({ content: { type: "text", text }, parentToolCallId: null });
+  const message = { sessionUpdate: "agent_message_chunk", turnId: "t1", messageId: "m" };
+  const asked = { shownHash: "h", type: "permission", questions: null, toolCallId: null };
+  for (const text of texts) {
+    const titled = await bed.addSession({ title: text });
+    const requestId = formatId("request", crypto.randomUUID());
+    const permission = { title: text, detail: null, alwaysRules: [] };
+    const raised = { sessionUpdate: "request_raised", ...asked, requestId, permission };
+    await bed.report(sessionId, { ...message, ...content(text) }, raised);
+    for (const query of [text, text.slice(0, 4), text.slice(-3)]) {
+      assert.deepEqual(idsOf(await search({ query })), [titled], query);
+      const { requests } = await node.result("search_requests", { query });
+      assert.equal((requests as unknown[]).length, 1, query);
+      const { matches } = await node.result("search_session_events", { sessionId, query });
+      // The message and the request.
+      assert.equal((matches as unknown[]).length, 2, query);
+    }
+  }
+});
+
+test("questions are found by their text, not by its JSON", async () => {
+  const sessionId = await bed.addSession();
+  const ask = async (...questions: string[]) => {
+    const requestId = formatId("request", crypto.randomUUID());
+    const offered = { header: "H", options: [], multiple: false, freeText: true };
+    const request = { shownHash: "h", permission: null, toolCallId: null, type: "question" };
+    await bed.report(sessionId, {
+      sessionUpdate: "request_raised",
+      requestId,
+      ...request,
+      questions: questions.map((question) => ({ question, ...offered })),
+    });
+    return requestId;
+  };
+  const quoted = await ask('Use "tabs" or spaces?', "And which width?");
+  const lines = await ask("First line\nsecond line of C:\\dir");
+  const searched = async (query: string) => {
+    const { requests } = await node.result("search_requests", { query, sessionId });
+    return (requests as { requestId: string }[]).map(({ requestId }) => requestId);
+  };
+  assert.deepEqual(await searched('"TABS"'), [quoted]);
+  assert.deepEqual(await searched("which width"), [quoted]);
+  assert.deepEqual(await searched("line\nsecond"), [lines]);
+  assert.deepEqual(await searched("c:\\dir"), [lines]);
+  for (const query of ["line\\nsecond", '["', '", "']) {
+    assert.deepEqual(await searched(query), [], query);
+  }
+});
+
+test("a search in a log of large entries reads some of them, and says where to go on", async () => {
+  const sessionId = await bed.addSession();
+  await bed.sql(
+    `INSERT INTO session_log (session_id, seq, organization_id, at, update, entry_type)
+     SELECT session_id, seq, organization_id, now(),
+            jsonb_build_object('sessionUpdate', 'agent_message_chunk', 'text',
+                               repeat('lorem ipsum ', 10000) || CASE WHEN seq IN (1, 100) THEN 'needle' ELSE '' END),
+            'agent_message_chunk'
+       FROM sessions, generate_series(1, 100) AS seq WHERE session_id = $1`,
+    [parseId("session", sessionId)],
+  );
+  await bed.sql("UPDATE sessions SET applied_seq = 100 WHERE session_id = $1", [
+    parseId("session", sessionId),
+  ]);
+  const found: number[] = [];
+  const pages: number[] = [];
+  for (let after: number | null = 0; after !== null;) {
+    const page: Record<string, unknown> = await node.result("search_session_events", {
+      sessionId,
+      query: "Needle",
+      after,
+    });
+    found.push(...(page["matches"] as { seq: number }[]).map(({ seq }) => seq));
+    after = page["nextAfter"] as number | null;
+    if (after !== null) pages.push(after);
+  }
+  assert.deepEqual(found, [1, 100]);
+  // 8 MiB of entries with 120 kB each.
+  assert.deepEqual(pages, [70]);
+  const first = { sessionId, query: "ipsum", limit: 3 };
+  assert.equal((await node.result("search_session_events", first))["nextAfter"], 3);
+  const behind = { sessionId, query: "ipsum", after: 100 };
+  const none = { matches: [], nextAfter: null };
+  assert.deepEqual(await node.result("search_session_events", behind), none);
+});
+
 test("words in a log are found with what surrounds them, and ids are no words", async () => {
   const sessionId = await bed.addSession();
   const says = (text: string, messageId = "m") => ({

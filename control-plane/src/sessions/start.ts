@@ -27,6 +27,7 @@ import { authorFor } from "./author.ts";
 import { boundFallback } from "./bound-fallback.ts";
 import type { SessionServices } from "./find-session.ts";
 import { sessionRecord } from "./record.ts";
+import { refuseLowerMode, refuseOtherHost } from "./schedule-terms.ts";
 import * as store from "./store.ts";
 
 type Start = (typeof sessionActions)["start_session"];
@@ -39,10 +40,12 @@ export const startSession: HostHandler<Start, SessionServices> = onHost({
     const starter = caller.sessionId;
     const found = id && (await sql.first(store.selectStartHost, sql.organizationId, id, starter));
     if (!found) throw notFound("instance");
-    const host = {
-      ...found,
-      fallback_chain: caller.schedule?.fallbackChain ?? found.fallback_chain,
-    };
+    const { schedule } = caller;
+    if (schedule) {
+      refuseOtherHost(schedule, found);
+      refuseLowerMode(schedule, found.highest_mode);
+    }
+    const host = { ...found, fallback_chain: schedule?.fallbackChain ?? found.fallback_chain };
     if (host.status !== "online") {
       throw hostOffline();
     }
@@ -51,7 +54,7 @@ export const startSession: HostHandler<Start, SessionServices> = onHost({
     const title = input.title || null;
     // An agent cannot start a session that may do more than the agent's own.
     const allowed = narrower(host.highest_mode, host.starter_mode ?? host.highest_mode);
-    const mode = narrower(host.default_mode, allowed);
+    const mode = schedule?.mode ?? narrower(host.default_mode, allowed);
     const ownerId = ownerIdOf(caller);
     const made = await sql.first(
       store.insertSession,
@@ -83,6 +86,11 @@ export const startSession: HostHandler<Start, SessionServices> = onHost({
     const where = { directory: directory!, ...(useWorktree !== undefined && { useWorktree }) };
     return { ...target, payload: { ...payload, ...where } };
   },
+  async beforeRetry({ sql, caller: { schedule } }, { instanceId }) {
+    const id = parseId("instance", instanceId);
+    const host = schedule && (await sql.first(store.selectHostKey, sql.organizationId, id));
+    if (host) refuseOtherHost(schedule, host);
+  },
   ask: (context, _input, { payload, ...host }) =>
     "clone" in payload
       ? askHost(withShortWait(context), host, "start_session_in_clone", payload)
@@ -95,11 +103,11 @@ export const startSession: HostHandler<Start, SessionServices> = onHost({
       : recordStartUnknown(context, payload.sessionId),
 });
 
-/** The schedule or the caller that starts a session, as the record names it. */
-async function starterReference(sql: TenantSql, caller: Caller): Promise<Starter> {
+/** The schedule, the trigger or the caller that starts a session, as the record names it. */
+export async function starterReference(sql: TenantSql, caller: Caller): Promise<Starter> {
   if (!caller.schedule) return callerReference(sql, caller);
-  const { scheduleId, name } = caller.schedule;
-  return { type: "schedule", id: scheduleId, name };
+  const { type, id, name } = caller.schedule;
+  return { type, id, name };
 }
 
 /** The repositories that the organization trusts, as a host receives them. */

@@ -55,7 +55,7 @@ const listColumns = `s.session_id, s.instance_id, s.title, s.agent_kind, s.direc
 /** The statements of a listing: its rows, those that contain a text, and where a search for one ended. */
 interface Listing {
   rows: Statement<SessionListRow>;
-  /** The last parameter is the text, in lower case. */
+  /** The last parameter is the text. PostgreSQL lowers both sides: JavaScript lowers some letters differently. */
   matching: Statement<SessionListRow>;
   end: Statement<{ session_id: string }>;
 }
@@ -69,7 +69,7 @@ function newestFirst(conditions: string, nextParameter: number): Listing {
     matching: statement(
       `SELECT ${listColumns}
          FROM (SELECT * FROM sessions s WHERE ${of} ${newest} LIMIT ${mostSearched}) s
-        WHERE strpos(lower(concat_ws(chr(10), s.title, s.worktree_branch, s.directory)), $${nextParameter}) > 0
+        WHERE strpos(lower(concat_ws(chr(10), s.title, s.worktree_branch, s.directory)), (SELECT lower($${nextParameter}::text))) > 0
         ${newest} LIMIT $3`,
     ),
     end: statement(
@@ -112,6 +112,9 @@ export interface SessionRow extends SessionListRow {
   account_user_id: string | null;
   /** The name of that user; null if they have left since the session was started, even if they joined again. */
   account_user_name: string | null;
+  /** Members who may prompt it besides the owner of its account; null: every member. */
+  shared_with: { user_id: string; name: string }[] | null;
+  continuation: ContinuationRow | null;
   activity: SessionActivity;
   turn_id: string | null;
   turn_outcome: TurnOutcome | null;
@@ -120,12 +123,27 @@ export interface SessionRow extends SessionListRow {
   applied_seq: number;
 }
 
+/** What became of a turn that a used-up quota ended. */
+export interface ContinuationRow {
+  turnId: string;
+  /** Stored id of the session that continues it. */
+  forkId: string | null;
+  problem: string | null;
+}
+
 const recordColumns = `${listColumns}, s.mode, s.model, s.usage, s.capabilities, s.fallback, s.trusted_parts,
             s.account_user_id,
             CASE WHEN s.account_user_id IS NOT NULL THEN
               (SELECT coalesce(m.name, m.email) FROM memberships m
                 WHERE m.organization_id = s.organization_id AND m.user_id = s.account_user_id
-                  AND m.created_at <= s.created_at) END AS account_user_name`;
+                  AND m.created_at <= s.created_at) END AS account_user_name,
+            CASE WHEN s.shared_with = '{}' THEN '[]' WHEN s.shared_with IS NOT NULL THEN
+              (SELECT coalesce(jsonb_agg(jsonb_build_object(
+                        'user_id', m.user_id, 'name', coalesce(m.name, m.email)) ORDER BY m.user_id), '[]')
+                 FROM memberships m
+                WHERE m.organization_id = s.organization_id AND m.user_id = ANY (s.shared_with)
+                  AND m.created_at <= s.shared_at) END AS shared_with,
+            s.continuation`;
 
 /**
  * A hash of the record that callers see, for statements that read `sessions s`. It is computed instead of
@@ -160,6 +178,7 @@ export const lockSessionsById = statement<SessionRow>(
 
 export interface StartHostRow {
   status: InstanceStatus;
+  host_key: string | null;
   agents: InstanceRecord["agents"];
   fallback_chain: FallbackEntry[];
   fallback_threshold: number;
@@ -178,12 +197,17 @@ export interface StartHostRow {
  * that starts another one; null if no agent does.
  */
 export const selectStartHost = statement<StartHostRow>(
-  `SELECT i.status, i.agents, i.fallback_chain, i.fallback_threshold, o.default_agent_policy AS policy,
+  `SELECT i.status, i.host_key, i.agents, i.fallback_chain, i.fallback_threshold, o.default_agent_policy AS policy,
           o.trusted_repositories, o.default_mode, o.highest_mode,
           starter.mode AS starter_mode, starter.directory AS starter_directory
      FROM instances i JOIN organizations o ON o.organization_id = i.organization_id
      LEFT JOIN sessions starter ON starter.organization_id = $1 AND starter.session_id = $3
     WHERE i.organization_id = $1 AND i.instance_id = $2 AND i.deleted_at IS NULL`,
+);
+
+/** $2 instance. */
+export const selectHostKey = statement<{ host_key: string | null }>(
+  `SELECT host_key FROM instances WHERE organization_id = $1 AND instance_id = $2`,
 );
 
 export const insertSession = statement<{ session_id: string }>(
@@ -251,6 +275,22 @@ export const setMode = statement(
            AND update ->> 'sessionUpdate' = 'mode_changed')`,
 );
 
+/** $3 users; null: every member. For $4 and the lock, see setMode. */
+export const setShared = statement(
+  `UPDATE sessions SET shared_with = $3::uuid[], shared_at = hawser_now()
+    WHERE organization_id = $1 AND session_id = $2 AND deleted_at IS NULL
+      AND NOT EXISTS (
+        SELECT FROM session_log
+         WHERE organization_id = $1 AND session_id = $2 AND seq > $4
+           AND update ->> 'sessionUpdate' = 'session_shared')`,
+);
+
+/**
+ * Limit of a session's lists. A host queues 20 prompts and runs 5 shell commands; the limit keeps the row small
+ * whatever a host reports.
+ */
+export const mostListed = 100;
+
 /**
  * Shows the accepted turn as running, even before the log reports it. $4 is the seq of the log when the
  * host was asked. No-op once the log has reported the turn.
@@ -265,6 +305,30 @@ export const recordAcceptedTurn = statement(
              SELECT FROM session_log
               WHERE organization_id = $1 AND session_id = $2 AND seq > $4 AND turn_id = $3) AS is_first) news
     WHERE s.organization_id = $1 AND s.session_id = $2`,
+);
+
+/**
+ * Shows the accepted shell command as running, even before the log reports it. $4 is the seq of the log when
+ * the host was asked. No-op once the log has reported the command, or if the host has lost what it was asked.
+ * Lock the session before, so that this statement sees what the log has reported.
+ */
+export const recordAcceptedShell = statement(
+  `UPDATE sessions SET running_shells = running_shells || $3::text
+    WHERE organization_id = $1 AND session_id = $2 AND $3::text <> ALL (running_shells)
+      AND cardinality(running_shells) < ${mostListed}
+      AND (status_reason IS NULL OR status_reason NOT IN ('journal_lost', 'host_replaced'))
+      AND NOT EXISTS (
+        SELECT FROM session_log
+         WHERE organization_id = $1 AND session_id = $2 AND seq > $4
+           AND update ->> 'sessionUpdate' IN ('shell_started', 'shell') AND update ->> 'shellId' = $3)`,
+);
+
+/** $5 schedule, if the service calls for one. No-op unless the organization has turns continued. */
+export const insertTurnKey = statement(
+  `INSERT INTO turn_keys (organization_id, session_id, turn_id, api_key_id, schedule)
+   SELECT organization_id, $2, $3, $4, $5 FROM organizations
+    WHERE organization_id = $1 AND fallback_mid_turn
+   ON CONFLICT DO NOTHING`,
 );
 
 /** $2 sessions whose host has cleaned up. */

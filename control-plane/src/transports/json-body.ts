@@ -37,11 +37,48 @@ interface BodyOptions {
   hold?: Hold;
 }
 
+interface BytesOptions extends BodyOptions {
+  /** How long the body may take to arrive; a time for its size by default. */
+  deadlineMs?: number;
+  /** Ends the reading. Its reason is thrown. */
+  signal?: AbortSignal;
+  /** Called with each piece as it arrives. */
+  check?: (piece: Buffer) => void;
+}
+
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** A refusal is thrown once the rest of the body has arrived, or after a while: see `afterBody`. */
 export function readJsonBody(http: HttpBindings, options: BodyOptions = {}): Promise<unknown> {
   return afterBody(http, () => parseBody(http, options));
+}
+
+/** The bytes of a body, whatever they are. Throws a refusal at once: call it inside `afterBody`. */
+export async function readBody(
+  http: HttpBindings,
+  { largest = largestBody, hold = () => undefined, ...options }: BytesOptions,
+): Promise<Buffer> {
+  const occupy = (bytes: number) => {
+    const refusal = hold(bytes);
+    if (refusal) throw refusal;
+  };
+  const announced = http.incoming.headers["content-length"];
+  if (Number(announced ?? 0) > largest) throw tooLarge(largest);
+  occupy(callBytes + Number(announced ?? 0));
+  letSenderBegin(http);
+  const pieces: Buffer[] = [];
+  let size = 0;
+  const { deadlineMs = bodyDeadlineMs(announced === undefined ? largest : Number(announced)) } =
+    options;
+  const accept = (piece: Buffer) => {
+    size += piece.byteLength;
+    if (size > largest) throw tooLarge(largest);
+    if (announced === undefined) occupy(piece.byteLength);
+    options.check?.(piece);
+    pieces.push(piece);
+  };
+  await receive(http.incoming, deadlineMs, accept, options.signal);
+  return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
 }
 
 async function parseBody(http: HttpBindings, options: BodyOptions): Promise<unknown> {
@@ -58,7 +95,7 @@ async function parseBody(http: HttpBindings, options: BodyOptions): Promise<unkn
       "The body must not be compressed: send it without Content-Encoding.",
     );
   }
-  const bytes = await readBytes(http, options);
+  const bytes = await readBody(http, { ...options, check: createValueCount() });
   try {
     return JSON.parse(utf8.decode(bytes)) as unknown;
   } catch {
@@ -69,37 +106,12 @@ async function parseBody(http: HttpBindings, options: BodyOptions): Promise<unkn
   }
 }
 
-async function readBytes(
-  http: HttpBindings,
-  { largest = largestBody, hold = () => undefined }: BodyOptions,
-): Promise<Buffer> {
-  const occupy = (bytes: number) => {
-    const refusal = hold(bytes);
-    if (refusal) throw refusal;
-  };
-  const announced = http.incoming.headers["content-length"];
-  if (Number(announced ?? 0) > largest) throw tooLarge(largest);
-  occupy(callBytes + Number(announced ?? 0));
-  letSenderBegin(http);
-  const countValues = createValueCount();
-  const pieces: Buffer[] = [];
-  let size = 0;
-  const deadlineMs = bodyDeadlineMs(announced === undefined ? largest : Number(announced));
-  await receive(http.incoming, deadlineMs, (piece) => {
-    size += piece.byteLength;
-    if (size > largest) throw tooLarge(largest);
-    if (announced === undefined) occupy(piece.byteLength);
-    countValues(piece);
-    pieces.push(piece);
-  });
-  return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
-}
-
 /** Passes on each piece as it arrives. Once `accept` throws, further pieces are dropped. */
 async function receive(
   incoming: IncomingMessage,
   deadlineMs: number,
   accept: (piece: Buffer) => void,
+  signal?: AbortSignal,
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const onData = (piece: Buffer) => {
@@ -117,12 +129,15 @@ async function receive(
     incoming.off("close", onClose);
     resolve();
   };
+  const onAbort = () => reject(signal!.reason as Refusal);
   const timer = setTimeout(() => reject(tooSlow()), deadlineMs);
+  signal?.addEventListener("abort", onAbort);
   incoming.on("data", onData).on("end", onEnd).on("error", onClose).on("close", onClose);
   try {
     await promise;
   } finally {
     clearTimeout(timer);
+    signal?.removeEventListener("abort", onAbort);
     incoming.off("data", onData).off("end", onEnd).off("error", onClose).off("close", onClose);
   }
 }

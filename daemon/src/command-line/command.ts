@@ -3,7 +3,9 @@ import type { State } from "../state/state.ts";
 
 /** The options of the call, each with its value. */
 export interface Given {
-  state: State;
+  directory: string;
+  /** Opened when it is read. Throws StateError if the directory belongs to another user. */
+  readonly state: State;
   /** The words after the command's name, such as `add` and a directory. */
   words: readonly string[];
   options: Readonly<Record<string, string | boolean | readonly string[] | undefined>>;

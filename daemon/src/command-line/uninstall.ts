@@ -1,7 +1,8 @@
 // `hawserd uninstall`: removes what the installer and the daemon made. Removes only what is known to be the
 // daemon's own; everything else stays, because it may contain somebody's work.
-import { readdirSync, rmSync, rmdirSync } from "node:fs";
-import { homedir } from "node:os";
+import { spawnSync } from "node:child_process";
+import { readdirSync, realpathSync, rmSync, rmdirSync } from "node:fs";
+import { homedir, userInfo } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { openJournal } from "../journal/journal.ts";
@@ -10,6 +11,7 @@ import { createPolicy } from "../policy/policy.ts";
 import { removeIfEmpty } from "../remove-if-empty.ts";
 import { stopService } from "../service/service.ts";
 import { removeUnit, unitOf } from "../service/systemd.ts";
+import { readSeparation, type Separation } from "../separation/separation.ts";
 import { reapOrphans } from "../sessions/orphans.ts";
 import type { State } from "../state/state.ts";
 import { CommandFailed, type CommandLine } from "./command.ts";
@@ -17,7 +19,7 @@ import { print } from "./print.ts";
 
 /** Names in the state directory that are the daemon's own. */
 const own =
-  /^(?:bin|daemon|node|agents|clones|log|policy|credentials\.json|status\.json|process\.json|run\.lock|updates\.json|opencode-server\.json|quota-\w+\.json|opencode\.log|agent-shell\.sh|opencode-shell|scratch|attachments|baselines|trusted|homes|sealing-key\.json|.*\.(?:next|part))$/;
+  /^(?:bin|daemon|node|agents|clones|log|policy|credentials\.json|status\.json|process\.json|run\.lock|updates\.json|opencode-server\.json|quota-\w+\.json|opencode\.log|agent-shell\.sh|opencode-shell|scratch|attachments|baselines|trusted|homes|sealing-key\.json|separation\.json|host-key\.json|places\.sqlite(?:-wal|-shm)?|.*\.(?:next|part))$/;
 const journal = /^journal-\w+\.sqlite$/;
 /** Directories of sessions: removed only if they are empty. */
 const ofSessions = ["worktrees", "checkouts", "parked"];
@@ -46,6 +48,8 @@ export const uninstall: CommandLine = {
       removeUnit();
       print("Removed the systemd unit.");
     }
+    const separation = readSeparation(state);
+    if (separation) uninstallWorkers(separation);
     removeFiles(state);
     const made = join(homedir(), "hawser");
     if (roots.includes(made)) removeIfEmpty(made);
@@ -57,6 +61,20 @@ export const uninstall: CommandLine = {
     }
   },
 };
+
+/** Each user removes what its worker made: homes and logins, and never somebody's work. */
+function uninstallWorkers({ own, people }: Separation): void {
+  const program = [process.execPath, ...process.execArgv, realpathSync(process.argv[1]!)];
+  for (const { user, state } of [own, ...people]) {
+    const args = ["-n", "-H", "-u", user, "--", ...program, "uninstall", "--yes", "--state", state];
+    const { status, stderr } = spawnSync("sudo", args, { cwd: "/", encoding: "utf8" });
+    if (status !== 0) print(`The files of ${user} in ${state} were not removed. ${stderr.trim()}`);
+  }
+  const name = userInfo().username;
+  print("As root, remove what root has made, when nobody needs the work of these users any more:");
+  print(`  rm /etc/sudoers.d/${name}`);
+  for (const user of [...people.map((each) => each.user), name]) print(`  userdel ${user}`);
+}
 
 async function confirm(state: State): Promise<void> {
   if (!process.stdin.isTTY) {

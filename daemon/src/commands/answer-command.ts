@@ -189,6 +189,17 @@ export function createCommands(options: CommandOptions, commands = catalogue): A
   };
 }
 
+/** A command that one of the keys has signed for this host, without checking anything else; else undefined. */
+export function readGenuine(
+  data: Uint8Array,
+  instanceId: string,
+  commandKeys: readonly string[],
+): { commandId: string; body: CommandBody } | undefined {
+  const command = parseCommand(data);
+  if (!command || !commandKeys.some((key) => isGenuine(key, instanceId, command))) return undefined;
+  return { commandId: command.commandId, body: parseBody(command.body) };
+}
+
 /** A result that is a function may still refuse; then it has written nothing. */
 function conclude(ended: Ended<HostCommand>): CommandOutcome {
   try {

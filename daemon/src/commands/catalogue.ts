@@ -229,6 +229,13 @@ export const catalogue: Catalogue = {
       return {};
     },
   },
+  share_session: {
+    repeatable: true,
+    run({ sessionId, ownerId, guests }, { sessions }) {
+      sessions.share(sessionId, ownerId, guests);
+      return {};
+    },
+  },
   push_session: {
     // A second run pushes no commit twice, and finds the pull request that is open.
     repeatable: true,

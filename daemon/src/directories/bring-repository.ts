@@ -1,5 +1,7 @@
 // Clones a repository onto the host with git: from an address, or through the account of the host's
 // code-hosting client. The caller decides where to.
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import {
   nameOfRepository,
   objectToCheckoutName,
@@ -18,10 +20,12 @@ import { explainCloneFailure } from "./clone-failure.ts";
 import { followProgress } from "./clone-progress.ts";
 import { gitFor, refuseInsecure } from "./insecure-address.ts";
 
-/** Exactly one of `repo` and `url`. */
+/** Exactly one of `repo`, `url` and `path`. */
 export interface RepositorySource {
   repo?: string | undefined;
   url?: string | undefined;
+  /** A repository of another Unix user of this host. Callers cannot name one: it comes from a checked directory. */
+  path?: string | undefined;
   name?: string | undefined;
 }
 
@@ -39,11 +43,9 @@ export type BringRepository = (
 const longestMs = 60 * 60_000;
 
 export function createBringRepository(git: Git, codeHosting: CodeHosting): BringRepository {
-  return async ({ repo, url }, { path, options = [] }, step, signal) => {
-    const access =
-      repo === undefined
-        ? { url: url!, ...gitFor(url!) }
-        : await accessTo(codeHosting, repo, signal);
+  return async (source, { path, options = [] }, step, signal) => {
+    using trust = source.path === undefined ? undefined : trustFor(source.path, path);
+    const access = trust ?? (await accessTo(source, codeHosting, signal));
     let said = "";
     const follow = followProgress(step);
     step("asking the server");
@@ -68,11 +70,29 @@ export function createBringRepository(git: Git, codeHosting: CodeHosting): Bring
   };
 }
 
+/**
+ * Git refuses repositories of other users, because they could run programs. Cloning runs none, so it is allowed for
+ * this one and this call: by a file of settings, which git passes to the process that reads the repository.
+ */
+function trustFor(repository: string, target: string): Access & Disposable {
+  const file = `${target}.gitconfig`;
+  const places = [repository, join(repository, ".git")];
+  const lines = places.map((place) => `\tdirectory = ${JSON.stringify(place)}\n`);
+  writeFileSync(file, `[safe]\n${lines.join("")}`, { mode: 0o600 });
+  return {
+    url: repository,
+    settings: [],
+    environment: { GIT_ALLOW_PROTOCOL: "file", GIT_CONFIG_GLOBAL: file },
+    [Symbol.dispose]: () => rmSync(file, { force: true }),
+  };
+}
+
 async function accessTo(
+  { repo, url }: RepositorySource,
   codeHosting: CodeHosting,
-  repo: string,
   signal: AbortSignal,
 ): Promise<Access> {
+  if (repo === undefined) return { url: url!, ...gitFor(url!) };
   try {
     return await codeHosting.accessTo(repo, signal);
   } catch (error) {
@@ -100,4 +120,5 @@ export function checkSource({ repo, url, name: wanted }: RepositorySource, polic
 }
 
 /** The source as the name of an operation. */
-export const showSource = ({ repo, url }: RepositorySource) => repo ?? showRemote(url ?? "") ?? "";
+export const showSource = ({ repo, url, path }: RepositorySource) =>
+  repo ?? path ?? showRemote(url ?? "") ?? "";

@@ -253,6 +253,8 @@ export interface TurnEnd {
   outcome: TurnOutcome;
   /** A sentence for the caller. */
   reason: string | null;
+  /** Set if the turn failed because the quota of the account is used up. */
+  cause?: "quota";
 }
 
 /** What a request asks for. */

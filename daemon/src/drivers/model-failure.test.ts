@@ -41,17 +41,19 @@ const advice: [ModelFailure, RegExp][] = [
 for (const [failure, words] of advice) {
   test(`${failure} says what to do, then what the agent says`, () => {
     assert.match(describeFailure(agent, failure), words);
-    const whole = explainFailure(agent, failure, "No.\nat line 7");
-    assert.equal(whole, `${describeFailure(agent, failure)} Toy says: No.`);
+    const end = explainFailure(agent, failure, "No.\nat line 7");
+    assert.equal(end.reason, `${describeFailure(agent, failure)} Toy says: No.`);
+    // Only a used-up quota has a cause: another kind would not help in the other cases.
+    assert.equal(end.cause, failure === "usage_limit" ? "quota" : undefined);
   });
 }
 
 test("an unknown failure is quoted", () => {
   assert.equal(
-    explainFailure(agent, undefined, "Too hot."),
+    explainFailure(agent, undefined, "Too hot.").reason,
     "The turn failed. Toy says: Too hot. Prompt again.",
   );
-  assert.ok(explainFailure(agent, undefined, "x".repeat(10_000)).length < 400);
+  assert.ok(explainFailure(agent, undefined, "x".repeat(10_000)).reason.length < 400);
 });
 
 test("details are named where they are known", () => {
@@ -60,8 +62,12 @@ test("details are named where they are known", () => {
     describeFailure(agent, "rate_limited", { resetsAt }),
     /Prompt again after 2026-11-14T23:53:13Z/,
   );
+  assert.match(
+    describeFailure(agent, "usage_limit", { resetsAt }),
+    /usage limit\. Prompt again after 2026-11-14T23:53:13Z/,
+  );
   assert.match(describeFailure(agent, "overloaded", { status: 529 }), /fault \(529\)/);
   const condensing = { ...agent, condenseCommand: "compact" };
   assert.match(describeFailure(condensing, "too_long"), /Run the command compact, or start a new/);
-  assert.match(explainSilence(90_400), /said nothing for 90 seconds.*network/);
+  assert.match(explainSilence(90_400).reason, /said nothing for 90 seconds.*network/);
 });

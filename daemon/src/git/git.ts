@@ -8,6 +8,7 @@
 import { spawn } from "node:child_process";
 import { realpathSync } from "node:fs";
 import { dirname } from "node:path";
+import { signalGroup } from "../signal-process.ts";
 import {
   fixedSettings,
   gitCommands,
@@ -215,7 +216,7 @@ function run({
   let failure: GitError | undefined;
   const end = (why: GitError) => {
     failure ??= why;
-    killGroup(child.pid);
+    signalGroup(child.pid, "SIGKILL");
   };
   child.stdout.on("data", (chunk: Buffer) => {
     outputBytes += chunk.length;
@@ -251,15 +252,6 @@ function run({
     return settle(new GitError("failed", explain(said, code, by), code));
   });
   return promise;
-}
-
-function killGroup(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, "SIGKILL");
-  } catch {
-    // Already gone.
-  }
 }
 
 const missing = () =>

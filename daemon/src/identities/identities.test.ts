@@ -58,7 +58,7 @@ test("a login is refused unless the host's policy accepts that logins are not se
   await host.close();
 });
 
-test("a login belongs to the person who started it, and ends with a wrong code", async () => {
+test("N5: a login belongs to the person who started it, and ends with a wrong code", async () => {
   using small = makeSmallHost();
   setPolicy(small, "shared-logins = yes");
   const { host } = openSmall(small);
@@ -148,7 +148,7 @@ for (const [linked, ownLogins, starter, uses] of table) {
   });
 }
 
-test("opencode never uses a person's account", async () => {
+test("N2: opencode never uses a person's account", async () => {
   using small = makeSmallHost();
   setPolicy(small, "shared-logins = yes");
   const accounts = scriptedAccounts();
@@ -285,7 +285,7 @@ test("no session starts in the daemon's own directory", async () => {
   await host.close();
 });
 
-test("homes of another instance are removed, and names cannot lead out of the directory", () => {
+test("N7: homes of another instance are removed, and names cannot lead out of the directory", () => {
   using small = makeSmallHost();
   const directory = join(small.directory, "homes");
   const unnamed = { account: null, plan: null, expiresAt: null };

@@ -55,6 +55,8 @@ export interface Identities {
   /** Start ids (HAWSER_AGENT) of the programs that log in or that are asked about a login. */
   liveStarts(): string[];
   list(signal: AbortSignal): Promise<HostIdentity[]>;
+  /** Kinds of which somebody has linked an account. */
+  linkedKinds(): LinkableKind[];
   /** Throws refusals. */
   startLogin(
     wanted: WantedLogin,
@@ -294,6 +296,7 @@ export function createIdentities(options: IdentitiesOptions): Identities {
       return driver;
     },
     drivers: () => [...open.values()].map(({ driver }) => driver),
+    linkedKinds: () => [...new Set(homes.list().map(({ kind }) => kind))],
     liveStarts: () => Object.values(kinds).flatMap(({ login }) => login.liveStarts()),
     async list(signal) {
       const links = homes.list();

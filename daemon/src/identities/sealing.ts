@@ -50,7 +50,7 @@ export function openSealing(file: string): Sealing {
     async open({ sealedSecret, ownerId, ...named }) {
       const contents = decrypt(await privateKey(), sealedSecret);
       // Nobody can link a secret that somebody else has sealed, or have it sent to another address.
-      const meant = { userId: ownerId.split(".")[0], ...named };
+      const meant = { ...named, userId: ownerId.split(".")[0] };
       const isMeant = Object.entries(meant).every(
         ([name, value]) => (contents?.[name] ?? null) === value,
       );

@@ -32,7 +32,8 @@ export function readCurrent(agents: string, kind: AgentKind): Current | undefine
 
 /** From this moment the new version is the one in use. */
 export function writeCurrent(agents: string, kind: AgentKind, current: Current): void {
-  replaceFile(fileOf(agents, kind), current);
+  // Workers of other Unix users read it.
+  replaceFile(fileOf(agents, kind), current, 0o644);
 }
 
 export const programOf = (agents: string, kind: AgentKind, current: Current): string =>
@@ -42,6 +43,16 @@ export const programOf = (agents: string, kind: AgentKind, current: Current): st
 export function isWhole(agents: string, kind: AgentKind, current: Current): boolean {
   const found = statSync(programOf(agents, kind, current), { throwIfNoEntry: false });
   return found?.isFile() === true && found.size === current.programSize && (found.mode & 0o100) > 0;
+}
+
+/** The version in use; undefined if there is none, or if it is not complete. */
+export function findInstalled(
+  agents: string,
+  kind: AgentKind,
+): { path: string; version: string } | undefined {
+  const current = readCurrent(agents, kind);
+  if (!current || !isWhole(agents, kind, current)) return undefined;
+  return { path: programOf(agents, kind, current), version: current.version };
 }
 
 /** Removes everything except the version in use, the previous one, and these downloads. */

@@ -2,6 +2,7 @@
 // manifest says. It gets nothing of the daemon's environment, and a temporary home.
 import { spawn } from "node:child_process";
 import { mkdir, rm } from "node:fs/promises";
+import { signalGroup } from "../signal-process.ts";
 import { InstallRefused } from "./refused.ts";
 
 const patienceMs = 30_000;
@@ -42,13 +43,7 @@ function run(program: string, home: string, signal: AbortSignal): Promise<string
     child.stdout.on("data", (chunk: Buffer) => {
       if (said.length < mostOutput) said += chunk.toString();
     });
-    const end = () => {
-      try {
-        process.kill(-child.pid!, "SIGKILL");
-      } catch {
-        // Gone already.
-      }
-    };
+    const end = () => signalGroup(child.pid, "SIGKILL");
     let isLate = false;
     const timer = setTimeout(() => {
       isLate = true;

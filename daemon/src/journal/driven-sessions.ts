@@ -94,6 +94,8 @@ export interface DrivenSession {
   fork?: Fork;
   /** Whose account its agent uses; undefined for the login of the host's user. */
   ownerId?: string;
+  /** Whom the owner allows to prompt it; null: every person. undefined: only the owner. */
+  guests?: readonly string[] | null;
 }
 
 export interface Fork {

@@ -36,6 +36,8 @@ export interface Journal {
 export interface JournalOptions {
   /** The time in milliseconds: by the control plane's clock once that is known. */
   now?: () => number;
+  /** The id of a new journal; default: one of its own. */
+  id?: string;
   /** Limit for the bytes of all entries; by default 1 GiB, or a tenth of a smaller disk. */
   limitBytes?: number;
   /** False: commits survive a killed process, but not a crash of the machine. For tests with many hosts. */
@@ -55,7 +57,7 @@ export function openJournal(path: string, options: JournalOptions = {}): Journal
   const id = transact(database, () => {
     const known = readFact(database, "journal_id");
     if (known !== undefined) return known;
-    const made = randomUUID();
+    const made = options.id ?? randomUUID();
     writeFact(database, "journal_id", made);
     return made;
   });

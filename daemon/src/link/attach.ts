@@ -109,7 +109,7 @@ async function sayHello(
   for (let failures = 1; ; failures++) {
     let waitMs: number;
     try {
-      const hello = attaching.hello();
+      const hello = { ...attaching.hello(), connection: idOf(connection) };
       const reply = await ask("hello", hello, HelloReply);
       if ("refused" in reply) {
         throw new DuplicateHost("Another machine with this host's key is linked.");
@@ -124,6 +124,12 @@ async function sayHello(
     }
     await Promise.race([pause(waitMs, signal), connection.closed]);
   }
+}
+
+/** How the NATS server named the connection in its greeting. */
+function idOf({ nats }: Connection): NonNullable<Hello["connection"]> {
+  const { server_id: serverId, client_id: clientId } = nats.info!;
+  return { serverId, clientId };
 }
 
 async function take(

@@ -327,6 +327,11 @@ test("a renewal by a second connection fails no command", async (t) => {
   assert.equal(control.upgrades.refused, 0);
   assert.ok(control.upgrades.admitted >= 3);
   await applied(control, "ses_a", asked);
+  // The hello that names a new session is sent over a connection that has been named.
+  const named = control.calls("hello").flatMap(({ body }) => (body as Hello).connection ?? []);
+  assert.equal(new Set(named.map(({ serverId }) => serverId)).size, 1);
+  assert.equal(new Set(named.map(({ clientId }) => clientId)).size, named.length);
+  assert.ok(named.length >= 3, "each connection has another number");
 });
 
 test("after cuts and a killed fabric the host is back, and its log has no gap and no repeat", async (t) => {

@@ -13,7 +13,7 @@ export type Ask = <Value extends object>(
 ) => Promise<Exclude<Value, { forget: true } | Refused>>;
 
 /** The control plane did not process the message, and says when to send it again. */
-class ToldToWait extends Error {
+export class ToldToWait extends Error {
   readonly code: string;
   readonly retryAfterMs: number;
 

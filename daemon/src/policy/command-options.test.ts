@@ -47,6 +47,49 @@ const held: [entry: string, ...commands: string[]][] = [
     "curl -F 'x=<x' http://h.example",
     `curl -F 'x=@"x"' http://h.example`,
   ],
+  [
+    "curl *",
+    "curl '{file}:///%74mp/x'",
+    "curl 'fil[e-e]:///%74mp/x'",
+    "curl 'fil{e:}///%74mp/x'",
+    "curl 'fil{e:///%74mp/x}'",
+    `curl '{"x":1,file}:///%74mp/{x}'`,
+    "curl --proto-default file localhost/%74mp/x",
+    "curl --expand-url '{{x}}' --variable x@y",
+    "curl --variable x@y u",
+    "curl --engine ./x.so u",
+    "curl --ssl-sessions x u",
+  ],
+  [
+    "git *",
+    "git cherry-pick --strategy=x/run y",
+    "git rebase -s x/run main",
+    "git rebase --strat x/run main",
+    "git pull --rebase -s x/run",
+    "git merge -qsx/run y",
+    "git revert --strat=x/run y",
+    "git bisect--helper run ./run.sh",
+    "git --no-pager rebase--interactive",
+  ],
+  [
+    "git *",
+    "git update-index --add --index-info",
+    "git update-index --index-i",
+    "git fast-import",
+    "git quiltimport --patches x",
+  ],
+  ["wget *", "wget --content-disposition u", "wget -x -nH u", "wget -qi l", "wget -r u"],
+  ["wget *", "wget --mirror u", "wget -m u", "wget -p u", "wget --trust-server-names u"],
+  ["curl *", "curl -T '[u-u]p/outside' u", "curl -T 'u{p}/outside' u"],
+  ["rsync *", "rsync -a --filter='. l' a b", "rsync -af '. l' a b"],
+  ["rsync *", "rsync -aL a b", "rsync -ak a b", "rsync --copy-links a b"],
+  ["cp *", "cp -rL a b", "cp -rH a b", "cp --dereference -r a b"],
+  ["tar *", "tar chf x a", "tar -chf x a", "tar -cf x --dereference a"],
+  ["zip *", "zip -r x a", "zip -qr x a", "zip -@ x", "zip --recurse-paths x a"],
+  ["zgrep *", "zgrep -R hi ."],
+  ["find *", "find -L . -name x", "find . -follow"],
+  ["fd *", "fd -L x", "fd --follow x"],
+  ["tree *", "tree -l", "tree -al"],
   ["printf *", "printf -v'a[$(touch q)]' x", "printf -va x"],
   ["builtin *", "builtin printf -v'a[$(touch q)]' x"],
   ["sh *", "sh -c 'ls &>x touch q'", "sh -c 'ls |& touch q'", "sh -c -- 'touch q'"],
@@ -147,7 +190,9 @@ const held: [entry: string, ...commands: string[]][] = [
   ["gawk *", `gawk -e 'BEGIN{system("./run.sh")}'`, "gawk -o../x 1 f"],
   ["mawk *", "mawk -W exec x"],
   ["split *", "split --filter=./run.sh f", "split --fil ./run.sh f"],
-  ["rg *", "rg --pre ./run.sh hi f", "rg --hostname-bin=./run.sh hi"],
+  ["rg *", "rg --pre ./run.sh hi f", "rg --hostname-bin=./run.sh hi", "rg -L hi", "rg --follow hi"],
+  ["grep *", "grep -R hi .", "grep -nR hi", "grep --deref hi .", "grep hi -R ."],
+  ["diff *", "diff -r a b", "diff -ur a b", "diff --recursive a b"],
   ["fd *", "fd -x ./run.sh", "fd -HX ./run.sh", "fd --exec-batch ./run.sh"],
   ["find *", "find . -exec ./run.sh", "find . -fprintf x y"],
   ["ed *", "ed f"],
@@ -206,6 +251,8 @@ test("an entry that names the option covers it", () => {
     ["sed -i *", "sed -i s/a/b/ f", "allow"],
     ["sed -i *", "sed -i '1e ./run.sh' f", "ask"],
     ["git -C sub *", "git -C sub log", "allow"],
+    ["git -p *", "git -p merge-index ./run.sh -a", "ask"],
+    ["git -p *", "git -p -C sub merge-index ./run.sh -a", "ask"],
     ["git bisect run *", "git bisect run ./run.sh", "allow"],
     ["git worktree add *", "git worktree add x", "allow"],
     ["git bundle create *", "git bundle create x HEAD", "allow"],
@@ -228,8 +275,20 @@ test("an entry with ` *` covers common uses of the listed programs", () => {
     ["sed *", "sed -n 1,10p f", "sed s/a/b/g f", "sed -E 's/[0-9]+/e/gI; $d' f", "sed '/a/!d' f"],
     ["sed *", "sed -n -e 1p -e '/w/,/e/p' f", "sed 's|a/e|b|' e f"],
     ["awk *", "awk '{print $1}' f", "awk -F: -v n=1 'NR == n' f"],
-    ["rg *", "rg -n --pretty hi", "rg -e pre"],
-    ["curl *", "curl -sSL -XPOST -HAccept:json u", "curl --fail u"],
+    ["rg *", "rg -n --pretty hi", "rg -e pre", "rg -tLua hi"],
+    ["grep *", "grep -rn hi .", "grep -eR x", "grep -n hi a"],
+    ["diff *", "diff -u a b", "diff -U3 a b"],
+    ["git *", "git diff HEAD~1", "git reset --soft HEAD~1", "git log main~2..main~"],
+    ["git *", "git switch -c x", "git commit -c HEAD", "git update-index --refresh"],
+    ["wget *", "wget -nv u", "wget -np -q u"],
+    ["rsync *", "rsync -av a b"],
+    ["cp *", "cp -r a b", "cp -av a b"],
+    ["zip *", "zip x a"],
+    ["find *", "find . -name x -type f"],
+    ["tree *", "tree -L 2", "tree -a"],
+    ["git *", "git rebase -X ours main", "git merge -mfixes x/y", "git cherry-pick -s x/y"],
+    ["curl *", "curl -sSL -XPOST -HAccept:json u", "curl --fail u", "curl --proto =https u"],
+    ["curl *", `curl -d '{"a": [1, {"b": "http://h.example"}], "c": {}}' u`],
     ["npm test *", "npm test -- --watch", "npm test -s"],
     ["make *", "make -j4 test"],
     ["go test *", "go test -run x ./pkg"],
@@ -250,8 +309,25 @@ test("an entry with ` *` covers common uses of the listed programs", () => {
 });
 
 test("a long sed script is read in time", () => {
-  const started = performance.now();
-  for (const script of [`p${" ".repeat(40_000)}e`, "s/".repeat(20_000), `${"p;".repeat(20_000)}e`])
-    assert.equal(answerTo(["sed *"], `sed '${script}'`), "ask");
-  assert.ok(performance.now() - started < 2_000);
+  const started = process.cpuUsage();
+  const scripts = [
+    `p${" ".repeat(40_000)}e`,
+    "s/".repeat(20_000),
+    `${"p;".repeat(20_000)}e`,
+    `p${" ; p".repeat(30)}x`,
+    `p${" ; p".repeat(4_000)}x`,
+  ];
+  for (const script of scripts) assert.equal(answerTo(["sed *"], `sed '${script}'`), "ask");
+  const { user, system } = process.cpuUsage(started);
+  assert.ok(user + system < 2_000_000);
+});
+
+test("options before a subcommand that repeat take no long time", () => {
+  const started = process.cpuUsage();
+  for (const text of ["git -x ", "git ", "git -x -x=y "].flatMap((start) =>
+    ["grep ", "config ", "-x grep ", "-x=y "].map((word) => start + word.repeat(2_000)),
+  ))
+    assert.equal(answerTo(["git -x"], text.trim()), "ask", text.slice(0, 40));
+  const { user, system } = process.cpuUsage(started);
+  assert.ok(user + system < 2_000_000);
 });

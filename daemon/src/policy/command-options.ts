@@ -1,4 +1,5 @@
-// Arguments with which a common program runs another program or writes a file that they name. An entry such
+// Arguments with which a common program runs another program, writes a file that they name, or follows links
+// out of the directory. An entry such
 // as `sort *` is written for what the program usually does, so it does not cover these arguments; an entry
 // covers them only if it names them. This is a second fence, not a sandbox: a program that is not listed here
 // is covered with all of its arguments.
@@ -32,7 +33,8 @@ const sedSubstitutions = ["/", "|", "#", ",", "@"].map((end) => {
   const literal = end === "|" ? String.raw`\|` : end;
   return `s${literal}${sedPart(literal)}${sedPart(literal)}[gpiI0-9]*`;
 });
-const sedCommand = `(?:${sedAddress}(?:,[+~]?${sedAddress})?)? ?!? ?(?:[pPdDqQ=lhHgGxnNFz]|${sedSubstitutions.join("|")})`;
+// A space can stand in one place only, or a long script takes very long to be compared.
+const sedCommand = `(?:${sedAddress}(?:,[+~]?${sedAddress})? ?)?(?:! ?)?(?:[pPdDqQ=lhHgGxnNFz]|${sedSubstitutions.join("|")})`;
 const plainSed = new RegExp(`^ ?${sedCommand}(?: ?; ?${sedCommand})* ?;?$`);
 
 const byPrograms: Record<string, HeldArguments> = {
@@ -58,29 +60,33 @@ const byPrograms: Record<string, HeldArguments> = {
     subcommand: true,
   },
   // A patch can name files that are closed, such as .git/config.
-  "git apply, git am": { subcommand: true },
+  "git apply, git am, git fast-import, git quiltimport": { subcommand: true },
+  "git update-index": { long: "index-info" },
   patch: { words: /./s },
   "git maintenance": { words: /^(register|start)$/ },
   "git daemon, git filter-branch, git hook, git instaweb, git send-email": { subcommand: true },
   "git grep": { short: "O", values: "efABCm" },
   "git init": { long: "template" },
-  "git rebase": { short: "x", values: "sXC" },
+  // A strategy with a slash is a program of this directory: `-s x/run` runs git-merge-x/run.
+  "git merge, git pull": { short: "s", values: "FjmoSX", long: "strategy" },
+  "git cherry-pick, git revert": { long: "strategy" },
+  "git rebase": { short: "sx", values: "CSX", long: "strategy" },
   "git submodule": { words: /^foreach$/ },
-  "git submodule--helper, git web--browse": { subcommand: true },
   "git worktree": { words: /^(add|move)$/ },
   "sort, gsort": { short: "o", values: "kStT", long: "compress-program files0-from output" },
-  "shuf, tree": { short: "o", long: "output" },
+  shuf: { short: "o", long: "output" },
   "tar, gtar, bsdtar": {
     startsWithCluster: true,
     // A file on another host.
     words: /^[^-/][^/]*:/,
-    short: "CFgIPT",
+    short: "CFghIPT",
     values: "bfHKLNVX",
-    long: `absolute-names checkpoint-action directory files-from index-file info-script listed-incremental
+    long: `absolute-names checkpoint-action dereference directory files-from index-file info-script listed-incremental
       new-volume-script one-top-level rmt-command rsh-command to-command transform use-compress-program
       volno-file xform`,
   },
-  zip: { short: "T", long: "unzip-command" },
+  // zip follows links, and stores the files that they lead to.
+  zip: { short: "@rRT", long: "recurse-paths recurse-patterns unzip-command" },
   "sed, gsed": {
     short: "fil",
     long: "file in-place line-length",
@@ -96,8 +102,18 @@ const byPrograms: Record<string, HeldArguments> = {
   },
   "split, gsplit": { long: "filter" },
   jq: { short: "fL", long: "from-file", words: /\b(import|include)\b/ },
-  rg: { long: "hostname-bin pre" },
-  "fd, fdfind": { short: "xX", values: "cdeEjoSt", long: "exec exec-batch" },
+  // Followed links lead out of the directory.
+  "cp, gcp": { short: "HL", values: "St", long: "dereference" },
+  find: { words: /^-(L|follow)$/ },
+  tree: { short: "lo", values: "HILPT", long: "output" },
+  "grep, egrep, fgrep, zgrep, zegrep, zfgrep, bzgrep, xzgrep": {
+    short: "R",
+    values: "ABCDdefm",
+    long: "dereference-recursive",
+  },
+  diff: { short: "r", values: "CFISUWXx", long: "recursive" },
+  rg: { short: "L", values: "ABCEefgjMmrTt", long: "follow hostname-bin pre" },
+  "fd, fdfind": { short: "LxX", values: "cdeEjoSt", long: "exec exec-batch follow" },
   less: {
     short: "koO",
     long: "cmd lesskey-content lesskey-file lesskey-src log-file LOG-FILE",
@@ -107,22 +123,26 @@ const byPrograms: Record<string, HeldArguments> = {
   ssh: { short: "EFIoS", values: "ilp" },
   "scp, sftp": { short: "bDFoS", values: "ilP" },
   rsync: {
-    short: "eM",
-    long: `config daemon log-file only-write-batch remote-option rsh rsync-path write-batch`,
+    short: "efkKLM",
+    long: `config copy-dirlinks copy-links copy-unsafe-links daemon filter keep-dirlinks log-file
+      only-write-batch remote-option rsh rsync-path write-batch`,
   },
   curl: {
     short: "cDJKoOw",
     values: "AbCdeEFHmPQrtTuUxXyYz",
-    // curl decodes and expands such an address before it opens the file.
-    words: /file:|<|@"/i,
-    long: `alt-svc config cookie-jar dump-header etag-save hsts libcurl output output-dir remote-name
-      remote-name-all stderr trace trace-ascii write-out`,
+    // curl decodes and expands such an address before it opens the file. Its own braces and brackets stand
+    // beside other text, as in `fil[e-e]:///x`; those of JSON do not.
+    words: /file:|<|@"|^--(expand-|proto-d|ssl-s)|[^\s,:[{][[{]|[}\]][^\s,}\]]/i,
+    long: `alt-svc config cookie-jar dump-header engine etag-save hsts libcurl output output-dir remote-name
+      remote-name-all stderr trace trace-ascii variable write-out`,
   },
   wget: {
-    short: "aeoOP",
-    values: "ADQRtTUw",
-    long: `append-output config directory-prefix execute hsts-file output-document output-file rejected-log
-      save-cookies use-askpass warc-file`,
+    // Some of these let the server choose the name of the file.
+    short: "aeimoOpPrx",
+    values: "ADnQRtTUw",
+    long: `append-output config content-disposition directory-prefix execute force-directories hsts-file
+      input-file mirror output-document output-file page-requisites recursive rejected-log save-cookies
+      trust-server-names use-askpass warc-file`,
   },
   "make, gmake": {
     short: "CEfI",
@@ -148,20 +168,25 @@ const table = new Map(
   ),
 );
 
+/** With more words that may be the subcommand, all words are held. */
+const mostCandidates = 8;
+
 /** Positions of the words of a command that only an entry which names them covers. */
 export function heldWords(command: readonly (string | null)[]): number[] {
   const words = command.map((word) => word ?? "");
   const program = (words[0] ?? "").replace(/^.*\//, "");
   const row = table.get(program);
   if (!row) return [];
-  const before = row.harmless ? optionsBefore(words, row.harmless) : { held: [], end: 1 };
-  // A held option before the subcommand may have a value, so any later word may be the subcommand.
-  const candidates = before.held.length > 0 ? [...words.keys()].slice(1) : [before.end];
+  const before = optionsBefore(words, row);
+  // What may be the value of an option before the subcommand may be the subcommand as well.
+  const candidates = [...before.values, before.end];
+  if (candidates.length > mostCandidates) return [...words.keys()];
   const below = candidates.flatMap((at) => {
     // Git runs its helpers for remotes as subcommands, and some of them run any program.
     const name = words[at]?.replace(/^remote-.*/s, "remote-*");
-    // `git x/run` runs the program git-x/run of this directory.
-    if (row.harmless && name?.includes("/")) return [at];
+    // `git x/run` runs the program git-x/run of this directory. A name with two dashes is one of git's own
+    // helpers, such as bisect--helper, which can run any program.
+    if (row.harmless && name && /\/|--/.test(name)) return [at];
     const subcommand = table.get(`${program} ${name}`);
     if (!subcommand) return [];
     const isFirst = at + 1 < words.length && subcommand.first?.test(words[at + 1]!);
@@ -174,20 +199,29 @@ export function heldWords(command: readonly (string | null)[]): number[] {
   return [...before.held, ...heldArguments(row, words, 1), ...below];
 }
 
+/** The held options of git that stand before its subcommand. */
+export function gitOptions(command: readonly (string | null)[]): string[] {
+  const words = command.map((word) => word ?? "");
+  return optionsBefore(words, byPrograms["git"]!).held.map((at) => words[at]!);
+}
+
+/** The held options before a subcommand, the words that may be their values, and the position after them. */
 function optionsBefore(
   words: readonly string[],
-  harmless: RegExp,
-): { held: number[]; end: number } {
+  { harmless }: HeldArguments,
+): { held: number[]; values: number[]; end: number } {
   const held: number[] = [];
+  const values: number[] = [];
   let at = 1;
+  if (!harmless) return { held, values, end: at };
   for (; words[at]?.startsWith("-"); at++) {
     const word = words[at]!;
     if (harmless.test(word)) continue;
     held.push(at);
     const mayHaveValue = !word.includes("=") && !words[at + 1]?.startsWith("-");
-    if (mayHaveValue) at += 1;
+    if (mayHaveValue) values.push(++at);
   }
-  return { held, end: at };
+  return { held, values, end: at };
 }
 
 /** Compares every word, also behind `--`, because that may be the value of the option before it. */

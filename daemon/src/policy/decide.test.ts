@@ -169,6 +169,12 @@ test("a denial names its rule and lets the agent go on", () => {
   );
 });
 
+test("the reason for a held option says what it can do", () => {
+  const rules = { ...common, allowedCommands: ["grep *"] };
+  const { rule } = decide(rules, { callId: null, ...run("grep -R x .") });
+  assert.match(rule, /: grep can run a program, write a file or follow links .* with -R$/);
+});
+
 test("A8: a path is where the kernel finds it, also with `..` after a link", () => {
   const tree = join(folder, "plain", "tree");
   mkdirSync(join(tree, "deep"), { recursive: true });

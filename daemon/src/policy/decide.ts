@@ -7,8 +7,8 @@
 import { homedir } from "node:os";
 import type { AgentPolicy, SessionMode } from "@hawser/contract";
 import type { Call, Decision } from "./call.ts";
-import { heldWords } from "./command-options.ts";
-import { realOf } from "../real-path.ts";
+import { longestCovering, readRule, whyHeld } from "./command-rules.ts";
+import { lookOnce, realOf } from "../real-path.ts";
 import {
   canExist,
   isPlainDevice,
@@ -42,7 +42,7 @@ export interface Rules extends AgentPolicy {
 }
 
 export function decide(rules: Rules, call: Call): Decision {
-  const decision = decideUnlessPlanning(rules, call);
+  const decision = lookOnce(() => decideUnlessPlanning(rules, call));
   if (decision.answer === "allow" && call.isPlanning && hasEffect.has(call.type))
     return needsPerson(rules, "the agent is planning, so this needs permission");
   return decision;
@@ -134,11 +134,16 @@ function outside(rules: Rules, path?: string): Decision {
 
 function decideCommand(rules: Rules, call: Extract<Call, { type: "execute" }>): Decision {
   const { command, cwd, leavesSandbox } = call;
-  const { segments, opaque, names } = readShellText(command);
+  const { segments, opaque, isCutOff, names } = readShellText(command);
   const floor = denyCommand(rules, names, cwd, call.attachments);
   if (floor) return floor;
-  if (!rules.hasSandbox && uniquePaths(rules, names).length === mostPaths)
-    return needsPerson(rules, "it names too many paths to be checked");
+  // Inside a sandbox, its walls decide about paths.
+  if (!rules.hasSandbox) {
+    if (isCutOff && !rules.allowedCommands.includes(command))
+      return needsPerson(rules, `no rule allows the command: ${opaque}`);
+    if (uniquePaths(rules, names).length === mostPaths)
+      return needsPerson(rules, "it names too many paths to be checked");
+  }
   const isInside = cwd !== undefined && locatePath(rules.directory, cwd) === "inside";
   if (!isInside && rules.outsideWorktree === "refuse") return outside(rules);
   if (leavesSandbox) {
@@ -146,7 +151,6 @@ function decideCommand(rules: Rules, call: Extract<Call, { type: "execute" }>): 
     return rules.outsideWorktree === "refuse" ? deny(rule) : needsPerson(rules, rule);
   }
   const covering = isInside ? coveringRule(rules, command, segments, opaque, cwd) : undefined;
-  // Inside a sandbox, its walls decide about paths.
   if (!rules.hasSandbox) {
     const unnamed = names.filter((word) => !covering?.names(word));
     const stopped = decideNames(rules, unnamed, cwd, call.attachments);
@@ -170,9 +174,11 @@ function decideNames(
 ): Decision | undefined {
   const { directory, home = homedir() } = rules;
   let inside: Decision | undefined;
+  const seenWords = new Set<string>();
   const seen = new Set<string>();
   for (const { text, use } of names) {
-    if (use === "run" || use === "text") continue;
+    if (use === "run" || use === "text" || seenWords.has(`${use} ${text}`)) continue;
+    seenWords.add(`${use} ${text}`);
     const mayWrite = use !== "read" && !excluding.test(text);
     for (const path of pathsBesideUrls(text, home)) {
       const key = `${use} ${path}`;
@@ -214,9 +220,14 @@ function coveringRule(
   // The whole text stands among the rules, so whoever wrote the rule has read all of it.
   if (rules.allowedCommands.includes(command)) return { rule: command, names: () => true };
   if (opaque !== undefined) return undefined;
-  const covering = new Map(
-    segments.map((segment) => [segment, longestCovering(rules.allowedCommands, segment.words)]),
-  );
+  const covering = new Map<Segment, { rule: string; length: number } | undefined>();
+  const programs = new Set(segments.map(({ words }) => words[0]));
+  const known = rules.allowedCommands.flatMap((rule) => readRule(rule, programs));
+  const same = Map.groupBy(segments, ({ words }) => JSON.stringify(words));
+  for (const equal of same.values()) {
+    const found = longestCovering(known, equal[0]!.words);
+    for (const segment of equal) covering.set(segment, found);
+  }
   const found = [...covering.values()];
   if (!found.every((each) => each !== undefined)) return undefined;
   const stays = segments
@@ -230,41 +241,6 @@ function coveringRule(
     rule: [...new Set(found.map(({ rule }) => rule))].join(", "),
     names: ({ segment, at }) => segment !== undefined && at! < covering.get(segment)!.length,
   };
-}
-
-/** The rule that covers a command and names most of its words. */
-function longestCovering(
-  allowed: readonly string[],
-  words: Segment["words"],
-): { rule: string; length: number } | undefined {
-  return allowed
-    .map((rule) => ({ rule, length: coveredLength(rule, words) }))
-    .filter(({ length }) => length > 0)
-    .toSorted((one, other) => other.length - one.length)[0];
-}
-
-function whyHeld(words: Segment["words"]): string | undefined {
-  const [at] = heldWords(words);
-  return at === undefined
-    ? undefined
-    : `${words[0]} can run a program or write a file with ${words[at]?.slice(0, 80)}`;
-}
-
-/**
- * How many words of a command a rule names; 0 if the rule does not cover the command. A rule that ends with
- * ` *` covers any arguments that are not held.
- */
-function coveredLength(rule: string, words: readonly (string | null)[]): number {
-  // A rule with a variable or with several commands covers only the same text.
-  if (/^\s*\w+\+?=/.test(rule)) return 0;
-  const { segments, opaque } = readShellText(rule.replace(/ \*$/, ""));
-  const wanted = segments[0]?.words;
-  if (!wanted || segments.length > 1 || segments[0]!.redirects.length > 0) return 0;
-  // A rule such as `sh *` cannot be read completely, and covers what it names all the same.
-  if (opaque !== undefined && wanted.includes(null)) return 0;
-  if (rule.endsWith(" *") ? words.length < wanted.length : words.length !== wanted.length) return 0;
-  if (!wanted.every((word, at) => word === words[at])) return 0;
-  return heldWords(words).every((at) => at < wanted.length) ? wanted.length : 0;
 }
 
 /** Denies a command that names a closed path. Not a wall: a path that is computed at run time is not seen. */
@@ -294,8 +270,14 @@ function denyCommand(
   );
 }
 
+/** At most as many as are checked. */
 function uniquePaths({ home = homedir() }: Rules, names: readonly NamedWord[]): string[] {
-  return [...new Set(names.flatMap(({ text }) => pathsIn(text, home)))].slice(0, mostPaths);
+  const paths = new Set<string>();
+  for (const text of new Set(names.map((word) => word.text))) {
+    for (const path of pathsIn(text, home)) paths.add(path);
+    if (paths.size >= mostPaths) break;
+  }
+  return [...paths].slice(0, mostPaths);
 }
 
 /** Denied in every mode: what lies below a protected path, except in these two directories. */

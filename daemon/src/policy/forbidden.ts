@@ -29,7 +29,7 @@ export function whyForbidden(
   if (!agents.has(kind))
     return `The host's policy file does not name ${kind} among its agents. The host's owner can add it to the line "agents = …".`;
   if (!usesOwnLogin && !sharedLogins) {
-    return 'Agents of all people run as the same user of this host, so each could read the logins of the others. If the host\'s owner accepts that, write "shared-logins = yes" into its policy file.';
+    return 'Agents of all people run as the same user of this host, so each could read the logins of the others. If the host\'s owner accepts that, write "shared-logins = yes" into its policy file. Or install the host with a Unix user for each person: the option --separate of the installer.';
   }
   if (usesOwnLogin && !ownLogins) {
     return `The host's policy file says "own-logins = no", so ${kind} has no login that it may use. The host's owner can allow it with "own-logins = yes".`;

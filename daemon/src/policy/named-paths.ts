@@ -2,7 +2,7 @@
 // `file:` URL and behind `@`, as curl reads it. What the shell computes when it runs is not seen.
 import { existsSync } from "node:fs";
 import { userInfo } from "node:os";
-import { dirname, join, normalize } from "node:path";
+import { dirname, join, normalize, sep } from "node:path";
 import { realOf } from "../real-path.ts";
 import { contains, placesOf } from "./path-location.ts";
 import { systemDirectories } from "./readable-paths.ts";
@@ -13,10 +13,13 @@ export const mostPaths = 1_000;
 /** The kernel opens no longer path. */
 const longestPath = 4_095;
 
+/** A path in a longer word counts as the root, because it takes too long to be looked at. */
+const longestWord = 16_384;
+
 /** More parts of a word are not also read as the beginning of a path that contains separators. */
 const mostParts = 16;
 
-const separator = /file:\/\/(?:localhost(?=\/))?|[=@,:{}]/gi;
+const separator = /file:\/\/(?:localhost(?=\/))?|[=@,:;{}]/gi;
 
 /** The word that the shell makes of a piece of its text, without quotes and escapes. Variables remain. */
 export function unquote(text: string): string {
@@ -77,11 +80,22 @@ function attachedValues(word: string): string[] {
     .filter((value) => value !== "" && value !== word);
 }
 
-/** The path as the kernel can open it; empty if it cannot. */
+/**
+ * The path as the kernel can open it. Of a longer path its beginning, because a program such as `mkdir -p`
+ * goes there step by step, and also the root if `..` can lead out after that.
+ */
 function openable(path: string): string[] {
-  const short = path.length > longestPath ? normalize(path) : path;
-  return short === "" || short.length > longestPath ? [] : [short];
+  if (path.length <= longestPath) return path === "" ? [] : [path];
+  if (path.length > longestWord) return [sep];
+  const short = normalize(path);
+  const beginning =
+    short.length > longestPath
+      ? short.slice(0, short.lastIndexOf(sep, longestPath - 1) + 1)
+      : short;
+  return [...(beginning === "" ? [] : [beginning]), ...(hasParentStep(path) ? [sep] : [])];
 }
+
+const hasParentStep = (path: string): boolean => path.split(sep).includes("..");
 
 const networkUrl =
   /(?<![a-z\d+.-])(?:https?|wss?|ftps?|ssh|git|s3|rediss?|postgres(?:ql)?|mysql|mongodb(?:\+srv)?|amqps?):\/\/[^,\s]*/gi;
@@ -104,7 +118,8 @@ export const isPlainDevice = (path: string): boolean =>
  */
 export function canExist(path: string): boolean {
   const [, first = ""] = /^\/+([^/]+)/.exec(path) ?? [];
-  return first === "" || existsSync(`/${first}`);
+  // Some programs remove `..` first, so the step before it need not exist.
+  return first === "" || hasParentStep(path) || existsSync(`/${first}`);
 }
 
 /** Whether a path leads to the system's programs, their libraries and their data. */

@@ -52,9 +52,9 @@ export function isBelow(directory: string, path: string): boolean {
   return contains(realOf(directory), realOf(path));
 }
 
-/** Whether a path is a directory or lies in it. Follows no links. */
+/** Whether a path is a directory or lies in it. Both are resolved. */
 export function contains(directory: string, path: string): boolean {
-  return relative(directory, path).split(sep)[0] !== "..";
+  return path === directory || path.startsWith(directory === sep ? sep : directory + sep);
 }
 
 /**

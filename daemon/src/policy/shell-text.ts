@@ -19,6 +19,8 @@ export interface ShellText {
   segments: Segment[];
   /** Why the text does more than its segments show; undefined if they show everything. */
   opaque: string | undefined;
+  /** Part of the text is not read, because the text is too long or nested too deeply. */
+  isCutOff: boolean;
   /** Every word of the text, also in syntax that makes it opaque. Each word may name a path. */
   names: NamedWord[];
 }
@@ -40,8 +42,9 @@ export interface Segment {
   redirects: { path: string; access: "read" | "write" }[];
 }
 
-const longest = 65_536;
-/** How many layers of wrappers are followed. */
+/** A longer text takes too long to be read. */
+const longest = 16_384;
+/** How many layers of wrappers, and of words in words such as `${a:-${b}}`, are followed. */
 const deepest = 8;
 
 /** Syntax that is read completely. Any other node of the syntax tree makes the text opaque. */
@@ -68,7 +71,7 @@ const plainNodes = new Set<SyntaxNode["type"]>([
 ]);
 
 export function readShellText(text: string, depth = 0): ShellText {
-  const found: ShellText = { segments: [], opaque: undefined, names: [] };
+  const found: ShellText = { segments: [], opaque: undefined, isCutOff: false, names: [] };
   const markOpaque = (reason: string) => {
     found.opaque ??= reason;
   };
@@ -78,11 +81,14 @@ export function readShellText(text: string, depth = 0): ShellText {
     isAllNamed = true;
     found.names.push(...pathsInCode(text).map((path) => ({ text: path, use: "any" as const })));
   };
-  if (text.length > longest || depth > deepest) {
-    markOpaque(
-      depth > deepest ? "it is nested too deeply to be read" : "it is too long to be read",
-    );
+  const cutOff = (reason: string) => {
+    found.isCutOff = true;
+    markOpaque(reason);
     nameAll();
+  };
+  const tooDeep = "it is nested too deeply to be read";
+  if (text.length > longest || depth > deepest) {
+    cutOff(depth > deepest ? tooDeep : "it is too long to be read");
     return found;
   }
   // eslint-disable-next-line no-control-regex -- Control characters are what is looked for.
@@ -92,7 +98,8 @@ export function readShellText(text: string, depth = 0): ShellText {
   /** Words of commands and redirections, which are recorded with their use. */
   const recorded = new Set<SyntaxNode>();
 
-  const visit = (node: SyntaxNode): void => {
+  const visit = (node: SyntaxNode, layers: number): void => {
+    if (layers > deepest) return cutOff(tooDeep);
     if (!plainNodes.has(node.type)) markOpaque(reasonFor(node.type));
     if (node.type === "Script" && node.errors?.length) {
       markOpaque("it cannot be parsed");
@@ -113,7 +120,8 @@ export function readShellText(text: string, depth = 0): ShellText {
       const texts = [word, ...pathsInCode(word)];
       found.names.push(...texts.map((each) => ({ text: each, use: "any" as const })));
     }
-    forEachChild(node, visit);
+    const inside = node.type === "Word" ? layers + 1 : layers;
+    forEachChild(node, (child) => visit(child, inside));
   };
 
   function readCommand(
@@ -149,8 +157,7 @@ export function readShellText(text: string, depth = 0): ShellText {
     nameWords(segment, texts, inner);
     if (inner.opaque !== undefined) markOpaque(inner.opaque);
     if (inner.words && layer > deepest) {
-      markOpaque("it is nested too deeply to be read");
-      nameAll();
+      cutOff(tooDeep);
     } else if (inner.words) {
       const rest = texts.slice(texts.length - inner.words.length);
       readWords({ words: inner.words, redirects: [] }, rest, layer + 1);
@@ -179,14 +186,15 @@ export function readShellText(text: string, depth = 0): ShellText {
     });
   }
 
-  function append({ segments, opaque, names }: ShellText): void {
+  function append({ segments, opaque, isCutOff, names }: ShellText): void {
+    found.isCutOff ||= isCutOff;
     found.segments.push(...segments);
     found.names.push(...names);
     if (opaque !== undefined) markOpaque(opaque);
   }
 
   try {
-    visit(parse(text));
+    visit(parse(text), 0);
   } catch {
     markOpaque("it cannot be parsed");
     nameAll();
@@ -212,7 +220,9 @@ function reasonFor(type: SyntaxNode["type"]): string {
  * anything to expand. Does not rely on the parser's own reading of the word.
  */
 function staticText(text: string): string | null {
-  if (!/^(?:[\p{L}\p{N}_./:=,@%+^-]|'[^']*'|"[^"$`\\!]*")+$/u.test(text)) return null;
+  // The shell expands `~` at the beginning of a word, and after `=` and `:`.
+  const plain = /^(?:[\p{L}\p{N}_./:=,@%+^-]|(?<=[\p{L}\p{N}_.@^-])~|'[^']*'|"[^"$`\\!]*")+$/u;
+  if (!plain.test(text)) return null;
   const word = text.replace(
     /'([^']*)'|"([^"]*)"/g,
     (_, single?: string, double?: string) => single ?? double ?? "",

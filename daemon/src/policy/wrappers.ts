@@ -1,5 +1,5 @@
 // Commands that run another command, and commands that make the shell or an interpreter run a text.
-import { heldWords } from "./command-options.ts";
+import { gitOptions, heldWords } from "./command-options.ts";
 
 export interface Unwrapped {
   /** Words of the command that the wrapper runs. */
@@ -88,7 +88,8 @@ export function unwrap(words: readonly (string | null)[]): Unwrapped {
   if (stateful.has(name)) return { opaque: `${name} changes what follows` };
   if (name === "printf" && words.some((word) => word?.startsWith("-v")))
     return { opaque: "printf sets a variable" };
-  if (name === "git" && words.some((word) => word && /^(-c|--config-env|--exec-path)/.test(word)))
+  const setsGit = (option: string) => /^(-c|--config-env|--exec-path)/.test(option);
+  if (name === "git" && gitOptions(words).some(setsGit))
     return { opaque: "git gets settings that can name programs" };
   if (name === "find") return find(words);
   if (shells.test(name)) return shell(name, words);

@@ -87,7 +87,7 @@ function record(session: Session, event: Exclude<AgentEvent, { type: "text" }>):
     case "request_gone":
       return settleByAgent(session, turnId, event);
     case "turn_ended":
-      return finishTurn(session, event.outcome, event.reason);
+      return finishTurn(session, event);
     case "lost":
       return loseAgent(session, event.reason);
     case "cursor_moved":

@@ -28,7 +28,7 @@ import { settingsOf } from "./calls.ts";
 import { capabilitiesIn, parkingOf } from "./files.ts";
 import { modeOf, narrowMode } from "./modes.ts";
 import { refuseProjectConfig } from "./project-config.ts";
-import { accountGone, chooseAccount, type Session } from "./session.ts";
+import { accountGone, chooseAccount, userIn, type Session } from "./session.ts";
 import { checkStarting, stoppable } from "./start-work.ts";
 import { copyTrusted } from "./trust.ts";
 
@@ -170,9 +170,6 @@ async function make(
     throw error;
   }
 }
-
-/** The user's id in an owner's. */
-const userIn = (ownerId: string) => ownerId.split(".")[0]!;
 
 /** The driver's advice is for the host's user. Somebody's own account is renewed by them. */
 const advise = (kind: AgentKind, { code, message }: AgentProblem) =>

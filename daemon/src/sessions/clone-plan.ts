@@ -12,6 +12,8 @@ import { checkStarting } from "./start-work.ts";
 export function planClone(
   plan: CheckoutPlan,
   author: Author | null | undefined,
+  /** The origin of the repository that is cloned, if that is one of this host. */
+  readOrigin?: (signal: AbortSignal) => Promise<string | null>,
 ): Pick<Plan, "locate" | "make" | "onBegun"> {
   const { directory, source } = plan;
   const { repo = null, url = null } = source;
@@ -29,7 +31,7 @@ export function planClone(
       const leftOut = await checkouts.make(plan, driver.sparsePatterns, signal);
       checkStarting(session);
       await setAuthor(session, directory, author, signal);
-      const origin = await pushes.readOrigin(directory, signal);
+      const origin = await (readOrigin?.(signal) ?? pushes.readOrigin(directory, signal));
       const baseCommit = await worktrees.headOf(directory, signal);
       checkStarting(session);
       session.change({ origin, baseCommit });

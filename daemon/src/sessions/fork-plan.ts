@@ -2,6 +2,7 @@
 // original's files, if the original has one; otherwise it works in the same directory. Its agent reads the
 // conversation, or a summary of it, with the first prompt (fork-briefing.ts).
 import { basename, join } from "node:path";
+import type { Fallback } from "@hawser/contract";
 import { CommandRefusal } from "../command-refusal.ts";
 import { findRoots, openBelowRoots } from "../directories/below-roots.ts";
 import type { Directories } from "../directories/directories.ts";
@@ -30,6 +31,16 @@ export interface WantedFork extends Omit<WantedSession, "directory" | "clone"> {
   conversation: string;
   isCut: boolean;
   summarize: boolean;
+  /** The turn of the original that a used-up quota ended, if the fork continues it. */
+  continues?: Continued | undefined;
+}
+
+interface Continued {
+  turnId: string;
+  fallback: Fallback;
+  /** The model that the fork uses; default: the kind's own. */
+  providerId?: string | undefined;
+  modelId?: string | undefined;
 }
 
 /** Throws refusals. The returned function makes the session active, in the commit of the outcome. */
@@ -56,12 +67,14 @@ async function planFork(
   const plan = known?.source
     ? await planTree(original, wanted, known.about)
     : await planSameDirectory(original.host, directories, wanted, known?.about);
-  const { originalId, conversation, isCut, summarize: isSummary } = wanted;
+  const { originalId, conversation, isCut, summarize: isSummary, continues } = wanted;
   const hasFiles = known !== undefined || !wanted.useWorktree;
   const fork = { originalId, hasFiles, isSummary, deliveredWith: null };
   return {
     ...plan,
-    choose: (driver, state, signal) => chooseLike(driver, state, known?.about, signal),
+    fallback: continues?.fallback,
+    choose: (driver, state, signal) =>
+      chooseLike(driver, state, known?.about, continues ?? {}, signal),
     locate: async (signal) => ({ ...(await plan.locate(signal)), fork }),
     async prepareAgent(session, driver, settings, signal) {
       const briefing = { conversation, summarize: isSummary, settings };
@@ -70,8 +83,16 @@ async function planFork(
     onBegun(session, started) {
       notePlaced(session, started);
       noteConversation(session, isCut);
+      if (continues) noteContinued(original, session, continues.turnId);
     },
   };
+}
+
+/** Within the commit that makes the fork active. No-op if the original has ended. */
+function noteContinued(original: Session, session: Session, turnId: string): void {
+  if (!original.isUsable) return;
+  const { kind } = session.record!;
+  original.note({ sessionUpdate: "turn_continued", sessionId: session.id, kind }, turnId);
 }
 
 /** What the host knows of the original. */
@@ -212,15 +233,16 @@ function planSameDirectory(
   return planStart(host, directories, { ...wanted, directory, useWorktree });
 }
 
-/** The same kind continues with its model and options, if they are still offered. */
+/** The same kind continues with its model and options, if they are still offered; another one with its wanted model. */
 async function chooseLike(
   driver: Driver,
   state: AgentState,
   about: ParkedSession | undefined,
+  { providerId, modelId }: Pick<Continued, "providerId" | "modelId">,
   signal: AbortSignal,
 ): Promise<Pick<DrivenSession, "model" | "options">> {
   if (about?.kind !== driver.kind) {
-    return { model: await chooseModel(driver, {}, signal), options: {} };
+    return { model: await chooseModel(driver, { providerId, modelId }, signal), options: {} };
   }
   const model = await chooseFormerModel(driver, about, signal);
   const isSame =

@@ -6,6 +6,7 @@ import { isRenewingLogin, startIdOf } from "../drivers/agent-processes.ts";
 import { isStartOf } from "../drivers/start-id.ts";
 import type { Log } from "../log.ts";
 import { pause } from "../pause.ts";
+import { signalProcess } from "../signal-process.ts";
 
 export interface OrphansOptions {
   /** The daemon's state directory; the marks of its agents' processes contain it. */
@@ -30,7 +31,7 @@ export async function reapOrphans(options: OrphansOptions): Promise<void> {
   if (orphans.length === 0) return;
   for (const { pid, reason } of orphans) {
     options.log.warn("an orphaned process is ended", { pid, reason });
-    signal(pid, "SIGTERM");
+    signalProcess(pid, "SIGTERM");
   }
   const isLeft = () => {
     const still = new Set(findOrphans(options).map(({ pid }) => pid));
@@ -40,7 +41,7 @@ export async function reapOrphans(options: OrphansOptions): Promise<void> {
   while (isLeft().length > 0 && performance.now() < deadline) {
     await pause(50, AbortSignal.timeout(graceMs));
   }
-  for (const { pid } of isLeft()) signal(pid, "SIGKILL");
+  for (const { pid } of isLeft()) signalProcess(pid, "SIGKILL");
 }
 
 function findOrphans(options: OrphansOptions): Found[] {
@@ -83,13 +84,5 @@ function directoryOf(pid: number): string | undefined {
     return readlinkSync(`/proc/${pid}/cwd`);
   } catch {
     return undefined;
-  }
-}
-
-function signal(pid: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(pid, name);
-  } catch {
-    // The process has ended by itself.
   }
 }

@@ -12,6 +12,7 @@ import { narrowMode } from "./modes.ts";
 import { checkProjectConfig } from "./project-config.ts";
 import { asRefusal } from "./refusals.ts";
 import type { Session } from "./session.ts";
+import { requirePrompter } from "./sharing.ts";
 
 const longestQueue = 20;
 
@@ -45,7 +46,7 @@ export async function acceptPrompt(
   const { text, agent = null, task = { type: "prompt" } } = wanted;
   const check = () => {
     const record = session.require(task.type === "command" ? "command" : "prompt");
-    session.requireOwner(wanted.ownerId);
+    requirePrompter(session, wanted.ownerId);
     const waiting = session.prompts.filter(({ state }) => state === "queued").length;
     if (waiting < longestQueue) return record;
     const message = `${longestQueue} prompts wait already. Wait until one has started, or call abort_session, which stops the turn and discards all prompts that wait.`;
@@ -81,7 +82,7 @@ export async function acceptSummary(
   ownerId: string | null | undefined,
 ): Promise<() => { turnId: string }> {
   const { kind } = session.require("summary");
-  session.requireOwner(ownerId);
+  requirePrompter(session, ownerId);
   try {
     if (!session.driver.abilities.summarize) {
       const message = `${kind} sessions cannot be summarized. Call run_command with the command "compact" instead.`;

@@ -20,6 +20,7 @@ import type { Worktrees } from "../worktrees/worktrees.ts";
 import type { LiveLane } from "./live-lane.ts";
 import { may, refuseUnless, type State, type Trigger } from "./may.ts";
 import type { RunningShell } from "./shell-process.ts";
+import { refusalOfStranger, type Person } from "./strangers.ts";
 
 /** The parts of the host that all its sessions share. */
 export interface HostParts {
@@ -32,6 +33,8 @@ export interface HostParts {
   identities: Pick<Identities, "driver" | "drivers">;
   worktrees: Worktrees;
   checkouts: Checkouts;
+  /** Whether sessions work in clones instead of worktrees, because another Unix user owns the repositories; default: no. */
+  clonesRepositories?: boolean;
   pushes: Pushes;
   policy: () => Policy;
   agentGit: AgentGit;
@@ -175,13 +178,10 @@ export class Session {
    * Throws a refusal if the session uses an account of somebody else: a prompt spends the quota of that account,
    * and a command could read its login.
    */
-  requireOwner(ownerId: string | null | undefined): void {
-    const owner = this.record?.ownerId;
-    if (owner === undefined || owner === ownerId) return;
-    throw new CommandRefusal(
-      "account_not_yours",
-      "This session uses another person's agent account, so only that person can give it work, allow its calls or widen its mode. To continue its conversation with an account of your own, call fork_session.",
-    );
+  requireOwner(who: Person): void {
+    const { record } = this;
+    if (record?.ownerId === undefined || record.ownerId === who) return;
+    throw refusalOfStranger(record, who);
   }
 
   /** Throws journal_full while the service is too far behind for more work. */
@@ -267,6 +267,9 @@ export class Session {
     this.host.log.warn(event, { sessionId: this.id, ...fields, error: describe(error) });
   }
 }
+
+/** The user's id in an owner's. */
+export const userIn = (ownerId: string) => ownerId.split(".")[0]!;
 
 export const accountGone =
   "The account that this session used was unlinked. To continue with another account, call fork_session.";

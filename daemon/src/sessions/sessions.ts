@@ -35,6 +35,7 @@ import {
 } from "./restore-plan.ts";
 import { revertSession } from "./reverts.ts";
 import { Session, driverOf, type HostParts } from "./session.ts";
+import { endSharing, shareSession } from "./sharing.ts";
 import { acceptShell, endShells, recordCutShells, type WantedShell } from "./shells.ts";
 import { stopStart } from "./start-work.ts";
 import { startSession, type WantedSession } from "./start-plan.ts";
@@ -51,6 +52,7 @@ export interface SessionsOptions {
   attachments: Attachments;
   worktrees: Worktrees;
   checkouts: Checkouts;
+  clonesRepositories?: boolean;
   pushes: Pushes;
   policy: () => Policy;
   agentGit: AgentGit;
@@ -77,6 +79,7 @@ export interface Sessions {
   answer(wanted: Answering, signal: AbortSignal): Promise<Answered | (() => Answered)>;
   rename(sessionId: string, title: string, signal: AbortSignal): Promise<void>;
   setMode(sessionId: string, mode: SessionMode, ownerId: string | null | undefined): void;
+  share(sessionId: string, ownerId: string, guests: readonly string[] | null): void;
   watch(sessionId: string): OpenText[];
   describe(sessionId: string): LiveSession;
   diff(sessionId: string, signal: AbortSignal): ReturnType<typeof diffSession>;
@@ -209,6 +212,7 @@ export function openSessions(options: SessionsOptions): Sessions {
     },
 
     setMode: (sessionId, mode, ownerId) => setMode(find(sessionId), mode, ownerId),
+    share: (sessionId, ownerId, guests) => shareSession(find(sessionId), ownerId, guests),
     watch: (sessionId) => (driven.get(sessionId) ? host.lane.watch(sessionId) : []),
 
     describe(sessionId) {
@@ -255,7 +259,11 @@ export function openSessions(options: SessionsOptions): Sessions {
       // Recorded before the agents end, which would be taken for a loss.
       const reason = "The account that this session used was unlinked from the host.";
       journal.atOnce(() => {
-        for (const session of using) session.setStatus("error", "account_unlinked", reason);
+        for (const session of using) {
+          session.setStatus("error", "account_unlinked", reason);
+          // Guests of the former account are not those of an account that is linked later.
+          endSharing(session);
+        }
       });
       await driver?.restart(signal);
       await Promise.all(using.map((session) => endShells(session, reason)));

@@ -2,6 +2,7 @@
 // deadline. The shell reads the command from a pipe, so that no list of processes shows its text.
 import { spawn } from "node:child_process";
 import type { Environment } from "../environment.ts";
+import { signalGroup } from "../signal-process.ts";
 
 export interface ShellLimits {
   deadlineMs: number;
@@ -56,13 +57,6 @@ export function startShell(startId: string, options: ShellOptions): RunningShell
     env: environment,
     stdio: ["ignore", "pipe", "ignore", "pipe"],
   });
-  const signalGroup = (name: NodeJS.Signals) => {
-    try {
-      if (child.pid !== undefined) process.kill(-child.pid, name);
-    } catch {
-      // The group has ended.
-    }
-  };
 
   const keep = (text: string) => {
     const kept = text.slice(0, limits.longestOutput - output.length);
@@ -81,8 +75,8 @@ export function startShell(startId: string, options: ShellOptions): RunningShell
   const end = (why: string) => {
     if (reason !== null) return;
     reason = why;
-    signalGroup("SIGTERM");
-    force = setTimeout(() => signalGroup("SIGKILL"), graceMs);
+    signalGroup(child.pid, "SIGTERM");
+    force = setTimeout(() => signalGroup(child.pid, "SIGKILL"), graceMs);
   };
   const deadline = setTimeout(
     () => end(`It ran for ${Math.round(limits.deadlineMs / 60_000)} minutes and was ended.`),
@@ -97,7 +91,7 @@ export function startShell(startId: string, options: ShellOptions): RunningShell
     clearTimeout(deadline);
     clearTimeout(force);
     // Ends what the command left in the background.
-    signalGroup("SIGKILL");
+    signalGroup(child.pid, "SIGKILL");
     pipe.destroy();
     keep(decoder.decode());
     const note = leftOut > 0 ? `${leftOut} characters of its output were dropped.` : null;

@@ -73,6 +73,16 @@ export async function planStart(
   if (clone) return { ...common, ...planClone(host.checkouts.plan(sessionId, clone), author) };
   const found = await findDirectory(host, directories, wanted);
   const { path, realPath, isGitRepository } = found;
+  if (isGitRepository && !found.useWorktree && host.clonesRepositories) {
+    const message =
+      "On this host the agents of each person run as a Unix user of their own, so their sessions work in clones of repositories. Leave useWorktree out.";
+    throw new CommandRefusal("unsafe_repository", message);
+  }
+  if (found.useWorktree && host.clonesRepositories) {
+    const plan = host.checkouts.planFrom(sessionId, realPath);
+    const readOrigin = (signal: AbortSignal) => host.pushes.readOriginOfOther(realPath, signal);
+    return { ...common, ...planClone(plan, author, readOrigin) };
+  }
   const worktree = found.useWorktree
     ? host.worktrees.plan({ sessionId, repository: realPath, title })
     : undefined;

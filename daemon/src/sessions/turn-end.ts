@@ -1,12 +1,12 @@
 // How a turn ends: the agent reports it, or the agent is lost. Both are called within a commit.
-import type { TurnOutcome } from "@hawser/contract";
+import type { TurnEnd } from "../drivers/driver.ts";
 import { noteForgotten } from "./conversations.ts";
 import { snapshotAhead } from "./files.ts";
 import { settleGiven, withdrawRequests } from "./requests.ts";
 import type { Session } from "./session.ts";
 
 /** No-op if no turn runs. */
-export function finishTurn(session: Session, outcome: TurnOutcome, reason: string | null): void {
+export function finishTurn(session: Session, { outcome, reason, cause }: TurnEnd): void {
   const running = session.runningTurn;
   if (!running) return;
   const { turnId, task } = running;
@@ -19,7 +19,8 @@ export function finishTurn(session: Session, outcome: TurnOutcome, reason: strin
   if (recorded === "completed" && task?.type === "summarize") {
     session.note({ sessionUpdate: "session_compacted" }, turnId);
   }
-  session.note({ sessionUpdate: "turn_finished", outcome: recorded, reason }, turnId);
+  const why = recorded === "failed" && cause !== undefined ? { cause } : {};
+  session.note({ sessionUpdate: "turn_finished", outcome: recorded, reason, ...why }, turnId);
   session.host.journal.driven.removePrompt(turnId);
   // The agent's own transcript may lack a turn that did not complete.
   if (outcome !== "completed") noteForgotten(session, [running.messageId]);
@@ -46,7 +47,7 @@ export function loseAgent(session: Session, reason: string): void {
     session.host.log.warn("a session's agent is lost", { sessionId: session.id, reason });
     session.wake();
   });
-  finishTurn(session, "interrupted", reason);
+  finishTurn(session, { outcome: "interrupted", reason });
   withdrawRequests(session, reason);
   const driver = session.knownDriver;
   const isRestarting = driver !== undefined && session.host.restarting.has(driver);

@@ -167,7 +167,7 @@ async function endTurn(
 ): Promise<void> {
   await untilWritten(session, "a turn's end was not recorded", { turnId }, () => {
     if (session.turnId !== turnId) return;
-    session.commit(() => finishTurn(session, outcome, reason));
+    session.commit(() => finishTurn(session, { outcome, reason }));
   });
 }
 

@@ -13,16 +13,16 @@ export function replaceBy(from: string, to: string): void {
   }
 }
 
-/** Writes JSON that only the owner can read. */
-export function replaceFile(path: string, value: object): void {
-  replaceText(path, `${JSON.stringify(value, undefined, 2)}\n`);
+/** Writes JSON that only the owner can read, unless the mode says otherwise. */
+export function replaceFile(path: string, value: object, mode = 0o600): void {
+  replaceText(path, `${JSON.stringify(value, undefined, 2)}\n`, mode);
 }
 
-/** Only the owner can read the file. If writing fails, such as on a full disk, the old file stays. */
-export function replaceText(path: string, text: string): void {
+/** Only the owner can read the file, unless the mode says otherwise. If writing fails, such as on a full disk, the old file stays. */
+export function replaceText(path: string, text: string, mode = 0o600): void {
   const next = `${path}.next`;
   try {
-    const file = openSync(next, "w", 0o600);
+    const file = openSync(next, "w", mode);
     try {
       writeFileSync(file, text);
       fsyncSync(file);

@@ -1,6 +1,6 @@
 // The daemon's directory on disk: the host's credentials, its journals, and the last status. Only its owner
 // can read it. The host's seed is made here and never leaves.
-import { chmodSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { machineId } from "./machine-id.ts";
 import { replaceFile } from "./replace-file.ts";
@@ -18,6 +18,9 @@ export interface Credentials {
   /** The other accepted key, while the control plane replaces the first. */
   secondCommandKey?: string | undefined;
 }
+
+/** Says which Unix users a separated host has; missing if all agents run as the daemon's user. */
+export const separationPath = (directory: string) => join(directory, "separation.json");
 
 export interface State {
   directory: string;
@@ -67,7 +70,8 @@ export function openState(directory: string): State {
   if (process.getuid && uid !== process.getuid()) {
     throw new StateError(`The directory ${directory} belongs to another user. Choose your own.`);
   }
-  chmodSync(directory, 0o700);
+  // Workers of a separated host pass through it to the programs. Other files are closed by their own modes.
+  chmodSync(directory, existsSync(separationPath(directory)) ? 0o711 : 0o700);
   const credentials = join(directory, "credentials.json");
   const status = join(directory, "status.json");
   return {

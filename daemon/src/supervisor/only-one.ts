@@ -1,5 +1,6 @@
 // Ensures one supervisor for each state directory. The kernel holds the lock and releases it when the
 // process ends, however it ends. Of two supervisors the newer version wins: it asks the older to stop.
+import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
@@ -17,7 +18,10 @@ const stopMs = 25_000;
 
 /** Throws AlreadyRuns. The lock is held until the process ends. */
 export async function takePlace(state: State, version: string): Promise<void> {
-  const lock = new DatabaseSync(join(state.directory, "run.lock"), { timeout: 0 });
+  const file = join(state.directory, "run.lock");
+  const lock = new DatabaseSync(file, { timeout: 0 });
+  // A user who can open it could lock it.
+  chmodSync(file, 0o600);
   const startedAt = Date.now();
   let asked: number | undefined;
   while (!isTaken(lock)) {

@@ -66,7 +66,10 @@ async function placeNode(placing: Placing, node: Published["node"]): Promise<voi
 async function placeDaemon(placing: Placing, version: string, published: Published): Promise<void> {
   const place = versionPath(placing.directory, version);
   const part = gather(place);
-  await fetchTo(placing, published.daemon, join(part, "hawserd.mjs"));
+  const program = join(part, "hawserd.mjs");
+  await fetchTo(placing, published.daemon, program);
+  // All users of a separated host run it.
+  chmodSync(program, 0o644);
   placing.step("placing");
   const node = join(nodePath(placing.directory, published.node.version), "node");
   symlinkSync(relative(place, node), join(part, "node"));

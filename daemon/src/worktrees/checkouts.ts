@@ -1,7 +1,7 @@
 // The clones that sessions own. They lie below the daemon's own directory, are checked out without files
 // that an agent would run unasked, and are worked in directly. An unfinished clone is removed.
 import { mkdirSync, realpathSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { CodeHosting } from "../code-hosting/code-hosting.ts";
 import {
   checkSource,
@@ -45,6 +45,8 @@ export interface CheckoutFork {
 export interface Checkouts {
   /** Decides all names before anything is made. Throws CommandRefusal. */
   plan(sessionId: string, source: RepositorySource): CheckoutPlan;
+  /** A clone of a repository on this host, which another Unix user owns. */
+  planFrom(sessionId: string, repository: string): CheckoutPlan;
   /** `without`: patterns of files to leave out; returns those files. Throws CommandRefusal and GitError. */
   make(plan: CheckoutPlan, without: readonly string[], signal: AbortSignal): Promise<string[]>;
   /** Where the clone of a fork will be made. `name`: that of the directory. */
@@ -85,11 +87,19 @@ export function createCheckouts(options: CheckoutsOptions): Checkouts {
       directory: join(directoryFor(sessionId), checkSource(source, options.policy())),
     }),
 
+    planFrom: (sessionId, repository) => ({
+      sessionId,
+      source: { path: repository },
+      directory: join(directoryFor(sessionId), basename(repository)),
+    }),
+
     make({ sessionId, source, directory }, without, signal) {
       const subject = `${showSource(source)} for ${sessionId}`;
       return operations.run("clone_repository", subject, async (step) => {
         mkdirSync(directoryFor(sessionId), { mode: 0o700 });
-        await bring(source, { path: directory, options: ["--no-checkout"] }, step, signal);
+        // Git's own transfer copies only what belongs to commits.
+        const options = ["--no-checkout", ...(source.path === undefined ? [] : ["--no-local"])];
+        await bring(source, { path: directory, options }, step, signal);
         step("checking out");
         // Filters of the user's could fetch more from the same address.
         const { environment } = gitFor(source.url ?? "");

@@ -22,7 +22,11 @@ export function explainPushFailure(said: string, branch: string): string {
     return `${by} refused the push: ${redactCredentials(words)}.`;
   }
   if (/transport '[^']*' not allowed/.test(said)) {
-    return "The address of origin is neither https nor ssh. Only those two are pushed to.";
+    return (
+      "The address that origin had when the session began is neither https nor ssh. Only those two are " +
+      "pushed to, and the address stays the same for this session. Push by hand on the host, or change " +
+      "the address of origin and start another session."
+    );
   }
   const known = explainRemoteFailure(said);
   return known ?? "Git could not push. Try the same by hand on the host to see why.";

@@ -2,10 +2,21 @@
 // that was recorded and nowhere else, by the host's own credentials, which nobody gets to see.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer, type AddressInfo, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createBareRepository } from "@hawser/testkit/bare-repository.ts";
 import { createRepository } from "@hawser/testkit/git-repository.ts";
 import { makeGithubHome, type GithubHome } from "@hawser/testkit/github-home.ts";
@@ -238,10 +249,61 @@ test("an existing branch is not overwritten, and git's reason is reported", asyn
   assert.match((await refusal(stranger.push({ origin }))).message, /did not let this host in/);
   const file = await refusal(push({ origin: bare("acme/elsewhere"), branch }));
   assert.match(file.message, /neither https nor ssh/);
+  assert.match(file.message, /when the session began.*by hand.*or change.*start another session/);
   const empty = join(place, "empty");
   mkdirSync(empty);
   git(empty, "init", "--quiet");
   assert.match((await refusal(push({ directory: empty }))).message, /no commit to push/);
+});
+
+/** Gives up after 30 seconds; what the test expects is then missing. */
+async function until(isSo: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 600 && !isSo(); tries++) await sleep(50);
+}
+
+test("a push that is repeated while it runs is not begun again, and both get its outcome", async () => {
+  const sockets: Socket[] = [];
+  const silent = createServer((socket) => void sockets.push(socket.on("error", () => {})));
+  silent.listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  try {
+    const { push } = openHost();
+    const origin = `ssh://git@127.0.0.1:${(silent.address() as AddressInfo).port}/x.git`;
+    const work = [push({ origin }), push({ origin })].map(refusal);
+    await until(() => sockets.length > 0);
+    work.push(refusal(push({ origin })));
+    await sleep(1_500);
+    assert.equal(sockets.length, 1);
+    for (const socket of sockets) socket.destroy();
+    const codes = (await Promise.all(work)).map(({ code }) => code);
+    assert.deepEqual(codes, ["push_failed", "push_failed", "push_failed"]);
+    // The next one is a push of its own.
+    const next = refusal(push({ origin }));
+    await until(() => sockets.length > 1);
+    sockets.at(-1)!.destroy();
+    await next;
+  } finally {
+    silent.close();
+  }
+});
+
+test("a push with another wish, or with a later commit, waits for the running one", async () => {
+  const repository = createBareRepository(github.directory, "acme/slow");
+  const hook = join(repository, "hooks", "pre-receive");
+  const lines = join(place, "slow.txt");
+  const script = `#!/bin/sh\necho begin >> ${lines}; sleep 1; echo end >> ${lines}\n`;
+  writeFileSync(hook, script, { mode: 0o755 });
+  const origin = `ssh://git@127.0.0.1:${ssh.port}/acme/slow.git`;
+  const { push, directory, branch } = openHost();
+  const first = push({ origin, pullRequest: null });
+  await until(() => existsSync(lines));
+  const tip = commit(directory, "later.txt");
+  const others = [push({ origin, pullRequest: null }), push({ origin })];
+  const errors = [(await first).pullRequestError];
+  for (const { pullRequestError } of await Promise.all(others)) errors.push(pullRequestError);
+  assert.deepEqual(errors, ["not_requested", "not_requested", "not_a_hosting_provider"]);
+  assert.equal(git(repository, "rev-parse", branch), tip);
+  assert.equal(readFileSync(lines, "utf8"), "begin\nend\n".repeat(2), "one after the other");
 });
 
 test("credentials in an address are used and never shown (T10)", async () => {

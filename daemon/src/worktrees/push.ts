@@ -1,6 +1,7 @@
 // Pushes a session's commits. The address is the one that origin had when the session began, before an
 // agent could change it. Git receives it under a random name, so that settings which the agent wrote for
 // known remotes have no effect. Only commits are pushed, to one branch that we name.
+import { join } from "node:path";
 import { randomUUID } from "node:crypto";
 import type { CodeHosting, HostedOrigin } from "../code-hosting/code-hosting.ts";
 import { GhError } from "../code-hosting/gh.ts";
@@ -30,9 +31,13 @@ export interface Pushed {
   compareUrl: string | null;
 }
 
+type Outcome = Omit<Pushed, "uncommittedChanges">;
+
 export interface Pushes {
   /** The current address of origin; undefined if there is none, or git must not work in the repository. */
   readOrigin(directory: string, signal: AbortSignal): Promise<string | null>;
+  /** The same, of a repository of another Unix user: git does not work in it, and only reads its file of settings. */
+  readOriginOfOther(repository: string, signal: AbortSignal): Promise<string | null>;
   /** What git needs to fetch from an address: the code-hosting client's account if it knows one. */
   findAccess(
     origin: string,
@@ -50,17 +55,47 @@ const largestStatus = 128 * 1024 * 1024;
 export function createPushes(options: { git: Git; codeHosting: CodeHosting }): Pushes {
   const { git, codeHosting } = options;
 
+  /** The pushes that run, by directory and branch. */
+  const running = new Map<string, { wish: string; done: Promise<Outcome> }>();
+
+  /**
+   * A call that was answered before its push ended is repeated. So the same push is not begun a second time
+   * while it runs: the later call gets its outcome. Another push of the branch waits for its end.
+   */
   async function push(wanted: WantedPush, signal: AbortSignal): Promise<Pushed> {
-    const { directory, origin, branch, pullRequest } = wanted;
+    const { directory, branch } = wanted;
     if (!isBranchName(branch)) throw new Error(`"${branch}" is no branch of ours.`);
-    const uncommittedChanges = await countChanges(directory, signal);
-    const commit = await tipOf(directory, signal);
+    const key = `${directory}\0${branch}`;
+    for (;;) {
+      const uncommittedChanges = await countChanges(directory, signal);
+      const commit = await tipOf(directory, signal);
+      const wish = JSON.stringify([commit, wanted]);
+      const other = running.get(key);
+      if (!other) {
+        const done = pushCommit(wanted, commit, signal).finally(() => running.delete(key));
+        running.set(key, { wish, done });
+        return { ...(await done), uncommittedChanges };
+      }
+      if (other.wish === wish)
+        return { ...(await unlessAborted(other.done, signal)), uncommittedChanges };
+      await unlessAborted(
+        other.done.catch(() => {}),
+        signal,
+      );
+    }
+  }
+
+  async function pushCommit(
+    wanted: WantedPush,
+    commit: string,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const { origin, branch, pullRequest } = wanted;
     const found = await findHosted(origin, signal);
     const hosted = found instanceof GhError ? undefined : found;
     await send(wanted, commit, hosted, signal);
-    const told = { branch, uncommittedChanges };
     const without = (pullRequestError: string) => ({
-      ...told,
+      branch,
       pullRequestUrl: null,
       pullRequestError,
       compareUrl: hosted ? compareUrl(hosted.place, branch) : null,
@@ -157,7 +192,36 @@ export function createPushes(options: { git: Git; codeHosting: CodeHosting }): P
         throw error;
       }
     },
+    async readOriginOfOther(repository, signal) {
+      try {
+        const options = [`--file=${join(repository, ".git/config")}`];
+        const text = await git.run("config --list", { options, deadlineMs: quickMs, signal });
+        const name = "remote.origin.url\n";
+        return (
+          text
+            .split("\0")
+            .find((each) => each.startsWith(name))
+            ?.slice(name.length) ?? null
+        );
+      } catch (error) {
+        if (error instanceof GitError) return null;
+        throw error;
+      }
+    },
   };
+}
+
+/** Throws CommandRefusal if the signal is aborted first. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = () =>
+      reject(
+        new CommandRefusal("push_failed", "An earlier push of the session did not end in time."),
+      );
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop);
+    void work.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+  });
 }
 
 /** Removes paths of the host, which callers cannot use. */

@@ -30,9 +30,9 @@ export const anthropicMessages: Dialect = {
     };
   },
 
-  error: (status, message) => ({
+  error: (status, message, type) => ({
     type: "error",
-    error: { type: errorTypes[status] ?? "api_error", message },
+    error: { type: type ?? errorTypes[status] ?? "api_error", message },
   }),
 
   async *stream(answer) {

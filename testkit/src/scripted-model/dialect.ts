@@ -44,8 +44,8 @@ export interface Dialect {
   protocol: Protocol;
   path: string;
   read: (body: Record<string, unknown>) => Conversation;
-  /** The body of an HTTP error. */
-  error: (status: number, message: string) => unknown;
+  /** The body of an HTTP error. `type`: that of the error, if the script names one. */
+  error: (status: number, message: string, type?: string) => unknown;
   /** The frames of a stream of server-sent events. */
   stream: (answer: Answer) => AsyncIterable<string>;
   /** The answer in one piece, for callers that do not stream. */

@@ -31,7 +31,9 @@ export const openaiChat: Dialect = {
     };
   },
 
-  error: (status, message) => ({ error: { message, type: "scripted_error", code: null, status } }),
+  error: (status, message, type) => ({
+    error: { message, type: type ?? "scripted_error", code: type ?? null, status },
+  }),
 
   async *stream(answer) {
     const head = { ...opening(answer), object: "chat.completion.chunk" };

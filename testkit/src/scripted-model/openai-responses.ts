@@ -34,7 +34,9 @@ export const openaiResponses: Dialect = {
     };
   },
 
-  error: (_status, message) => ({ error: { message, type: "scripted_error", code: null } }),
+  error: (_status, message, type) => ({
+    error: { message, type: type ?? "scripted_error", code: type ?? null },
+  }),
 
   async *stream(answer) {
     let number = 0;

@@ -97,8 +97,9 @@ async function answer(
   if (step.status) {
     const { retryAfterSeconds, headers: own = {} } = step;
     const headers = { ...own, ...(retryAfterSeconds && { "retry-after": retryAfterSeconds }) };
-    const message = `The script answers with ${step.status}.`;
-    sendJson(response, step.status, dialect.error(step.status, message), headers);
+    const type = step.errorType;
+    const message = `The script answers with ${step.status}${type ? `, ${type}` : ""}.`;
+    sendJson(response, step.status, dialect.error(step.status, message, type), headers);
     return "refused";
   }
   const said: Answer = {

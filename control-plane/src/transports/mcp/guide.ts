@@ -17,6 +17,8 @@ export interface GuidePrompt {
   title: string;
   description: string;
   arguments: readonly { name: string; description: string; required: boolean }[];
+  /** The actions that a model needs in order to follow it. */
+  needs: readonly string[];
   text(values: Readonly<Record<string, string>>): string;
 }
 
@@ -27,7 +29,20 @@ export interface GuideResource {
   title: string;
   description: string;
   mimeType: string;
+  /** An action whose cut result points here, and what the resource shows of the rest, as the end of a sentence. */
+  completes: { action: string; shows: string };
+  /** The actions that reading it calls. */
+  needs: readonly string[];
   read(call: CallAction, values: Readonly<Record<string, string>>): Promise<string>;
+}
+
+/** The address of a resource with these values; undefined if one is missing. */
+export function addressOf(template: string, values: Record<string, unknown>): string | undefined {
+  const uri = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = values[name];
+    return typeof value === "string" ? value : "";
+  });
+  return valuesIn(uri, template) && uri;
 }
 
 /** The values in an address that fits the template; undefined if it does not fit. */

@@ -17,16 +17,25 @@ const settings = {
   outputSchemas: "x-mcp-output-schemas",
 } as const;
 
-/** Reads the selection of a request. The query precedes the headers. */
+type Setting = keyof typeof settings;
+const settingNames = Object.keys(settings) as Setting[];
+
+/**
+ * Reads the selection of a request. The query precedes the headers, but read-only holds if either of them says so.
+ * What is not understood is refused: a client that misspells a limit must not get everything.
+ */
 export function selectionOf(request: Request, actions: Actions): Selection {
   const query = new URL(request.url).searchParams;
-  const setting = (name: keyof typeof settings) =>
-    query.get(name) ?? request.headers.get(settings[name]) ?? undefined;
+  refuseUnknown(query, request.headers);
+  const inQuery = (name: Setting) => query.get(name) ?? undefined;
+  const inHeader = (name: Setting) => request.headers.get(settings[name]) ?? undefined;
+  const setting = (name: Setting) => inQuery(name) ?? inHeader(name);
   const groups = new Set(Object.values(actions).map(({ group }) => group));
   const toolsets = namesIn("toolsets", setting("toolsets"), groups);
   const tools = namesIn("tools", setting("tools"), new Set(Object.keys(actions)));
   if (toolsets && tools) refuse("tools", "must not be combined with toolsets");
-  const isReadOnly = switchIn("readonly", setting("readonly"));
+  const readOnly = [inQuery, inHeader].map((place) => switchIn("readonly", place("readonly")));
+  const isReadOnly = readOnly.includes(true);
   return {
     includes: (name, { group, effect }) =>
       (!toolsets || toolsets.has(group)) &&
@@ -34,6 +43,30 @@ export function selectionOf(request: Request, actions: Actions): Selection {
       (!isReadOnly || effect === "reads"),
     withResults: switchIn("outputSchemas", setting("outputSchemas")),
   };
+}
+
+function refuseUnknown(query: URLSearchParams, headers: Headers): void {
+  const known = new Set<string>(settingNames);
+  for (const name of query.keys()) {
+    if (!known.has(name)) refuseName(name, settingNames);
+    if (query.getAll(name).length > 1) {
+      refuse(name, "is given more than once: write it once, with a comma between names");
+    }
+  }
+  const headerNames = Object.values(settings);
+  for (const name of headers.keys()) {
+    if (name.startsWith("x-mcp-") && !headerNames.some((known) => known === name)) {
+      refuseName(name, headerNames);
+    }
+  }
+}
+
+/** Refuses an unknown name with the one that is meant, or with all of them. */
+function refuseName(name: string, known: readonly string[]): never {
+  const plain = (text: string) => text.toLowerCase().replaceAll(/[^a-z]/g, "");
+  const meant = known.find((each) => plain(each) === plain(name));
+  const advice = meant === undefined ? `the settings are ${known.join(", ")}` : `write ${meant}`;
+  refuse(name.slice(0, 60).toWellFormed(), `is not a setting: ${advice}`);
 }
 
 function namesIn(

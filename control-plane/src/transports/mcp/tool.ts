@@ -1,34 +1,27 @@
-// An action as a tool: its names, its hints and its schemas.
+// An action as a tool: its name, its hints and its schemas. It has no title: clients show the name instead.
 import type { Action } from "@hawser/contract";
-import type { Tool } from "@modelcontextprotocol/server";
+import type { Tool, ToolAnnotations } from "@modelcontextprotocol/server";
 import { publishedSchemas } from "../../dispatch/published-schema.ts";
 
 export function toolOf(name: string, action: Action, withResults: boolean): Tool {
   const { input, result } = publishedSchemas(action);
   return {
     name,
-    title: titleOf(name),
     description: action.details ? `${action.summary} ${action.details}` : action.summary,
     inputSchema: input as Tool["inputSchema"],
     ...(withResults && { outputSchema: result }),
-    annotations: {
-      readOnlyHint: action.effect === "reads",
-      destructiveHint: action.effect === "destroys",
-      idempotentHint: action.effect === "reads" || action.idempotent === true,
-      openWorldHint: action.reach === "host",
-    },
+    annotations: hintsOf(action),
   };
 }
 
-const spellings: Record<string, string> = {
-  api: "API",
-  github: "GitHub",
-  whoami: "Who am I",
-};
-
-/** The title that people see: `list_github_repos` is "List GitHub repos". */
-function titleOf(name: string): string {
-  const words = name.split("_").map((word) => spellings[word] ?? word);
-  const title = words.join(" ");
-  return title.charAt(0).toUpperCase() + title.slice(1);
+/**
+ * Only what differs from the protocol's defaults, because a model reads the whole list: a tool changes something,
+ * destroys, is not idempotent, and reaches other systems. A tool that only reads has no other hints.
+ */
+function hintsOf({ effect, idempotent }: Action): ToolAnnotations {
+  return {
+    ...(effect === "reads" && { readOnlyHint: true }),
+    ...(effect === "changes" && { destructiveHint: false }),
+    ...(effect !== "reads" && idempotent && { idempotentHint: true }),
+  };
 }

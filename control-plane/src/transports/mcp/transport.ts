@@ -2,9 +2,6 @@
 // and answered by a new server object, so any node can answer any request.
 import { Refusal, errorBody, type Action, type Actions } from "@hawser/contract";
 import {
-  ProtocolError,
-  ProtocolErrorCode,
-  Server,
   createMcpHandler,
   type CallToolResult,
   type McpRequestContext,
@@ -15,13 +12,21 @@ import type { Answer, Dispatcher } from "../../dispatch/dispatcher.ts";
 import { readJsonBody } from "../json-body.ts";
 import type { OpenLimit } from "../open-limit.ts";
 import { callId, respond } from "../rest.ts";
-import { cutToFit, largestResult } from "./cut.ts";
-import { valuesIn, type CallAction, type Guide } from "./guide.ts";
+import { sentOnce, sentTwice } from "./cut.ts";
+import { fittingAnswer, withSmallPage, type ToolCall } from "./fitting.ts";
+import { addressOf, type Guide } from "./guide.ts";
+import { isObject, messagesIn, type Message } from "./messages.ts";
+import { ModelServer, asProtocolError, invalid } from "./model-server.ts";
 import { selectionOf, type Selection } from "./selection.ts";
+import { refuseCursor, serveGuide, type GuideAccess } from "./serve-guide.ts";
 import { toolOf } from "./tool.ts";
 
-/** Pages of this size fit into a result, even if some of their characters are escaped. */
-const largestPage = largestResult - 4_000;
+/** Methods whose handlers list what the key may call, which counts as a call. */
+const selfCounting: ReadonlySet<unknown> = new Set([
+  "tools/list",
+  "prompts/list",
+  "resources/templates/list",
+]);
 /** The field with the idempotency key of a tool call. */
 const idempotencyMeta = "hawser/idempotencyKey";
 
@@ -74,39 +79,35 @@ export function mcpTransport(
       const http = c.env as HttpBindings;
       const hold = bodies.during(http.outgoing, identified.caller);
       const parsedBody = await readJsonBody(http, { hold });
+      const counted = messagesIn(parsedBody).filter((each) => !countsItself(each, { selection }));
+      const refusal = dispatcher.charge(identified.caller, counted.length);
+      if (refusal) return respond(c, { refusal });
       return await handler.fetch(c.req.raw, { parsedBody });
     } catch (error) {
-      if (error instanceof Refusal) return respond(c, { refusal: error });
-      throw error;
+      if (!(error instanceof Refusal)) throw error;
+      return respond(c, { refusal: dispatcher.charge(identified.caller, 1) ?? error });
     }
   });
   return app;
 
-  // oxlint-disable-next-line typescript/no-deprecated -- the class that is not wants tools one by one, in schemas of its own
-  function serverFor(exchange: Exchange): Server {
+  function serverFor(exchange: Exchange): ModelServer {
     const { selection } = exchange;
-    // oxlint-disable-next-line typescript/no-deprecated -- as above
-    const server = new Server(
+    const server = new ModelServer(
       { name, version },
       {
         capabilities: { tools: {}, prompts: {}, resources: {} },
         instructions: guide.instructions,
       },
     );
-    server.setRequestHandler("tools/list", async () => {
-      const listing = await dispatcher.list(exchange.authorization);
-      if ("refusal" in listing) throw asProtocolError(listing.refusal, exchange);
-      const offered = listing.actions.filter(({ name, action }) =>
-        selection.includes(name, action),
-      );
-      return {
-        tools: offered.map(({ name, action }) => toolOf(name, action, selection.withResults)),
-      };
+    server.setRequestHandler("tools/list", async ({ params }) => {
+      refuseCursor(params);
+      const open = await openTools(exchange);
+      return { tools: open.map(({ name, action }) => toolOf(name, action, selection.withResults)) };
     });
     server.setRequestHandler("tools/call", ({ params }) =>
       callTool(exchange, params.name, params.arguments ?? {}, idempotencyKey(params._meta)),
     );
-    serveGuide(server, exchange);
+    serveGuide(server, guide, guideAccess(exchange));
     return server;
   }
 
@@ -118,38 +119,37 @@ export function mcpTransport(
   ): Promise<CallToolResult> {
     const action = Object.hasOwn(actions, tool) ? actions[tool] : undefined;
     if (action && !exchange.selection.includes(tool, action)) {
-      throw new ProtocolError(
-        ProtocolErrorCode.InvalidParams,
-        `The tool ${tool} is not among those that this client selected.`,
-      );
+      throw invalid(`The tool ${tool} is not among those that this client selected.`);
     }
-    const answer = await dispatch(exchange, tool, action ? limited(action, input) : input, key);
+    const toolCall: ToolCall | undefined = action && {
+      tool,
+      action,
+      input,
+      weigh: weighOf(exchange),
+      offered: (name) => offered(exchange, name),
+      call: (name, input) => dispatch(exchange, name, input),
+      resource: resourceFor(exchange, tool, input),
+    };
+    const answer = await dispatch(exchange, tool, toolCall ? withSmallPage(toolCall) : input, key);
     if ("refusal" in answer && answer.refusal.code === "unknown_action") {
-      throw new ProtocolError(
-        ProtocolErrorCode.InvalidParams,
-        `Unknown tool: ${tool.slice(0, 100)}`,
-      );
+      throw invalid(`Unknown tool: ${tool.slice(0, 100).toWellFormed()}`);
     }
-    if ("refusal" in answer || !action) return toolResult(exchange, answer);
-    return toolResult(exchange, await fittingResult(exchange, tool, action, input, answer.result));
+    if ("refusal" in answer || !toolCall) return toolResult(exchange, answer);
+    return toolResult(exchange, await fittingAnswer(toolCall, answer.result as object));
   }
 
-  /** The result, or as much of it as a model should read at once. */
-  async function fittingResult(
-    exchange: Exchange,
-    tool: string,
-    action: Action,
-    input: Record<string, unknown>,
-    result: unknown,
-  ): Promise<Answer> {
-    const rest = `POST /api/rest/actions/${tool} with the same input returns the whole result.`;
-    const cut = cutToFit(result as object, rest);
-    if (cut.entries === undefined || action.effect !== "reads" || !("limit" in action.input.shape))
-      return { result: cut.value };
-    // With a smaller limit, the action itself says where the next page begins.
-    const answer = await dispatch(exchange, tool, { ...input, limit: cut.entries });
-    if ("refusal" in answer) return answer;
-    return { result: cutToFit(answer.result as object, rest).value };
+  /** The action of a tool; undefined if there is none, or if the client did not select it. */
+  function offered({ selection }: Pick<Exchange, "selection">, tool: string): Action | undefined {
+    const action = Object.hasOwn(actions, tool) ? actions[tool] : undefined;
+    return action && selection.includes(tool, action) ? action : undefined;
+  }
+
+  /** The resource that shows what a cut result of a tool leaves out; undefined if there is none for this client. */
+  function resourceFor(exchange: Exchange, tool: string, input: Record<string, unknown>) {
+    const found = guide.resources.find(({ completes }) => completes.action === tool);
+    if (!found?.needs.every((need) => offered(exchange, need))) return undefined;
+    const uri = addressOf(found.uriTemplate, input);
+    return uri === undefined ? undefined : { uri, shows: found.completes.shows };
   }
 
   function dispatch(
@@ -167,74 +167,36 @@ export function mcpTransport(
     });
   }
 
-  // oxlint-disable-next-line typescript/no-deprecated -- as above
-  function serveGuide(server: Server, exchange: Exchange): void {
-    const call: CallAction = async (action, input) => {
-      const answer = await dispatch(exchange, action, input);
-      if ("refusal" in answer) throw asProtocolError(answer.refusal, exchange);
-      return answer.result;
-    };
-    server.setRequestHandler("prompts/list", () => ({
-      prompts: guide.prompts.map(({ name, title, description, arguments: named }) => ({
-        name,
-        title,
-        description,
-        arguments: [...named],
-      })),
-    }));
-    server.setRequestHandler("prompts/get", ({ params }) => {
-      const prompt = guide.prompts.find(({ name }) => name === params.name);
-      const values = params.arguments ?? {};
-      const missing = prompt?.arguments.find(({ name, required }) => required && !values[name]);
-      if (!prompt) throw invalid("There is no prompt of this name.");
-      if (missing) throw invalid(`The argument ${missing.name} is missing.`);
-      return {
-        description: prompt.description,
-        messages: [{ role: "user", content: { type: "text", text: prompt.text(values) } }],
-      };
-    });
-    server.setRequestHandler("resources/list", () => ({ resources: [] }));
-    server.setRequestHandler("resources/templates/list", () => ({
-      resourceTemplates: guide.resources.map(
-        ({ uriTemplate, name, title, description, mimeType }) => ({
-          uriTemplate,
-          name,
-          title,
-          description,
-          mimeType,
-        }),
-      ),
-    }));
-    server.setRequestHandler("resources/read", async ({ params: { uri } }) => {
-      for (const resource of guide.resources) {
-        const values = valuesIn(uri, resource.uriTemplate);
-        if (!values) continue;
-        const text = await resource.read(call, values);
-        return { contents: [{ uri, mimeType: resource.mimeType, text }] };
-      }
-      throw invalid("There is no resource at this address.");
-    });
+  /** The tools that the client selected and the key may call. Counts as a call. */
+  async function openTools({ authorization, selection, callId }: Exchange) {
+    const listing = await dispatcher.list(authorization);
+    if ("refusal" in listing) throw asProtocolError(listing.refusal, callId);
+    return listing.actions.filter(({ name, action }) => selection.includes(name, action));
   }
-}
 
-/** The input with a page that is small enough, if the action has pages of a size. */
-function limited({ input: { shape } }: Action, input: Record<string, unknown>) {
-  if (!("maxBytes" in shape)) return input;
-  const { maxBytes = largestPage } = input;
-  const isLarger = typeof maxBytes === "number" && maxBytes > largestPage;
-  return { ...input, maxBytes: isLarger ? largestPage : maxBytes };
-}
+  function guideAccess(exchange: Exchange): GuideAccess {
+    return {
+      isSelected: (tool) => offered(exchange, tool) !== undefined,
+      open: async () => new Set((await openTools(exchange)).map(({ name }) => name)),
+      async call(action, input) {
+        const answer = await dispatch(exchange, action, input);
+        if ("refusal" in answer) throw asProtocolError(answer.refusal, exchange.callId);
+        return answer.result;
+      },
+    };
+  }
 
-const invalid = (message: string) => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
-
-function asProtocolError(refusal: Refusal, { callId }: Exchange): ProtocolError {
-  return new ProtocolError(
-    refusal.code === "not_found"
-      ? ProtocolErrorCode.InvalidParams
-      : ProtocolErrorCode.InternalError,
-    refusal.message,
-    errorBody(refusal, callId).error,
-  );
+  /** Whether the handler of a message counts it as a call. Every other message is counted before. */
+  function countsItself(
+    { method, params }: Message,
+    exchange: Pick<Exchange, "selection">,
+  ): boolean {
+    if (method !== "tools/call") {
+      return selfCounting.has(method) && (params === undefined || params.cursor === undefined);
+    }
+    const { name, arguments: input = {} } = params ?? {};
+    return typeof name === "string" && offered(exchange, name) !== undefined && isObject(input);
+  }
 }
 
 function idempotencyKey(meta: Record<string, unknown> | undefined): string | undefined {
@@ -242,17 +204,21 @@ function idempotencyKey(meta: Record<string, unknown> | undefined): string | und
   return key === undefined ? undefined : typeof key === "string" ? key : "";
 }
 
+const isSentTwice = ({ era }: Exchange) => era === "legacy";
+const weighOf = (exchange: Exchange) => (isSentTwice(exchange) ? sentTwice : sentOnce);
+
 /**
  * An answer as a tool's result. Clients of the protocol of 2026 get a result once. Earlier clients may read
  * only the text, so they get it too; and so do all clients for refusals, because some show a model only the
  * text of those.
  */
-function toolResult({ era, callId }: Exchange, answer: Answer): CallToolResult {
+function toolResult(exchange: Exchange, answer: Answer): CallToolResult {
+  const { callId } = exchange;
   const value = "result" in answer ? (answer.result as object) : errorBody(answer.refusal, callId);
   return {
     structuredContent: value,
     content:
-      era === "legacy" || "refusal" in answer
+      isSentTwice(exchange) || "refusal" in answer
         ? [{ type: "text", text: JSON.stringify(value) }]
         : [],
     ...("refusal" in answer && { isError: true }),

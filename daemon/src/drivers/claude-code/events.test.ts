@@ -95,7 +95,7 @@ test("a rate limit names the time at which it ends", () => {
   };
   const limit = { status: "rejected" as const, resetsAt: 1_794_700_393 };
   assert.match(
-    explainResult(result, "rate_limit", limit),
+    explainResult(result, "rate_limit", limit).reason,
     /Prompt again after 2026-11-14T23:53:13Z/,
   );
 });

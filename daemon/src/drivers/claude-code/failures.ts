@@ -1,8 +1,10 @@
-// Why a turn of Claude Code failed, as a sentence for the caller.
+// Why a turn of Claude Code failed.
 import {
   describeFailure,
   explainFailure,
+  failedTurn,
   failureOfStatus,
+  type FailedTurn,
   type ModelFailure,
 } from "../model-failure.ts";
 import type { RateLimit, Result, SystemMessage } from "./messages.ts";
@@ -18,12 +20,17 @@ export function explainResult(
   { api_error_status: status, result, errors, subtype }: Result,
   error: string | undefined,
   limit: RateLimit | undefined,
-): string {
+): FailedTurn {
   const message = (result ?? errors?.join(" ") ?? "").trim() || subtype;
   if (/Not logged in/i.test(message)) {
-    return `Claude Code is not logged in on this host. Log in, then prompt again. Claude Code says: ${message}`;
+    return failedTurn(
+      `Claude Code is not logged in on this host. Log in, then prompt again. Claude Code says: ${message}`,
+    );
   }
-  return explainFailure(agent, failureOf(status ?? undefined, error, message), message, {
+  const isUsedUp =
+    error === "billing_error" || (error === "rate_limit" && limit?.status === "rejected");
+  const failure = isUsedUp ? "usage_limit" : failureOf(status ?? undefined, error, message);
+  return explainFailure(agent, failure, message, {
     status: status ?? undefined,
     resetsAt: limit?.resetsAt && limit.resetsAt * 1000,
   });
@@ -47,12 +54,17 @@ function failureOf(
 const longestWaitMs = 20_000;
 
 /** Why a turn must not wait for the next call of the model; undefined if it may wait. */
-export function reasonToStop({ retry_delay_ms: wait = 0, ...retry }: SystemMessage) {
+export function reasonToStop({
+  retry_delay_ms: wait = 0,
+  ...retry
+}: SystemMessage): FailedTurn | undefined {
   if (wait <= longestWaitMs) return undefined;
   if (retry.error_status === 429 || retry.error === "rate_limit") {
-    return describeFailure(agent, "rate_limited", { resetsAt: Date.now() + wait });
+    return failedTurn(describeFailure(agent, "rate_limited", { resetsAt: Date.now() + wait }));
   }
   const seconds = Math.ceil(wait / 1000);
   const cause = retry.error_status ?? retry.error ?? "no answer";
-  return `The model's service asks to wait ${seconds} seconds (${cause}). Prompt again after that.`;
+  return failedTurn(
+    `The model's service asks to wait ${seconds} seconds (${cause}). Prompt again after that.`,
+  );
 }

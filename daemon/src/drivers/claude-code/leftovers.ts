@@ -1,6 +1,7 @@
 // Ends the processes that an agent started. Its commands run in their own process groups and survive the
 // agent, so each process is found by its environment and killed by its pid.
 import { pause } from "../../pause.ts";
+import { signalProcess } from "../../signal-process.ts";
 import { listAgentProcesses, type AgentProcess } from "../agent-processes.ts";
 
 const graceMs = 1_000;
@@ -22,18 +23,10 @@ export async function endProcesses(
     if (found.length === 0 || deadline.aborted) return;
     const isGrace = gracefully && performance.now() - startedAt < graceMs;
     for (const { pid } of found) {
-      if (!isGrace) send(pid, "SIGKILL");
-      else if (!signalled.has(pid)) send(pid, "SIGTERM");
+      if (!isGrace) signalProcess(pid, "SIGKILL");
+      else if (!signalled.has(pid)) signalProcess(pid, "SIGTERM");
       signalled.add(pid);
     }
     await pause(20, deadline);
-  }
-}
-
-function send(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // The process has already ended.
   }
 }

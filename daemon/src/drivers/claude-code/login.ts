@@ -4,6 +4,7 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { childEnvironment, type Environment } from "../../environment.ts";
+import { signalGroup } from "../../signal-process.ts";
 import { abortable } from "../abortable.ts";
 import { AgentNotReady, notInstalled } from "../driver.ts";
 import { isObject } from "../is-object.ts";
@@ -251,7 +252,7 @@ function startCommand(
   let ending: Promise<void> | undefined;
   const end = async () => {
     await untilRefreshed(home);
-    if (!hasExited) killGroup(child.pid);
+    if (!hasExited) signalGroup(child.pid, "SIGKILL");
     await endProcesses(({ startId }) => startId === environment["HAWSER_AGENT"]);
     exitWith(null);
   };
@@ -310,12 +311,4 @@ const textOf = (value: unknown) => (typeof value === "string" ? value : null);
 function messageOf(errors: string): string {
   const [, message] = failures.find(([printed]) => printed.test(errors)) ?? [];
   return message ?? `Claude Code ended before the login was complete. ${again}.`;
-}
-
-function killGroup(pid: number | undefined): void {
-  try {
-    if (pid !== undefined) process.kill(-pid, "SIGKILL");
-  } catch {
-    // The process has already ended.
-  }
 }

@@ -3,6 +3,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { childEnvironment, type Environment } from "../../environment.ts";
 import { within } from "../../pause.ts";
+import { signalGroup } from "../../signal-process.ts";
 import { AgentNotReady, type Trusted } from "../driver.ts";
 import type { ClaudeAccess } from "./access.ts";
 import { endProcesses } from "./leftovers.ts";
@@ -162,7 +163,8 @@ export async function startProcess(
     input.close();
     child?.stdin?.end();
     if (child && !hasExited(child)) {
-      if (state === "stuck" || !(await exits(child, endDeadlineMs))) killGroup(child);
+      if (state === "stuck" || !(await exits(child, endDeadlineMs)))
+        signalGroup(child.pid, "SIGKILL");
     }
     query.close();
     await endProcesses((process) => process.startId === startId);
@@ -239,12 +241,4 @@ const hasExited = (child: ChildProcess) => child.exitCode !== null || child.sign
 
 function exits(child: ChildProcess, ms: number): Promise<boolean> {
   return within(ms, new Promise((resolve) => child.once("exit", resolve)));
-}
-
-function killGroup({ pid }: ChildProcess): void {
-  try {
-    if (pid !== undefined) process.kill(-pid, "SIGKILL");
-  } catch {
-    // The process has already ended.
-  }
 }

@@ -96,7 +96,7 @@ export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession 
   const silence = watchSilence(
     options.silenceMs,
     () => events.isCalling() || !requests.isEmpty(),
-    (quietMs) => void stop("failed", explainSilence(quietMs)),
+    (quietMs) => void stop(explainSilence(quietMs)),
   );
   /** The transcript may not exist before the end of the first turn. */
   let isFirstTurn = findTranscript(config, handle) === undefined;
@@ -124,8 +124,8 @@ export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession 
       noteLimit(options.quota, limit);
     }
     if (message.type === "system" && message.subtype === "api_retry") {
-      const reason = reasonToStop(message);
-      if (reason) void stop("failed", reason);
+      const end = reasonToStop(message);
+      if (end) void stop(end);
     } else silence.reset();
     if (message.type === "result") onResult(message);
   }
@@ -173,11 +173,11 @@ export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession 
   }
 
   /** Interrupts the turn, which then ends with a result. A process that sends no result is ended. */
-  async function stop(outcome: TurnEnd["outcome"], reason: string | null): Promise<void> {
+  async function stop(end: TurnEnd): Promise<void> {
     const stopping = turn;
     const current = claude.running();
     if (!stopping || !current) return;
-    stopping.stopped ??= { outcome, reason };
+    stopping.stopped ??= end;
     requests.drop();
     void current.process.query.interrupt().catch(() => {});
     if (await within(stopDeadlineMs, stopping.isOver)) return;
@@ -237,7 +237,7 @@ export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession 
     },
 
     async abort() {
-      if (turn) await stop("aborted", null);
+      if (turn) await stop({ outcome: "aborted", reason: null });
     },
 
     async answer(key: string, answer: RequestAnswer) {

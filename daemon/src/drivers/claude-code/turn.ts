@@ -96,5 +96,5 @@ export function outcomeOf(
   if (turn?.stopped) return turn.stopped;
   const isAborted = result.terminal_reason?.startsWith("aborted") ?? false;
   if (isAborted) return { outcome: "aborted", reason: null };
-  return { outcome: "failed", reason: explainResult(result, turn?.error, limit) };
+  return explainResult(result, turn?.error, limit);
 }

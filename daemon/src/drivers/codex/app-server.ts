@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { childEnvironment, type Environment } from "../../environment.ts";
 import { within } from "../../pause.ts";
+import { signalGroup, signalProcess } from "../../signal-process.ts";
 import { listAgentProcesses } from "../agent-processes.ts";
 import { AgentNotReady } from "../driver.ts";
 import { createConnection, type Connection, type Listener } from "./connection.ts";
@@ -85,7 +86,7 @@ export async function startAppServer(
     if (endReason !== undefined) return;
     endReason = reason;
     gate.close();
-    killGroup(child.pid);
+    signalGroup(child.pid, "SIGKILL");
     killLeftovers(startId);
     connection.end(reason);
     resolve(reason);
@@ -113,7 +114,7 @@ export async function startAppServer(
     async stop(state) {
       child.stdin.end();
       if (await within(state === "hung" ? stopHungMs : stopMs, ended)) return;
-      killGroup(child.pid);
+      signalGroup(child.pid, "SIGKILL");
       await within(stopHungMs, ended);
     },
   };
@@ -147,24 +148,10 @@ async function checkGate(server: AppServer, home: string): Promise<void> {
   );
 }
 
-function killGroup(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, "SIGKILL");
-  } catch {
-    // No process is left.
-  }
-}
-
 /** Commands outside the sandbox survive the process that started them. */
 function killLeftovers(startId: string): void {
   for (const left of listAgentProcesses()) {
-    if (left.startId !== startId) continue;
-    try {
-      process.kill(left.pid, "SIGKILL");
-    } catch {
-      // The process has already ended.
-    }
+    if (left.startId === startId) signalProcess(left.pid, "SIGKILL");
   }
 }
 

@@ -38,7 +38,7 @@ export function catchUp(last: Turn | undefined, hadTurn: boolean, context: Conte
   if (own?.status === "completed") {
     report({ type: "turn_ended", outcome: "completed", reason: null });
   } else if (own?.status === "failed") {
-    report({ type: "turn_ended", outcome: "failed", reason: explainTurnError(own.error) });
+    report({ type: "turn_ended", ...explainTurnError(own.error) });
   } else {
     const reason = "The agent's process ended while the turn was running.";
     report({ type: "turn_ended", outcome: "interrupted", reason });

@@ -37,6 +37,20 @@ test("a refusal ends the turn with a sentence that says what to do", async () =>
   assert.deepEqual(recording.messages(), ["Better."]);
 });
 
+test("a used-up quota is named as the cause, and no other refusal is", async () => {
+  const recording = await startSession(bench);
+  for (const [errorType, cause] of [
+    ["usage_limit_reached", "quota"],
+    ["insufficient_quota", "quota"],
+    [undefined, undefined],
+  ] as const) {
+    const step = { status: 429, ...(errorType && { errorType }) };
+    const end = (await recording.play([step])).at(-1);
+    assert.ok(end?.type === "turn_ended");
+    assert.deepEqual([end.outcome, end.cause], ["failed", cause], errorType);
+  }
+});
+
 test("a turn does not wait longer than the limit, even if the provider asks for it", async () => {
   const recording = await startSession(bench);
   const end = (await recording.play([{ status: 429, retryAfterSeconds: 3_600 }])).at(-1);
@@ -100,13 +114,13 @@ test("an endpoint that is closed or never answers ends the turn", async () => {
 test("an unknown error of a newer codex is quoted", () => {
   const message = '{"error":{"message":"Too hot."}}';
   assert.match(
-    explainTurnError({ message, codexErrorInfo: "meltdown" }),
+    explainTurnError({ message, codexErrorInfo: "meltdown" }).reason,
     /^The turn failed\. Codex says: Too hot\. Prompt/,
   );
-  assert.match(explainTurnError({ message, codexErrorInfo: { meltdown: {} } }), /Too hot/);
+  assert.match(explainTurnError({ message, codexErrorInfo: { meltdown: {} } }).reason, /Too hot/);
   assert.match(
-    explainTurnError({ message: "Over.", codexErrorInfo: "usageLimitExceeded" }),
+    explainTurnError({ message: "Over.", codexErrorInfo: "usageLimitExceeded" }).reason,
     /usage limit.*Codex says: Over\./,
   );
-  assert.match(explainTurnError(null), /without a reason/);
+  assert.match(explainTurnError(null).reason, /without a reason/);
 });

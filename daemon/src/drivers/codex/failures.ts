@@ -1,16 +1,25 @@
-// Why a turn of codex failed, as a sentence for the caller.
-import { explainFailure, failureOfStatus, quote, type ModelFailure } from "../model-failure.ts";
+// Why a turn of codex failed.
+import {
+  explainFailure,
+  failedTurn,
+  failureOfStatus,
+  quote,
+  type FailedTurn,
+  type ModelFailure,
+} from "../model-failure.ts";
 import type { TurnError } from "./protocol.ts";
 
 const agent = { name: "Codex", loginCommand: "codex login" };
 
-export function explainTurnError(error: TurnError | null): string {
-  if (!error) return "Codex gave up without a reason. Prompt again.";
+export function explainTurnError(error: TurnError | null): FailedTurn {
+  if (!error) return failedTurn("Codex gave up without a reason. Prompt again.");
   const isRetry = error.message.startsWith("Reconnecting");
   const message = providerMessage((isRetry && error.additionalDetails) || error.message);
   const { word, status } = causeOf(error);
   if (word === "sandboxError") {
-    return `Codex's sandbox does not work on this host. Allow user namespaces on it. ${quote(agent, message)}`;
+    return failedTurn(
+      `Codex's sandbox does not work on this host. Allow user namespaces on it. ${quote(agent, message)}`,
+    );
   }
   const failure = byWord[word] ?? byStatus(status);
   return explainFailure(agent, failure, message, { status: status ?? undefined });

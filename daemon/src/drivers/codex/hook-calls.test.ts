@@ -57,7 +57,13 @@ test("a request shows the exact command, its directory, and a rule that covers n
   const outside = read("Bash", { command: "id" }, "/elsewhere").asked;
   assert.equal(outside?.title, "Run a command outside the session's directory, in the sandbox");
   assert.deepEqual(outside?.alwaysRules, ['in "/elsewhere": id']);
-  for (const command of ["outside the sandbox: rm x", 'mcp: srv wipe {"id":1}', "tool: x"]) {
+  for (const command of [
+    "outside the sandbox: rm x",
+    'mcp: srv wipe {"id":1}',
+    "tool: x",
+    "add /srv/.bashrc\n+evil\n",
+    'in "sub": ls',
+  ]) {
     assert.deepEqual(read("Bash", { command }).asked?.alwaysRules, [], command);
   }
 });

@@ -118,7 +118,8 @@ export function readHookCall(input: HookInput, place: Place): HookCall {
 }
 
 /** A command that reads like the rule of another kind of call gets no rule, or the rule would cover that call. */
-const looksLikeOtherRule = /^(mcp|tool|image|outside the sandbox|without the sandbox): /;
+const looksLikeOtherRule =
+  /^((mcp|tool|image|outside the sandbox|without the sandbox): |(add|update|delete) \/|in ")/;
 
 type About = Pick<Call, "isPlanning"> & { callId: string };
 
@@ -142,7 +143,7 @@ function readCommand(command: string, about: About, cwd: string, place: Place): 
     asked: {
       title: `Run a command${where}, in the sandbox`,
       detail: shown,
-      alwaysRules: looksLikeOtherRule.test(shown) ? [] : [shown],
+      alwaysRules: looksLikeOtherRule.test(command) ? [] : [shown],
     },
   };
 }

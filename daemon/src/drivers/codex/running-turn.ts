@@ -126,8 +126,7 @@ export function createRunningTurn(context: Context): RunningTurn {
 
   const giveUp = (quietMs: number) => {
     if (!turn) return;
-    const reason = turn.retry ? explainTurnError(turn.retry) : explainSilence(quietMs);
-    turn.stop ??= { outcome: "failed", reason };
+    turn.stop ??= turn.retry ? explainTurnError(turn.retry) : explainSilence(quietMs);
     interrupt().catch(() => server.stop("hung"));
   };
   const isBusy = () => isWaiting() || hasCommand();
@@ -150,7 +149,7 @@ export function createRunningTurn(context: Context): RunningTurn {
       if (turn?.id !== id) return;
       turn.end =
         status === "failed"
-          ? { outcome: "failed", reason: explainTurnError(error) }
+          ? explainTurnError(error)
           : status === "completed"
             ? { outcome: "completed", reason: null }
             : { outcome: "interrupted", reason: "Codex stopped the turn by itself." };

@@ -130,11 +130,11 @@ export function createThread(server: AppServer, options: ThreadOptions): Thread 
     subAgents,
     hasCommand: () => items.hasCommand(),
     isWaiting: () => requests.isWaiting(),
-    onEnd({ outcome, reason }) {
-      items.close(outcome);
+    onEnd(end) {
+      items.close(end.outcome);
       requests.drop();
       cursor.isOver = true;
-      report({ type: "turn_ended", outcome, reason });
+      report({ type: "turn_ended", ...end });
     },
   });
 

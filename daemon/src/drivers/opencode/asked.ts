@@ -8,7 +8,7 @@ import { absolutePath, prefixFor } from "../../policy/path-location.ts";
 import { realOf } from "../../real-path.ts";
 import { changedBy, mentionedFiles, mentionsIn, withInstructions, type Place } from "./calls.ts";
 import type { AgentRequest, PermissionRequest, ToolPart } from "./frames.ts";
-import { subjectOf } from "./tool-calls.ts";
+import { subjectFieldOf, subjectOf } from "./tool-calls.ts";
 
 export function askedOf(
   request: AgentRequest,
@@ -113,8 +113,8 @@ function shorten(text: string): string {
 
 /** Prefix that names the directory of a command or a search, if the call names one. */
 function whereOf(call: ToolPart, directory: string): string {
-  const { workdir, path } = call.state.input;
-  const place = call.tool === "bash" ? workdir : path;
-  const isNamed = typeof place === "string" && place !== "" && place !== subjectOf(call);
+  const field = call.tool === "bash" ? "workdir" : "path";
+  const place = call.state.input[field];
+  const isNamed = typeof place === "string" && place !== "" && subjectFieldOf(call) !== field;
   return isNamed ? prefixFor(directory, place) : "";
 }

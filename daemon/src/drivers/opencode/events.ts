@@ -335,7 +335,7 @@ export function createTracker(
     setTitle(next) {
       title = next;
     },
-    endTurn({ outcome, reason }) {
+    endTurn(end) {
       for (const messageID of heldCalls.keys()) {
         for (const each of heldCallEvents(messageID, null))
           report({ ...each, cursor: cursorNow() });
@@ -348,7 +348,7 @@ export function createTracker(
       cursor.from = { ...read };
       calls.clear();
       texts.clear();
-      report({ type: "turn_ended", outcome, reason, cursor: cursorNow() });
+      report({ type: "turn_ended", ...end, cursor: cursorNow() });
     },
   };
 }

@@ -47,6 +47,19 @@ for (const [what, step, reason] of failing) {
   });
 }
 
+test("a used-up quota is named as the cause, and a rate limit is not", async () => {
+  const recording = await startSession(bench);
+  const used = { status: 429, errorType: "insufficient_quota", retryAfterSeconds: 3_600 };
+  for (const [step, cause] of [
+    [used, "quota"],
+    [{ status: 429, retryAfterSeconds: 3_600 }, undefined],
+  ] as const) {
+    const end = (await recording.play([step])).at(-1);
+    assert.ok(end?.type === "turn_ended", recording.describe());
+    assert.deepEqual([end.outcome, end.cause], ["failed", cause], end.reason ?? "");
+  }
+});
+
 test("a turn waits for a service that fails for a short time", async () => {
   const recording = await startSession(bench);
   const end = (await recording.play([{ status: 500, times: 1 }, { text: "At last." }])).at(-1);
@@ -116,11 +129,14 @@ test("an endpoint that is closed or never answers ends the turn", async () => {
 
 test("an unknown error of a newer opencode is quoted", () => {
   const strange = { name: "MeltdownError", data: { message: "Too hot.\nat line 7" } };
-  assert.equal(explainError(strange), "The turn failed. opencode says: Too hot. Prompt again.");
-  assert.match(explainError({ name: "ContextOverflowError" }), /too long.*new session/);
+  assert.equal(
+    explainError(strange).reason,
+    "The turn failed. opencode says: Too hot. Prompt again.",
+  );
+  assert.match(explainError({ name: "ContextOverflowError" }).reason, /too long.*new session/);
   const retry = { attempt: 3, message: "Strange.", next: 0 };
   assert.match(
-    explainRetries(retry, 0),
+    explainRetries(retry, 0).reason,
     /no complete answer.*asked 3 times\. opencode says: Strange/,
   );
 });

@@ -33,7 +33,7 @@ export interface MessageData {
 
 export interface ErrorData {
   name: string;
-  data?: { message?: string; statusCode?: number };
+  data?: { message?: string; statusCode?: number; responseBody?: string };
 }
 
 /** A call of the model that failed and will be repeated. */

@@ -15,7 +15,7 @@ function openWatch(t: TestContext) {
   const watch = watchModel(
     defaultLimits,
     () => state.isWorking,
-    (reason) => reasons.push(reason),
+    ({ reason }) => reasons.push(reason),
   );
   watch.start();
   return { watch, reasons, state, pass: (ms: number) => t.mock.timers.tick(ms) };

@@ -1,6 +1,6 @@
 // Decides when a turn has waited long enough for its model. opencode repeats a call that was refused or cut
 // without limit, and waits almost as long for a model that sends nothing.
-import { explainSilence } from "../model-failure.ts";
+import { explainSilence, type FailedTurn } from "../model-failure.ts";
 import { watchSilence } from "../silence.ts";
 import { explainRetries } from "./failures.ts";
 import type { LiveEvent, Part } from "./frames.ts";
@@ -28,7 +28,7 @@ export interface ModelWatch {
 export function watchModel(
   { silenceMs, retryMs }: WaitLimits,
   isPaused: () => boolean,
-  giveUp: (reason: string) => void,
+  giveUp: (end: FailedTurn) => void,
 ): ModelWatch {
   /** By session, because sub-agents call models too: when the first call failed since the last answer. */
   const failingSince = new Map<string, number>();

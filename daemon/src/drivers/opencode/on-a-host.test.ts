@@ -214,6 +214,8 @@ test("an allowed command that runs in another directory needs permission", async
 test("the directory that a command or a search names is shown and part of the rule", async () => {
   const directory = bench.makeDirectory();
   mkdirSync(join(directory, "deep"));
+  // P21: a directory that is named like the command.
+  mkdirSync(join(directory, "touch x"));
   const recording = await startSession(bench, { directory });
   const bash = (workdir: string) => ({
     tool: "bash",
@@ -222,11 +224,12 @@ test("the directory that a command or a search names is shown and part of the ru
   await recording.prompt([
     { calls: [bash("deep")] },
     { calls: [bash(bench.folder)] },
+    { calls: [bash("touch x")] },
     { calls: [{ tool: "grep", input: { pattern: "secret", path: bench.folder } }] },
     { text: "No." },
   ]);
   const shown: (string | null)[] = [];
-  for (let count = 0; count < 3; count++) {
+  for (let count = 0; count < 4; count++) {
     await until("it is asked", () => recording.of("request").length > count, 20_000);
     const request = recording.of("request")[count]!;
     assert.ok("permission" in request.asked);
@@ -241,6 +244,8 @@ test("the directory that a command or a search names is shown and part of the ru
     'bash: in "deep": touch x',
     `${outside}touch x`,
     `bash: ${outside}touch x`,
+    'in "touch x": touch x',
+    'bash: in "touch x": touch x',
     `${outside}secret`,
     `grep: ${outside}secret`,
   ]);

@@ -8,6 +8,7 @@ import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { childEnvironment, type Environment } from "../../environment.ts";
 import { pause } from "../../pause.ts";
+import { signalProcess } from "../../signal-process.ts";
 import { replaceFile } from "../../state/replace-file.ts";
 import { startIdOf } from "../agent-processes.ts";
 import { AgentNotReady } from "../driver.ts";
@@ -179,11 +180,7 @@ function serverOf(
 ): Server {
   const isAlive = () => startIdOf(pid) === startId;
   const signal = (name: NodeJS.Signals) => {
-    try {
-      if (isAlive()) process.kill(pid, name);
-    } catch {
-      // The process has already ended.
-    }
+    if (isAlive()) signalProcess(pid, name);
   };
   const api = createApi(port, password);
   return {

@@ -100,9 +100,9 @@ export function openOpencodeSession(options: OpencodeSessionOptions): OpencodeSe
   const model = watchModel(
     options.limits,
     () => tracker.openRequests().length > 0 || tracker.isCalling(),
-    (reason) => {
+    (end) => {
       if (!tracker.turn() || stop) return;
-      stop = { outcome: "failed", reason };
+      stop = end;
       sendAbort().catch(() => {});
       confirmSoon();
     },

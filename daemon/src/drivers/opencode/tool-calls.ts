@@ -36,15 +36,18 @@ const subjects: Record<string, string> = {
   task: "description",
 };
 
-/** The command, file, address or pattern that the call names; null if it names none. */
-export function subjectOf({ tool, state: { input } }: ToolPart): string | null {
+/** The field that has what the call acts on; undefined if there is none. */
+export function subjectFieldOf({ tool, state: { input } }: ToolPart): string | undefined {
   const own = Object.hasOwn(subjects, tool) ? subjects[tool] : undefined;
   const names = ["command", "filePath", "url", "pattern", "path", "description", "name"];
-  for (const name of own === undefined ? names : [own]) {
-    const value = input[name];
-    if (typeof value === "string" && value !== "") return value;
-  }
-  return null;
+  const fields = own === undefined ? names : [own];
+  return fields.find((name) => typeof input[name] === "string" && input[name] !== "");
+}
+
+/** The command, file, address or pattern that the call names; null if it names none. */
+export function subjectOf(part: ToolPart): string | null {
+  const field = subjectFieldOf(part);
+  return field === undefined ? null : (part.state.input[field] as string);
 }
 
 export function titleOf(part: ToolPart): string {

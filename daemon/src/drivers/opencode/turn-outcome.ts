@@ -16,7 +16,7 @@ export function outcomeOf(
   const error = last?.error ?? reported;
   const isAborted = error?.name === "MessageAbortedError";
   if (error && !isAborted && stop?.outcome !== "failed") {
-    return { outcome: "failed", reason: explainError(error) };
+    return explainError(error);
   }
   if (isAborted || (stop && last?.finish !== "stop")) {
     return stop ?? { outcome: "aborted", reason: null };

@@ -30,7 +30,10 @@ async function playSteps(
   for (const step of steps) {
     const failed = await playFailures(step, stage.signal);
     if (stage.signal.aborted) return { outcome: "aborted", reason: null };
-    if (failed) return { outcome: "failed", reason: failed };
+    if (failed) {
+      const isUsedUp = step.errorType === "insufficient_quota";
+      return { outcome: "failed", reason: failed, ...(isUsedUp && { cause: "quota" as const }) };
+    }
     // A step without an answer ends when it has failed as often as it should.
     if (step.status !== undefined && !step.text && !step.calls) continue;
     await playStep(step, stage, parentToolCallId);
@@ -45,7 +48,7 @@ async function playSteps(
 async function playFailures(step: Step, signal: AbortSignal): Promise<string | undefined> {
   const { status, times = Infinity, retryAfterSeconds = 0 } = step;
   if (status === undefined) return undefined;
-  const isTemporary = status === 429 || status >= 500;
+  const isTemporary = (status === 429 && step.errorType === undefined) || status >= 500;
   if (!isTemporary) return `The model answered with status ${status}.`;
   for (let tries = 0; tries < times && !signal.aborted; tries++) {
     await pause(Math.max(10, retryAfterSeconds * 1000), signal);

@@ -20,6 +20,8 @@ export interface Step {
   status?: number;
   times?: number;
   retryAfterSeconds?: number;
+  /** Type and code in the body of that error, such as insufficient_quota. */
+  errorType?: string;
   /** Headers of the model's answer, such as those about quotas. Only the model endpoint sends them. */
   headers?: Record<string, string>;
   /** The connection is cut after the text. */

@@ -1,0 +1,37 @@
+// What a worker of a separated host asks of the front. Agents may have taken the worker over, so the front reads
+// nothing that these schemas do not allow. Front and worker are always of the same version.
+import { AgentKind, HostOperation, HostWarning, SessionId } from "@hawser/contract";
+import { z } from "zod";
+import { CommandReply, hostCommands } from "./commands.ts";
+import { HostFacts } from "./facts.ts";
+import { LogEntry } from "./reports.ts";
+import { LiveText } from "./session-commands.ts";
+
+/** Bodies of the calls that a worker makes, except for those that transfer blobs. */
+export const workerCalls = {
+  report: z.strictObject({
+    sessions: z.array(z.strictObject({ sessionId: SessionId, entries: z.array(LogEntry).min(1) })),
+  }),
+  /** Names sessions in a hello. */
+  introduce: z.strictObject({
+    sessions: z.array(z.strictObject({ sessionId: SessionId, lastSeq: z.int().min(0) })),
+  }),
+  publish: z.strictObject({ sessionId: SessionId, text: LiveText }),
+  unseal: hostCommands.link_identity.payload,
+  sealing_key: z.strictObject({}),
+  operations: z.strictObject({ operations: z.array(HostOperation).max(50) }),
+  facts_changed: z.strictObject({}),
+};
+export type WorkerCalls = {
+  [Name in keyof typeof workerCalls]: z.infer<(typeof workerCalls)[Name]>;
+};
+
+/** A worker's answers to calls of the front. */
+export const workerAnswers = {
+  /** Null if no reply may be sent. */
+  command: z.object({ reply: CommandReply }).nullable(),
+  facts: HostFacts.pick({ roots: true, codeHostingCli: true }).extend({
+    warnings: z.array(HostWarning),
+  }),
+  kinds: z.array(AgentKind),
+};
