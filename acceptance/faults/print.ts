@@ -72,6 +72,7 @@ export function printWebhooks(result: WebhookFaultResult): void {
     `${result.deliveries} deliveries to receivers that fail at random: ${result.injections.length} injections`,
     `${result.messages} messages, ${result.repeats} accepted again`,
     `another organization's events arrived after ${median} ms at the median, p99 ${p99} ms`,
+    `what the killed node was sending after ${result.interruptedMs} ms`,
   ];
   const again = `webhooks --deliveries ${result.deliveries} --seed ${result.seed}`;
   print(parts, result, again, result.injections);

@@ -30,8 +30,10 @@ export interface WebhookFaultResult {
   /** Messages that arrived, and how many of them were accepted more than once. */
   messages: number;
   repeats: number;
-  /** Milliseconds from an event of the other organization until it arrived. */
+  /** Milliseconds from an event of the other organization until it arrived, without the one that the kill interrupts. */
   otherMs: { median: number; p99: number };
+  /** Milliseconds until the event arrived that was behind the one which the killed node was sending. */
+  interruptedMs: number;
   injections: string[];
   seconds: number;
   violations: Violation[];
@@ -44,6 +46,8 @@ const hangingEvents = 1_000;
 const mostFailures = 5;
 const patienceMs = 600_000;
 const otherWithinMs = 1_000;
+/** Another node sends what a killed one was sending after 30 seconds, and nodes search twice a second. */
+const interruptedWithinMs = 35_000;
 
 /** What one webhook has seen. */
 export interface Seen {
@@ -87,21 +91,29 @@ export async function runWebhookFaults(options: WebhookFaultOptions): Promise<We
 
   await hang(world, instanceId);
   const ending = new AbortController();
-  const otherTimes = sendForOther(world, other, ending.signal);
+  const others: OtherEvent[] = [];
+  const sending = sendForOther(world, other, others, ending.signal);
   const retrying = letRetriesCome(world, ending.signal);
   const adding = addTurns(world, sessionIds, rounds);
   const accepted = () => watched.reduce((sum, { seen }) => sum + countAccepted(seen), 0);
   const all = expected.length * receivers;
   await until("a third is delivered", () => accepted() > all / 3, patienceMs);
-  const dying = world.nodes[1]!;
-  dying.process.kill("SIGKILL");
-  injections.push(`node ${dying.pid} killed after ${accepted()} of ${all} deliveries`);
+  const killed = await killWhileSending(world, other);
+  injections.push(`node ${killed.pid} killed after ${accepted()} of ${all} deliveries`);
   note(injections[0]!);
   await adding;
   await until("everything is delivered", () => accepted() === all, patienceMs);
+  // Events of this session are sent one after the other, so the kill interrupts exactly one.
+  const isInterrupted = ({ sentAt, tookMs }: OtherEvent) =>
+    sentAt < killed.at + otherWithinMs && sentAt + tookMs > killed.at + otherWithinMs;
+  await until("the interrupted event arrives", () => others.some(isInterrupted), patienceMs);
   ending.abort();
-  await retrying;
-  const times = (await otherTimes).toSorted((a, b) => a - b);
+  await Promise.all([retrying, sending]);
+  const interruptedMs = Math.round(others.find(isInterrupted)!.tookMs);
+  const times = others
+    .filter((event) => !isInterrupted(event))
+    .map(({ tookMs }) => tookMs)
+    .toSorted((one, two) => one - two);
   const at = (share: number) => Math.round(times[Math.floor((times.length - 1) * share)] ?? 0);
   const otherMs = { median: at(0.5), p99: at(0.99) };
   const violations = watched.flatMap(({ seen }) => check(seen));
@@ -109,11 +121,16 @@ export async function runWebhookFaults(options: WebhookFaultOptions): Promise<We
     const rule = "a receiver that never answers delays another organization by less than a second";
     violations.push(violation(rule, `p99 ${otherMs.p99} ms of ${times.length} events`));
   }
+  if (interruptedMs >= interruptedWithinMs) {
+    const rule = "another node sends soon what a killed one was sending";
+    violations.push(violation(rule, `after ${interruptedMs} ms`));
+  }
   const messages = watched.reduce((sum, { receiver }) => sum + receiver.messages.length, 0);
   const repeats = watched.reduce((sum, { seen }) => sum + seen.accepted.length, 0) - all;
   const seconds = Math.round((performance.now() - began) / 1000);
   const { seed } = options;
-  return { seed, deliveries: all, messages, repeats, otherMs, injections, seconds, violations };
+  const counts = { deliveries: all, messages, repeats };
+  return { seed, ...counts, otherMs, interruptedMs, injections, seconds, violations };
 }
 
 async function addWebhook(
@@ -205,27 +222,53 @@ async function letRetriesCome(world: World, signal: AbortSignal): Promise<void> 
   }
 }
 
-/** One event of the other organization after the other. Returns how long each took to arrive. */
+interface OtherEvent {
+  sentAt: number;
+  tookMs: number;
+}
+
+/** Sends one event of the other organization after the other, and adds to `events` when it was and how long it took. */
 async function sendForOther(
   world: World,
   { messages }: WebhookReceiver,
+  events: OtherEvent[],
   signal: AbortSignal,
-): Promise<number[]> {
+): Promise<void> {
   const [, globex] = world.organizations;
   const caller = world.callerFor(globex.keys.owner);
   const { instanceId } = (await caller.create_instance({ name: "other" })).instance;
   const [shownId] = await insertSessions(world, globex, { instanceId });
   const id = parseId("session", shownId!)!;
-  const times: number[] = [];
+  // A message that is repeated has the same id.
+  const arrived = () => new Set(messages.map(({ headers }) => headers["webhook-id"])).size;
   for (let status = "error"; !signal.aborted; status = status === "error" ? "active" : "error") {
-    const before = messages.length;
-    const began = performance.now();
+    const before = arrived();
+    const sentAt = performance.now();
     await setStatus(world, [id], status);
-    await until("the other organization's event arrives", () => messages.length > before, 30_000);
-    times.push(messages.at(-1)!.at - began);
+    await until("the other organization's event arrives", () => arrived() > before, 60_000);
+    events.push({ sentAt, tookMs: messages.at(-1)!.at - sentAt });
     await sleep(50);
   }
-  return times;
+}
+
+/** Kills the node that is sending an event of the other organization. */
+async function killWhileSending(world: World, other: WebhookReceiver) {
+  const before = other.messages.length;
+  other.answer = () => ({ hang: true });
+  await until("an event is being sent", () => other.messages.length > before);
+  const organizationId = parseId("organization", world.organizations[1].organizationId);
+  const [row] = await ownerSql<{ holder: string }>(
+    world.database.url,
+    `SELECT holder FROM webhook_deliveries
+      WHERE organization_id = $1 AND state = 'waiting' AND holder IS NOT NULL`,
+    [organizationId],
+  );
+  const node = world.nodes.find(({ log }) =>
+    log.some(({ msg, nodeId }) => msg === "node ready" && nodeId === row!.holder),
+  )!;
+  node.process.kill("SIGKILL");
+  other.answer = () => ({ status: 200 });
+  return { pid: node.pid, at: performance.now() };
 }
 
 /** What must be true of a webhook whose receiver failed at random. */
