@@ -154,7 +154,10 @@ async function untilLog(
   const startedAt = performance.now();
   while (!fits(await readLog(caller, sessionId, events))) {
     const waitedMs = performance.now() - startedAt;
-    assert.ok(waitedMs < patienceMs, `${what} within ${patienceMs} ms`);
+    if (waitedMs >= patienceMs) {
+      const end = JSON.stringify(events.slice(-10).map(({ update }) => update));
+      assert.fail(`${what} within ${patienceMs} ms; the log ends with ${end}`);
+    }
     // Entries stay, so a long wait need not look often.
     const pauseMs = Math.min(Math.max(waitedMs / 20, 50), 200);
     await new Promise((resolve) => setTimeout(resolve, pauseMs));

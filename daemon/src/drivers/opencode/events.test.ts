@@ -87,6 +87,31 @@ test("text is reported before the calls that follow it, and each call has one st
   assert.equal(tracker.turn()?.last?.finish, "stop");
 });
 
+test("a late change of an earlier turn's message is not the end of the turn that runs", () => {
+  const events = readRecording("calls");
+  const { tracker } = trackerFor(events);
+  play(tracker, events);
+  const last = syncs(events).at(-1)!;
+  const { sessionID } = last;
+  let { seq } = last;
+  const change = (info: object) => {
+    seq++;
+    const data = { sessionID, info };
+    const event = { id: `${last.id}${seq}`, type: "message.updated.1", seq, sessionID, data };
+    assert.equal(tracker.apply(event, "stream"), "applied");
+  };
+  const earlier = tracker.turn()!.last!;
+  tracker.expectTurn("any");
+  change({ id: "msg_next", role: "user", sessionID, time: { created: 1 } });
+  change({ ...earlier, error: { name: "MessageAbortedError" } });
+  assert.equal(tracker.turn()!.last, undefined);
+  const answer = { ...earlier, id: "msg_answer", time: { created: 2 } };
+  change(answer);
+  change({ ...answer, time: { created: 2, completed: 3 } });
+  change({ ...earlier, error: { name: "MessageAbortedError" } });
+  assert.equal(tracker.turn()!.last?.id, "msg_answer");
+});
+
 test("an edit shows its patch and counts, with the path in the directory", () => {
   const events = readRecording("calls");
   const { tracker, reported } = trackerFor(events);

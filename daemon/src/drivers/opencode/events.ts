@@ -95,6 +95,8 @@ export function createTracker(
   const read: Record<string, number> = { [root.id]: 0, ...cursor.from };
   const parents = new Map<string, string>();
   const messages = new Map<string, MessageData>();
+  /** Messages of the agent in the running turn. Those of an aborted turn can change after the next one began. */
+  const ofTurn = new Set<string>();
   const texts = new Map<string, OpenText>();
   const calls = new Map<string, ToolPart>();
   const reportedStarts = new Set<string>();
@@ -170,12 +172,15 @@ export function createTracker(
     messages.set(message.id, message);
     if (sessionID !== root.id) return;
     if (message.role === "assistant") {
-      if (turn?.hasBegun) turn.last = message;
+      if (!turn?.hasBegun) return;
+      if (isFirst) ofTurn.add(message.id);
+      if (ofTurn.has(message.id)) turn.last = message;
       return;
     }
     const isNew = isFirst && seq > (cursor.told[sessionID] ?? -1);
     if (expected === null || !(expected === "any" ? isNew : expected(message.id))) return;
     expected = null;
+    ofTurn.clear();
     turn = { hasBegun: true, last: undefined, agent: message.agent };
     cursor.turn = message.id;
     cursor.from = { ...read, [root.id]: seq - 1 };
