@@ -3,7 +3,7 @@
 import { actionNames, type ActionName } from "@hawser/contract";
 import type { RequirementId } from "./requirement-ids.ts";
 
-export const notBuilt: readonly ActionName[] = ["list_exposures", "create_exposure"];
+export const notBuilt: readonly ActionName[] = [];
 
 /**
  * The actions that a requirement's probe needs, beside the action of its row. A key that ends with a dot

@@ -31,10 +31,12 @@ export function fillRegions(text: string, texts: Record<string, () => string>): 
 }
 
 function actionCounts(): string {
-  const names = notYet.map((name) => `\`${name}\``).join(", ");
+  const all: readonly string[] = notYet;
+  if (all.length === 0) return `Hawser has ${actionNames.length} actions. All of them are built.`;
+  const names = all.map((name) => `\`${name}\``).join(", ");
   return (
-    `Hawser has ${actionNames.length} actions, of which ${actionNames.length - notYet.length} are built. ` +
-    `The other ${notYet.length} check the key, the permission and the body, and then answer 501 \`not_implemented\`` +
+    `Hawser has ${actionNames.length} actions, of which ${actionNames.length - all.length} are built. ` +
+    `The other ${all.length} check the key, the permission and the body, and then answer 501 \`not_implemented\`` +
     ` (${names}).`
   );
 }

@@ -106,6 +106,7 @@ const layers = [
   "triggers",
   "continuations",
   "webhooks",
+  "exposures",
   "instances",
   "model-guide",
 ];

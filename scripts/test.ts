@@ -21,7 +21,8 @@ const files = chooseTestFiles(
 const isMeasured = (file: string) => file === "control-plane/src/session-stream.test.ts";
 // Real agents need much processor time; most other files wait for a part of their time. More at once would
 // be done a little sooner, but miss deadlines of the product on a machine that is slower.
-const hasAgents = (file: string) => /daemon\/src\/drivers\/|opencode|agent-programs/.test(file);
+const hasAgents = (file: string) =>
+  /daemon\/src\/(?:drivers|exposures)\/|opencode|agent-programs/.test(file);
 const others = files.filter((file) => !isMeasured(file));
 /** The files that take more than half a minute. */
 const longest = [

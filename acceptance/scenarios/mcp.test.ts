@@ -193,7 +193,7 @@ scenario(
       ["get_instance", { instanceId: 7 }, "invalid_input"],
       ["list_instances", { zz: 1 }, "invalid_input"],
       ["remove_member", { userId }, "last_owner"],
-      ["list_exposures", { instanceId: "i" }, "not_implemented"],
+      ["list_exposures", { instanceId: "i" }, "not_found"],
       ["send_prompt", {}, "invalid_input"],
     ];
     for (const [name, body, code] of calls) {

@@ -126,6 +126,14 @@ const recipes: Record<string, Recipe> = {
   "delete_trigger.triggerId": (triggerId) => ({ triggerId }),
   "update_webhook.webhookId": (webhookId) => ({ webhookId, url: "https://taken.example" }),
   "delete_webhook.webhookId": (webhookId) => ({ webhookId }),
+  "list_exposures.instanceId": (instanceId) => ({ instanceId }),
+  "create_exposure.instanceId": (instanceId) => ({ instanceId, ttlMinutes: 60 }),
+  "create_exposure.sessionId": (sessionId, { instance: instanceId }) => ({
+    instanceId,
+    sessionId,
+    ttlMinutes: 60,
+  }),
+  "revoke_exposure.exposureId": (exposureId) => ({ exposureId }),
   "test_webhook.webhookId": (webhookId) => ({ webhookId }),
   "list_webhook_deliveries.webhookId": (webhookId) => ({ webhookId }),
   "redeliver_webhook.deliveryId": (deliveryId) => ({ deliveryId }),
@@ -225,6 +233,7 @@ async function recordsOf(
     trigger: trigger.triggerId,
     webhook: webhookId,
     delivery: await insertDelivery(world, webhookId),
+    exposure: await insertExposure(world, instanceId),
   };
 }
 
@@ -239,6 +248,20 @@ async function insertDelivery(world: Context["world"], webhookId: string): Promi
     [parseId("webhook", webhookId)],
   );
   return formatId("delivery", row!.delivery_id);
+}
+
+/** As create_exposure would have made it. */
+async function insertExposure(world: Context["world"], instanceId: string): Promise<string> {
+  const [row] = await ownerSql<{ exposure_id: string }>(
+    world.database.url,
+    `INSERT INTO exposures (organization_id, instance_id, password_hash, api_key_id, created_by, expires_at)
+     SELECT organization_id, instance_id, '', gen_random_uuid(),
+            '{"type": "organization_key", "id": "x", "name": "x"}', hawser_now() + interval '1 hour'
+       FROM instances WHERE instance_id = $1
+     RETURNING exposure_id`,
+    [parseId("instance", instanceId)],
+  );
+  return formatId("exposure", row!.exposure_id);
 }
 
 /** As start_agent_login would have made it. */
@@ -366,6 +389,8 @@ const refusedWithoutHost: Record<string, string> = {
   link_agent_identity: "user_key_required",
   unlink_agent_identity: "user_key_required",
   share_session: "user_key_required",
+  // No host can open a tunnel here, so exposures have no address.
+  create_exposure: "host_refused",
   // The record is a question.
   answer_permission: "wrong_request_type",
   // Deleted by the case before.

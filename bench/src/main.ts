@@ -12,6 +12,7 @@ import { profileReads } from "./profile.ts";
 import { measureRead } from "./read.ts";
 import { measureSchedules } from "./schedules.ts";
 import { measureSession } from "./session.ts";
+import { measureTunnel } from "./tunnel.ts";
 
 interface Group {
   measure: (quick: boolean) => AsyncGenerator<[Figure, Goal]>;
@@ -47,6 +48,10 @@ const groups: Record<string, Group> = {
     measure: measureSchedules,
     figures: ["schedules_claim", "schedules_idle_sweep"],
   },
+  tunnel: {
+    measure: measureTunnel,
+    figures: ["tunnel_requests", "tunnel_bytes", "tunnel_events", "tunnel_first_byte"],
+  },
   agents: {
     measure: measureAgents,
     figures: AgentKind.options.flatMap((kind) =>
@@ -66,6 +71,7 @@ const usage = `usage: npm run bench -- <what> [--json] [--quick]
   link      commands to hosts, many hosts, and what they report, beside bare NATS and PostgreSQL
   session   first words, fan-out, long logs and many sessions
   schedules times of schedules that are due, claimed beside the bare claim
+  tunnel    requests of exposures, beside a bare reverse proxy
   agents    first words and memory of each kind of agent beside its bare program
   plans     the plans PostgreSQL uses for listings, with the pages each reads
   profile   where a node spends its time under the loads of \`read\`

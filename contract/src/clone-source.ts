@@ -63,8 +63,7 @@ export function objectToHostedRepository(repo: string): Objection {
     : "must be the name of a repository";
 }
 
-const hostedRepositoryPattern =
-  "^[A-Za-z0-9][A-Za-z0-9_-]{0,99}/[A-Za-z0-9._][A-Za-z0-9._-]{0,99}$";
+const hostedRepositoryPattern = "^[A-Za-z0-9][\\w-]{0,99}/[\\w.][\\w.-]{0,99}$";
 
 /** The repository's own name, the default name of its checkout. */
 export function nameOfRepository(source: string): string {

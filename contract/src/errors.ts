@@ -295,6 +295,7 @@ const listedBy = {
   "API key": "list_api_keys",
   webhook: "list_webhooks",
   delivery: "list_webhook_deliveries",
+  exposure: "list_exposures",
 } as const;
 
 /**

@@ -44,6 +44,7 @@ export const extensionNames = [
   "wait_for_session",
   ...(Object.keys(sessionFileActions) as (keyof typeof sessionFileActions)[]),
   "search_requests",
+  "revoke_exposure",
   "preview_scheduled_prompt",
   "run_scheduled_prompt_now",
   "list_schedule_runs",

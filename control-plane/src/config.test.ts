@@ -63,6 +63,14 @@ for (const [environment, problem] of [
       ] as const,
   ),
   [{ HAWSER_AGENT_PACKAGES: "mirror" }, "HAWSER_AGENT_PACKAGES: must be an https:// address"],
+  [
+    { HAWSER_EXPOSURE_DOMAIN: "https://exposures.example" },
+    "HAWSER_EXPOSURE_DOMAIN: must be a domain such as exposures.example",
+  ],
+  [
+    { HAWSER_NODE_LISTEN: "0.0.0.0:9000" },
+    "HAWSER_NODE_LISTEN: must be the address at which the other nodes reach this one",
+  ],
 ] as const) {
   test(`${JSON.stringify(environment)} is refused with words for an operator`, () => {
     assert.throws(
@@ -86,4 +94,16 @@ test("a setting that is missing is named, and --help shows defaults", () => {
   assert.throws(() => readEdgeConfig({}), required("HAWSER_EDGE_FILE"));
   assert.match(describeSettings(), /HAWSER_DATABASE_URL \(required\)\n/);
   assert.match(describeSettings(), /HAWSER_LISTEN \(default 127\.0\.0\.1:8080\)\n/);
+});
+
+test("exposures have a domain, or loopback ports of a node at loopback, or no address", () => {
+  const door = (environment: Record<string, string>) =>
+    readConfig({ ...database, ...environment }).exposures.door;
+  const remote = { HAWSER_BASE_URL: "https://hawser.example" };
+  assert.equal(door({}), "loopback");
+  assert.equal(door(remote), undefined);
+  assert.deepEqual(door({ ...remote, HAWSER_EXPOSURE_DOMAIN: "exposures.example" }), {
+    domain: "exposures.example",
+    listen: { host: "127.0.0.1", port: 8082 },
+  });
 });

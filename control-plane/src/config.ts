@@ -128,6 +128,29 @@ const settings = z.object({
   HAWSER_WEBHOOK_NETWORKS: networks.describe(
     "private networks that webhooks may reach, with any port and http, such as 10.1.0.0/16, separated by commas",
   ),
+  HAWSER_EXPOSURE_DOMAIN: z
+    .string()
+    .regex(
+      /^[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d{1,5})?$/,
+      "must be a domain such as exposures.example",
+    )
+    .optional()
+    .describe(
+      "domain of exposures, each at a host name below it; use one that serves nothing else. Without it exposures have loopback ports if HAWSER_BASE_URL is loopback, and no address otherwise",
+    ),
+  HAWSER_EXPOSURE_LISTEN: address
+    .prefault("127.0.0.1:8082")
+    .describe("address for the proxy that serves HAWSER_EXPOSURE_DOMAIN with TLS"),
+  HAWSER_EXPOSURE_PROXIES: networks.describe(
+    "networks of that proxy, whose X-Forwarded-For is believed, such as 10.1.0.0/16, separated by commas",
+  ),
+  HAWSER_NODE_LISTEN: address
+    .prefault("127.0.0.1:0")
+    .refine(
+      ({ host }) => !["0.0.0.0", "::"].includes(host),
+      "must be the address at which the other nodes reach this one",
+    )
+    .describe("address for other nodes, which forward requests of exposures; keep it private"),
   HAWSER_DATABASE_CONNECTIONS: z.coerce
     .number()
     .int()
@@ -179,11 +202,26 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
       ofOrganization: env.HAWSER_STREAMS_PER_ORGANIZATION,
     },
     webhookNetworks: env.HAWSER_WEBHOOK_NETWORKS,
+    exposures: {
+      door: exposureDoor(env.HAWSER_EXPOSURE_DOMAIN, env.HAWSER_EXPOSURE_LISTEN, baseUrl),
+      proxies: env.HAWSER_EXPOSURE_PROXIES,
+      nodeListen: env.HAWSER_NODE_LISTEN,
+    },
     database: {
       connections: env.HAWSER_DATABASE_CONNECTIONS,
       patienceMs: env.HAWSER_DATABASE_PATIENCE_MS,
     },
   };
+}
+
+/** Where exposures are served: below a domain, or at loopback ports of a node that is itself at loopback. */
+function exposureDoor(
+  domain: string | undefined,
+  listen: { host: string; port: number },
+  baseUrl: string,
+): { domain: string; listen: { host: string; port: number } } | "loopback" | undefined {
+  if (domain !== undefined) return { domain, listen };
+  return baseUrl.startsWith("http:") ? "loopback" : undefined;
 }
 
 /** The settings of a separate edge, which has neither a database nor a master key. */

@@ -11,7 +11,8 @@ import { createEdge } from "./edge/edge.ts";
 import { createOrganizationFeed, type OrganizationFeed } from "./events/organization-feed.ts";
 import { createNumberedNotices } from "./events/notices.ts";
 import { createViewers, type Viewers } from "./events/viewers.ts";
-import { connectFabric } from "./fabric/connection.ts";
+import { isTunnelRequest } from "./exposures/tunnel-door.ts";
+import { connectFabric, type Fabric } from "./fabric/connection.ts";
 import { createEdgeAsker } from "./fabric/edge-asker.ts";
 import { connectEdge, makeEdgeIdentity } from "./fabric/edge-identity.ts";
 import { commandKeysToPin } from "./fabric/command-key-rotation.ts";
@@ -57,6 +58,7 @@ import { hostRoutes } from "./transports/host-routes.ts";
 import type { SessionViews } from "./transports/session-stream.ts";
 
 export interface HostLink {
+  fabric: Fabric;
   hosts: InstanceServices["hosts"];
   feed: OrganizationFeed;
   viewers: Viewers;
@@ -243,6 +245,7 @@ export async function createHostLink({
     answered: (status) => metrics.countLinkAnswer(status),
     admitted: edgeConnection.announce,
     leaving: edgeConnection.close,
+    leaves: isTunnelRequest,
   });
   edgeConnection.reportLoad(() => edge.load());
 
@@ -287,6 +290,7 @@ export async function createHostLink({
   refreshWindow();
 
   return {
+    fabric,
     hosts: { ...hosts, cutOff },
     feed,
     viewers,

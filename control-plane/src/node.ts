@@ -11,6 +11,7 @@ import { startContinuing } from "./continuations/sweep.ts";
 import { createDispatcher } from "./dispatch/dispatcher.ts";
 import { createTokenBuckets } from "./dispatch/token-bucket.ts";
 import type { OrganizationFeed } from "./events/organization-feed.ts";
+import { createExposures } from "./exposures/exposures.ts";
 import { createFiles } from "./files/files.ts";
 import { followsWithoutNotices, noHosts, noViewers, createHostLink } from "./host-link.ts";
 import { createOwedRemovals } from "./identities/owed-removals.ts";
@@ -95,6 +96,19 @@ export async function startNode(config: Config): Promise<RunningNode> {
         })
       : undefined;
   const files = createFiles(database, blobs);
+  const exposures =
+    link &&
+    createExposures({
+      config,
+      database,
+      callerOfKey: authenticator.callerOfKey,
+      hosts: link.hosts,
+      fabric: link.fabric,
+      tunnelSecret: await randomSecret(database.system, masterKeys, "tunnels"),
+      nodeId: nodes.nodeId,
+      now: () => nodes.now(),
+      log,
+    });
   const services: Services = {
     ...calledFromBelow,
     authenticator,
@@ -105,6 +119,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
     follows: link?.follows ?? followsWithoutNotices(database),
     files,
     webhooks,
+    exposures: exposures ?? { addresses: () => undefined, cut: () => {} },
     memberAccounts: link?.memberAccounts ?? createOwedRemovals({ database, hosts: noHosts, log }),
   };
   const dispatcher = createDispatcher({
@@ -150,9 +165,11 @@ export async function startNode(config: Config): Promise<RunningNode> {
         : []),
     ],
   });
+  exposures?.attach(server);
   link?.attach(server);
   await listen(server, config.listen);
   await listen(metrics.server, config.metricsListen);
+  await exposures?.start();
 
   const beats = setInterval(() => void beat(), beatEveryMs);
   const jobs = startJobs({
@@ -257,6 +274,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
       await Promise.all([jobs.close(), sweeping?.close(), continuing?.close(), delivering.close()]);
       // Links are not calls: end them first, or the server would wait for them.
       const drained = drain(server);
+      await exposures?.close();
       await link?.close();
       await drained;
       metrics.server.close();

@@ -2,9 +2,4 @@
 // are neither listed nor offered as tools. The list only shrinks.
 import type { ActionName } from "@hawser/contract";
 
-export const notYet = [
-  "list_exposures",
-  "create_exposure",
-] as const satisfies readonly ActionName[];
-
-export type NotYet = (typeof notYet)[number];
+export const notYet: readonly ActionName[] = [];

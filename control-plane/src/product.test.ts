@@ -148,6 +148,13 @@ const otherFields: Record<string, object> = {
   delete_trigger: {},
   update_webhook: { name: "n" },
   delete_webhook: {},
+  list_exposures: {},
+  "create_exposure.instanceId": { ttlMinutes: 60 },
+  "create_exposure.sessionId": {
+    instanceId: formatId("instance", "01a1dcb3-708b-7ba5-8f6d-438dd495d03a"),
+    ttlMinutes: 60,
+  },
+  revoke_exposure: {},
   test_webhook: {},
   list_webhook_deliveries: {},
   redeliver_webhook: {},
@@ -205,6 +212,7 @@ async function foreignId(kind: string): Promise<string> {
       | "trigger"
       | "webhook"
       | "delivery"
+      | "exposure"
       | "key",
       string
     >
@@ -236,8 +244,12 @@ async function foreignId(kind: string): Promise<string> {
                   FROM o RETURNING *),
           d AS (INSERT INTO webhook_deliveries (organization_id, webhook_id, event, subject_id, seq, facts, behind, try_at)
                 SELECT organization_id, webhook_id, 'host_status', webhook_id, 0, '{}', false, now() FROM w
-                RETURNING delivery_id)
+                RETURNING delivery_id),
+          x AS (INSERT INTO exposures (organization_id, instance_id, password_hash, api_key_id, created_by, expires_at)
+                SELECT organization_id, instance_id, '', gen_random_uuid(), '{}', now() + interval '1 hour'
+                  FROM i RETURNING exposure_id)
      SELECT (SELECT webhook_id FROM w) AS webhook, (SELECT delivery_id FROM d) AS delivery,
+            (SELECT exposure_id FROM x) AS exposure,
             (SELECT schedule_id FROM c) AS schedule, (SELECT schedule_id FROM t) AS trigger, (SELECT login_id FROM l) AS login, (SELECT request_id FROM r) AS request, (SELECT instance_id FROM i) AS instance, (SELECT session_id FROM s) AS session,
             (SELECT api_key_id FROM api_keys JOIN o USING (organization_id) LIMIT 1) AS key`,
   );
@@ -258,6 +270,8 @@ async function foreignId(kind: string): Promise<string> {
       return formatId("webhook", row!.webhook);
     case "delivery":
       return formatId("delivery", row!.delivery);
+    case "exposure":
+      return formatId("exposure", row!.exposure);
     case "apiKey":
       return formatId("apiKey", row!.key);
     case "user":

@@ -10,7 +10,6 @@ import { forkHandlers } from "./forks/handlers.ts";
 import { doorPaths, doorSchemas } from "./doors.ts";
 import { guide } from "./model-guide/guide.ts";
 import { instanceHandlers, type InstanceServices } from "./instances/handlers.ts";
-import type { NotYet } from "./not-yet.ts";
 import { requestHandlers } from "./requests/handlers.ts";
 import { sessionRequests } from "./requests/of-sessions.ts";
 import { scheduleHandlers } from "./schedules/handlers.ts";
@@ -24,6 +23,7 @@ import { sessionExists } from "./sessions/store.ts";
 import { sessionTurnHandlers } from "./sessions/turns.ts";
 import { triggerHandlers, type TriggerServices } from "./triggers/handlers.ts";
 import type { SessionLogServices } from "./session-log/wait.ts";
+import { exposureHandlers, type ExposureServices } from "./exposures/handlers.ts";
 import { webhookHandlers, type WebhookServices } from "./webhooks/handlers.ts";
 import { moveWebhooksToKey } from "./webhooks/store.ts";
 import type { Example } from "./transports/openapi.ts";
@@ -34,9 +34,10 @@ export type Services = KeyServices &
   SessionServices &
   SessionLogServices &
   TriggerServices &
-  WebhookServices;
+  WebhookServices &
+  ExposureServices;
 
-export const handlers: HandlersFor<typeof registry, Services, NotYet> = {
+export const handlers: HandlersFor<typeof registry, Services> = {
   ...accessHandlers,
   ...agentHandlers,
   ...identityHandlers,
@@ -50,6 +51,7 @@ export const handlers: HandlersFor<typeof registry, Services, NotYet> = {
   ...scheduleHandlers,
   ...triggerHandlers,
   ...webhookHandlers,
+  ...exposureHandlers,
 };
 
 /** Functions of one folder that a folder below it calls; imports only point downwards. */

@@ -1,9 +1,10 @@
 // Removes what is no longer kept: expired periods of session logs, the audit trail and idempotency rows,
 // interrupted uploads, files without use, old positions of notices, old login attempts, old runs of schedules, what was
-// recorded to continue turns, and old deliveries of webhooks. Run it on one node at a time.
+// recorded to continue turns, old deliveries of webhooks, and old exposures. Run it on one node at a time.
 import { deleteCutUploads } from "./blobs/store.ts";
 import { deleteOldContinuations, deleteOldTurnKeys } from "./continuations/store.ts";
 import { deleteOldPositions } from "./events/position-store.ts";
+import { deleteOldExposures } from "./exposures/store.ts";
 import { deleteUnusedBlobs, deleteUnusedFiles } from "./files/store.ts";
 import { deleteOldLogins } from "./identities/store.ts";
 import type { Log } from "./log.ts";
@@ -27,6 +28,7 @@ export async function purge(system: SystemSql, log: Log, signal: AbortSignal): P
     deleteOldContinuations,
     deleteOldTurnKeys,
     deleteOldDeliveries,
+    deleteOldExposures,
   ];
   for (const removeSome of removals) {
     while (!signal.aborted && (await system.rows<unknown>(removeSome)).length > 0);

@@ -163,6 +163,7 @@ export function startHost(options: HostOptions): Host {
   const workOptions: WorkOptions = {
     state,
     instanceId,
+    serverUrl,
     clock,
     lane,
     policy: policy.read,

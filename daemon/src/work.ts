@@ -13,6 +13,7 @@ import { createClones } from "./directories/clone.ts";
 import { createDirectories } from "./directories/directories.ts";
 import { createHalfDone } from "./directories/half-done.ts";
 import type { Driver } from "./drivers/driver.ts";
+import { createExposures } from "./exposures/exposures.ts";
 import type { FactReader } from "./facts.ts";
 import { createAgentGit } from "./git/agent-git.ts";
 import { createGit } from "./git/git.ts";
@@ -66,6 +67,8 @@ export interface InstalledAgent {
 export interface WorkOptions {
   state: State;
   instanceId: string;
+  /** Address of the control plane. */
+  serverUrl: string;
   /** The control plane's clock. */
   clock: ServerClock;
   uplink: Uplink;
@@ -182,6 +185,14 @@ export function openWork(options: WorkOptions): Work {
     now: () => Math.round(clock.now()),
     log,
   });
+  const exposures = createExposures({
+    serverUrl: options.serverUrl,
+    policy,
+    journal,
+    sessions,
+    now: clock.now,
+    log,
+  });
   const answer = createCommands({
     ...options.commands,
     instanceId,
@@ -195,6 +206,7 @@ export function openWork(options: WorkOptions): Work {
     clones,
     sessions,
     identities,
+    exposures,
   });
   const reports = startReports({
     journal,
@@ -239,6 +251,7 @@ export function openWork(options: WorkOptions): Work {
     close: (ending) =>
       (closing ??= (async () => {
         clearInterval(cleaning);
+        await exposures.stop();
         await clones.stop();
         await Promise.all([sessions.close(ending), identities.close()]);
         if (ending?.endsAgents) identities.removeAll();

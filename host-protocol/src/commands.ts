@@ -5,6 +5,7 @@ import { AgentKind, DirectoryRecord, HostedRepositoryRecord, RootListing } from 
 import { z } from "zod";
 import { codeCommands } from "./code-commands.ts";
 import type { CommandKind } from "./command-kind.ts";
+import { exposureCommands } from "./exposure-commands.ts";
 import { HostFacts } from "./facts.ts";
 import { identityCommands } from "./identity-commands.ts";
 import { isSignedBy, signWith } from "./nkey.ts";
@@ -16,6 +17,7 @@ export const hostCommands = {
   ...sessionFileCommands,
   ...codeCommands,
   ...identityCommands,
+  ...exposureCommands,
   /** Inspects the machine again. `runs` counts, in the journal, how often this host has done it. */
   refresh_host_facts: {
     effect: "changes",

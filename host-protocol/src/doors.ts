@@ -63,6 +63,9 @@ export function isProofGood(publicKey: string, host: string, proof: string, now:
   return isProven(publicKey, (at) => linkText(host, at), proof, now);
 }
 
+/** Path of the WebSocket that a host opens as the tunnel of an exposure. */
+export const tunnelPath = "/api/hosts/tunnels";
+
 /** Path for PUT and GET of blobs. A blob's name is the SHA-256 of its bytes, in hexadecimal. */
 export const blobsPath = "/api/hosts/blobs/";
 export const largestBlob = 64 * 1024 * 1024;

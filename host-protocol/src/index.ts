@@ -20,6 +20,8 @@ export {
   edgeConnectionName,
   everyEdgeSubject,
   everyUpSubject,
+  exposureHereSubject,
+  exposureWhereSubject,
   hostPermissions,
   inboxPrefix,
   liveSubject,
@@ -48,6 +50,7 @@ export {
   watchLeaseSeconds,
 } from "./session-commands.ts";
 export type { ReportedAgentKind } from "./session-commands.ts";
+export { ExposureScope } from "./exposure-commands.ts";
 export { HostIdentity, OwnerId } from "./identity-commands.ts";
 export { HostFacts } from "./facts.ts";
 export { isForgetProven, signForgetProof } from "./forget-proof.ts";
@@ -87,6 +90,7 @@ export {
   makeProof,
   makeRenewRequest,
   proofHeader,
+  tunnelPath,
 } from "./doors.ts";
 export {
   AgentManifest,

@@ -53,3 +53,7 @@ export const edgeAliveSubject = (edgeId: string) => `edge.${edgeId}.alive`;
 export const everyEdgeSubject = edgeAliveSubject("every");
 /** Name of an edge's own connection. */
 export const edgeConnectionName = (edgeId: string) => `edge.${edgeId}`;
+/** The question which node holds the tunnel of an exposure. Only nodes that hold one listen. */
+export const exposureWhereSubject = (exposureId: string) => `exposure.${exposureId}.where`;
+/** A tunnel of an exposure was opened; the notice has the address of the node that holds it. */
+export const exposureHereSubject = (exposureId: string) => `exposure.${exposureId}.here`;

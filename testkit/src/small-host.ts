@@ -31,6 +31,8 @@ import {
   type ScriptedDriver,
 } from "@hawser/daemon/drivers/scripted/driver.ts";
 import type { Step } from "@hawser/daemon/drivers/scripted/script.ts";
+import { createExposures } from "@hawser/daemon/exposures/exposures.ts";
+import type { TunnelTiming } from "@hawser/daemon/exposures/tunnel.ts";
 import { createFacts } from "@hawser/daemon/facts.ts";
 import { createAgentGit } from "@hawser/daemon/git/agent-git.ts";
 import { createGit } from "@hawser/daemon/git/git.ts";
@@ -75,6 +77,11 @@ export interface OpenOptions {
   environment?: NodeJS.ProcessEnv;
   /** Returns an uploaded file's content from the control plane. */
   getBlob?: BlobLane["get"];
+  /** Address of the control plane, for tunnels; by default one that does not exist. */
+  serverUrl?: string;
+  tunnelTiming?: Partial<TunnelTiming>;
+  /** The time by the control plane's clock. */
+  now?: () => number;
 }
 
 export interface OpenHost {
@@ -249,6 +256,15 @@ function openHost({ directory, stateDirectory, agent }: Parts, options: OpenOpti
     now: Date.now,
     log: silentLog,
   });
+  const exposures = createExposures({
+    serverUrl: options.serverUrl ?? "http://127.0.0.1:1",
+    policy: read,
+    journal,
+    sessions,
+    now: options.now ?? Date.now,
+    timing: options.tunnelTiming,
+    log: silentLog,
+  });
   const answer = createCommands({
     instanceId,
     hostKey: "UTEST",
@@ -264,6 +280,7 @@ function openHost({ directory, stateDirectory, agent }: Parts, options: OpenOpti
     directories,
     sessions,
     identities,
+    exposures,
     installs: undefined,
     refreshFacts: createFacts([], operations, silentLog).refresh,
     updates: undefined,
@@ -325,6 +342,7 @@ function openHost({ directory, stateDirectory, agent }: Parts, options: OpenOpti
       throw new Error(`There is no such ${name} among ${names.join(", ")}.`);
     },
     async close() {
+      await exposures.stop();
       await sessions.close();
       real.close();
     },

@@ -94,7 +94,7 @@ export const accessActions = {
   create_api_key: action({
     summary: "Make an API key for a user, for the organization, or for the agent of a session.",
     details:
-      "The key itself is shown only here. It can have no permission that the caller or the key's user lacks. Only the user can create a user's key, except for a new member's first. With `sessionId` it is an agent key: it may read, and start and prompt sessions.",
+      "The key is shown only here. It has no permission that the caller or its user lacks. Only the user can create a user's key, except a new member's first. With `sessionId` it is an agent key: it may read, and start and prompt sessions.",
     group: "access",
     permission: "access:edit",
     ownNeedsNoPermission: true,
@@ -280,8 +280,7 @@ export const accessActions = {
       allowedLogins: z
         .array(LoginWay)
         .meta({
-          description:
-            "How members may link their own accounts, if the terms of the maker allow it. Replaces the list.",
+          description: "How members may link their own accounts. Replaces the list.",
         })
         .optional(),
       fallbackMidTurn: z

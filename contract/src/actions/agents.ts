@@ -126,7 +126,7 @@ export const agentActions = {
   set_fallback_chain: action({
     summary: "Set which agent kinds a host's new sessions use if the preferred one is not ready.",
     details:
-      "A kind is skipped if it is not ready or if `threshold` percent of its quota are used. An empty chain switches fallback off. Running turns are not affected. An omitted threshold is reset to 90.",
+      "A kind is skipped if it is not ready or if `threshold` percent of its quota are used. An empty chain switches fallback off. An omitted threshold is reset to 90.",
     group: "hosts",
     permission: "settings:edit",
     effect: "changes",

@@ -1,13 +1,13 @@
-// Exposures: listing and opening direct access to a host's opencode server.
+// Exposures: direct access to a host's opencode server, for a limited time.
 import { z } from "zod";
 import { action } from "../action.ts";
 import { hostRefusals } from "../errors.ts";
-import { InstanceId, SessionId } from "../ids.ts";
+import { ExposureId, InstanceId, SessionId } from "../ids.ts";
 import { ExposureRecord, NewExposure } from "../records/exposure.ts";
 
 export const exposureActions = {
   list_exposures: action({
-    summary: "List a host's exposures that have not expired.",
+    summary: "List a host's exposures that are neither expired nor revoked.",
     group: "hosts",
     permission: "sessions:view",
     effect: "reads",
@@ -21,7 +21,7 @@ export const exposureActions = {
   create_exposure: action({
     summary: "Open direct access to a host's opencode, or to one session of it, for a set time.",
     details:
-      "The address serves opencode's terminal client and web app. It needs the username and the password; the password is shown only here.",
+      "For opencode's terminal client and web app. The password is shown only here. With it, anyone can prompt the agent, and so run commands as the host's user.",
     group: "hosts",
     permission: "sessions:edit",
     effect: "changes",
@@ -40,9 +40,26 @@ export const exposureActions = {
       "agent_not_ready",
       "capability_missing",
       "session_ended",
+      "limit_reached",
       ...hostRefusals,
     ],
     resultHoldsSecret: true,
+    closedToAgents: true,
+  }),
+
+  revoke_exposure: action({
+    summary: "End an exposure and cut its open connections.",
+    group: "hosts",
+    permission: "sessions:edit",
+    effect: "destroys",
+    idempotent: true,
+    reach: "records",
+    input: z.strictObject({ exposureId: ExposureId }),
+    result: z.strictObject({
+      exposureId: ExposureId,
+      revoked: z.literal(true).meta({ description: "Always true." }),
+    }),
+    refusals: ["not_found"],
     closedToAgents: true,
   }),
 };

@@ -46,7 +46,7 @@ export const identityActions = {
   start_agent_login: action({
     summary: "Begin to link the calling user's agent account on a host, or to renew the link.",
     details:
-      "Open `authorizationUrl` in a browser. With flow paste_code, send the code shown there with submit_agent_login. With device_code, type `userCode` into the page and call poll_agent_login until it is done. An attempt expires after 15 minutes. `allowedLogins` of update_settings has to allow it.",
+      "Open `authorizationUrl` in a browser. With flow paste_code, send its code with submit_agent_login. With device_code, type `userCode` there and call poll_agent_login until it is done. Expires after 15 minutes.",
     group: "hosts",
     permission: "instances:view",
     effect: "changes",
@@ -113,7 +113,7 @@ export const identityActions = {
     summary:
       "Link an API key, a gateway or a cloud account as the calling user's agent account on a host.",
     details:
-      "`sealedSecret` is a compact JWE (RSA-OAEP-256, A256GCM) for `sealingKey` of list_agent_identities. Its plaintext is JSON with `userId`, `secret`, and the other fields of this call but `instanceId`. It replaces the user's earlier account of this kind, and interrupts its turns. `allowedLogins` of update_settings allows ways.",
+      "`sealedSecret` is a compact JWE (RSA-OAEP-256, A256GCM) for `sealingKey` of list_agent_identities. Its plaintext is JSON with `userId`, `secret` and the other fields of this call but `instanceId`. Replaces the user's earlier account of this kind, and interrupts its turns.",
     group: "hosts",
     permission: "instances:view",
     effect: "changes",

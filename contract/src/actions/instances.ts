@@ -192,7 +192,7 @@ export const instanceActions = {
   clone_repository: action({
     summary: "Clone a repository into a folder root of a host, with the host's own credentials.",
     details:
-      "Give exactly one of `repo` and `url`. An existing directory is never overwritten. A long clone is answered `in_progress` and continues on the host; the instance's `operations` show it.",
+      "Give exactly one of `repo` and `url`. An existing directory is never overwritten. A long clone is answered `in_progress`; the instance's `operations` show it.",
     group: "code",
     permission: "instances:edit",
     effect: "changes",

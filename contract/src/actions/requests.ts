@@ -31,7 +31,7 @@ export const requestActions = {
   answer_permission: action({
     summary: "Allow or refuse an action for which an agent asked permission.",
     details:
-      "`once` allows this one action. `always` also stores the rules that the request shows, for this session only, if the agent supports it. `reject` refuses the action; the turn continues. `status` says if another answer was first, or the host is unreachable.",
+      "`once` allows this one action. `always` also stores the rules that the request shows, for this session, if the agent supports it. `reject` refuses it; the turn continues. `status` says if another answer was first.",
     group: "requests",
     permission: "sessions:edit",
     effect: "changes",
@@ -78,16 +78,14 @@ export const requestActions = {
 
   search_requests: action({
     summary: "Page through the requests of agents, the newest first, by text, session or host.",
-    details:
-      "A search for a text looks at 20,000 requests per call at most, so a page can be empty before the end: go on while `nextCursor` is not null.",
+    details: "A page can be empty before the end: go on while `nextCursor` is not null.",
     group: "requests",
     permission: "sessions:view",
     effect: "reads",
     reach: "records",
     input: z.strictObject({
       query: SearchText.meta({
-        description:
-          "Returns only requests whose title, detail or question contains this text, in any case.",
+        description: "A part of the title, detail or question, in any case.",
       }).optional(),
       sessionId: SessionId.optional(),
       instanceId: InstanceId.optional(),

@@ -35,7 +35,7 @@ export const scheduleActions = {
   create_scheduled_prompt: action({
     summary: "Schedule a prompt that starts a new session each time it is due.",
     details:
-      "Give exactly one of `directory`, `cloneRepo` and `cloneUrl`. Each run in a directory gets its own worktree; the other two are cloned for every run. A start in the past means the next regular time, or for frequency never now. Runs act with the calling key.",
+      "Give exactly one of `directory`, `cloneRepo` and `cloneUrl`; each run has its own worktree or clone. A start in the past means the next regular time, or now for frequency never. Runs act with the calling key.",
     group: "schedules",
     permission: "sessions:edit",
     effect: "changes",

@@ -33,7 +33,7 @@ export const sessionTurnActions = {
   send_prompt: action({
     summary: "Send a prompt to a session.",
     details:
-      "Answers when the host has accepted the prompt; the agent's work streams into the session's view. While a turn runs, prompts wait in order. `model` and `options` also apply to later prompts; `agent` does not.",
+      "Answers when the host has accepted the prompt. While a turn runs, prompts wait in order. `model` and `options` also apply to later prompts; `agent` does not.",
     group: "sessions",
     permission: "sessions:edit",
     effect: "changes",
@@ -114,7 +114,7 @@ export const sessionTurnActions = {
   run_shell: action({
     summary: "Run a shell command in a session's working directory, without the model.",
     details:
-      "Answers when the host has accepted the command; the output streams into the session's view. The command's text is stored nowhere. Only for kinds with the capability shell.",
+      "Answers when the host has accepted the command. The command's text is stored nowhere. Only for kinds with the capability shell.",
     group: "sessions",
     permission: "sessions:edit",
     effect: "destroys",
@@ -148,7 +148,7 @@ export const sessionTurnActions = {
   run_command: action({
     summary: "Run one of the agent's own slash commands in a session.",
     details:
-      "Answers when the host has accepted the command; the output streams into the session's view. Only for kinds with the capability commands.",
+      "Answers when the host has accepted the command. Only for kinds with the capability commands.",
     group: "sessions",
     permission: "sessions:edit",
     effect: "changes",
@@ -181,7 +181,7 @@ export const sessionTurnActions = {
   list_session_events: action({
     summary: "Read a session's log, the oldest entries first.",
     details:
-      "Entries are numbered 1, 2, 3 … without a gap. While `nextAfter` is not null, call again with it as `after`. Filters look at 10,000 entries per call at most, so a page can be empty before the end.",
+      "Entries are numbered 1, 2, 3 … without a gap. While `nextAfter` is not null, call again with it as `after`. With a filter, a page can be empty before the end.",
     group: "sessions",
     permission: "sessions:view",
     effect: "reads",
@@ -209,7 +209,7 @@ export const sessionTurnActions = {
         .min(1_000)
         .max(4_194_304)
         .meta({
-          description: "Maximum size of the entries; one entry is returned in any case.",
+          description: "Maximum size of the entries; one is always returned.",
           default: 4_194_304,
         })
         .optional(),

@@ -68,7 +68,7 @@ export const sessionActions = {
   start_session: action({
     summary: "Start a session in a directory of a host, or in a new clone.",
     details:
-      "Give exactly one of `directory` and `clone`. In the top directory of a git repository the session gets its own worktree and branch, unless `useWorktree` is false. If the kind is not ready, the host's fallback chain is used. Hooks and MCP servers of a repository run only if the organization trusts them.",
+      "Give exactly one of `directory` and `clone`. In the top directory of a git repository the session gets its own worktree and branch, unless `useWorktree` is false. If the kind is not ready, the host's fallback chain is used.",
     group: "sessions",
     permission: "sessions:edit",
     effect: "changes",
@@ -160,7 +160,7 @@ export const sessionActions = {
   fork_session: action({
     summary: "Make a new session, of any ready kind, that continues an existing one.",
     details:
-      "If the original has its own worktree or clone, the new session gets a copy, without ignored files; otherwise it works in the same directory. The new agent reads the conversation with its first prompt: of a long one the first prompt and the newest 200 kB, without the output of tools. The original is not changed, and may have ended. A long start returns `directory` null; wait_for_session shows when it is ready.",
+      "The new session gets a copy of the original's own worktree or clone, without ignored files, or works in the same directory. The new agent reads the conversation: of a long one the newest 200 kB, without the output of tools. The original may have ended. If `directory` is null, wait_for_session shows when it is ready.",
     group: "sessions",
     permission: "sessions:edit",
     effect: "changes",
@@ -172,8 +172,7 @@ export const sessionActions = {
       mode: z
         .enum(["full", "compress"])
         .meta({
-          description:
-            "full: the new session gets the whole conversation. compress: it gets a summary.",
+          description: "full: the whole conversation. compress: a summary of it.",
           default: "full",
         })
         .optional(),
@@ -314,16 +313,14 @@ export const sessionActions = {
 
   search_sessions: action({
     summary: "Page through sessions, the newest first, by text, host or status.",
-    details:
-      "A search for a text looks at 20,000 sessions per call at most, so a page can be empty before the end: go on while `nextCursor` is not null.",
+    details: "A page can be empty before the end: go on while `nextCursor` is not null.",
     group: "sessions",
     permission: "sessions:view",
     effect: "reads",
     reach: "records",
     input: z.strictObject({
       query: SearchText.meta({
-        description:
-          "Returns only sessions whose title, branch or directory contains this text, in any case.",
+        description: "A part of the title, branch or directory, in any case.",
       }).optional(),
       instanceId: InstanceId.optional(),
       status: SessionStatus.optional(),

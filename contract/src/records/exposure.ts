@@ -27,7 +27,7 @@ export type ExposureRecord = z.infer<typeof ExposureRecord>;
 export const NewExposure = z
   .strictObject({
     ...recorded,
-    url: z.string().meta({ description: "The address to open." }),
+    url: z.string().meta({ description: "The address to open in a browser." }),
     username: z.string().meta({ description: "The user name to log in with." }),
     password: z.string().meta({ description: "Shown only here." }),
     attachCommand: z.string().meta({ description: "Connects an opencode terminal client." }),

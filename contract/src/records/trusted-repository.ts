@@ -4,7 +4,7 @@ import { z } from "zod";
 
 export const TrustedPart = z.enum(["skills", "commands", "mcp_servers", "hooks"]).meta({
   description:
-    "skills: texts for the agent. commands: slash commands and sub-agents. mcp_servers: tools it may ask to use. hooks: commands that run without a request.",
+    "commands: slash commands and sub-agents. mcp_servers: tools it may ask to use. hooks: commands that run without a request.",
 });
 export type TrustedPart = z.infer<typeof TrustedPart>;
 
@@ -22,8 +22,7 @@ const RepositoryOrigin = z
   )
   .refine((text) => !text.endsWith(".git"), "must not end in .git")
   .meta({
-    description:
-      "Host and path of its clone address, such as `github.com/acme/app`; the host in lower case.",
+    description: "Such as `github.com/acme/app`, with the host in lower case.",
   });
 
 export const TrustedRepository = z.strictObject({

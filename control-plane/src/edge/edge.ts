@@ -32,6 +32,8 @@ export interface EdgeParts {
   admitted: (link: AdmittedLink, instanceId: string) => void;
   /** Called when the edge stops, before its links end. Nodes must not count the edge as alive after it. */
   leaving: () => Promise<void>;
+  /** Upgrades that another handler of the server answers. */
+  leaves?: (request: IncomingMessage) => boolean;
   /** Milliseconds since 1970. */
   now?: () => number;
 }
@@ -70,6 +72,7 @@ export function createEdge(parts: EdgeParts): Edge {
   return {
     attach(server) {
       server.on("upgrade", (request: IncomingMessage, stream: Duplex, early: Buffer) => {
+        if (parts.leaves?.(request)) return;
         receive(request, stream as Socket, early).catch((error: unknown) => {
           log.error({ edgeId, err: error }, "a link could not be opened");
           stream.destroy();

@@ -19,7 +19,6 @@ import { hostOffline, type HostAsker } from "../fabric/host-asker.ts";
 import { askHost, findHost, readFromHost, withShortWait } from "../hosts/ask-host.ts";
 import { selectHostAgents } from "../hosts/store.ts";
 import { forgetAccountsOfInstance, forgetLoginsOfInstance } from "../identities/store.ts";
-import type { NotYet } from "../not-yet.ts";
 import { query, type Query } from "../postgres/statement.ts";
 import { deleteRequestsOfInstance } from "../requests/store.ts";
 import { sessionListEntry } from "../sessions/listing.ts";
@@ -49,7 +48,7 @@ const mostActiveSessionsShown = 200;
 
 type InstanceActions = typeof instanceActions & Pick<typeof agentActions, "set_fallback_chain">;
 
-export const instanceHandlers: HandlersFor<InstanceActions, InstanceServices, NotYet> = {
+export const instanceHandlers: HandlersFor<InstanceActions, InstanceServices> = {
   async list_instances({ sql }) {
     const [rows, [organization]] = await sql.together(
       query(store.selectByName, sql.organizationId, "", firstId, mostListed, ""),

@@ -2,7 +2,6 @@
 import type { requestActions } from "@hawser/contract";
 import { lastId, page, readIdCursor } from "../cursor.ts";
 import { onHost, type HandlersFor } from "../dispatch/handler.ts";
-import type { NotYet } from "../not-yet.ts";
 import type { SessionServices } from "../sessions/find-session.ts";
 import {
   askWithAnswer,
@@ -13,7 +12,7 @@ import {
 } from "./answer.ts";
 import { readRequests, requestRecord, searchRequests } from "./listing.ts";
 
-export const requestHandlers: HandlersFor<typeof requestActions, SessionServices, NotYet> = {
+export const requestHandlers: HandlersFor<typeof requestActions, SessionServices> = {
   async list_pending_requests({ sql }, { limit = 50, ...filter }) {
     const rows = await readRequests(sql, filter, lastId, limit);
     return { requests: rows.map(requestRecord) };

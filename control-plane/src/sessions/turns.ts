@@ -2,7 +2,6 @@
 import type { sessionTurnActions } from "@hawser/contract";
 import { onHost, type HandlersFor } from "../dispatch/handler.ts";
 import { askHost } from "../hosts/ask-host.ts";
-import type { NotYet } from "../not-yet.ts";
 import { findSession, hostOf, type SessionServices } from "./find-session.ts";
 import { isOver } from "./lifecycle.ts";
 import { runCommand, runShell, sendPrompt, summarizeSession } from "./prompting.ts";
@@ -12,7 +11,7 @@ type ReadsLog = "list_session_events" | "search_session_events" | "wait_for_sess
 export const sessionTurnHandlers: HandlersFor<
   typeof sessionTurnActions,
   SessionServices,
-  NotYet | ReadsLog
+  ReadsLog
 > = {
   send_prompt: sendPrompt,
   run_command: runCommand,

@@ -1,7 +1,7 @@
 // The files of prompts, on this host's disk from when the prompt is accepted until its turn is over. They
 // are neither unpacked nor read, and no file has a name that a caller chose.
 import { randomUUID } from "node:crypto";
-import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { SentAttachment } from "@hawser/host-protocol";
 import { BlobRefused, type BlobLane } from "../blobs/lane.ts";
@@ -10,9 +10,18 @@ import type { PromptAttachment } from "../drivers/driver.ts";
 import { describe } from "../log.ts";
 import { UrlRefused, fetchUrl } from "./fetch-url.ts";
 
+/** A file that came with the prompt itself, through an exposure. */
+export interface ReceivedFile {
+  mime: string;
+  filename: string | null;
+  from: { bytes: Uint8Array };
+}
+
+export type WantedFile = SentAttachment | ReceivedFile;
+
 export interface Attachments {
   /** Downloads them. Throws a refusal that names the file at fault. */
-  bring(sent: readonly SentAttachment[], signal: AbortSignal): Promise<PromptAttachment[]>;
+  bring(sent: readonly WantedFile[], signal: AbortSignal): Promise<PromptAttachment[]>;
   /** Removes files that belong to no prompt any more. */
   tidy(needed: readonly PromptAttachment[]): void;
 }
@@ -36,10 +45,14 @@ export function createAttachments(options: AttachmentsOptions): Attachments {
   const { directory, lane, fetch = fetchUrl, now = Date.now } = options;
 
   async function bringOne(
-    { from, mime, filename }: SentAttachment,
+    { from, mime, filename }: WantedFile,
     path: string,
     signal: AbortSignal,
   ): Promise<PromptAttachment & { size: number }> {
+    if ("bytes" in from) {
+      writeFileSync(path, from.bytes, { mode: 0o600 });
+      return { mime, filename, path, size: from.bytes.length };
+    }
     const { size } =
       "url" in from
         ? { size: await fetch({ url: from.url, path, longest: largest, signal }) }

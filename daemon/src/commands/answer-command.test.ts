@@ -74,6 +74,12 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
     clones: { clone: () => Promise.reject(new Error("None here.")), stop: () => Promise.resolve() },
     directories,
     identities,
+    exposures: {
+      check: () => Promise.reject(new Error("None here.")),
+      open: () => Promise.reject(new Error("None here.")),
+      close: () => false,
+      stop: () => Promise.resolve(),
+    },
     sessions: openSessions({
       journal,
       stateDirectory: directory,

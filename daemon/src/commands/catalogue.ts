@@ -111,6 +111,17 @@ export const catalogue: Catalogue = {
     },
   },
 
+  // Direct access to an agent.
+  check_exposure: { run: ({ scope }, { exposures, signal }) => exposures.check(scope, signal) },
+  open_tunnel: {
+    repeatable: true,
+    run: (wanted, { exposures, signal }) => exposures.open(wanted, signal),
+  },
+  close_tunnel: {
+    repeatable: true,
+    run: ({ exposureId }, { exposures }) => ({ closed: exposures.close(exposureId) }),
+  },
+
   // People's agent accounts.
   list_identities: {
     run: async (_payload, { identities, signal }) => ({

@@ -10,6 +10,7 @@ import type {
 import type { CodeHosting } from "../code-hosting/code-hosting.ts";
 import type { Clones } from "../directories/clone.ts";
 import type { Directories } from "../directories/directories.ts";
+import type { Exposures } from "../exposures/exposures.ts";
 import type { Identities } from "../identities/identities.ts";
 import type { Installs } from "../installs/installs.ts";
 import type { Journal } from "../journal/journal.ts";
@@ -31,6 +32,7 @@ export interface CommandContext {
   clones: Clones;
   sessions: Sessions;
   identities: Identities;
+  exposures: Exposures;
   /** undefined if this host installs no agents. */
   installs: Installs | undefined;
   /** Reads the facts about the machine again. Changed ones are also reported by a heartbeat. */

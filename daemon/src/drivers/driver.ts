@@ -80,6 +80,22 @@ export interface Driver {
   close(): Promise<void>;
   /** Start ids (HAWSER_AGENT) of this driver's running processes. */
   liveStarts(): string[];
+  /** The agent's own HTTP server, which has clients of its own; undefined if the kind has none. */
+  server?: {
+    /** Starts the server if none runs. Throws AgentNotReady. */
+    start(signal: AbortSignal): Promise<void>;
+    /** The server that runs now; undefined if none does. */
+    current(): AgentServer | undefined;
+  };
+}
+
+/** One start of an agent's HTTP server on 127.0.0.1. */
+export interface AgentServer {
+  port: number;
+  /** Never leaves the host. */
+  password: string;
+  /** Whether the process of this start still runs, and still has the port. */
+  isListening(): boolean;
 }
 
 /** Each ability is tested by cases of the conformance suite, which run for the kinds that have it. */

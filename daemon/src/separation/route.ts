@@ -41,6 +41,10 @@ const ways: Record<HostCommand, Way> = {
   clone_repository: "own",
   list_agent_kinds: "own",
   list_models: "own",
+  // opencode always runs with the host's own logins.
+  check_exposure: "own",
+  open_tunnel: "own",
+  close_tunnel: "own",
   restart_agent: "everywhere",
   list_identities: "everywhere",
   list_parked_sessions: "everywhere",

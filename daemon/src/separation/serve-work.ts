@@ -127,6 +127,7 @@ export async function serveWork({
     const options: WorkOptions = {
       state,
       instanceId,
+      serverUrl: greeting.serverUrl,
       clock,
       uplink,
       lane: createPipeLane(pipe),

@@ -84,6 +84,7 @@ function open(answering = done, more: Handlers = {}, place = mkdtempSync(join(di
   const front = openWorkers({
     state,
     instanceId,
+    serverUrl: "https://hawser.example",
     clock: createServerClock(),
     uplink: {
       ask: async (name, body) => {
@@ -224,6 +225,7 @@ test("each person gets a user, and their sessions stay with it, also after a res
   assert.equal(await again.by("end_session", { sessionId: "ses_6" }), "two");
   assert.deepEqual(again.users(), ["one", "own", "two"]);
   const [own, one] = [again.worker("own").greeting!, again.worker("one").greeting!];
+  assert.equal(own.serverUrl, "https://hawser.example");
   assert.deepEqual([own.isOwn, one.isOwn], [true, false]);
   assert.equal(one.journalId, again.front.journal.id);
 });

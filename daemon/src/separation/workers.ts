@@ -27,6 +27,8 @@ import { endProcesses, startWorker, type Worker, type WorkerOptions } from "./wo
 /** What a worker needs to know when it starts. */
 export interface Greeting extends LinkState {
   instanceId: string;
+  /** Address of the control plane. */
+  serverUrl: string;
   hostKey: string;
   bootId: string;
   /** All workers of a host have the journal id of the front: for the control plane the host has one journal. */
@@ -109,6 +111,7 @@ export function openWorkers(options: WorkersOptions): Work {
     const greeting = (): Greeting => ({
       ...linkState(),
       instanceId,
+      serverUrl: options.serverUrl,
       hostKey,
       bootId,
       journalId: journal.id,

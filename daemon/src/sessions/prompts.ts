@@ -1,7 +1,7 @@
 // Accepting prompts into a session's queue: texts, slash commands and summaries. One prompt is one turn;
 // turns.ts delivers them in their order.
 import type { ModelChoice, SessionMode } from "@hawser/contract";
-import type { SentAttachment } from "@hawser/host-protocol";
+import type { WantedFile } from "../attachments/attachments.ts";
 import { CommandRefusal } from "../command-refusal.ts";
 import type { Task } from "../drivers/driver.ts";
 import { checkAcceptsAttachments, checkCommand, checkPromptChoices } from "../drivers/offer.ts";
@@ -23,7 +23,7 @@ export interface WantedPrompt {
   options?: Record<string, string> | undefined;
   agent?: string | undefined;
   task?: Task;
-  attachments?: readonly SentAttachment[] | undefined;
+  attachments?: readonly WantedFile[] | undefined;
   /** The widest mode that the organization allows now. */
   highestMode?: SessionMode | undefined;
   /** Who sends it, if a person does. */

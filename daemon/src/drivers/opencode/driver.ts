@@ -273,6 +273,10 @@ export function createOpencodeDriver(settings: OpencodeSettings): Driver {
       closing.abort();
       for (const session of sessions) session.release();
     },
+    server: {
+      start: (signal) => asReady(async () => void (await connect(signal))),
+      current: () => server,
+    },
     liveStarts() {
       const ids = [startingId, server?.startId, recordedStart(serverSettings)];
       return [...new Set(ids.filter((id) => id !== undefined))];

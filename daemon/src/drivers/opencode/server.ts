@@ -11,7 +11,8 @@ import { pause } from "../../pause.ts";
 import { signalProcess } from "../../signal-process.ts";
 import { replaceFile } from "../../state/replace-file.ts";
 import { startIdOf } from "../agent-processes.ts";
-import { AgentNotReady } from "../driver.ts";
+import { AgentNotReady, type AgentServer } from "../driver.ts";
+import { isListening } from "../port-owner.ts";
 import { makeStartId } from "../start-id.ts";
 import { makeTemporary, temporaryIn } from "../temporary-directories.ts";
 import { createApi, type Api, type ApiError } from "./api.ts";
@@ -29,7 +30,7 @@ interface ServerRecord {
   configuration?: string;
 }
 
-export interface Server {
+export interface Server extends AgentServer {
   startId: string;
   api: Api;
   offers: Offers;
@@ -185,6 +186,9 @@ function serverOf(
   const api = createApi(port, password);
   return {
     startId,
+    port,
+    password,
+    isListening: () => isAlive() && isListening(pid, port),
     api,
     offers: createOffers(api),
     gate: gateOf(settings),

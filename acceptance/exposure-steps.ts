@@ -1,0 +1,49 @@
+// Steps of scenarios about exposures: requests with the login of an exposure, and open event streams.
+import type { NewExposure } from "@hawser/contract";
+
+/** A request through an exposure, with its login unless another one is given. */
+export function through(
+  { url, username, password }: Pick<NewExposure, "url" | "username" | "password">,
+  path: string,
+  init: RequestInit = {},
+): Promise<Response> {
+  const login = Buffer.from(`${username}:${password}`).toString("base64");
+  return fetch(new URL(path, url), {
+    redirect: "manual",
+    signal: AbortSignal.timeout(30_000),
+    ...init,
+    headers: { authorization: `Basic ${login}`, ...init.headers },
+  });
+}
+
+export interface OpenStream {
+  /** Everything that has arrived. */
+  text: () => string;
+  /** Resolves with the time of the end, as `performance.now()`. */
+  ended: Promise<number>;
+}
+
+/** Opens opencode's stream of all events through the exposure. Returns after its first event. */
+export async function openStream(exposure: NewExposure): Promise<OpenStream> {
+  const response = await through(exposure, "/global/event", {
+    signal: AbortSignal.timeout(120_000),
+  });
+  if (!response.ok || !response.body) throw new Error(`The stream: ${response.status}`);
+  let text = "";
+  const begun = Promise.withResolvers<void>();
+  const body = response.body as AsyncIterable<Uint8Array>;
+  const ended = (async () => {
+    try {
+      for await (const chunk of body) {
+        text += Buffer.from(chunk).toString();
+        begun.resolve();
+      }
+    } catch {
+      // A stream that is cut ends with an error.
+    }
+    begun.resolve();
+    return performance.now();
+  })();
+  await begun.promise;
+  return { text: () => text, ended };
+}

@@ -1,0 +1,110 @@
+// What the actions on exposures do. The requests of their users pass through the public door instead.
+import { createHash, randomBytes } from "node:crypto";
+import { Refusal, notFound, parseId, type exposureActions } from "@hawser/contract";
+import { callerReference } from "../access/caller-reference.ts";
+import { onHost, type HandlersFor } from "../dispatch/handler.ts";
+import { findHost, readFromHost, type HostServices } from "../hosts/ask-host.ts";
+import { findSession, refuseOver } from "../sessions/find-session.ts";
+import { attachCommand, pageOf, username } from "./address.ts";
+import type { PublicAddresses } from "./public-addresses.ts";
+import { exposureRecord } from "./record.ts";
+import * as store from "./store.ts";
+
+export interface ExposureServices extends HostServices {
+  exposures: {
+    /** undefined if exposures have no address in this installation. */
+    addresses(): Pick<PublicAddresses, "takePort" | "urlOf"> | undefined;
+    /** Cuts its open connections at this node. The other nodes notice within a second. */
+    cut(exposureId: string): void;
+  };
+}
+
+/** Each has a tunnel of its own while it is used. */
+const mostOfInstance = 20;
+const passwordBytes = 16;
+
+export const exposureHandlers: HandlersFor<typeof exposureActions, ExposureServices> = {
+  async list_exposures({ sql }, { instanceId }) {
+    await findHost(sql, instanceId);
+    const id = parseId("instance", instanceId)!;
+    const rows = await sql.rows(store.selectExposures, sql.organizationId, id);
+    return { exposures: rows.map(exposureRecord) };
+  },
+
+  create_exposure: onHost({
+    async prepare({ sql, exposures }, { instanceId, sessionId }) {
+      const session = sessionId === undefined ? undefined : await findSession(sql, sessionId);
+      const host = await findHost(sql, instanceId);
+      if (!exposures.addresses()) throw noAddress();
+      if (!session || sessionId === undefined)
+        return { ...host, scope: { kind: "instance" as const } };
+      if (session.instance_id !== parseId("instance", instanceId)) throw notFound("session");
+      refuseOver(session);
+      if (session.agent_kind !== "opencode") throw notOpencode(session.agent_kind);
+      return { ...host, scope: { kind: "session" as const, sessionId } };
+    },
+    ask: (context, _input, { scope, ...host }) =>
+      readFromHost(context, host, "check_exposure", { scope }),
+    async conclude({ sql, caller, exposures }, input, _intent, beginning) {
+      const instanceId = parseId("instance", input.instanceId)!;
+      const sessionId = input.sessionId === undefined ? null : parseId("session", input.sessionId)!;
+      const locked = await sql.first(store.lockInstance, sql.organizationId, instanceId);
+      if (!locked) throw notFound("instance");
+      const counted = await sql.first(store.countExposures, sql.organizationId, instanceId);
+      if (counted!.exposures >= mostOfInstance) throw tooMany();
+      const password = randomBytes(passwordBytes).toString("base64url");
+      const addresses = exposures.addresses();
+      if (!addresses) throw noAddress();
+      const port = await addresses.takePort();
+      const row = await sql.first(
+        store.insertExposure,
+        sql.organizationId,
+        instanceId,
+        sessionId,
+        createHash("sha256").update(password).digest(),
+        caller.apiKeyId,
+        await callerReference(sql, caller),
+        port,
+        input.ttlMinutes,
+      );
+      const record = exposureRecord(row!);
+      const origin = addresses.urlOf(record.exposureId, port);
+      return {
+        ...record,
+        url: pageOf(origin, beginning),
+        username,
+        password,
+        attachCommand: attachCommand(origin, password, beginning),
+      };
+    },
+  }),
+
+  async revoke_exposure({ sql, exposures }, { exposureId }) {
+    const id = parseId("exposure", exposureId);
+    const row = id && (await sql.first(store.revokeExposure, sql.organizationId, id));
+    if (!row) throw notFound("exposure");
+    sql.afterCommit(() => exposures.cut(exposureId));
+    return { exposureId, revoked: true };
+  },
+};
+
+function noAddress(): Refusal {
+  return new Refusal(
+    "host_refused",
+    "This installation has no address for exposures. Ask its operator to set HAWSER_EXPOSURE_DOMAIN.",
+  );
+}
+
+function notOpencode(kind: string): Refusal {
+  return new Refusal(
+    "capability_missing",
+    `Only sessions of opencode can be exposed; this one runs ${kind}. Use get_session and send_prompt instead.`,
+  );
+}
+
+function tooMany(): Refusal {
+  return new Refusal(
+    "limit_reached",
+    `The host has ${mostOfInstance} exposures, which is the maximum. End one with revoke_exposure first.`,
+  );
+}

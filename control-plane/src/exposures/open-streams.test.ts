@@ -1,0 +1,82 @@
+// Places for requests and WebSockets: limits, waiting and cutting.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { OpenExposure } from "./open-exposure.ts";
+import { createOpenStreams, streamLimits, type Place } from "./open-streams.ts";
+
+const exposure: OpenExposure = {
+  exposureId: "exp_1",
+  organizationId: "org_1",
+  instanceId: "ins_1",
+  scope: "instance",
+  sessionId: null,
+  passwordHash: Buffer.alloc(32),
+  expiresAt: 7,
+  port: null,
+};
+const other = { ...exposure, exposureId: "exp_2" };
+
+function entered(place: Place | string): Place {
+  if (typeof place === "string") assert.fail(place);
+  return place;
+}
+
+/** Why there is no place. */
+function refused(place: Place | string): string {
+  if (typeof place !== "string") assert.fail("There is a place.");
+  return place;
+}
+
+test("a request waits for a place, and the next one gets it", async () => {
+  const streams = createOpenStreams({ ...streamLimits, streams: 1, waitMs: 5_000 });
+  const first = entered(await streams.enter(exposure, "request"));
+  const waiting = streams.enter(exposure, "request");
+  entered(await streams.enter(other, "request")).leave();
+  first.leave();
+  first.leave();
+  const second = entered(await waiting);
+  assert.equal(streams.size(), 1);
+  assert.deepEqual([...streams.open()], [["exp_1", 7]]);
+  second.leave();
+  assert.deepEqual([streams.size(), streams.open().size], [0, 0]);
+});
+
+test("a cut ends the streams of one exposure, and refuses those that wait", async () => {
+  const streams = createOpenStreams({ ...streamLimits, streams: 1, waitMs: 5_000 });
+  const ended: string[] = [];
+  const first = entered(await streams.enter(exposure, "request"));
+  first.onCut(() => {
+    ended.push("first");
+    first.leave();
+  });
+  entered(await streams.enter(other, "request")).onCut(() => ended.push("other"));
+  const waiting = streams.enter(exposure, "request");
+  streams.cut("exp_1");
+  assert.match(refused(await waiting), /which is the limit/);
+  assert.deepEqual(ended, ["first"]);
+  const late = entered(await streams.enter(exposure, "request"));
+  streams.cut("exp_1");
+  late.onCut(() => ended.push("late"));
+  assert.deepEqual(ended, ["first", "late"], "cut before it was told how");
+});
+
+test("the whole node has a limit", async () => {
+  const streams = createOpenStreams({ ...streamLimits, ofNode: 1 });
+  entered(await streams.enter(exposure, "request"));
+  assert.match(refused(await streams.enter(other, "request")), /Try again in a moment/);
+});
+
+test("the bytes of an exposure are counted by the hour", async () => {
+  let now = 0;
+  const streams = createOpenStreams({ ...streamLimits, bytesPerHour: 100 }, () => now);
+  const place = entered(await streams.enter(exposure, "request"));
+  let isCut = false;
+  place.onCut(() => (isCut = true));
+  place.count(99);
+  assert.equal(isCut, false);
+  place.count(1);
+  assert.equal(isCut, true);
+  assert.match(refused(await streams.enter(exposure, "request")), /bytes/);
+  now = 3_600_000;
+  entered(await streams.enter(exposure, "request"));
+});

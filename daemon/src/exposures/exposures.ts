@@ -1,0 +1,244 @@
+// Exposures on the host: which tunnels are open, for what, and until when. The control plane asks for a tunnel
+// when somebody uses an exposure; the host's policy file can forbid them all.
+import { tunnelPath, type ExposureScope, type PayloadOf } from "@hawser/host-protocol";
+import { CommandRefusal } from "../command-refusal.ts";
+import type { Journal } from "../journal/journal.ts";
+import { describe, type Log } from "../log.ts";
+import { requireReadable } from "../policy/forbidden.ts";
+import type { Policy } from "../policy/policy.ts";
+import { asRefusal } from "../sessions/refusals.ts";
+import type { Sessions } from "../sessions/sessions.ts";
+import { createReach } from "./opencode/reach.ts";
+import { createServe, type Serve } from "./opencode/serve.ts";
+import { createTurns } from "./opencode/turns.ts";
+import { openTunnel, type Tunnel, type TunnelEnd, type TunnelTiming } from "./tunnel.ts";
+
+export interface ExposuresOptions {
+  /** Address of the control plane that this host is paired with. */
+  serverUrl: string;
+  policy: () => Policy;
+  journal: Journal;
+  sessions: Pick<Sessions, "readyDriver" | "prompt" | "summarize" | "abort">;
+  /** The time by the control plane's clock, in milliseconds. */
+  now: () => number;
+  timing?: Partial<TunnelTiming> | undefined;
+  log: Log;
+}
+
+type WantedTunnel = PayloadOf<"open_tunnel">;
+
+interface Opened {
+  status: "opened" | "already_open";
+}
+
+export interface Exposures {
+  /** Where a client of opencode begins. Throws refusals if there is no access of this scope. */
+  check(
+    scope: ExposureScope,
+    signal: AbortSignal,
+  ): Promise<{ directory: string | null; agentSessionId: string | null }>;
+  /** Throws refusals. */
+  open(wanted: WantedTunnel, signal: AbortSignal): Promise<Opened>;
+  /** Returns whether there was a tunnel. */
+  close(exposureId: string): boolean;
+  /** Ends all tunnels, and opens no more. */
+  stop(): Promise<void>;
+}
+
+const mostTunnels = 50;
+/** How often the expiry of each tunnel and the policy file are checked. */
+const checkMs = 250;
+
+interface OpenExposure {
+  tunnel: Tunnel;
+  /** Why it must end now; undefined if it may stay open. */
+  whyEnd: () => TunnelEnd | undefined;
+}
+
+export function createExposures(options: ExposuresOptions): Exposures {
+  const { policy, journal, sessions, now, log } = options;
+  const url = `${options.serverUrl.replace(/^http/, "ws")}${tunnelPath}`;
+  const opened = new Map<string, OpenExposure>();
+  const opening = new Map<string, { work: Promise<Opened>; stop: AbortController }>();
+  const stopping = new AbortController();
+  const listeners = new Set<() => void>();
+  let isNoted = false;
+  // Within a commit: what was written counts only after it.
+  journal.log.onAppend(() => {
+    if (isNoted) return;
+    isNoted = true;
+    setImmediate(() => {
+      isNoted = false;
+      for (const listener of listeners) listener();
+    });
+  });
+  const turns = createTurns({
+    journal,
+    sessions,
+    onChange(callback) {
+      listeners.add(callback);
+      return () => listeners.delete(callback);
+    },
+  });
+  const checking = setInterval(check, checkMs);
+  checking.unref();
+  listeners.add(check);
+
+  function check(): void {
+    for (const { tunnel, whyEnd } of opened.values()) {
+      const reason = whyEnd();
+      if (reason !== undefined) tunnel.close(reason);
+    }
+  }
+
+  function requireAllowed(): void {
+    if (requireReadable(policy()).exposures) return;
+    throw new CommandRefusal("exposures_forbidden", forbidden);
+  }
+
+  /** `former`: another command that opens the same exposure. */
+  async function openOnce(
+    wanted: WantedTunnel,
+    former: Promise<unknown> | undefined,
+    signal: AbortSignal,
+  ): Promise<Opened> {
+    await former?.catch(() => {});
+    requireAllowed();
+    const { exposureId } = wanted;
+    const known = opened.get(exposureId);
+    // The control plane may have lost its end without a sign, and asks for another tunnel then.
+    if (known && (await known.tunnel.isAlive())) return { status: "already_open" };
+    if (known) opened.delete(exposureId);
+    await open(wanted, signal);
+    return { status: "opened" };
+  }
+
+  async function open(wanted: WantedTunnel, signal: AbortSignal): Promise<void> {
+    const { exposureId, ticket, scope, highestMode } = wanted;
+    const expiresAt = Date.parse(wanted.expiresAt);
+    if (!(expiresAt > now())) {
+      throw new CommandRefusal("exposure_expired", "The exposure has expired. Create another.");
+    }
+    if (opened.size >= mostTunnels) {
+      const message = `This host has ${mostTunnels} tunnels open, and opens no more. Close one first.`;
+      throw new CommandRefusal("limit_reached", message);
+    }
+    const { current, reach } = await startServer(scope, signal);
+    const whyEnd = (): TunnelEnd | undefined => {
+      if (!policy().exposures) return "forbidden";
+      if (now() >= expiresAt) return "expired";
+      return reach.hasEnded() ? "session_ended" : undefined;
+    };
+    const serve = createServe({ server: current, reach, turns, highestMode, log });
+    // A request that arrives between two checks counts as one.
+    const guarded: Serve = (stream, headers) => {
+      const reason = whyEnd();
+      if (reason === undefined) return serve(stream, headers);
+      stream.destroy();
+      opened.get(exposureId)?.tunnel.close(reason);
+    };
+    const tunnel = await dial({ ticket, serve: guarded }, signal);
+    // Closed in the moment in which it was opened.
+    if (signal.aborted) tunnel.close("closed");
+    const exposure = { tunnel, whyEnd };
+    opened.set(exposureId, exposure);
+    log.info("a tunnel is open", { exposureId, scope: scope.kind });
+    void forgetLater(exposureId, exposure);
+    check();
+  }
+
+  async function startServer(scope: ExposureScope, signal: AbortSignal) {
+    const { server } = readyDriver();
+    const current = () => server.current();
+    const reach = createReach(scope, journal, current);
+    if (scope.kind === "session") requireOpencodeSession(journal, scope.sessionId);
+    try {
+      await server.start(signal);
+    } catch (error) {
+      throw asRefusal(error);
+    }
+    return { current, reach };
+  }
+
+  async function forgetLater(exposureId: string, exposure: OpenExposure): Promise<void> {
+    const reason = await exposure.tunnel.ended;
+    if (opened.get(exposureId) === exposure) opened.delete(exposureId);
+    log.info("a tunnel has ended", { exposureId, reason });
+  }
+
+  function readyDriver() {
+    const { server } = sessions.readyDriver("opencode");
+    if (server) return { server };
+    throw new CommandRefusal(
+      "capability_missing",
+      "This host's opencode has no server of its own.",
+    );
+  }
+
+  async function dial(
+    wanted: { ticket: string; serve: Serve },
+    signal: AbortSignal,
+  ): Promise<Tunnel> {
+    try {
+      return await openTunnel({ ...wanted, url, timing: options.timing, log }, signal);
+    } catch (error) {
+      const message = `The host could not open a tunnel to the control plane: ${describe(error)}`;
+      throw new CommandRefusal("tunnel_failed", message);
+    }
+  }
+
+  return {
+    async check(scope, signal) {
+      requireAllowed();
+      const { reach } = await startServer(scope, signal);
+      const session = scope.kind === "session" ? journal.driven.get(scope.sessionId) : undefined;
+      return {
+        directory: reach.directories[0] ?? null,
+        agentSessionId: session?.handle ?? null,
+      };
+    },
+    open(wanted, signal) {
+      const { exposureId } = wanted;
+      const former = opening.get(exposureId);
+      const stop = new AbortController();
+      const either = AbortSignal.any([signal, stop.signal, stopping.signal]);
+      const work = openOnce(wanted, former?.work, either).finally(() => {
+        if (opening.get(exposureId)?.work === work) opening.delete(exposureId);
+      });
+      opening.set(exposureId, { work, stop });
+      return work;
+    },
+    close(exposureId) {
+      const found = opened.get(exposureId);
+      const starting = opening.get(exposureId);
+      starting?.stop.abort(new Error("The exposure was closed."));
+      opened.delete(exposureId);
+      found?.tunnel.close("closed");
+      return found !== undefined || starting !== undefined;
+    },
+    async stop() {
+      clearInterval(checking);
+      stopping.abort(new Error("The daemon stops."));
+      const tunnels = [...opened.values()].map(({ tunnel }) => tunnel);
+      for (const tunnel of tunnels) tunnel.close("stopped");
+      await Promise.allSettled([
+        ...[...opening.values()].map(({ work }) => work),
+        ...tunnels.map(({ ended }) => ended),
+      ]);
+    },
+  };
+}
+
+const forbidden =
+  'The host\'s policy file says "exposures = no", so it gives no direct access. The host\'s owner can allow it with "exposures = yes".';
+
+function requireOpencodeSession({ driven }: Journal, sessionId: string): void {
+  const record = driven.get(sessionId);
+  if (!record || record.state === "starting" || record.state === "ending" || !record.handle) {
+    const message = "The session has not started, or has ended, so it cannot be exposed.";
+    throw new CommandRefusal("session_ended", message);
+  }
+  if (record.kind === "opencode") return;
+  const message = `Only sessions of opencode can be exposed, and this is one of ${record.kind}.`;
+  throw new CommandRefusal("capability_missing", message);
+}

@@ -1,0 +1,39 @@
+// A browser for pages: the machine's own Chromium, without a window.
+import { chromium, type Page } from "playwright-core";
+
+export interface BrowserPage extends AsyncDisposable {
+  page: Page;
+  /** Errors that the page has written to its console or thrown. */
+  errors: string[];
+}
+
+const program = "/usr/bin/chromium";
+const patienceMs = 30_000;
+
+/** A new browser with one empty page. It logs in at addresses that ask for this login. */
+export async function openBrowser(login: {
+  username: string;
+  password: string;
+}): Promise<BrowserPage> {
+  const browser = await chromium.launch({
+    executablePath: program,
+    timeout: patienceMs,
+    // Chromium's own sandbox refuses to run as root, as whom machines of builds often run.
+    args: ["--no-sandbox"],
+  });
+  const context = await browser.newContext({ httpCredentials: login, serviceWorkers: "block" });
+  const page = await context.newPage();
+  page.setDefaultTimeout(patienceMs);
+  const errors: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error") errors.push(`${message.text()} ${message.location().url}`);
+  });
+  page.on("pageerror", (error) => errors.push(String(error)));
+  return {
+    page,
+    errors,
+    async [Symbol.asyncDispose]() {
+      await browser.close();
+    },
+  };
+}
