@@ -5,6 +5,8 @@ import { dirname } from "node:path";
 import { agentProgram } from "@hawser/testkit/agent-programs.ts";
 import { openBrowser } from "@hawser/testkit/browser.ts";
 import { openTerminal } from "@hawser/testkit/terminal.ts";
+import { openStream, through } from "../exposure-steps.ts";
+import { assertRefused } from "../refusal.ts";
 import { scenario, until, useWorld } from "../scenario.ts";
 import { logOf, runTurn, saidIn, scripted, startSession } from "../session-steps.ts";
 
@@ -71,5 +73,25 @@ scenario(
     await page.keyboard.press("Enter");
     await page.getByText("Typed", { exact: true }).first().waitFor();
     assert.deepEqual(errors, []);
+  },
+);
+
+scenario(
+  "Deleting an instance ends its exposures and removes the records of its sessions",
+  ["delete_instance.records"],
+  async ({ world, caller }) => {
+    const { instanceId } = world.hosts[0]!;
+    const { sessionId } = await startSession(caller, world.hosts[0]!);
+    const exposed = await caller.create_exposure({ instanceId, sessionId, ttlMinutes: 60 });
+    const stream = await openStream(exposed);
+    await caller.delete_instance({ instanceId });
+    await stream.ended;
+    assert.equal((await through(exposed, "/session")).status, 401);
+    assertRefused(await caller.try("list_exposures", { instanceId }), 404, "not_found");
+    const { exposureId } = exposed;
+    assertRefused(await caller.try("revoke_exposure", { exposureId }), 404, "not_found");
+    assertRefused(await caller.try("get_session_summary", { sessionId }), 404, "not_found");
+    const { sessions } = await caller.search_sessions({});
+    assert.ok(sessions.every((session) => session.instanceId !== instanceId));
   },
 );
