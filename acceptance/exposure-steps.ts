@@ -1,4 +1,5 @@
 // Steps of scenarios about exposures: requests with the login of an exposure, and open event streams.
+import assert from "node:assert/strict";
 import type { NewExposure } from "@hawser/contract";
 
 /** A request through an exposure, with its login unless another one is given. */
@@ -46,4 +47,17 @@ export async function openStream(exposure: NewExposure): Promise<OpenStream> {
   })();
   await begun.promise;
   return { text: () => text, ended };
+}
+
+/** An ended exposure answers 401. A loopback port of its own is closed soon after its end. */
+export async function assertEnded(exposure: NewExposure): Promise<void> {
+  const status = await through(exposure, "/session").then(
+    (response) => response.status,
+    (error: unknown) => {
+      const { code = "" } = ((error as Error).cause ?? {}) as { code?: string };
+      assert.match(code, /^(?:ECONNREFUSED|ECONNRESET|UND_ERR_SOCKET)$/);
+      return 401;
+    },
+  );
+  assert.equal(status, 401);
 }

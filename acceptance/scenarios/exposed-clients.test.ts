@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { agentProgram } from "@hawser/testkit/agent-programs.ts";
 import { openBrowser } from "@hawser/testkit/browser.ts";
 import { openTerminal } from "@hawser/testkit/terminal.ts";
-import { openStream, through } from "../exposure-steps.ts";
+import { assertEnded, openStream } from "../exposure-steps.ts";
 import { assertRefused } from "../refusal.ts";
 import { scenario, until, useWorld } from "../scenario.ts";
 import { logOf, runTurn, saidIn, scripted, startSession } from "../session-steps.ts";
@@ -86,7 +86,7 @@ scenario(
     const stream = await openStream(exposed);
     await caller.delete_instance({ instanceId });
     await stream.ended;
-    assert.equal((await through(exposed, "/session")).status, 401);
+    await assertEnded(exposed);
     assertRefused(await caller.try("list_exposures", { instanceId }), 404, "not_found");
     const { exposureId } = exposed;
     assertRefused(await caller.try("revoke_exposure", { exposureId }), 404, "not_found");
