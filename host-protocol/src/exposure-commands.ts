@@ -46,11 +46,4 @@ export const exposureCommands = {
     deadlineMs: 28_000,
     refusals: ["agent_not_ready", "capability_missing", "session_ended"],
   },
-  /** Ends the tunnel and everything that runs through it. Succeeds without a tunnel too. */
-  close_tunnel: {
-    effect: "changes",
-    payload: z.strictObject({ exposureId: ExposureId }),
-    result: z.strictObject({ closed: z.boolean() }),
-    deadlineMs: 5_000,
-  },
 } as const satisfies Record<string, CommandKind>;

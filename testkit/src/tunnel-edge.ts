@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { createWebSocketStream, WebSocketServer, type WebSocket } from "ws";
 
 export interface TunnelEdge extends AsyncDisposable {
-  /** Of the control plane. */
+  /** Address of the control plane. */
   serverUrl: string;
   /** Address for tunnels. */
   url: string;
@@ -104,7 +104,7 @@ function speak(socket: WebSocket): AcceptedTunnel {
     async ask(method, path, { headers = {}, body } = {}) {
       const type = body === undefined ? {} : { "content-type": "application/json" };
       const stream = open({ ":method": method, ":path": path, ...type, ...headers }, body);
-      // Read from the beginning: Node discards what nobody reads when the answer is complete.
+      // Reads at once: Node discards unread data as soon as the answer is complete.
       const chunks: Buffer[] = [];
       stream.on("data", (chunk: Buffer) => chunks.push(chunk));
       let got: Record<string, unknown> = {};

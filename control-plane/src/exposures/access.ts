@@ -15,7 +15,7 @@ interface TunnelTerms {
 export interface ExposureAccess {
   /** Undefined if the exposure gives no access. */
   find(exposureId: string): Promise<OpenExposure | undefined>;
-  /** Those of them that give access. Revokes the ones whose creator has lost the permission. */
+  /** Returns the exposures that give access. Revokes an exposure whose creator has lost the permission. */
   stillGood(exposureIds: string[]): Promise<Set<string>>;
   /** For whom a tunnel is opened, and the widest mode of its prompts. Undefined if it gives no access. */
   termsOf(exposureId: string): Promise<TunnelTerms | undefined>;

@@ -12,7 +12,7 @@ import type { Target } from "./public-door.ts";
 export interface PublicAddresses {
   /** A port for a new exposure, at which this node listens; null if exposures have host names. */
   takePort(): Promise<number | null>;
-  /** The address of an exposure. A port that was taken is the exposure's from now on. */
+  /** The address of an exposure. If `port` comes from `takePort`, this node serves the exposure there. */
   urlOf(exposureId: string, port: number | null): string;
   close(): Promise<void>;
 }
@@ -169,7 +169,7 @@ async function listen(
 
 async function closeServer(server: Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
-  // Those of WebSockets are not closed by closeAllConnections.
+  // closeAllConnections would leave the connections of WebSockets open.
   sockets.get(server)?.forEach((socket) => socket.destroy());
   await closed;
 }

@@ -105,7 +105,7 @@ export function createPublicServer(
   /** Sends a request to the host; once more if the way was closed before the host has looked at the request. */
   async function pass(admitted: Admitted, isRepeated = false): Promise<void> {
     const { request, response, upgrade, exposure, address, path, origin, place } = admitted;
-    const way = await findWay(response, exposure);
+    const way = await findWay(admitted);
     if (!way || (upgrade?.socket ?? response).destroyed) return;
     const passage: Passage = {
       way,
@@ -126,12 +126,18 @@ export function createPublicServer(
     else relayRequest(request, response, passage);
   }
 
-  async function findWay(response: ServerResponse, exposure: OpenExposure) {
+  async function findWay({ request, response, exposure, address }: Admitted) {
     try {
       return await tunnels.reach(exposure);
     } catch (error) {
       if (!(error instanceof NoTunnel)) throw error;
-      refuse(response, error.status, error.message, { "retry-after": "5" });
+      // The host closes its tunnel at once if the exposure has ended, a moment before this node looks it up again.
+      const { exposureId } = exposure;
+      credentials.forget(exposureId);
+      const login = onlyHeader(request, "authorization");
+      const checked = await credentials.check(exposureId, login, address);
+      if ("denied" in checked) deny(response, checked, address);
+      else refuse(response, error.status, error.message, { "retry-after": "5" });
       return undefined;
     }
   }

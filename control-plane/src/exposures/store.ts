@@ -22,7 +22,7 @@ export interface OpenExposureRow {
   api_key_id: string;
   expires_at: string;
   port: number | null;
-  /** Of the organization. */
+  /** The widest mode that the organization allows. */
   highest_mode: SessionMode;
 }
 

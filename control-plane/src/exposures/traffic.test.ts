@@ -162,7 +162,7 @@ test("a refused WebSocket gets the host's answer", async () => {
   socket.terminate();
 });
 
-test("a host that cannot be reached is told in a sentence", async (t) => {
+test("a user of a host that cannot be reached gets a sentence", async (t) => {
   t.after(() => delete bed.fault.host);
   bed.fault.host = new Refusal("host_offline", "The host is offline. Start its daemon.");
   const { status, body } = await get(bed.make());

@@ -39,7 +39,7 @@ export class NoTunnel extends Error {
 
 export interface TunnelsParts {
   nodeId: string;
-  /** The address of this node's private door; read when it is told to others. */
+  /** The address of this node's private door, for other nodes. It is known once the door is open. */
   address: () => string;
   fabric: Pick<Fabric, "request" | "publish" | "subscribe" | "flush">;
   tokens: Pick<TunnelTokens, "makeTicket">;
@@ -67,7 +67,7 @@ export function createTunnels(parts: TunnelsParts): Tunnels {
   const tunnels = new Map<string, { tunnel: Tunnel; unsubscribe: () => void }>();
   /** Searches that run, and what those of the last second have found. */
   const searches = new Map<string, { way: Promise<Way>; isOver: boolean }>();
-  /** Those that wait for a tunnel. There is one search for an exposure at a time. */
+  /** Searches that wait until a host has opened its tunnel, by exposure; each exposure has at most one. */
   const arrivals = new Map<string, PromiseWithResolvers<Way>>();
   const holder = () => JSON.stringify({ nodeId, address: parts.address() });
 

@@ -1,4 +1,4 @@
-// What is reported of the uses of exposures (N22), also when a report fails.
+// The counts of uses of exposures (N22) are complete, even if a report fails.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../log.ts";

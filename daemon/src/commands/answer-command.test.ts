@@ -77,7 +77,6 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
     exposures: {
       check: () => Promise.reject(new Error("None here.")),
       open: () => Promise.reject(new Error("None here.")),
-      close: () => false,
       stop: () => Promise.resolve(),
     },
     sessions: openSessions({

@@ -117,10 +117,6 @@ export const catalogue: Catalogue = {
     repeatable: true,
     run: (wanted, { exposures, signal }) => exposures.open(wanted, signal),
   },
-  close_tunnel: {
-    repeatable: true,
-    run: ({ exposureId }, { exposures }) => ({ closed: exposures.close(exposureId) }),
-  },
 
   // People's agent accounts.
   list_identities: {

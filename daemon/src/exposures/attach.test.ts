@@ -39,7 +39,7 @@ test(
     const message = `200 POST /session/${session.handle}/message`;
     await until("the prompt is answered", () => proxy.answers.includes(message));
 
-    // What is prompted elsewhere is shown, too.
+    // The client also shows turns that others have prompted.
     await host.must("send_prompt", { sessionId, text: `And now. ${answering("Elsewhere")}` });
     await terminal.untilShown("Elsewhere");
 

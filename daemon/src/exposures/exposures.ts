@@ -39,8 +39,6 @@ export interface Exposures {
   ): Promise<{ directory: string | null; agentSessionId: string | null }>;
   /** Throws refusals. */
   open(wanted: WantedTunnel, signal: AbortSignal): Promise<Opened>;
-  /** Returns whether there was a tunnel. */
-  close(exposureId: string): boolean;
   /** Ends all tunnels, and opens no more. */
   stop(): Promise<void>;
 }
@@ -59,7 +57,7 @@ export function createExposures(options: ExposuresOptions): Exposures {
   const { policy, journal, sessions, now, log } = options;
   const url = `${options.serverUrl.replace(/^http/, "ws")}${tunnelPath}`;
   const opened = new Map<string, OpenExposure>();
-  const opening = new Map<string, { work: Promise<Opened>; stop: AbortController }>();
+  const opening = new Map<string, Promise<Opened>>();
   const stopping = new AbortController();
   const listeners = new Set<() => void>();
   let isNoted = false;
@@ -138,8 +136,8 @@ export function createExposures(options: ExposuresOptions): Exposures {
       opened.get(exposureId)?.tunnel.close(reason);
     };
     const tunnel = await dial({ ticket, serve: guarded }, signal);
-    // Closed in the moment in which it was opened.
-    if (signal.aborted) tunnel.close("closed");
+    // The daemon began to stop in the moment in which the tunnel was opened.
+    if (signal.aborted) tunnel.close("stopped");
     const exposure = { tunnel, whyEnd };
     opened.set(exposureId, exposure);
     log.info("a tunnel is open", { exposureId, scope: scope.kind });
@@ -199,32 +197,19 @@ export function createExposures(options: ExposuresOptions): Exposures {
     },
     open(wanted, signal) {
       const { exposureId } = wanted;
-      const former = opening.get(exposureId);
-      const stop = new AbortController();
-      const either = AbortSignal.any([signal, stop.signal, stopping.signal]);
-      const work = openOnce(wanted, former?.work, either).finally(() => {
-        if (opening.get(exposureId)?.work === work) opening.delete(exposureId);
+      const either = AbortSignal.any([signal, stopping.signal]);
+      const work = openOnce(wanted, opening.get(exposureId), either).finally(() => {
+        if (opening.get(exposureId) === work) opening.delete(exposureId);
       });
-      opening.set(exposureId, { work, stop });
+      opening.set(exposureId, work);
       return work;
-    },
-    close(exposureId) {
-      const found = opened.get(exposureId);
-      const starting = opening.get(exposureId);
-      starting?.stop.abort(new Error("The exposure was closed."));
-      opened.delete(exposureId);
-      found?.tunnel.close("closed");
-      return found !== undefined || starting !== undefined;
     },
     async stop() {
       clearInterval(checking);
       stopping.abort(new Error("The daemon stops."));
       const tunnels = [...opened.values()].map(({ tunnel }) => tunnel);
       for (const tunnel of tunnels) tunnel.close("stopped");
-      await Promise.allSettled([
-        ...[...opening.values()].map(({ work }) => work),
-        ...tunnels.map(({ ended }) => ended),
-      ]);
+      await Promise.allSettled([...opening.values(), ...tunnels.map(({ ended }) => ended)]);
     },
   };
 }

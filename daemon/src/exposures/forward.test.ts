@@ -215,7 +215,7 @@ test("a closed tunnel ends its streams at once, and says why", async () => {
   const stream = bed.tunnel.open({ ":method": "GET", ":path": "/" });
   await once(stream, "data");
   bed.opened.close("expired");
-  bed.opened.close("closed");
+  bed.opened.close("stopped");
   assert.equal(await bed.opened.ended, "expired");
   assert.deepEqual(await bed.tunnel.closed, { code: 1000, reason: "expired" });
   await until("the connection is closed", () => bed.connections() === 0);

@@ -23,8 +23,7 @@ export interface TunnelOptions {
 }
 
 /** Why a tunnel ended. `lost`: the connection was cut, or the other side closed it. */
-export type TunnelEnd =
-  "idle" | "expired" | "closed" | "session_ended" | "stopped" | "forbidden" | "lost";
+export type TunnelEnd = "idle" | "expired" | "session_ended" | "stopped" | "forbidden" | "lost";
 
 export interface Tunnel {
   /** Resolves when the tunnel and everything that ran through it has ended. */

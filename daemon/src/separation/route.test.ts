@@ -46,7 +46,6 @@ const expected: Record<HostCommand, Route> = {
   list_models: { to: "own" },
   check_exposure: { to: "own" },
   open_tunnel: { to: "own" },
-  close_tunnel: { to: "own" },
   restart_agent: { to: "everywhere" },
   list_identities: { to: "everywhere" },
   list_parked_sessions: { to: "everywhere" },

@@ -44,7 +44,6 @@ const ways: Record<HostCommand, Way> = {
   // opencode always runs with the host's own logins.
   check_exposure: "own",
   open_tunnel: "own",
-  close_tunnel: "own",
   restart_agent: "everywhere",
   list_identities: "everywhere",
   list_parked_sessions: "everywhere",

@@ -1,4 +1,4 @@
-// What is taken out of opencode's answers before they leave the host: sessions that the exposure does not reach,
+// Removes from opencode's answers what must not leave the host: sessions that the exposure does not reach,
 // directories of others, and the keys of model providers.
 import { isObject } from "../../drivers/is-object.ts";
 import type { Answer } from "./routes.ts";

@@ -21,7 +21,7 @@ export type Route =
 
 export type Task = "message" | "prompt_async" | "command" | "summarize" | "abort";
 
-/** What is taken out of an answer: sessions that the exposure does not reach, and secrets. */
+/** How an answer is cleaned: sessions that the exposure does not reach, and secrets, are removed. */
 export type Answer =
   | "unchanged"
   | "sessions"
