@@ -11,9 +11,7 @@ import { request, requestCounter, type Caller } from "@hawser/testkit/caller.ts"
 import { startWorld, type World, type WorldOptions } from "@hawser/testkit/world.ts";
 import { checkAnswerForms } from "./answer-form.ts";
 import { Leaks } from "./leaks.ts";
-import { isBuilt } from "./not-built.ts";
 import type { RequirementId } from "./requirement-ids.ts";
-import { requirements } from "./requirements.ts";
 
 export interface Context {
   world: World;
@@ -85,14 +83,6 @@ export function scenario(
     }
     assert.deepEqual(found, []);
   });
-}
-
-/**
- * The ids that a scenario may cite: it leaves out requirements whose probe needs an action that is not built
- * yet.
- */
-export function whenBuilt(...ids: RequirementId[]): RequirementId[] {
-  return requirements.filter((row) => ids.includes(row.id) && isBuilt(row)).map(({ id }) => id);
 }
 
 /** Calls `ask` until its answer is the wanted one. Fails if the deadline passes. */

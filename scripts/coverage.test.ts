@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { isBuilt, notBuilt } from "../acceptance/not-built.ts";
-import { countCoverage, coverageTable, type Proof } from "./coverage.ts";
+import { countCoverage, coverageTable, wrongReasons, type Proof } from "./coverage.ts";
 
 const requirements = [
-  { id: "start.returns", action: "-", source: "4.5,R30" },
-  { id: "start.strict", action: "-", source: "4.5" },
-  { id: "list.all", action: "-", source: "4.2,8.1" },
-  { id: "ids.opaque", action: "-", source: "2" },
-  { id: "far", action: "-", source: "4.10" },
+  { id: "start.returns", source: "4.5,R30" },
+  { id: "start.strict", source: "4.5" },
+  { id: "list.all", source: "4.2,8.1" },
+  { id: "ids.opaque", source: "2" },
+  { id: "far", source: "4.10" },
 ];
 
 const proof = (ids: string[], rest: Partial<Proof> = {}): Proof => ({
@@ -53,44 +52,27 @@ describe("counting proven requirements", () => {
   test("sections follow the first source of a row, in the document's order", () => {
     const coverage = countCoverage(requirements, [proof(["start.strict", "ids.opaque"])]);
     assert.deepEqual(coverage.sections, [
-      { section: "2", proven: 1, built: 1, total: 1 },
-      { section: "4.2", proven: 0, built: 1, total: 1 },
-      { section: "4.5", proven: 1, built: 2, total: 2 },
-      { section: "4.10", proven: 0, built: 1, total: 1 },
+      { section: "2", proven: 1, total: 1 },
+      { section: "4.2", proven: 0, total: 1 },
+      { section: "4.5", proven: 1, total: 2 },
+      { section: "4.10", proven: 0, total: 1 },
     ]);
   });
 
-  test("the table ends with the total", () => {
-    const table = coverageTable(countCoverage(requirements, [proof(["list.all"])]));
-    assert.match(table, /^4\.2 +1 +1 +1$/m);
-    assert.match(table, /\n1 of 5 requirements proven; 0 more/);
-    assert.match(table, /built and not proven: start\.returns, start\.strict, ids\.opaque, far/);
+  test("the table has what is not proven with its reason, and ends with the total", () => {
+    const coverage = countCoverage(requirements, [proof(["list.all"])]);
+    const table = coverageTable(coverage, { far: "it is far" });
+    assert.match(table, /^4\.2 +1 +1$/m);
+    assert.match(table, /\n1 of 5 requirements proven$/);
+    assert.match(table, /^not proven: far: it is far$/m);
+    assert.match(table, /^not proven: ids\.opaque: no reason is known$/m);
   });
 
-  test("what is about an action that is not built is not proven", () => {
-    const rows = [{ id: "fork.new", action: "fork_session", source: "4.5" }, ...requirements];
-    const cited = [proof(["fork.new", "list.all"])];
-    const { proven, built, total, missing } = countCoverage(
-      rows,
-      cited,
-      ({ action }) => action !== "fork_session",
-    );
-    assert.deepEqual([proven, built, total], [1, 5, 6]);
-    assert.ok(!missing.includes("fork.new"));
-  });
-
-  test("a row is built if the actions that its probe needs are", () => {
-    const needed = [
-      ["record.schedule.name", "-", "create_scheduled_prompt"],
-      ["record.session.forkedFrom", "-", "fork_session"],
-      ["general.body.empty_object", "-", "list_scheduled_prompts"],
-      ["fork_session.new", "fork_session", "fork_session"],
-    ] as const;
-    for (const [id, action, name] of needed) {
-      assert.equal(isBuilt({ id, action }), !notBuilt.includes(name), id);
-    }
-    assert.equal(isBuilt({ id: "general.actions.all", action: "-" }), notBuilt.length === 0);
-    assert.ok(isBuilt({ id: "record.session.title", action: "-" }));
-    assert.ok(isBuilt({ id: "rename_session.renames", action: "rename_session" }));
+  test("a whole run complains of a missing reason, and of one for what is proven", () => {
+    const cited = ["start.returns", "start.strict", "list.all"];
+    const coverage = countCoverage(requirements, [proof(cited)]);
+    assert.deepEqual(wrongReasons(coverage, { far: "x", "ids.opaque": "y" }), []);
+    const wrong = wrongReasons(coverage, { far: "x", "list.all": "z" });
+    assert.match(wrong.join("\n"), /^ids\.opaque is not proven.*\nlist\.all is proven/);
   });
 });

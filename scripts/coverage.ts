@@ -11,8 +11,6 @@ export interface Proof {
 
 interface Requirement {
   id: string;
-  /** The action it is about; "-" for none. */
-  action: string;
   /** Place in the interface's document, such as "4.5,R30"; the first number is the section. */
   source: string;
 }
@@ -20,31 +18,21 @@ interface Requirement {
 interface SectionCount {
   section: string;
   proven: number;
-  /** Requirements whose actions are all built. */
-  built: number;
   total: number;
 }
 
 export interface Coverage {
   sections: SectionCount[];
   proven: number;
-  built: number;
   total: number;
-  /** The requirements about built actions that no test has proven. */
+  /** The requirements that no test has proven. */
   missing: string[];
   /** Citations of ids that are not requirements, with the tests that cite them. */
   unknown: { id: string; tests: string[] }[];
 }
 
-/**
- * A requirement is proven if a passed test that sent requests cites it, and no failed test does. A requirement
- * that needs an action that is not built is not proven, whatever its 501 shows.
- */
-export function countCoverage(
-  requirements: readonly Requirement[],
-  proofs: Proof[],
-  isBuilt: (requirement: Requirement) => boolean = () => true,
-): Coverage {
+/** A requirement is proven if a passed test that sent requests cites it, and no failed test does. */
+export function countCoverage(requirements: readonly Requirement[], proofs: Proof[]): Coverage {
   const proven = new Set<string>();
   for (const proof of proofs) {
     if (proof.passed && proof.requests > 0) proof.ids.forEach((id) => proven.add(id));
@@ -56,15 +44,12 @@ export function countCoverage(
   const known = new Set<string>();
   const sections = new Map<string, SectionCount>();
   const missing: string[] = [];
-  for (const requirement of requirements) {
-    const { id, source } = requirement;
+  for (const { id, source } of requirements) {
     known.add(id);
     const section = source.split(",", 1)[0]!;
-    const count = sections.get(section) ?? { section, proven: 0, built: 0, total: 0 };
+    const count = sections.get(section) ?? { section, proven: 0, total: 0 };
     sections.set(section, count);
     count.total++;
-    if (!isBuilt(requirement)) continue;
-    count.built++;
     if (proven.has(id)) count.proven++;
     else missing.push(id);
   }
@@ -78,36 +63,43 @@ export function countCoverage(
   }
 
   const counts = [...sections.values()];
-  const sum = (of: "proven" | "built") => counts.reduce((all, count) => all + count[of], 0);
   return {
     sections: counts.sort((a, b) => byNumber(a.section, b.section)),
-    proven: sum("proven"),
-    built: sum("built"),
+    proven: counts.reduce((all, { proven }) => all + proven, 0),
     total: known.size,
     missing,
     unknown: [...unknown].map(([id, tests]) => ({ id, tests: [...tests] })),
   };
 }
 
-/** The table shown under the run: one line per section, then the total. */
-export function coverageTable(coverage: Coverage): string {
-  const lines = ["section  proven  built  total"];
-  for (const { section, proven, built, total } of coverage.sections) {
-    const counts = [
-      String(proven).padStart(6),
-      String(built).padStart(5),
-      String(total).padStart(5),
-    ];
-    lines.push(`${section.padEnd(7)}  ${counts.join("  ")}`);
-  }
-  if (coverage.missing.length > 0) {
-    lines.push("", `built and not proven: ${coverage.missing.join(", ")}`, "");
-  }
-  const { proven, built, total } = coverage;
-  lines.push(
-    `${proven} of ${built} requirements proven; ${total - built} more are about actions that are not built`,
+/** Why a requirement is proven by no test, by its id. */
+export type Reasons = Readonly<Partial<Record<string, string>>>;
+
+/** The table shown under the run: one line per section, what is not proven and why, then the total. */
+export function coverageTable({ sections, missing, proven, total }: Coverage, reasons: Reasons) {
+  const rows = sections.map(
+    (count) =>
+      `${count.section.padEnd(7)}  ${String(count.proven).padStart(6)}  ${String(count.total).padStart(5)}`,
   );
-  return lines.join("\n");
+  const unproven = missing.map((id) => `not proven: ${id}: ${reasons[id] ?? "no reason is known"}`);
+  return [
+    "section  proven  total",
+    ...rows,
+    ...unproven,
+    `${proven} of ${total} requirements proven`,
+  ].join("\n");
+}
+
+/** Complaints about a whole run: what it proves and what the reasons say must be the same. */
+export function wrongReasons({ missing }: Coverage, reasons: Reasons): string[] {
+  return [
+    ...missing
+      .filter((id) => reasons[id] === undefined)
+      .map((id) => `${id} is not proven, and acceptance/unproven.ts has no reason for it.`),
+    ...Object.keys(reasons)
+      .filter((id) => !missing.includes(id))
+      .map((id) => `${id} is proven. Remove its reason from acceptance/unproven.ts.`),
+  ];
 }
 
 // Sections in the document's order: 2 before 4.2, 4.2 before 4.10.

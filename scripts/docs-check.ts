@@ -1,11 +1,10 @@
 // Compares the written documents with the code: every source folder is in its workspace's README,
-// every action that a document names exists, no document says that a built action is missing, no
+// every action that a document names exists, no document says that something is missing, no
 // guide uses a word that the glossary bans, and every link leads somewhere. A complaint is one line,
 // file:line.
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { actionNames } from "@hawser/contract";
-import { notYet } from "@hawser/control-plane/not-yet.ts";
 
 /** Complaints about source folders (`daemon/src/link/`) that their workspace's README does not name. */
 export function findUnlistedFolders(folders: string[], readme: (path: string) => string): string[] {
@@ -16,11 +15,6 @@ export function findUnlistedFolders(folders: string[], readme: (path: string) =>
       ? []
       : [`${path}:1 does not name ${name}. Fix: add a line to its map that says what is in it.`];
   });
-}
-
-interface Actions {
-  all: readonly string[];
-  notBuilt: readonly string[];
 }
 
 /** Words that look like names of actions and are none: refusals, reasons and warnings. */
@@ -34,7 +28,7 @@ const notActions = new Set([
 ]);
 
 /** Complaints about names in code that look like an action's and name none. */
-export function findUnknownActions(path: string, text: string, { all }: Actions): string[] {
+export function findUnknownActions(path: string, text: string, all: readonly string[]): string[] {
   const verbs = [...new Set(all.map((name) => name.split("_", 1)[0]!))].join("|");
   const named = new RegExp(
     `\`((?:${verbs})_[a-z_]+)\`|\\bcall ([a-z_]+) ['"]|/actions/([a-z_]+)\\b`,
@@ -52,31 +46,19 @@ export function findUnknownActions(path: string, text: string, { all }: Actions)
 const saysMissing = /\bnot built\b|\bunbuilt\b|\b501\b|not_implemented|\(later\)|\bnot begun\b/i;
 const saysNotYet = /\b(?:no|not|nothing|never|none|nobody|cannot)\b.*\byet\b|\byet\b.*\bnot\b/i;
 
-/**
- * Complaints about sentences that say something is missing. Such a sentence must name the actions it
- * means, and every action it names must be on the list of those not built. So it cannot go stale.
- */
-export function findStaleClaims(path: string, text: string, { all, notBuilt }: Actions): string[] {
+/** Complaints about sentences that say something is missing, which go stale when it is built. */
+export function findStaleClaims(path: string, text: string): string[] {
   return linesOf(text).flatMap(({ line, number }) =>
-    line.split(/(?<=[.;:])\s|\|/).flatMap((sentence) => {
-      const missing = saysMissing.test(sentence);
-      if (!missing && !saysNotYet.test(sentence)) return [];
-      const named = all.filter((name) => sentence.includes(`\`${name}\``));
-      const built = named.filter((name) => !notBuilt.includes(name));
-      if (built.length > 0) {
-        return [`${path}:${number} says that ${built.join(", ")} is missing, but it is built.`];
-      }
-      if (named.length > 0 || definesMissing.test(sentence)) return [];
-      return [
-        `${path}:${number} says that something is missing and names no action: "${sentence.trim()}". ` +
-          "Fix: name the actions that are not built, or state the limit without “yet”.",
-      ];
-    }),
+    line
+      .split(/(?<=[.;:])\s|\|/)
+      .filter((sentence) => saysMissing.test(sentence) || saysNotYet.test(sentence))
+      .map(
+        (sentence) =>
+          `${path}:${number} says that something is missing: "${sentence.trim()}". ` +
+          "Fix: state the limit without “yet”.",
+      ),
   );
 }
-
-/** The answer that actions give which are not built is explained without naming them. */
-const definesMissing = /whether it is built|an action that is not built/;
 
 /** Words of the first column of the glossary's table "Words that documents never use". */
 export function bannedWords(glossary: string): Map<string, string> {
@@ -151,7 +133,6 @@ if (import.meta.main) {
   // A folder has no text, and no headings.
   const readIfPresent = (path: string) =>
     existsSync(join(root, path)) ? (path.endsWith(".md") ? read(path) : "") : undefined;
-  const actions = { all: actionNames, notBuilt: notYet };
   const banned = bannedWords(read("docs/glossary.md"));
   const guides = ["README.md", ...globSync("docs/guide/*.md", { cwd: root }).sort()];
   const folders = globSync("*/src/*/", { cwd: root })
@@ -160,11 +141,9 @@ if (import.meta.main) {
   const complaints = [
     ...findUnlistedFolders(folders, read),
     ...[...guides, "docs/glossary.md", "CONTRIBUTING.md"].flatMap((path) =>
-      findUnknownActions(path, read(path), actions),
+      findUnknownActions(path, read(path), actionNames),
     ),
-    ...[...guides, "docs/glossary.md"].flatMap((path) =>
-      findStaleClaims(path, read(path), actions),
-    ),
+    ...[...guides, "docs/glossary.md"].flatMap((path) => findStaleClaims(path, read(path))),
     ...guides.flatMap((path) => findBannedWords(path, read(path), banned)),
     ...globSync(["*.md", "*/README.md", "docs/*.md", "docs/guide/*.md", "docs/decisions/*.md"], {
       cwd: root,

@@ -4,7 +4,6 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { notYet } from "@hawser/control-plane/not-yet.ts";
 import { documentsWithRegions, fillRegions, regions } from "./generated-regions.ts";
 import { referencePages } from "./reference-pages.ts";
 import { requirementIds } from "./requirement-ids.ts";
@@ -14,7 +13,7 @@ const root = join(import.meta.dirname, "..");
 const folder = join(root, "docs/reference");
 
 const recorded = readFileSync(join(root, "control-plane/src/examples.json"), "utf8");
-const wanted = referencePages(notYet, JSON.parse(recorded) as Parameters<typeof referencePages>[1]);
+const wanted = referencePages(JSON.parse(recorded) as Parameters<typeof referencePages>[0]);
 mkdirSync(folder, { recursive: true });
 const present = new Map(
   readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), "utf8")]),

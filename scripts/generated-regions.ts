@@ -1,7 +1,6 @@
 // Parts of written documents that are generated: they stand between `<!-- generated: name -->` and
 // `<!-- generated end -->`. `npm run generate` fills them.
 import { actionNames } from "@hawser/contract";
-import { notYet } from "@hawser/control-plane/not-yet.ts";
 import { map } from "./import-map.ts";
 
 /** Documents that have generated parts, from the repository's root. */
@@ -31,14 +30,7 @@ export function fillRegions(text: string, texts: Record<string, () => string>): 
 }
 
 function actionCounts(): string {
-  const all: readonly string[] = notYet;
-  if (all.length === 0) return `Hawser has ${actionNames.length} actions. All of them are built.`;
-  const names = all.map((name) => `\`${name}\``).join(", ");
-  return (
-    `Hawser has ${actionNames.length} actions, of which ${actionNames.length - all.length} are built. ` +
-    `The other ${all.length} check the key, the permission and the body, and then answer 501 \`not_implemented\`` +
-    ` (${names}).`
-  );
+  return `Hawser has ${actionNames.length} actions.`;
 }
 
 function importTable(): string {

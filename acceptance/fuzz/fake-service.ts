@@ -18,7 +18,6 @@ export type Fault =
   | "has other errors"
   | "answers in plain text"
   | "hangs up"
-  | "has not built the action"
   | "logs a fault";
 
 export async function startFakeService(
@@ -35,7 +34,6 @@ export async function startFakeService(
   return {
     client,
     known: { instanceId: "ins_00000000000000000000000000" },
-    notYet: () => false,
     fingerprint: async () => new Map([["rows", String(rows)]]),
     complaints: async () => (fault === "logs a fault" ? ["it logged a fault"] : []),
     async [Symbol.asyncDispose]() {
@@ -76,9 +74,6 @@ export async function startFakeService(
     if (fault === "writes before it refuses" && right === 400 && body.includes("null")) rows++;
     if (fault === "has other errors" && right === 400)
       return { status: 400, text: '{"error":"no"}' };
-    if (fault === "has not built the action" && right === 200) {
-      return { status: 501, text: refusal("not_implemented") };
-    }
     return right === 200 ? ok : { status: right, text: refused };
   }
 }

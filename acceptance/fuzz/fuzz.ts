@@ -38,8 +38,6 @@ export async function fuzz(world: World, options: FuzzOptions): Promise<ActionRu
   const target: Target = {
     client,
     known: { instanceId: instance.instanceId },
-    // What is not listed for a key with every permission has no handler yet.
-    notYet: (action) => !published.has(action),
     fingerprint: () => fingerprint(world.database.url),
     async complaints() {
       const health = await client.get("/healthz").then(

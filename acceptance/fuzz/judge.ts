@@ -4,11 +4,11 @@ import type { Case } from "./cases.ts";
 import type { Outcome, Reply } from "./client.ts";
 
 /** What is wrong with the outcome of a case; undefined if it is right. */
-export function judge(sent: Case, outcome: Outcome, notYet: boolean): string | undefined {
+export function judge(sent: Case, outcome: Outcome): string | undefined {
   if ("hungUp" in outcome) return sent.unfinished ? undefined : "the client hung up";
   if ("failure" in outcome) return `no answer: ${outcome.failure}`;
   const { reply } = outcome;
-  return judgeStatus(sent, reply.status, notYet) ?? judgeBody(reply);
+  return judgeStatus(sent, reply.status) ?? judgeBody(reply);
 }
 
 export function expectation({ label: { verdict, status = 400 }, unfinished }: Case): string {
@@ -17,10 +17,10 @@ export function expectation({ label: { verdict, status = 400 }, unfinished }: Ca
   return verdict === "accept" ? "accepted: 200, 404 or 409" : "a clean answer, either way";
 }
 
-function judgeStatus(sent: Case, status: number, notYet: boolean): string | undefined {
+function judgeStatus(sent: Case, status: number): string | undefined {
   const { verdict, status: refusedWith = 400 } = sent.label;
-  if (status === 501 ? !notYet : status >= 500) return `status ${status}`;
-  const accepted = [200, 404, 409, 501].includes(status);
+  if (status >= 500) return `status ${status}`;
+  const accepted = [200, 404, 409].includes(status);
   if (verdict === "accept" && !accepted) return `${status} where it must be accepted`;
   if (verdict === "refuse" && status !== refusedWith) {
     return `${status} where it must be refused with ${refusedWith}`;

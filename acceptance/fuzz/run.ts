@@ -9,8 +9,6 @@ import type { ActionShape } from "./shape.ts";
 export interface Target {
   client: Client;
   known: KnownIds;
-  /** Whether the action is promised and not built. */
-  notYet: (action: string) => boolean;
   /** The content of every table that a refused call must leave alone, as a digest each. */
   fingerprint(): Promise<ReadonlyMap<string, string>>;
   /** The service's faults since the last call of this function, and whether it still runs. */
@@ -75,7 +73,7 @@ export async function runAction(
         const sent = make(index);
         const outcome = await target.client.send(sent);
         if ("reply" in outcome && outcome.reply.status === 200) accepted++;
-        const problem = judge(sent, outcome, target.notYet(action.name));
+        const problem = judge(sent, outcome);
         if (problem) failures.push(describe(seed, sent, problem, outcome));
       }
     };

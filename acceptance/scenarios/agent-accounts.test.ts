@@ -65,6 +65,7 @@ scenario(
 scenario(
   "Claude Code: the code of the browser completes a login, which lasts 30 days and can be renewed",
   [
+    "general.capabilities",
     "record.login.flow",
     "record.login.authorizationUrl",
     "record.identity.expiresAt",

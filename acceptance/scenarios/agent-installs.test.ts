@@ -298,7 +298,7 @@ scenario(
 
 scenario(
   "An older agent is updated to the version that the service ships",
-  ["update_opencode.update", "update_agent_kind.repins"],
+  ["general.capabilities", "update_opencode.update", "update_agent_kind.repins"],
   async (context) => {
     const { caller } = context;
     ship(context, [...standIn("opencode", "1.0.0"), ...standIn("codex", "0.1.0")]);

@@ -6,7 +6,6 @@ import { request, type Caller, refusalText } from "@hawser/testkit/caller.ts";
 import { insertSessions } from "@hawser/testkit/session-rows.ts";
 import { mcpDoor, restDoor } from "../doors.ts";
 import { connectMcp } from "../mcp-client.ts";
-import { notBuilt } from "../not-built.ts";
 import { assertRefused } from "../refusal.ts";
 import { scenario, until, useWorld } from "../scenario.ts";
 
@@ -164,8 +163,7 @@ scenario(
     const own = { name: "whose", scope: "user", permissions: ["instances:view"] };
     assertRefused(await caller.try("create_api_key", own), 409, "user_key_required");
     const login = await caller.try("start_agent_login", { instanceId, kind: "codex" });
-    if (notBuilt.includes("start_agent_login")) assertRefused(login, 501, "not_implemented");
-    else assertRefused(login, 409, "user_key_required");
+    assertRefused(login, 409, "user_key_required");
   },
 );
 

@@ -7,7 +7,6 @@ import { writeClaudeCommand } from "@hawser/testkit/claude-home.ts";
 import { writeSkill } from "@hawser/testkit/codex-home.ts";
 import { writeSlashCommand } from "@hawser/testkit/opencode-home.ts";
 import { stepsOf } from "../kind-steps.ts";
-import { notBuilt } from "../not-built.ts";
 import { assertRefused } from "../refusal.ts";
 import { scenario, useWorld, type Context } from "../scenario.ts";
 import {
@@ -125,9 +124,7 @@ for (const kind of AgentKind.options) {
       for (const [name, [action, body]] of Object.entries(actions)) {
         if (capabilities.includes(name as Capability)) continue;
         const reply = await caller.try(action, { sessionId, ...body });
-        const isBuilt = !notBuilt.some((each) => each === action);
-        if (isBuilt) assertRefused(reply, 409, "capability_missing", `${action} of ${kind}`);
-        else assertRefused(reply, 501, "not_implemented", action);
+        assertRefused(reply, 409, "capability_missing", `${action} of ${kind}`);
       }
       const { sessions } = await caller.list_sessions({ status: "active" });
       assert.ok(sessions.some((each) => each.sessionId === sessionId));

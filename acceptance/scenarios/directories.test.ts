@@ -31,6 +31,7 @@ function layOut(host: TestHost) {
 scenario(
   "Roots are listed with the projects of a folder, and each with what git knows of it",
   [
+    "general.capabilities",
     "list_directories.result",
     "record.directory.path",
     "record.directory.isGitRepository",

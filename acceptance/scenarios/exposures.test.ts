@@ -15,6 +15,7 @@ const cutWithinMs = 1_000;
 scenario(
   "An exposure of a session is served with its password only, and its record says how it is used",
   [
+    "general.capabilities",
     "create_exposure.result",
     "create_exposure.login",
     "list_exposures.result",

@@ -37,7 +37,6 @@ const faults: [Fault, RegExp][] = [
   ["has other errors", /^an error body of unknown shape/],
   ["answers in plain text", /^an answer of text\/plain/],
   ["hangs up", /^no answer/],
-  ["has not built the action", /^status 501/],
   ["logs a fault", /^it logged a fault/],
 ];
 

@@ -5,10 +5,9 @@ import { actionNames, registry, type Action } from "@hawser/contract";
 import { request, type Caller, type RawCall } from "@hawser/testkit/caller.ts";
 import { fingerprint } from "@hawser/testkit/fingerprint.ts";
 import type { World } from "@hawser/testkit/world.ts";
-import { notBuilt } from "../not-built.ts";
 import { pin } from "../pin.ts";
 import { assertInvalid, assertRefused, refusalOf } from "../refusal.ts";
-import { scenario, useWorld, whenBuilt } from "../scenario.ts";
+import { scenario, useWorld } from "../scenario.ts";
 
 useWorld({ environment: { HAWSER_RATE_PER_SECOND: "5000", HAWSER_RATE_BURST: "5000" } });
 
@@ -55,13 +54,12 @@ scenario(
 
 scenario(
   "Every name of the interface is a known action",
-  whenBuilt("general.actions.all"),
+  ["general.actions.all"],
   async ({ caller }) => {
     assert.equal(pin.actions.length, 49);
     for (const { name } of pin.actions) {
       const reply = await caller.try(name, {});
-      const allowed = notBuilt.includes(name) ? [400, 501] : [200, 400];
-      assert.ok(allowed.includes(reply.status), `${name}: ${reply.text}`);
+      assert.ok([200, 400].includes(reply.status), `${name}: ${reply.text}`);
     }
   },
 );
@@ -78,11 +76,10 @@ scenario(
 
 scenario(
   "Actions without parameters take the empty object and nothing else",
-  whenBuilt("general.body.empty_object"),
+  ["general.body.empty_object"],
   async ({ caller }) => {
     for (const action of ["list_instances", "list_scheduled_prompts"] as const) {
-      const built = !notBuilt.includes(action);
-      assert.equal((await caller.try(action, {})).status, built ? 200 : 501);
+      assert.equal((await caller.try(action, {})).status, 200);
       assertInvalid(await caller.try(action, { x: 1 }), "x");
     }
   },
@@ -373,13 +370,12 @@ scenario("Integers are whole JSON numbers", ["general.integer"], async ({ caller
 });
 
 scenario(
-  "The listing shows a key the built actions it may call, with permission and schemas",
-  whenBuilt("general.listing"),
+  "The listing shows a key the actions it may call, with permission and schemas",
+  ["general.listing"],
   async ({ caller, world }) => {
     assertRefused(await request(world.baseUrl, "/api/rest/actions"), 401, "unauthenticated");
-    const built = actionNames.filter((name) => !notBuilt.includes(name)).sort();
     const full = await listed(caller);
-    assert.deepEqual(full.map(({ name }) => name).sort(), built);
+    assert.deepEqual(full.map(({ name }) => name).sort(), [...actionNames].sort());
     for (const entry of full) {
       const { permission, summary }: Action = registry[entry.name as keyof typeof registry];
       assert.deepEqual([entry.permission, entry.summary], [permission, summary]);
@@ -452,12 +448,11 @@ scenario(
       paths: Record<string, object>;
     };
     assert.deepEqual([info.title, info.version], ["Code API", "1.0.0"]);
-    const built = actionNames.filter((name) => !notBuilt.includes(name));
     const doors = ["/api/events", "/api/files", "/api/files/{fileId}", "/api/rest/actions"];
     assert.deepEqual(
       Object.keys(paths).sort(),
       [
-        ...built.map(path),
+        ...actionNames.map(path),
         ...doors,
         "/api/sessions/{sessionId}/events",
         "/api/triggers/{triggerId}",

@@ -4,12 +4,11 @@ import assert from "node:assert/strict";
 import { actionNames, type ActionName, type ErrorBody, type Permission } from "@hawser/contract";
 import { concurrently } from "../concurrently.ts";
 import { connectMcp, toolNames } from "../mcp-client.ts";
-import { notBuilt } from "../not-built.ts";
 import { pin } from "../pin.ts";
 import { assertRefused, refusalOf } from "../refusal.ts";
 import type { RequirementId } from "../requirement-ids.ts";
 import { requirements } from "../requirements.ts";
-import { scenario, useWorld, whenBuilt, type Context } from "../scenario.ts";
+import { scenario, useWorld, type Context } from "../scenario.ts";
 
 useWorld({ environment: { HAWSER_RATE_PER_SECOND: "20000", HAWSER_RATE_BURST: "20000" } });
 
@@ -134,18 +133,17 @@ scenario(
 );
 
 scenario(
-  "The tools of a key are exactly the built actions it may call, for every set of permissions",
-  whenBuilt("mcp.tools.permitted"),
+  "The tools of a key are exactly the actions it may call, for every set of permissions",
+  ["mcp.tools.permitted"],
   async (context) => {
     const { world } = context;
     await concurrently(
       await keysIn(context),
       async ({ subset, key }) => {
         await using client = await connectMcp(world.baseUrl, key);
-        const expected = actionNames.filter((name) => !notBuilt.includes(name));
         assert.deepEqual(
           await toolNames(client),
-          expected.filter((name) => may(subset, name)).sort(),
+          actionNames.filter((name) => may(subset, name)).sort(),
           subset.join(" "),
         );
       },
@@ -159,7 +157,7 @@ scenario("The listing shows a key exactly what its tools are", [], async (contex
   await concurrently(await keysIn(context), async ({ subset, key }) => {
     const reply = await world.callerFor(key).request("/api/rest/actions");
     const { actions } = reply.body as { actions: { name: ActionName }[] };
-    const expected = actionNames.filter((name) => !notBuilt.includes(name) && may(subset, name));
+    const expected = actionNames.filter((name) => may(subset, name));
     assert.deepEqual(actions.map(({ name }) => name).sort(), expected.sort());
   });
 });
@@ -191,10 +189,10 @@ scenario("A tool call is refused exactly where the REST call is", [], async (con
 
 scenario(
   "Listing every user's identities also needs instances:edit",
-  whenBuilt("auth.identities.all"),
+  ["auth.identities.all"],
   async ({ world }) => {
     const [organization] = world.organizations;
-    const good = notBuilt.includes("list_agent_identities") ? [501] : [200, 404];
+    const good = [200, 404];
     const ask = async (permissions: Permission[], all: boolean) =>
       world
         .callerFor(await world.makeKey(organization, permissions))

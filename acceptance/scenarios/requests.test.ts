@@ -37,7 +37,12 @@ async function asking({ world, caller }: Pick<Context, "world" | "caller">, ...s
 
 scenario(
   "An allowed command runs, a refused one does not, and the turn continues in both cases",
-  ["answer_permission.result", "answer_permission.status.answered", "list_pending_requests.result"],
+  [
+    "general.capabilities",
+    "answer_permission.result",
+    "answer_permission.status.answered",
+    "list_pending_requests.result",
+  ],
   async (context) => {
     const { caller, world } = context;
     const host = world.hosts[0]!;

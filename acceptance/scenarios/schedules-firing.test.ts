@@ -39,6 +39,7 @@ const hosting = useGithub("gho_schedules", [{ name: "acme/widget" }]);
 scenario(
   "Each due time starts one new session with the prompt, in a worktree of its own, on whichever node",
   [
+    "general.capabilities",
     "create_scheduled_prompt.fires",
     "create_scheduled_prompt.directory.worktree",
     "create_scheduled_prompt.useWorktree.default",

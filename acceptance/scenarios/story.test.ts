@@ -77,7 +77,7 @@ async function tell({ world, caller }: Context, name: string, kind: AgentKind, d
 }
 
 for (const kind of AgentKind.options) {
-  scenario(`The story of a session of ${kind}`, [], (context) =>
+  scenario(`The story of a session of ${kind}`, ["general.capabilities"], (context) =>
     tell(context, kind, kind, restDoor(context.caller)),
   );
 }

@@ -66,11 +66,6 @@ export const refusals = {
     retry: "later",
     meaning: "The service failed; `incidentId` finds the cause in its logs.",
   },
-  not_implemented: {
-    status: 501,
-    retry: "never",
-    meaning: "The action is not built in this version.",
-  },
   unavailable: {
     status: 503,
     retry: "later",

@@ -8,7 +8,6 @@ import { openSessionBed, refusing, type SessionBed } from "@hawser/testkit/sessi
 import { z } from "zod";
 import { createLiveWatch } from "./session-log/live-watch.ts";
 import { createSessionViews } from "./session-log/view.ts";
-import { notYet } from "./not-yet.ts";
 import { statement } from "./postgres/statement.ts";
 import { eventStreamTransport } from "./transports/event-stream.ts";
 import { sessionStreamTransport } from "./transports/session-stream.ts";
@@ -96,7 +95,7 @@ const otherFields: Record<string, object> = {
 };
 
 const openToAgents = Object.entries(registry as Record<string, Action>).filter(
-  ([name, action]) => !action.closedToAgents && !(notYet as readonly string[]).includes(name),
+  ([, action]) => !action.closedToAgents,
 );
 
 /** The fields that name a session or a host, with what the agent's key reaches of each and what not. */

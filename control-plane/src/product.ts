@@ -84,5 +84,4 @@ export const codeApi: Product = {
   actions: registry,
   guide,
   described: { groups, examples: readExamples(), paths: doorPaths, schemas: doorSchemas },
-  built: (name) => Object.hasOwn(handlers, name),
 };

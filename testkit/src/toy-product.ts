@@ -55,16 +55,6 @@ const toyActions = {
     result: Count,
     refusals: ["host_refused"],
   }),
-  never_built: action({
-    summary: "Promised, and not built.",
-    group: "counts",
-    permission: "sessions:edit",
-    effect: "changes",
-    reach: "records",
-    input: z.strictObject({}),
-    result: Count,
-    refusals: [],
-  }),
 };
 
 const toyGuide: Guide = {
@@ -109,7 +99,7 @@ const takeFromCount = statement(
   `UPDATE toy_counts SET count = count - 1 WHERE organization_id = $1 AND name = $2`,
 );
 
-const toyHandlers: HandlersFor<typeof toyActions, ToyServices, "never_built"> = {
+const toyHandlers: HandlersFor<typeof toyActions, ToyServices> = {
   async read_count({ sql }, { name }) {
     const row = await sql.first(selectCount, sql.organizationId, name);
     if (!row) throw new Refusal("not_found", "Nothing has been counted under this name.");
@@ -145,7 +135,7 @@ const newerActions = {
     result: z.strictObject({ ...Count.shape, since: z.string() }),
   }),
 };
-const newerHandlers: HandlersFor<typeof newerActions, ToyServices, "never_built"> = {
+const newerHandlers: HandlersFor<typeof newerActions, ToyServices> = {
   ...toyHandlers,
   async read_count({ sql }, { name }) {
     const row = await sql.first(selectCount, sql.organizationId, name);
@@ -221,7 +211,6 @@ export async function startToyProduct(options: ToyOptions): Promise<ToyProduct> 
     actions,
     described: { groups: { counts: "Counts." }, examples: {}, paths: {}, schemas: {} },
     guide: toyGuide,
-    built: (name: string) => name !== "never_built",
   };
   // The address must be known before the server is created, because MCP checks the request's host name.
   const port = await freePort();

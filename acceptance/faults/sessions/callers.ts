@@ -33,7 +33,7 @@ export async function insist(
     const baseUrl = nodes[turn % nodes.length]?.baseUrl ?? "http://127.0.0.1:9";
     const answer = await ask(baseUrl, { patienceMs, ...question, key: bed.key, idempotencyKey });
     answers.push(answer);
-    if (answer.final || answer.code === "not_implemented") break;
+    if (answer.final) break;
     await sleep(pauseMs);
   }
   return answers;

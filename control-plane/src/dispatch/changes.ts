@@ -227,8 +227,7 @@ async function settle(action: Action, work: () => Promise<unknown>): Promise<Out
   try {
     return { result: await asPromised(action, work) };
   } catch (error) {
-    // An action that is not built may be built tomorrow, so no retry should receive today's answer.
-    if (!(error instanceof Refusal) || error.code === "not_implemented") throw error;
+    if (!(error instanceof Refusal)) throw error;
     return { refusal: { code: error.code, message: error.message, details: error.details } };
   }
 }

@@ -55,7 +55,7 @@ export interface Dispatcher {
    * and with every other check.
    */
   dispatchAs(caller: Caller, call: Call): Promise<Answer>;
-  /** The built actions that this key may call. Counts as a call of the key. */
+  /** The actions that this key may call. Counts as a call of the key. */
   list(authorization: string | undefined): Promise<Listing>;
   /**
    * The caller of a route that is not an action. Counts as a call of the key. A read is counted; a
@@ -98,7 +98,7 @@ export interface Admitted {
 
 export interface DispatcherParts {
   actions: Actions;
-  /** Handlers by action name; an action without one is answered `not_implemented`. */
+  /** One for each action, by its name. */
   handlers: Readonly<Record<string, unknown>>;
   /** Passed to every handler in its context. */
   services: object;
@@ -120,7 +120,7 @@ export interface DispatcherParts {
 
 interface Entry {
   action: Action;
-  handler: AnyRecordHandler | AnyHostHandler | undefined;
+  handler: AnyRecordHandler | AnyHostHandler;
   redact: Redact;
 }
 
@@ -170,7 +170,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
         rate = buckets.take(caller.apiKeyId);
         limit(rate);
         const open = [...entries].filter(
-          ([, { action, handler }]) => handler && refusalOfRight(caller, action) === undefined,
+          ([, { action }]) => refusalOfRight(caller, action) === undefined,
         );
         return { actions: open.map(([name, { action }]) => ({ name, action })), rate };
       } catch (error) {
@@ -264,12 +264,6 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
       !caller.permissions.has(action.extraPermission.permission)
     ) {
       await authorize(caller, call, action, missingPermission(action.extraPermission.permission));
-    }
-    if (!handler) {
-      throw new Refusal(
-        "not_implemented",
-        `The action ${call.action} is promised but not built in this version.`,
-      );
     }
     if (action.effect === "reads") {
       parts.readCounts.count(caller, call.action);

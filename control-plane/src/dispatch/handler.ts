@@ -108,7 +108,7 @@ export function onHost<A extends Action, Services, Intent, Answer>(
 export type Handler<A extends Action, Services> =
   RecordHandler<A, Services> | HostHandler<A, Services>;
 
-/** One handler for each action, except those listed as not built. A missing handler does not compile. */
-export type HandlersFor<A extends Actions, Services, NotYet extends string = never> = {
-  [Name in Exclude<keyof A & string, NotYet>]: Handler<A[Name], Services>;
+/** One handler for each action. A missing handler does not compile. */
+export type HandlersFor<A extends Actions, Services> = {
+  [Name in keyof A & string]: Handler<A[Name], Services>;
 };

@@ -1,6 +1,5 @@
 // An action answers only the refusals it lists. Any other refusal of its handler is our fault: it is
-// not stored for retries, and the caller receives an incident id. The handler of a partly built action
-// throws `not_implemented` itself.
+// not stored for retries, and the caller receives an incident id.
 import { Refusal, commonRefusals, type Action, type RefusalCode } from "@hawser/contract";
 
 const common: readonly RefusalCode[] = commonRefusals;
@@ -11,8 +10,7 @@ export async function asPromised<T>(action: Action, work: () => Promise<T>): Pro
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const { code } = error;
-    if (code === "not_implemented" || common.includes(code)) throw error;
-    if (action.refusals.includes(code)) throw error;
+    if (common.includes(code) || action.refusals.includes(code)) throw error;
     throw new Error(`A handler refused with ${error.code}, which its action does not list.`, {
       cause: error,
     });

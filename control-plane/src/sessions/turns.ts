@@ -9,9 +9,8 @@ import { runCommand, runShell, sendPrompt, summarizeSession } from "./prompting.
 type ReadsLog = "list_session_events" | "search_session_events" | "wait_for_session";
 
 export const sessionTurnHandlers: HandlersFor<
-  typeof sessionTurnActions,
-  SessionServices,
-  ReadsLog
+  Omit<typeof sessionTurnActions, ReadsLog>,
+  SessionServices
 > = {
   send_prompt: sendPrompt,
   run_command: runCommand,

@@ -45,7 +45,7 @@ function lint(document: object): { status: number | null; output: string } {
 }
 
 test("the description of the whole registry has no error and no warning", () => {
-  const everything = openApiDocument(codeApi.actions, () => true, about);
+  const everything = openApiDocument(codeApi.actions, about);
   const { status, output } = lint(everything);
   assert.equal(status, 0, output);
   assert.match(output, /Your API description is valid/);
@@ -53,7 +53,7 @@ test("the description of the whole registry has no error and no warning", () => 
 });
 
 test("the linter does complain when there is reason to", () => {
-  const broken = structuredClone(openApiDocument(codeApi.actions, () => true, about)) as {
+  const broken = structuredClone(openApiDocument(codeApi.actions, about)) as {
     components: { schemas: object };
   };
   broken.components.schemas = {};
@@ -72,11 +72,10 @@ interface Document {
 }
 
 test("every action has a known tag, headers, and an example that fits its schemas", () => {
-  const document = openApiDocument(codeApi.actions, codeApi.built, about) as Document;
+  const document = openApiDocument(codeApi.actions, about) as Document;
   const tags = document.tags.map(({ name }) => name);
   const without: string[] = [];
   for (const [name, action] of Object.entries(codeApi.actions)) {
-    if (!codeApi.built(name)) continue;
     const {
       tags: tagged,
       requestBody,
@@ -99,7 +98,7 @@ test("every action has a known tag, headers, and an example that fits its schema
 });
 
 test("the doors that are no actions are described, with the types of log entries", () => {
-  const { paths, components } = openApiDocument(codeApi.actions, codeApi.built, about) as Document;
+  const { paths, components } = openApiDocument(codeApi.actions, about) as Document;
   for (const path of [
     "/api/rest/actions",
     "/api/events",
@@ -110,11 +109,4 @@ test("the doors that are no actions are described, with the types of log entries
     assert.ok(paths[path], path);
   assert.ok(components.schemas["SessionUpdate"]!.oneOf!.length > 20);
   assert.ok(components.schemas["SessionUpdate_tool_call"]);
-});
-
-test("only what is built is published", () => {
-  const built = (name: string) => name !== "create_exposure";
-  const published = openApiDocument(codeApi.actions, built, about) as { paths: object };
-  assert.ok(Object.hasOwn(published.paths, "/api/rest/actions/list_instances"));
-  assert.ok(!Object.hasOwn(published.paths, "/api/rest/actions/create_exposure"));
 });

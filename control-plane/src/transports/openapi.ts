@@ -28,22 +28,16 @@ export interface Example {
   result: object;
 }
 
-export function openApiDocument(
-  actions: Actions,
-  built: (name: string) => boolean,
-  about: Description,
-): object {
+export function openApiDocument(actions: Actions, about: Description): object {
   const schemas = new Map<string, object>([
     ["Error", errorSchema],
     ["ActionListing", listingSchema],
     ...Object.entries(about.schemas),
   ]);
-  const ofActions = Object.entries(actions)
-    .filter(([name]) => built(name))
-    .map(([name, action]) => [
-      `/api/rest/actions/${name}`,
-      { post: operation(name, action, about.examples[name], schemas) },
-    ]);
+  const ofActions = Object.entries(actions).map(([name, action]) => [
+    `/api/rest/actions/${name}`,
+    { post: operation(name, action, about.examples[name], schemas) },
+  ]);
   return {
     openapi: "3.1.0",
     info: {

@@ -23,8 +23,6 @@ export interface Product {
   described: Pick<Description, "groups" | "examples" | "paths" | "schemas">;
   /** What the MCP server offers beside tools. */
   guide: Guide;
-  /** Whether an action has a handler; others are not published. */
-  built: (name: string) => boolean;
 }
 
 export interface Routes {
@@ -49,7 +47,7 @@ export function createHttpServer({
 }: Routes): Server {
   const app = new Hono();
   const { title, version, summary, name, actions, guide } = product;
-  const description = openApiDocument(product.actions, product.built, {
+  const description = openApiDocument(product.actions, {
     title,
     version,
     summary,
