@@ -39,17 +39,3 @@ CREATE POLICY agent_reach ON triggers AS RESTRICTIVE TO hawser_app USING (hawser
 CREATE POLICY every_tenant ON triggers TO hawser_system USING (true) WITH CHECK (true);
 GRANT SELECT, INSERT, UPDATE, DELETE ON triggers TO hawser_app;
 GRANT SELECT, UPDATE ON triggers TO hawser_system;
-
--- The delivery that a run of a trigger is for; null for every other run.
-ALTER TABLE schedule_runs ADD COLUMN delivery_id text;
--- wait: too many runs of the trigger or of the organization's triggers are under way, or were started a moment ago.
-ALTER TABLE schedule_runs DROP CONSTRAINT schedule_runs_step_check;
-ALTER TABLE schedule_runs ADD CONSTRAINT schedule_runs_step_check
-  CHECK (step IN ('wait', 'start', 'prompt', 'watch', 'ended')) NOT VALID;
--- Only one run can be inserted for a delivery, however often and to however many nodes it is sent.
-CREATE UNIQUE INDEX schedule_runs_by_delivery ON schedule_runs (organization_id, schedule_id, delivery_id)
-  WHERE delivery_id IS NOT NULL;
-CREATE INDEX schedule_runs_waiting ON schedule_runs (organization_id, schedule_id, run_id) WHERE step = 'wait';
--- Counts the runs of triggers that an organization has started lately.
-CREATE INDEX schedule_runs_released ON schedule_runs (organization_id, created_at)
-  WHERE delivery_id IS NOT NULL AND step <> 'wait';

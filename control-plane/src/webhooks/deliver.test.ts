@@ -249,6 +249,44 @@ test("an event that is behind is looked at again in an hour, in case the one bef
   assert.deepEqual(seqs(), [2]);
 });
 
+test("what waits for a late retry is tried soon once the receiver works again, or is switched on", async () => {
+  const { id, webhookId } = await beds.addWebhook();
+  for (let session = 0; session < 3; session++) await beds.addEvents(id, 2);
+  beds.receiver.answer = () => ({ status: 500 });
+  const sender = beds.addSender();
+  await sender.deliver();
+  const delay = () =>
+    beds.bed.sql(
+      `UPDATE webhook_deliveries SET try_at = hawser_now() + interval '11 hours' WHERE NOT behind`,
+    );
+  const waits = async () =>
+    (await beds.deliveriesOf(id)).map(({ wait_seconds }) => wait_seconds > 60);
+  await delay();
+  assert.ok((await waits()).some(Boolean));
+  beds.receiver.answer = () => ({ status: 200 });
+  // A new event of another session is the first that succeeds.
+  await beds.addEvents(id, 1);
+  await sender.deliver();
+  await beds.passSeconds(61);
+  for (let round = 0; round < 3; round++) {
+    await sender.deliver();
+    await sender.releaseEnded();
+  }
+  assert.deepEqual(
+    new Set((await beds.deliveriesOf(id)).map(({ state }) => state)),
+    new Set(["delivered"]),
+  );
+
+  await beds.addEvents(id, 1);
+  await delay();
+  await beds.call("update_webhook", { webhookId, enabled: true });
+  await sender.deliver();
+  assert.deepEqual(
+    new Set((await beds.deliveriesOf(id)).map(({ state }) => state)),
+    new Set(["delivered"]),
+  );
+});
+
 test("an event that was recorded out of order waits for the one before it", async () => {
   const { id } = await beds.addWebhook();
   const session = await beds.addEvents(id, 1);

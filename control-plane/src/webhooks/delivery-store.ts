@@ -170,7 +170,10 @@ const longestFailing = `interval '3 days'`;
 const failedForLong = `'No event could be delivered for 3 days. list_webhook_deliveries shows why. Fix the receiver, then switch the webhook on with update_webhook.'`;
 const isGone = `'The receiver answered 410 Gone, which asks for no more events. To send events again, switch the webhook on with update_webhook.'`;
 
-/** $1 ends. Records since when webhooks fail, and switches off those that should not be tried any more. */
+/**
+ * $1 ends. Records since when webhooks fail, and switches off those that should not be tried any more. If a webhook
+ * works again, what waits for a late retry is tried within a minute.
+ */
 export const noteHealth = systemStatement(
   "record which webhooks fail, and switch off dead ones",
   `WITH ${endsSql},
@@ -185,7 +188,15 @@ export const noteHealth = systemStatement(
       WHERE is_gone OR CASE WHEN has_succeeded THEN w.failing_since IS NOT NULL
                             ELSE w.failing_since IS NULL
                                  OR w.failing_since < hawser_now() - ${longestFailing} END
-      ORDER BY w.organization_id, w.webhook_id FOR NO KEY UPDATE OF w)
+      ORDER BY w.organization_id, w.webhook_id FOR NO KEY UPDATE OF w),
+   late AS MATERIALIZED (
+     SELECT d.organization_id, d.webhook_id, d.delivery_id
+       FROM changed JOIN webhook_deliveries d USING (organization_id, webhook_id)
+      WHERE changed.has_succeeded AND ${isSign} AND d.holder IS NULL
+        AND d.try_at > hawser_now() + interval '1 minute' FOR NO KEY UPDATE OF d SKIP LOCKED),
+   sooner AS (
+     UPDATE webhook_deliveries d SET try_at = hawser_now() + random() * interval '1 minute'
+       FROM late WHERE ${isSame("late")})
    UPDATE webhooks w
       SET failing_since = CASE WHEN NOT changed.has_succeeded THEN coalesce(w.failing_since, hawser_now()) END,
           enabled = w.enabled AND NOT (changed.is_gone OR changed.is_dead),

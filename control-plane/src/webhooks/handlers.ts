@@ -68,6 +68,8 @@ export const webhookHandlers: HandlersFor<typeof webhookActions, WebhookServices
     const { name = stored.name, url = stored.url, events = stored.events } = changes;
     refuseUnseen(caller, events);
     if (changes.url !== undefined) refuseUrl(webhooks.addresses, url);
+    const beginsAgain = changes.enabled !== undefined || url !== stored.url;
+    if (beginsAgain) await sql.rows(store.retryNow, sql.organizationId, id);
     const row = await sql.first(
       store.updateWebhook,
       sql.organizationId,
@@ -76,7 +78,7 @@ export const webhookHandlers: HandlersFor<typeof webhookActions, WebhookServices
       url,
       events,
       changes.enabled ?? stored.enabled,
-      changes.enabled !== undefined || url !== stored.url,
+      beginsAgain,
       caller.apiKeyId,
       await callerReference(sql, caller),
     );

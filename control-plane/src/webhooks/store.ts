@@ -71,6 +71,15 @@ export const updateWebhook = statement<WebhookRow>(
     WHERE organization_id = $1 AND webhook_id = $2 RETURNING ${columns}`,
 );
 
+/** $2 webhook. What waits for a retry is tried now. */
+export const retryNow = statement(
+  `UPDATE webhook_deliveries SET try_at = hawser_now()
+    WHERE (organization_id, webhook_id, delivery_id) IN (
+          SELECT organization_id, webhook_id, delivery_id FROM webhook_deliveries
+           WHERE organization_id = $1 AND webhook_id = $2 AND state = 'waiting' AND NOT behind AND holder IS NULL
+             AND try_at > hawser_now() FOR NO KEY UPDATE SKIP LOCKED)`,
+);
+
 /** $2 webhook, $3 the new salt. */
 export const rotateSecret = statement(
   `UPDATE webhooks SET previous_salt = salt, salt = $3, rotated_at = hawser_now()
