@@ -2,9 +2,12 @@
 import assert from "node:assert/strict";
 import type { NewExposure } from "@hawser/contract";
 
+/** What a client needs to use an exposure. */
+type Login = Pick<NewExposure, "url" | "username" | "password">;
+
 /** A request through an exposure, with its login unless another one is given. */
 export function through(
-  { url, username, password }: Pick<NewExposure, "url" | "username" | "password">,
+  { url, username, password }: Login,
   path: string,
   init: RequestInit = {},
 ): Promise<Response> {
@@ -24,8 +27,8 @@ export interface OpenStream {
   ended: Promise<number>;
 }
 
-/** Opens opencode's stream of all events through the exposure. Returns after its first event. */
-export async function openStream(exposure: NewExposure): Promise<OpenStream> {
+/** Opens opencode's stream of all events, or one at the same path. Returns after its first event. */
+export async function openStream(exposure: Login): Promise<OpenStream> {
   const response = await through(exposure, "/global/event", {
     signal: AbortSignal.timeout(120_000),
   });
@@ -50,7 +53,7 @@ export async function openStream(exposure: NewExposure): Promise<OpenStream> {
 }
 
 /** An ended exposure answers 401. A loopback port of its own is closed soon after its end. */
-export async function assertEnded(exposure: NewExposure): Promise<void> {
+export async function assertEnded(exposure: Login): Promise<void> {
   const answer = await through(exposure, "/session").then(
     (response) => response.status,
     (error: unknown) => (error as { cause?: { code?: string } }).cause?.code ?? String(error),

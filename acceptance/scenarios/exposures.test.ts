@@ -34,6 +34,7 @@ scenario(
     assert.ok(Buffer.from(password, "base64url").length >= 16);
     assert.equal(exposed.scope, "session");
     assert.equal(exposed.sessionId, sessionId);
+    assert.equal(exposed.port, null);
     assert.equal(Date.parse(exposed.expiresAt) - Date.parse(exposed.createdAt), hour);
     const { apiKeyId } = await caller.whoami({});
     assert.deepEqual(exposed.createdBy, { type: "organization_key", id: apiKeyId, name: "owner" });
@@ -63,6 +64,7 @@ scenario(
       "exposureId",
       "instanceId",
       "lastUsedAt",
+      "port",
       "scope",
       "sessionId",
     ]);

@@ -395,6 +395,7 @@ scenario(
       "list_schedule_runs",
       "list_scheduled_prompts",
       "list_session_events",
+      "list_session_ports",
       "list_sessions",
       "list_triggers",
       "preview_scheduled_prompt",

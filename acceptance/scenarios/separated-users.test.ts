@@ -3,8 +3,10 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { freePort } from "@hawser/testkit/free-port.ts";
 import { untilStatus } from "@hawser/testkit/host.ts";
 import { addMember, firstKeys, sealedFor } from "../account-steps.ts";
+import { assertEnded, through } from "../exposure-steps.ts";
 import { assertRefused } from "../refusal.ts";
 import { scenario, until, useWorld } from "../scenario.ts";
 import {
@@ -209,6 +211,41 @@ scenario(
     assert.ok(parkedSessions.some((each) => each.sessionId === sessionId));
     const restored = await ada.restore_session({ sessionId });
     assert.match((await runShell(ada, restored.sessionId, "cat added.txt")).output, /new/);
+  },
+);
+
+scenario(
+  "A preview reaches the server of the person's own session, and of no other person's",
+  [],
+  async (context) => {
+    const current = await open(context);
+    const { host, ada, bo } = current;
+    const own = await startIn(current, ada, "claude_code");
+    const other = await startIn(current, bo, "claude_code");
+    const port = await freePort();
+    const answer = "HTTP/1.1 200 OK\\r\\ncontent-length: 3\\r\\nconnection: close\\r\\n\\r\\nown";
+    const socket = `IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => ${port}, Listen => 5)`;
+    const server = `$server = ${socket}; while ($client = $server->accept) { <$client>; print $client "${answer}"; close $client }`;
+    const { sessionId } = own;
+    await ada.run_shell({ sessionId, command: `exec perl -MIO::Socket::INET -e '${server}'` });
+    const portsOf = async (id: string, person: typeof ada) =>
+      (await person.list_session_ports({ sessionId: id })).ports;
+    await until(
+      "the server listens",
+      30_000,
+      () => portsOf(sessionId, ada),
+      (ports) => ports.some((each) => each.port === port),
+    );
+    assert.ok(host.processesOf(`${host.name}-1`).some(({ command }) => command.includes("perl")));
+    const preview = await ada.create_preview({ sessionId, port, ttlMinutes: 60 });
+    assert.equal(await (await through(preview, "/")).text(), "own");
+
+    assert.deepEqual(await portsOf(other.sessionId, bo), []);
+    const foreign = { sessionId: other.sessionId, port, ttlMinutes: 60 as const };
+    assertRefused(await bo.try("create_preview", foreign), 409, "host_refused");
+    await ada.end_session({ sessionId });
+    await bo.end_session({ sessionId: other.sessionId });
+    await assertEnded(preview);
   },
 );
 

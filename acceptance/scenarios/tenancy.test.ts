@@ -132,6 +132,8 @@ const recipes: Record<string, Recipe> = {
     sessionId,
     ttlMinutes: 60,
   }),
+  "list_session_ports.sessionId": (sessionId) => ({ sessionId }),
+  "create_preview.sessionId": (sessionId) => ({ sessionId, port: 5173, ttlMinutes: 60 }),
   "revoke_exposure.exposureId": (exposureId) => ({ exposureId }),
   "test_webhook.webhookId": (webhookId) => ({ webhookId }),
   "list_webhook_deliveries.webhookId": (webhookId) => ({ webhookId }),
@@ -389,6 +391,7 @@ const refusedWithoutHost: Record<string, string> = {
   share_session: "user_key_required",
   // No host can open a tunnel here, so exposures have no address.
   create_exposure: "host_refused",
+  create_preview: "host_refused",
   // The record is a question.
   answer_permission: "wrong_request_type",
   // Deleted by the case before.

@@ -25,9 +25,9 @@ async function serve(order: TunnelNodeOrder): Promise<string> {
   const exposure: OpenExposure = {
     exposureId,
     organizationId: "org_1",
+    apiKeyId: "key_bench",
     instanceId,
-    scope: "instance",
-    sessionId: null,
+    scope: { kind: "instance" },
     passwordHash: createHash("sha256").update(password).digest(),
     expiresAt: Date.now() + 86_400_000,
     port: null,
@@ -47,10 +47,12 @@ async function serve(order: TunnelNodeOrder): Promise<string> {
     },
     now: Date.now,
     find: (id) => Promise.resolve(id === exposureId ? exposure : undefined),
+    mayUse: () => Promise.resolve(true),
     stillGood: (ids) => Promise.resolve(new Set(ids)),
     openTunnel: () => Promise.reject(new Error("The bench opens the tunnel itself.")),
     listPorts: () => Promise.resolve([]),
     recordUse: () => Promise.resolve(),
+    countAnswer: () => {},
     log: createLog("silent"),
   });
   const server = createServer();

@@ -89,7 +89,7 @@ export const CloneUrl = unobjectionable(objectToCloneUrl).meta({
 
 /** A hosted repository in an action's body. */
 export const HostedRepository = unobjectionable(objectToHostedRepository).meta({
-  description: "A hosted repository, written owner/name.",
+  description: "Written owner/name.",
   pattern: hostedRepositoryPattern,
 });
 

@@ -96,7 +96,7 @@ export {
   RootListing,
   RootRecord,
 } from "./records/directory.ts";
-export { ExposureRecord, NewExposure } from "./records/exposure.ts";
+export { ExposureRecord, NewExposure, NewPreview } from "./records/exposure.ts";
 export { IdentityRecord, IdentityWay, LinkWay, SealingKey } from "./records/identity.ts";
 export {
   HostOperation,

@@ -121,6 +121,7 @@ test("the results that show a secret once are marked", () => {
     "create_api_key",
     "create_exposure",
     "create_instance",
+    "create_preview",
     "create_trigger",
     "create_webhook",
     "regenerate_pairing_token",

@@ -44,6 +44,8 @@ export const extensionNames = [
   "wait_for_session",
   ...(Object.keys(sessionFileActions) as (keyof typeof sessionFileActions)[]),
   "search_requests",
+  "list_session_ports",
+  "create_preview",
   "revoke_exposure",
   "preview_scheduled_prompt",
   "run_scheduled_prompt_now",

@@ -33,18 +33,18 @@ export const hosts = z.array(InstanceId).min(1).meta({
 
 export const worktreeChoice = z
   .boolean()
-  .meta({ description: "Default: true in a git repository, else false." })
+  .meta({ description: "Default: true in a git repository." })
   .optional();
 
 export const chain = z
   .array(FallbackEntryInput)
-  .meta({ description: "Used instead of the host's own chain." });
+  .meta({ description: "Instead of the host's own." });
 
 /** The fields with which a scheduled prompt or a trigger is created. */
 export const template = {
   name: name.optional(),
   ...target,
-  agentKind: AgentKind.meta({ description: "Default: the host's default kind." }).optional(),
+  agentKind: AgentKind.meta({ description: "Default: the host's." }).optional(),
   ...model,
   useWorktree: worktreeChoice,
   fallbackChain: chain.optional(),

@@ -156,7 +156,7 @@ const settings = z.object({
     .int()
     .min(2)
     .default(16)
-    .describe("database connections for callers; up to 14 more are for the node's own work"),
+    .describe("database connections for callers; up to 17 more are for the node's own work"),
   HAWSER_DATABASE_PATIENCE_MS: z.coerce
     .number()
     .int()

@@ -34,6 +34,10 @@ export interface LinkMetrics {
   showLinks(count: () => number): void;
   /** Counts an answer of this node's edge to a host that dials, by its HTTP status. */
   countLinkAnswer(status: number): void;
+  /** Counts an answer of the public side of exposures, by its HTTP status. */
+  countExposureAnswer(status: number): void;
+  /** `count` returns what is open of exposures at this node. */
+  showExposures(count: () => { tunnels: number; streams: number }): void;
   /** `read` returns the window over which hosts spread their return. */
   showReconnectWindow(read: () => number): void;
   /** How long a comparison of presence with the connections of NATS took. */
@@ -122,6 +126,29 @@ export function createMetrics(queueAges: QueueAges): Metrics {
     labelNames: ["status"],
     registers,
   });
+  const exposureAnswers = new Counter({
+    name: "hawser_exposure_answers_total",
+    help: "Answers to requests of exposures, by HTTP status. 401: wrong password. 429: locked, or over a limit. 502 to 504: the host could not be reached.",
+    labelNames: ["status"],
+    registers,
+  });
+  let countExposures = () => ({ tunnels: 0, streams: 0 });
+  new Gauge({
+    name: "hawser_exposure_tunnels",
+    help: "Tunnels of hosts for exposures that are open at this node.",
+    registers,
+    collect() {
+      this.set(countExposures().tunnels);
+    },
+  });
+  new Gauge({
+    name: "hawser_exposure_streams",
+    help: "Requests and WebSockets of exposures that are open at this node.",
+    registers,
+    collect() {
+      this.set(countExposures().streams);
+    },
+  });
   let readWindow = () => 0;
   new Gauge({
     name: "hawser_reconnect_window_seconds",
@@ -200,6 +227,8 @@ export function createMetrics(queueAges: QueueAges): Metrics {
     countLostNotices: () => lostNotices.inc(),
     showLinks: (count) => void (countLinks = count),
     countLinkAnswer: (status) => linkAnswers.inc({ status }),
+    countExposureAnswer: (status) => exposureAnswers.inc({ status }),
+    showExposures: (count) => void (countExposures = count),
     showReconnectWindow: (read) => void (readWindow = read),
     observeComparison: (seconds) => comparisons.observe(seconds),
     showHosts: (counted) => showHosts(counted.map(({ status, hosts }) => [status, hosts])),

@@ -101,12 +101,14 @@ export async function startNode(config: Config): Promise<RunningNode> {
     createExposures({
       config,
       database,
-      callerOfKey: authenticator.callerOfKey,
+      signIn,
+      callersOfKeys: authenticator.callersOfKeys,
       hosts: link.hosts,
       fabric: link.fabric,
       tunnelSecret: await randomSecret(database.system, masterKeys, "tunnels"),
       nodeId: nodes.nodeId,
       now: () => nodes.now(),
+      metrics,
       log,
     });
   const services: Services = {
@@ -268,6 +270,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
     async stop() {
       draining = true;
       log.info({ nodeId: nodes.nodeId }, "node stopping");
+      exposures?.drain();
       // Balancers see the 503 of /readyz before a connection is refused.
       await pause(config.drainMs);
       clearInterval(beats);

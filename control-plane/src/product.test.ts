@@ -153,6 +153,8 @@ const otherFields: Record<string, object> = {
     instanceId: formatId("instance", "01a1dcb3-708b-7ba5-8f6d-438dd495d03a"),
     ttlMinutes: 60,
   },
+  list_session_ports: {},
+  create_preview: { port: 5173, ttlMinutes: 60 },
   revoke_exposure: {},
   test_webhook: {},
   list_webhook_deliveries: {},

@@ -10,8 +10,11 @@ call() {
   return $code
 }
 
-# … | pick FIELD: prints the first text value of a field in a JSON answer. Fails if there is none.
+# … | pick FIELD: prints the first text or number of a field in a JSON answer. Fails if there is none.
 pick() {
   awk -F'"' -v field="$1" \
-    '{ for (i = 1; i < NF; i++) if ($i == field && $(i + 1) == ":") { print $(i + 2); exit } } END { if (i >= NF) exit 1 }'
+    '{ for (i = 1; i < NF; i++) if ($i == field) {
+         if ($(i + 1) == ":") { print $(i + 2); exit }
+         if (match($(i + 1), /^:[0-9]+/)) { print substr($(i + 1), 2, RLENGTH - 1); exit }
+     } } END { if (i >= NF) exit 1 }'
 }

@@ -74,7 +74,7 @@ export async function startExposedServer(): Promise<ExposedServer> {
     } else if (path === "/cookie") {
       stream.respond({
         ":status": 302,
-        "set-cookie": ["a=b"],
+        "set-cookie": ["a=b; Domain=exposures.example; Path=/"],
         location: "https://other.example/",
         "www-authenticate": "Basic",
         "access-control-allow-origin": "*",
@@ -108,10 +108,12 @@ function joinWebSocket(
     stream.end("refused");
     return;
   }
+  const protocol = headers["sec-websocket-protocol"];
   const request = httpRequest({
     host: "127.0.0.1",
     port,
     headers: {
+      ...(protocol !== undefined && { "sec-websocket-protocol": protocol }),
       connection: "Upgrade",
       upgrade: "websocket",
       "sec-websocket-key": Buffer.alloc(16).toString("base64"),
@@ -119,8 +121,16 @@ function joinWebSocket(
     },
   });
   request.on("error", () => stream.destroy());
-  request.on("upgrade", (_response, socket, early) => {
-    stream.respond({ ":status": 200 });
+  request.on("upgrade", (response, socket, early) => {
+    if (stream.destroyed) {
+      socket.destroy();
+      return;
+    }
+    const chosen = response.headers["sec-websocket-protocol"];
+    stream.respond({
+      ":status": 200,
+      ...(chosen !== undefined && { "sec-websocket-protocol": chosen }),
+    });
     stream.write(early);
     socket.on("error", () => {});
     socket.pipe(stream).pipe(socket);

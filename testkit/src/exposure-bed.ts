@@ -14,6 +14,7 @@ import {
 } from "@hawser/control-plane/exposures/traffic.ts";
 import { connectFabric } from "@hawser/control-plane/fabric/connection.ts";
 import { makeFabricKeys } from "@hawser/control-plane/fabric/fabric-keys.ts";
+import type { ExposureScope } from "@hawser/host-protocol";
 import { freePort } from "./free-port.ts";
 import { startNats } from "./nats.ts";
 import { createTunnelHost, type TunnelHandler, type TunnelHost } from "./tunnel-host.ts";
@@ -38,6 +39,8 @@ export interface MadeExposure extends OpenExposure {
 export interface ExposureBed extends AsyncDisposable {
   nodes: BedNode[];
   host: TunnelHost;
+  /** Statuses of the answers that the nodes have counted. */
+  answers: number[];
   /** The exposures that may be used. Removing one ends it. */
   exposures: Map<string, OpenExposure>;
   uses: ExposureUse[];
@@ -45,7 +48,7 @@ export interface ExposureBed extends AsyncDisposable {
   dialsNode: number;
   /** Throws instead of answering while it is set. */
   fault: { database?: Error; host?: Error };
-  make(ttlMs?: number): MadeExposure;
+  make(ttlMs?: number, scope?: ExposureScope): MadeExposure;
   /** A request to the public side, which is not sent yet. */
   request(exposure: MadeExposure, options?: RequestOptions): ClientRequest;
 }
@@ -88,18 +91,19 @@ export async function startExposureBed(
     nodes,
     host,
     exposures,
+    answers: [],
     uses,
     dialsNode: 0,
     fault: {},
-    make(ttlMs = 3_600_000) {
+    make(ttlMs = 3_600_000, scope = { kind: "instance" }) {
       const exposureId = formatId("exposure", randomUUID());
       const password = randomBytes(16).toString("base64url");
       const exposure: OpenExposure = {
         exposureId,
         organizationId: formatId("organization", randomUUID()),
+        apiKeyId: formatId("apiKey", randomUUID()),
         instanceId: formatId("instance", randomUUID()),
-        scope: "instance",
-        sessionId: null,
+        scope,
         passwordHash: createHash("sha256").update(password).digest(),
         expiresAt: now() + ttlMs,
         port: null,
@@ -143,10 +147,12 @@ export async function startExposureBed(
         checkDatabase();
         return isGood(id) ? exposures.get(id) : undefined;
       },
+      mayUse: async ({ exposureId }) => isGood(exposureId),
       async stillGood(ids) {
         checkDatabase();
         return new Set(ids.filter(isGood));
       },
+      countAnswer: (status) => void bed.answers.push(status),
       async listPorts() {
         checkDatabase();
         return [...exposures.values()].flatMap(({ exposureId, port }) =>

@@ -179,6 +179,14 @@ export async function openSessionBed(): Promise<SessionBed> {
           memberAccounts: createOwedRemovals({ database, hosts, log }),
           files: createFiles(database, createBlobs(database)),
           webhooks,
+          exposures: {
+            addresses: () => ({
+              takePort: () => Promise.resolve(null),
+              urlOf: (exposureId: string) =>
+                `https://${exposureId.replace("_", "-")}.exposures.example`,
+            }),
+            cut: () => {},
+          },
         },
         database,
         authenticate: authenticator.authenticate,

@@ -92,7 +92,7 @@ export const accessActions = {
   }),
 
   create_api_key: action({
-    summary: "Make an API key for a user, for the organization, or for the agent of a session.",
+    summary: "Make an API key for a user, the organization, or the agent of a session.",
     details:
       "The key is shown only here. It has no permission that the caller or its user lacks. Only the user can create a user's key, except a new member's first. With `sessionId` it is an agent key: it may read, and start and prompt sessions.",
     group: "access",
@@ -105,7 +105,7 @@ export const accessActions = {
         name: Name,
         scope: z.enum(["user", "organization"]).meta({ description: "Whom the key speaks for." }),
         userId: UserId.meta({
-          description: "Whose key it is, in the scope user; default: the caller's own user.",
+          description: "In the scope user: whose key it is; default: the caller's.",
         }).optional(),
         sessionId: SessionId.meta({ description: "Binds the key to this session." }).optional(),
         permissions: Permissions,
@@ -210,7 +210,7 @@ export const accessActions = {
   update_member: action({
     summary: "Change a member's role.",
     details:
-      "The member's keys never exceed the new role. Keys of the organization that the member created are revoked if they have a permission beyond it.",
+      "The member's keys never exceed the new role. Organization keys that the member created are revoked if they do.",
     group: "access",
     permission: "access:edit",
     effect: "changes",
@@ -272,7 +272,7 @@ export const accessActions = {
         description: "Mode that sessions begin in, unless highestMode is narrower.",
       }).optional(),
       highestMode: SessionMode.meta({
-        description: "The widest mode that sessions may have, from their next prompt on.",
+        description: "The widest mode of sessions, from their next prompt on.",
       }).optional(),
       trustedRepositories: TrustedRepositories.optional().meta({
         description: "Repositories whose configuration later sessions may use. Replaces the list.",

@@ -38,8 +38,7 @@ const RestartOutcome = z
 export const agentActions = {
   restart_opencode: action({
     summary: "Restart the opencode server that the service runs on a host.",
-    details:
-      "Running opencode turns are interrupted. Their sessions become detached and resume with the next prompt.",
+    details: "Interrupts running turns; their sessions resume with the next prompt.",
     group: "hosts",
     permission: "settings:edit",
     effect: "changes",
@@ -81,8 +80,7 @@ export const agentActions = {
 
   install_agent_kind: action({
     summary: "Install claude_code or codex on a host, in the version the service ships.",
-    details:
-      "The agent is installed in the daemon's own directory. The answer for opencode is not_applicable.",
+    details: "Installs into the daemon's own directory. The answer for opencode is not_applicable.",
     group: "hosts",
     permission: "settings:edit",
     effect: "changes",
@@ -111,7 +109,7 @@ export const agentActions = {
   restart_agent_kind: action({
     summary: "Restart an agent kind on a host; its sessions are detached.",
     details:
-      "Running turns are interrupted. Conversations are kept, and each session resumes with its next prompt.",
+      "Interrupts running turns. Conversations are kept; sessions resume with the next prompt.",
     group: "hosts",
     permission: "settings:edit",
     effect: "changes",
@@ -124,7 +122,7 @@ export const agentActions = {
   }),
 
   set_fallback_chain: action({
-    summary: "Set which agent kinds a host's new sessions use if the preferred one is not ready.",
+    summary: "Set which agent kinds a host's new sessions use, in order.",
     details:
       "A kind is skipped if it is not ready or if `threshold` percent of its quota are used. An empty chain switches fallback off. An omitted threshold is reset to 90.",
     group: "hosts",

@@ -152,7 +152,7 @@ export const identityActions = {
   unlink_agent_identity: action({
     summary: "Remove the calling user's agent account from a host.",
     details:
-      "The account's directory on the host is deleted, with its stored credentials and transcripts. Live sessions of that account stop with an error.",
+      "Deletes its directory on the host, with credentials and transcripts. Its live sessions stop with an error.",
     group: "hosts",
     permission: "instances:view",
     effect: "destroys",

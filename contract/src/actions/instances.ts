@@ -21,8 +21,7 @@ const InstanceName = text({ min: 1, max: 80 }).meta({ description: "A name for p
 export const instanceActions = {
   list_instances: action({
     summary: "List the organization's hosts, ordered by name.",
-    details:
-      "At most 1,000 are listed; `total` counts all of them. search_instances pages through any number.",
+    details: "At most 1,000; search_instances pages through all.",
     group: "hosts",
     permission: "instances:view",
     effect: "reads",
@@ -51,7 +50,7 @@ export const instanceActions = {
 
   list_directories: action({
     summary: "List a host's roots and the projects directly below its folder roots.",
-    details: "The host is asked. If it is offline, the last answer is repeated with `live` false.",
+    details: "If the host is offline, the last answer is repeated with `live` false.",
     group: "code",
     permission: "instances:view",
     effect: "reads",
@@ -63,7 +62,7 @@ export const instanceActions = {
 
   browse_directory: action({
     summary: "List the directories inside a directory of a host.",
-    details: "A path outside of all roots is answered as not found, whether or not it exists.",
+    details: "A path outside of all roots is not found, whether or not it exists.",
     group: "code",
     permission: "instances:view",
     effect: "reads",
@@ -85,10 +84,7 @@ export const instanceActions = {
     reach: "host",
     input: z.strictObject({
       instanceId: InstanceId,
-      query: z
-        .string()
-        .meta({ description: "Returns only repositories whose owner/name contains this text." })
-        .optional(),
+      query: z.string().meta({ description: "A part of owner/name." }).optional(),
       limit: limit({ max: 500, default: 100 }),
     }),
     result: z.strictObject({
@@ -110,7 +106,7 @@ export const instanceActions = {
     input: z.strictObject({
       instanceId: InstanceId,
       agentKind: AgentKind.meta({
-        description: "Default: the host's default kind.",
+        description: "Default: the host's.",
       }).optional(),
     }),
     result: ModelListing,
@@ -146,7 +142,7 @@ export const instanceActions = {
   regenerate_pairing_token: action({
     summary: "Make a new pairing token and install command for a host.",
     details:
-      "The old token stops working at once. A host that is already paired keeps working until another machine redeems the new token and replaces it.",
+      "The old token stops working at once. A paired host keeps working until another machine redeems the new token.",
     group: "hosts",
     permission: "instances:edit",
     effect: "changes",
@@ -172,9 +168,9 @@ export const instanceActions = {
   }),
 
   delete_instance: action({
-    summary: "Remove a host from the service, together with its sessions' records and exposures.",
+    summary: "Remove a host from the service, with its sessions' records and exposures.",
     details:
-      "The host's credential is revoked, and a connected daemon deletes its credentials and stops. Files on the host stay.",
+      "Its credential is revoked; a connected daemon deletes it and stops. Files on the host stay.",
     group: "hosts",
     permission: "instances:delete",
     effect: "destroys",

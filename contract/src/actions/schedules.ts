@@ -165,7 +165,7 @@ export const scheduleActions = {
   run_scheduled_prompt_now: action({
     summary: "Run a scheduled prompt once, now, even if it is paused.",
     details:
-      "Acts with the calling key. The next regular time stays as it is. list_schedule_runs shows how the run ends.",
+      "Acts with the calling key. The next regular time stays. list_schedule_runs shows how the run ends.",
     group: "schedules",
     permission: "sessions:edit",
     effect: "changes",

@@ -10,7 +10,7 @@ export const sessionFileActions = {
   get_session_file_diff: action({
     summary: "Show what a session has changed in one file, as a patch.",
     details:
-      "Same comparison as get_session_diff, in pages. If the file changes between two pages, the cursor is refused; read the patch from its beginning.",
+      "Same comparison as get_session_diff, in pages. If the file changes between two pages, the cursor is refused; begin again.",
     group: "code",
     permission: "sessions:view",
     effect: "reads",
@@ -40,7 +40,7 @@ export const sessionFileActions = {
     summary:
       "List the ended sessions whose worktree or clone the host has parked, the newest first.",
     details:
-      "A host keeps them for 14 days. If they need more disk than its policy file allows, it removes the oldest earlier.",
+      "A host keeps them for 14 days; it removes the oldest earlier if they need more disk than its policy file allows.",
     group: "code",
     permission: "sessions:view",
     effect: "reads",
@@ -58,7 +58,7 @@ export const sessionFileActions = {
     summary:
       "Make a new session from an ended one, with its worktree and branch, or its clone, as they were.",
     details:
-      "Works for deleted sessions too, as long as the host has the worktree or the clone. Agent kind, title and model are the old session's; the conversation is new.",
+      "Works for deleted sessions too, as long as the host has the files. Agent kind, title and model are the old session's; the conversation is new.",
     group: "code",
     permission: "sessions:edit",
     effect: "changes",

@@ -7,12 +7,10 @@ import { text } from "../text.ts";
 /** Settings of the agent's model. */
 export const Options = z
   .record(z.string(), z.string())
-  .meta({ description: "Option ids and values, as list_agent_kinds offers them." });
+  .meta({ description: "Values by id, from list_agent_kinds." });
 
 /** The agent's mode or sub-agent that does the work. */
-export const AgentMode = z
-  .string()
-  .meta({ description: "A mode or sub-agent; list_agent_kinds lists them as `modes`." });
+export const AgentMode = z.string().meta({ description: "One of `modes` of list_agent_kinds." });
 
 /** A checkout made for one session. */
 export const Clone = z

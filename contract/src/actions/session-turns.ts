@@ -85,8 +85,7 @@ export const sessionTurnActions = {
 
   summarize_session: action({
     summary: "Condense a session's history so that it fits the model's context again.",
-    details:
-      "Only opencode sessions can do this. For other kinds call run_command with the command `compact`.",
+    details: "Only for opencode. For other kinds call run_command with the command `compact`.",
     group: "sessions",
     permission: "sessions:edit",
     effect: "changes",
@@ -232,7 +231,7 @@ export const sessionTurnActions = {
   search_session_events: action({
     summary: "Search a session's log for a text.",
     details:
-      "Returns the entries that contain this text, ignoring case, the oldest first. A call looks at 2,000 entries at most, so a page can be empty: while `nextAfter` is not null, call again with it as `after`.",
+      "Ignores case; the oldest entries first. A call looks at 2,000 entries at most, so a page can be empty: while `nextAfter` is not null, call again with it as `after`.",
     group: "sessions",
     permission: "sessions:view",
     effect: "reads",
@@ -270,7 +269,7 @@ export const sessionTurnActions = {
   wait_for_session: action({
     summary: "Wait until nothing runs in a session, or until a request needs an answer.",
     details:
-      "Answers at once if nothing runs. With `sinceSeq` it also waits for a later entry, and `lastMessage` is a later one. After the timeout it answers with the current state and `timedOut` true; call again to keep waiting.",
+      "Answers at once if nothing runs. With `sinceSeq` it also waits for a later entry, and `lastMessage` is a later one. After the timeout, `timedOut` is true; call again to keep waiting.",
     group: "sessions",
     permission: "sessions:view",
     effect: "reads",

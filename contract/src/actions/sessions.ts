@@ -51,7 +51,7 @@ export const sessionActions = {
   get_session_diff: action({
     summary: "List the files a session has changed, with lines added and removed.",
     details:
-      "Compares with the commit at which the session began, including untracked files; without a commit, with a copy of the files made at the start, unless they were too large. If the host is offline or the session has ended, the last answer is repeated with `live` false.",
+      "Compares with the commit at which the session began, including untracked files; without a commit, with a copy made at the start, unless it was too large. If the host is offline or the session has ended, repeats the last answer with `live` false.",
     group: "code",
     permission: "sessions:view",
     effect: "reads",
@@ -81,9 +81,9 @@ export const sessionActions = {
         title: text({ max: 200 }).meta({ description: "Default: the agent's own." }).optional(),
         useWorktree: z
           .boolean()
-          .meta({ description: "Default: true in a git repository, else false." })
+          .meta({ description: "Default: true in a git repository." })
           .optional(),
-        agentKind: AgentKind.meta({ description: "Default: the host's default kind." }).optional(),
+        agentKind: AgentKind.meta({ description: "Default: the host's." }).optional(),
         providerId: z.string().meta({ description: "An AI provider of list_models." }).optional(),
         modelId: z
           .string()
@@ -110,7 +110,7 @@ export const sessionActions = {
   end_session: action({
     summary: "End a session: stop its turn and remove its worktree and branch from the host.",
     details:
-      "The host parks the worktree with its uncommitted changes and unpushed commits; restore_session restores them. While the host is offline the status is cleanup_failed, and the host cleans up when it is back. A user's own directory is never touched.",
+      "The host parks the worktree with uncommitted changes and unpushed commits; restore_session restores them. If the host is offline, the status is cleanup_failed until it is back. A user's own directory is never touched.",
     group: "sessions",
     permission: "sessions:edit",
     effect: "destroys",
@@ -125,7 +125,7 @@ export const sessionActions = {
   delete_session: action({
     summary: "End sessions where needed, and delete their records and requests.",
     details:
-      "Give exactly one of `sessionId` and `sessionIds`. Each id is handled separately. The call fails only if no session could be deleted, for example because all ids are unknown.",
+      "Give exactly one of `sessionId` and `sessionIds`. Each id is handled separately. Fails only if no session could be deleted.",
     group: "sessions",
     permission: "sessions:edit",
     effect: "destroys",
@@ -160,7 +160,7 @@ export const sessionActions = {
   fork_session: action({
     summary: "Make a new session, of any ready kind, that continues an existing one.",
     details:
-      "The new session gets a copy of the original's own worktree or clone, without ignored files, or works in the same directory. The new agent reads the conversation: of a long one the newest 200 kB, without the output of tools. The original may have ended. If `directory` is null, wait_for_session shows when it is ready.",
+      "It gets a copy of the original's own worktree or clone, without ignored files, or works in the same directory. Its agent reads the newest 200 kB of the conversation, without the output of tools. The original may have ended. If `directory` is null, wait_for_session shows when it is ready.",
     group: "sessions",
     permission: "sessions:edit",
     effect: "changes",
@@ -264,9 +264,7 @@ export const sessionActions = {
     input: z.strictObject({
       sessionId: SessionId,
       openPr: z.boolean().meta({ description: "False only pushes.", default: true }).optional(),
-      title: text({ max: 200 })
-        .meta({ description: "The pull request's title; default: the session's title." })
-        .optional(),
+      title: text({ max: 200 }).meta({ description: "Default: the session's title." }).optional(),
       body: text({ max: 20_000 }).meta({ description: "The pull request's text." }).optional(),
     }),
     result: z.strictObject({

@@ -7,7 +7,7 @@ import { readInGroups } from "../postgres/in-groups.ts";
 import type { SystemSql } from "../postgres/statement.ts";
 import { createKeyUses } from "./key-uses.ts";
 import { hashSecret, looksLikeSecret } from "./secret-text.ts";
-import { selectKeyOwner, selectKeyOwners, type KeyOwner } from "./store.ts";
+import { selectKeyOwner, selectKeyOwners, selectOwnersOfKeys, type KeyOwner } from "./store.ts";
 
 const rememberedMs = 5_000;
 const mostRemembered = 10_000;
@@ -22,6 +22,10 @@ export interface Authenticator {
   authenticate: Authenticate;
   /** The caller of a key by its stored id, read again each time. Undefined if the key is not valid now. */
   callerOfKey: (organizationId: string, apiKeyId: string) => Promise<Caller | undefined>;
+  /** The callers of keys by their stored ids, read again each time. A key that is not valid is missing. No use counts. */
+  callersOfKeys: (
+    keys: readonly { organizationId: string; apiKeyId: string }[],
+  ) => Promise<Map<string, Caller>>;
   /** Records which keys were used since the last call. */
   noteUses: () => Promise<void>;
   /** Drops the cached keys of an organization. Call it when its keys or members have changed. */
@@ -74,6 +78,12 @@ export function createAuthenticator(
       const caller = callerOf(owner);
       uses.note(caller);
       return caller;
+    },
+    async callersOfKeys(keys) {
+      const column = (name: "organizationId" | "apiKeyId") => keys.map((key) => key[name]);
+      const ids = [column("organizationId"), column("apiKeyId")] as const;
+      const owners = keys.length === 0 ? [] : await system.rows(selectOwnersOfKeys, ...ids);
+      return new Map(owners.map((owner) => [owner.api_key_id, callerOf(owner)]));
     },
     noteUses: () => uses.flush(),
     forget(organizationId) {

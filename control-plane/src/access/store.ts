@@ -53,6 +53,15 @@ export const selectKeyOwners = systemStatement<KeyOwner>(
   ),
 );
 
+/** $1 organizations and $2 keys, in pairs. */
+export const selectOwnersOfKeys = systemStatement<KeyOwner>(
+  "find the owners of the API keys that exposures act with",
+  keyOwners(
+    `unnest($1::uuid[], $2::uuid[]) AS asked (organization_id, api_key_id)
+     JOIN api_keys k ON k.organization_id = asked.organization_id AND k.api_key_id = asked.api_key_id`,
+  ),
+);
+
 /** $1 organization, $2 key. */
 export const selectKeyOwner = systemStatement<KeyOwner>(
   "find the owner of the API key that a schedule or webhook acts with",

@@ -7,8 +7,14 @@ export type ClientAddress = (
   forwardedFor: string | string[] | undefined,
 ) => string;
 
-/** `proxies`: networks such as 10.1.0.0/16. */
-export function createClientAddress(proxies: readonly string[]): ClientAddress {
+/**
+ * `proxies`: networks such as 10.1.0.0/16. `onOther` is called for a request that seems to come through another proxy: all
+ * clients behind that one have the same address.
+ */
+export function createClientAddress(
+  proxies: readonly string[],
+  onOther: (peer: string) => void = () => {},
+): ClientAddress {
   const trusted = new BlockList();
   for (const network of proxies) {
     const [address, bits] = network.split("/") as [string, string];
@@ -18,6 +24,7 @@ export function createClientAddress(proxies: readonly string[]): ClientAddress {
     isIP(address) > 0 && trusted.check(address, familyOf(address));
   return (peer, forwardedFor) => {
     let address = plain(peer ?? "unknown");
+    if (forwardedFor !== undefined && !isTrusted(address)) onOther(address);
     // Each proxy appends the address that it sees, so the list is read from its end.
     const seen = [forwardedFor ?? []].flat().join(",").split(",").toReversed();
     for (const text of seen) {

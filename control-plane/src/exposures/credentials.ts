@@ -3,7 +3,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { OpenExposure } from "./open-exposure.ts";
-import { createThrottle, type Throttle } from "./throttle.ts";
+import type { Throttle } from "./throttle.ts";
 
 /** Why a request may not use the exposure. Wrong has the exposure if there is one; no answer may depend on it. */
 export type Denied =
@@ -22,53 +22,66 @@ export interface Credentials {
   forget(exposureId: string): void;
 }
 
+interface Login {
+  name: string;
+  password: string;
+}
+
 export interface CredentialParts {
   username: string;
   find: (exposureId: string) => Promise<OpenExposure | undefined>;
+  /** Asked only if the password was right, so that wrong ones take the same time for every exposure. */
+  mayUse: (exposure: OpenExposure) => Promise<boolean>;
   now: () => number;
-  throttle?: Throttle;
+  throttle: Throttle;
 }
 
 /** A right password is looked up again after this time, so a revoked exposure takes no new request after it. */
 const trustedMs = 250;
-const mostTrusted = 10_000;
-/** The answer to a wrong password comes after this time, however long the look-up took. */
+const mostRight = 10_000;
+/** The answer to a wrong password comes after a multiple of this time, so that the look-up's own time does not show. */
 const wrongAnswerMs = 50;
 const emptyHash = Buffer.alloc(32);
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest();
 
 export function createCredentials(parts: CredentialParts): Credentials {
-  const { find, now, throttle = createThrottle() } = parts;
+  const { find, mayUse, now, throttle } = parts;
   const rightName = sha256(parts.username);
   /** Right passwords, by a digest of exposure and header. Wrong ones are looked up each time, as unknown exposures are. */
-  const trusted = new Map<string, { exposure: OpenExposure; until: number }>();
+  const right = new Map<string, { exposure: OpenExposure; until: number }>();
   const checking = new Map<string, Promise<OpenExposure | Denied>>();
-
-  const look = async (exposureId: string | undefined) =>
-    exposureId === undefined ? undefined : find(exposureId);
 
   async function checkPassword(
     exposureId: string | undefined,
-    { name, password }: { name: string; password: string },
+    login: Login,
     address: string,
   ): Promise<OpenExposure | Denied> {
-    const attempt = throttle.begin(exposureId ?? "", address);
+    const attempt = await throttle.begin(exposureId ?? "", address);
     if ("lockedMs" in attempt) return { denied: "locked", lockedMs: attempt.lockedMs };
-    if (attempt.delayMs > 0) await pause(attempt.delayMs);
-    const answerAt = performance.now() + wrongAnswerMs;
-    const exposure = await look(exposureId).catch((error: unknown) => {
-      // Not the client's failure.
-      attempt.passed();
-      throw error;
-    });
+    let isWrong = false;
+    try {
+      if (attempt.delayMs > 0) await pause(attempt.delayMs);
+      const found = await lookUp(exposureId, login);
+      isWrong = "denied" in found;
+      return found;
+    } finally {
+      attempt.end({ isWrong });
+    }
+  }
+
+  async function lookUp(
+    exposureId: string | undefined,
+    { name, password }: Login,
+  ): Promise<OpenExposure | Denied> {
+    const startedAt = performance.now();
+    const exposure = exposureId === undefined ? undefined : await find(exposureId);
     const isRightName = timingSafeEqual(sha256(name), rightName);
     const isRight = timingSafeEqual(sha256(password), exposure?.passwordHash ?? emptyHash);
-    if (exposure && isRight && isRightName && exposure.expiresAt > now()) {
-      attempt.passed();
-      return exposure;
-    }
-    await pause(Math.max(1, answerAt - performance.now()));
+    const isAdmitted = exposure && isRight && isRightName && exposure.expiresAt > now();
+    if (isAdmitted && (await mayUse(exposure))) return exposure;
+    const took = performance.now() - startedAt;
+    await pause(wrongAnswerMs - (took % wrongAnswerMs));
     return { denied: "wrong", exposure };
   }
 
@@ -76,39 +89,41 @@ export function createCredentials(parts: CredentialParts): Credentials {
     async check(exposureId, authorization, address) {
       const login = readBasic(authorization);
       if (!login) return { denied: "no password" };
-      const lockedMs = throttle.lockedMs(address);
-      if (lockedMs > 0) return { denied: "locked", lockedMs };
       const key = sha256(`${exposureId ?? ""}\n${authorization}`).toString("base64");
-      const known = trusted.get(key);
+      const known = right.get(key);
       if (known && performance.now() < known.until && known.exposure.expiresAt > now()) {
         return known.exposure;
       }
-      trusted.delete(key);
+      const lockedMs = known ? 0 : throttle.lockedMs(address);
+      if (lockedMs > 0) return { denied: "locked", lockedMs };
       // Requests that come together share a look-up. A wrong password is counted once for them.
       let check = checking.get(key);
       if (!check) {
-        check = checkPassword(exposureId, login, address).finally(() => checking.delete(key));
+        // A login that was right is no guess: its user is not shut out with an address that others guess from.
+        const checked = known
+          ? lookUp(exposureId, login)
+          : checkPassword(exposureId, login, address);
+        check = checked.finally(() => checking.delete(key));
         checking.set(key, check);
         const result = await check;
-        if (!("denied" in result)) {
-          if (trusted.size >= mostTrusted) trusted.clear();
-          trusted.set(key, { exposure: result, until: performance.now() + trustedMs });
+        if ("denied" in result) right.delete(key);
+        else {
+          if (right.size >= mostRight) right.clear();
+          right.set(key, { exposure: result, until: performance.now() + trustedMs });
         }
       }
       return check;
     },
     forget(exposureId) {
-      for (const [key, { exposure }] of trusted) {
-        if (exposure.exposureId === exposureId) trusted.delete(key);
+      for (const known of right.values()) {
+        if (known.exposure.exposureId === exposureId) known.until = 0;
       }
     },
   };
 }
 
 /** undefined if the header is missing or is no Basic login. */
-function readBasic(
-  authorization: string | undefined,
-): { name: string; password: string } | undefined {
+function readBasic(authorization: string | undefined): Login | undefined {
   const [, encoded] = /^basic +([\w+/-]+=*) *$/i.exec(authorization ?? "") ?? [];
   if (encoded === undefined) return undefined;
   const text = Buffer.from(encoded, "base64").toString();

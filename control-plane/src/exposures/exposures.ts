@@ -6,7 +6,9 @@ import type { Config } from "../config.ts";
 import type { Fabric } from "../fabric/connection.ts";
 import type { HostAsker } from "../fabric/host-asker.ts";
 import type { Log } from "../log.ts";
+import type { Metrics } from "../metrics.ts";
 import type { SystemDatabase } from "../postgres/database.ts";
+import type { SystemSql } from "../postgres/statement.ts";
 import { createExposureAccess } from "./access.ts";
 import { username } from "./address.ts";
 import type { OpenExposure } from "./open-exposure.ts";
@@ -17,29 +19,30 @@ import { createExposureTraffic, type ExposureTraffic } from "./traffic.ts";
 export interface ExposuresParts {
   config: Pick<Config, "exposures">;
   database: SystemDatabase;
-  callerOfKey: Authenticator["callerOfKey"];
+  /** Reads who may do what, on connections of its own. */
+  signIn: SystemSql;
+  callersOfKeys: Authenticator["callersOfKeys"];
   hosts: HostAsker;
   fabric: Pick<Fabric, "request" | "publish" | "subscribe" | "flush">;
   tunnelSecret: Buffer;
   nodeId: string;
   now: () => number;
+  metrics: Pick<Metrics, "countExposureAnswer" | "showExposures">;
   log: Log;
 }
 
-/** How long a host may take to open a tunnel, with the start of opencode. */
+/** How long a host may take to open a tunnel, with the start of opencode if the scope needs it. */
 const openMs = 28_000;
 
 export function createExposures(parts: ExposuresParts): ExposureTraffic {
   const { config, database, hosts } = parts;
-  const access = createExposureAccess(database.system, parts.callerOfKey);
+  const access = createExposureAccess(parts.signIn, parts.callersOfKeys, parts.log);
 
   async function openTunnel(exposure: OpenExposure, ticket: string): Promise<void> {
-    const { exposureId, instanceId, sessionId, expiresAt } = exposure;
+    const { exposureId, instanceId, scope, expiresAt } = exposure;
     const terms = await access.termsOf(exposureId);
     if (!terms) throw new Refusal("not_found", "The exposure has ended.");
     const { actor, highestMode } = terms;
-    const scope =
-      sessionId === null ? { kind: "instance" as const } : { kind: "session" as const, sessionId };
     const payload = {
       exposureId,
       ticket,
@@ -56,7 +59,7 @@ export function createExposures(parts: ExposuresParts): ExposureTraffic {
     });
   }
 
-  return createExposureTraffic({
+  const traffic = createExposureTraffic({
     ...config.exposures,
     username,
     tunnelSecret: parts.tunnelSecret,
@@ -64,6 +67,7 @@ export function createExposures(parts: ExposuresParts): ExposureTraffic {
     fabric: parts.fabric,
     now: parts.now,
     find: (exposureId) => access.find(exposureId),
+    mayUse: (exposure) => access.mayUse(exposure),
     stillGood: (exposureIds) => access.stillGood(exposureIds),
     openTunnel,
     async listPorts() {
@@ -74,6 +78,9 @@ export function createExposures(parts: ExposuresParts): ExposureTraffic {
       }));
     },
     recordUse: (uses) => recordUse(database, uses),
+    countAnswer: (status) => parts.metrics.countExposureAnswer(status),
     log: parts.log,
   });
+  parts.metrics.showExposures(() => traffic.counts());
+  return traffic;
 }

@@ -2,9 +2,9 @@
 import { createHash, randomBytes } from "node:crypto";
 import { Refusal, notFound, parseId, type exposureActions } from "@hawser/contract";
 import { callerReference } from "../access/caller-reference.ts";
-import { onHost, type HandlersFor } from "../dispatch/handler.ts";
+import { onHost, type ChangeContext, type HandlersFor } from "../dispatch/handler.ts";
 import { findHost, readFromHost, type HostServices } from "../hosts/ask-host.ts";
-import { findSession, refuseOver } from "../sessions/find-session.ts";
+import { findSession, hostOf, refuseOver } from "../sessions/find-session.ts";
 import { attachCommand, pageOf, username } from "./address.ts";
 import type { PublicAddresses } from "./public-addresses.ts";
 import { exposureRecord } from "./record.ts";
@@ -45,30 +45,13 @@ export const exposureHandlers: HandlersFor<typeof exposureActions, ExposureServi
     },
     ask: (context, _input, { scope, ...host }) =>
       readFromHost(context, host, "check_exposure", { scope }),
-    async conclude({ sql, caller, exposures }, input, _intent, beginning) {
-      const instanceId = parseId("instance", input.instanceId)!;
-      const sessionId = input.sessionId === undefined ? null : parseId("session", input.sessionId)!;
-      const locked = await sql.first(store.lockInstance, sql.organizationId, instanceId);
-      if (!locked) throw notFound("instance");
-      const counted = await sql.first(store.countExposures, sql.organizationId, instanceId);
-      if (counted!.exposures >= mostOfInstance) throw tooMany();
-      const password = randomBytes(passwordBytes).toString("base64url");
-      const addresses = exposures.addresses();
-      if (!addresses) throw noAddress();
-      const port = await addresses.takePort();
-      const row = await sql.first(
-        store.insertExposure,
-        sql.organizationId,
-        instanceId,
-        sessionId,
-        createHash("sha256").update(password).digest(),
-        caller.apiKeyId,
-        await callerReference(sql, caller),
-        port,
-        input.ttlMinutes,
-      );
-      const record = exposureRecord(row!);
-      const origin = addresses.urlOf(record.exposureId, port);
+    async conclude(context, { instanceId, sessionId, ttlMinutes }, _intent, beginning) {
+      const { record, origin, password } = await addExposure(context, {
+        instanceId: parseId("instance", instanceId)!,
+        sessionId: sessionId === undefined ? null : parseId("session", sessionId)!,
+        previewPort: null,
+        ttlMinutes,
+      });
       return {
         ...record,
         url: pageOf(origin, beginning),
@@ -76,6 +59,32 @@ export const exposureHandlers: HandlersFor<typeof exposureActions, ExposureServi
         password,
         attachCommand: attachCommand(origin, password, beginning),
       };
+    },
+  }),
+
+  async list_session_ports(context, { sessionId }) {
+    const session = await findSession(context.sql, sessionId);
+    refuseOver(session);
+    return readFromHost(context, hostOf(session), "list_session_ports", { sessionId });
+  },
+
+  create_preview: onHost({
+    async prepare({ sql, exposures }, { sessionId }) {
+      const session = await findSession(sql, sessionId);
+      refuseOver(session);
+      if (!exposures.addresses()) throw noAddress();
+      return hostOf(session);
+    },
+    ask: (context, { sessionId, port }, host) =>
+      readFromHost(context, host, "check_exposure", { scope: { kind: "port", sessionId, port } }),
+    async conclude(context, { sessionId, port, ttlMinutes }, { instanceId }) {
+      const { record, origin, password } = await addExposure(context, {
+        instanceId: parseId("instance", instanceId)!,
+        sessionId: parseId("session", sessionId)!,
+        previewPort: port,
+        ttlMinutes,
+      });
+      return { ...record, port, url: `${origin}/`, username, password };
     },
   }),
 
@@ -88,6 +97,41 @@ export const exposureHandlers: HandlersFor<typeof exposureActions, ExposureServi
   },
 };
 
+/** Ids are stored ones. Throws `limit_reached` if the host has too many. */
+async function addExposure(
+  { sql, caller, exposures }: ChangeContext & ExposureServices,
+  wanted: {
+    instanceId: string;
+    sessionId: string | null;
+    previewPort: number | null;
+    ttlMinutes: number;
+  },
+) {
+  const { instanceId, sessionId, previewPort, ttlMinutes } = wanted;
+  const locked = await sql.first(store.lockInstance, sql.organizationId, instanceId);
+  if (!locked) throw notFound("instance");
+  const counted = await sql.first(store.countExposures, sql.organizationId, instanceId);
+  if (counted!.exposures >= mostOfInstance) throw tooMany();
+  const password = randomBytes(passwordBytes).toString("base64url");
+  const addresses = exposures.addresses();
+  if (!addresses) throw noAddress();
+  const port = await addresses.takePort();
+  const row = await sql.first(
+    store.insertExposure,
+    sql.organizationId,
+    instanceId,
+    sessionId,
+    previewPort,
+    createHash("sha256").update(password).digest(),
+    caller.apiKeyId,
+    await callerReference(sql, caller),
+    port,
+    ttlMinutes,
+  );
+  const record = exposureRecord(row!);
+  return { record, origin: addresses.urlOf(record.exposureId, port), password };
+}
+
 function noAddress(): Refusal {
   return new Refusal(
     "host_refused",
@@ -98,7 +142,7 @@ function noAddress(): Refusal {
 function notOpencode(kind: string): Refusal {
   return new Refusal(
     "capability_missing",
-    `Only sessions of opencode can be exposed; this one runs ${kind}. Use get_session and send_prompt instead.`,
+    `Only sessions of opencode can be exposed; this one runs ${kind}. Use wait_for_session and send_prompt instead.`,
   );
 }
 

@@ -1,8 +1,21 @@
-// What passes between the public side of an exposure and the host: a list of request headers, a list of response
-// headers, and the path (N18). Everything else is dropped, in particular what a browser or a proxy in front adds.
+// What passes between the public side of an exposure of opencode and the host: a list of request headers, a list of
+// response headers, and the path (N18). Everything else is dropped, in particular what a browser or a proxy in front
+// adds.
 import type { IncomingHttpHeaders } from "node:http";
 
-type Headers = Record<string, string | string[]>;
+export type Headers = Record<string, string | string[]>;
+
+/** What passes between the public side of an exposure and the host. */
+export interface PassingRules {
+  /** The path of a request as it is forwarded; undefined if the request is refused. */
+  path(url: string): string | undefined;
+  /** The headers of a request that are forwarded. */
+  request(headers: IncomingHttpHeaders): Headers;
+  /** The headers of a WebSocket handshake that are forwarded. */
+  handshake(headers: IncomingHttpHeaders): Headers;
+  /** The headers of a response that are returned. `origin` is the exposure's own. */
+  response(headers: IncomingHttpHeaders, origin: string): Headers;
+}
 
 /** What opencode's own clients send and what caching needs. */
 const requestHeaders = [
@@ -43,7 +56,6 @@ const responseHeaders = [
   "x-next-cursor",
 ];
 
-/** The headers of a request that are forwarded. */
 export function forwardedHeaders(headers: IncomingHttpHeaders): Headers {
   const forwarded: Headers = {};
   for (const name of requestHeaders) {
@@ -53,8 +65,7 @@ export function forwardedHeaders(headers: IncomingHttpHeaders): Headers {
   return forwarded;
 }
 
-/** The headers of a WebSocket handshake that are forwarded. */
-export function forwardedHandshake(headers: IncomingHttpHeaders): Headers {
+function forwardedHandshake(headers: IncomingHttpHeaders): Headers {
   const forwarded: Headers = {};
   for (const name of ["sec-websocket-protocol", "user-agent", "x-opencode-directory"]) {
     const value = headers[name];
@@ -63,12 +74,15 @@ export function forwardedHandshake(headers: IncomingHttpHeaders): Headers {
   return forwarded;
 }
 
+/** Whether the target of a request is a path, with or without a query. */
+export const isPath = (url: string): boolean => /^\/[\x21\x22\x24-\x7e]*$/.test(url);
+
 /**
  * The path of a request as it is forwarded: without `auth_token`, opencode's own way to log in by address. undefined if
  * it is no path, or if a part of it cannot be decoded, because the agent server could decode it differently.
  */
 export function forwardedPath(url: string): string | undefined {
-  if (!/^\/[\x21-\x7e]*$/.test(url) || url.startsWith("//") || /[#\\]/.test(url)) return undefined;
+  if (!isPath(url) || url.startsWith("//") || url.includes("\\")) return undefined;
   const at = url.indexOf("?");
   const path = at < 0 ? url : url.slice(0, at);
   if (decode(path) === undefined) return undefined;
@@ -99,23 +113,31 @@ export const securityHeaders = {
   "x-frame-options": "DENY",
 } as const;
 
-const noFrames = "frame-ancestors 'none'";
-
-/** The headers of a response that are returned. `origin` is the exposure's own. */
 export function returnedHeaders(headers: IncomingHttpHeaders, origin: string): Headers {
   const returned: Headers = { ...securityHeaders };
   for (const name of responseHeaders) {
     const value = headers[name];
     if (value !== undefined) returned[name] = value;
   }
-  // Each policy is enforced, so the second one only narrows the first.
-  const policies = [headers["content-security-policy"] ?? [], noFrames].flat();
-  returned["content-security-policy"] = policies.join(", ");
-  returned["cache-control"] = privateCaching(headers["cache-control"]);
-  if (origin.startsWith("https:")) returned["strict-transport-security"] = "max-age=31536000";
+  Object.assign(returned, narrowedHeaders(headers, origin, "'none'"));
   const location = headers.location === undefined ? undefined : ownPath(headers.location, origin);
   if (location !== undefined) returned["location"] = location;
   return returned;
+}
+
+/** The headers of a response with what every exposure adds: who may frame it, and who may cache it. */
+export function narrowedHeaders(
+  headers: IncomingHttpHeaders,
+  origin: string,
+  framedBy: "'none'" | "'self'",
+): Headers {
+  // Each policy is enforced, so the second one only narrows the first.
+  const policies = [headers["content-security-policy"] ?? [], `frame-ancestors ${framedBy}`].flat();
+  return {
+    "content-security-policy": policies.join(", "),
+    "cache-control": privateCaching(headers["cache-control"]),
+    ...(origin.startsWith("https:") && { "strict-transport-security": "max-age=31536000" }),
+  };
 }
 
 /** A shared cache must not keep what needs a password. */
@@ -134,6 +156,13 @@ function ownPath(location: string, origin: string): string | undefined {
   const target = new URL(location, origin);
   return target.origin === origin ? `${target.pathname}${target.search}${target.hash}` : undefined;
 }
+
+export const opencodeRules: PassingRules = {
+  path: forwardedPath,
+  request: forwardedHeaders,
+  handshake: forwardedHandshake,
+  response: returnedHeaders,
+};
 
 /**
  * Why a browser's request is refused; undefined if it is not. A browser adds the password by itself, so a request that

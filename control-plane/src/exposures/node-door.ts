@@ -13,7 +13,7 @@ import type { AddressInfo } from "node:net";
 import { ConfigError } from "../config.ts";
 import { exposureHeader, nodeTokenHeader } from "./peers.ts";
 import type { TunnelTokens } from "./tokens.ts";
-import { sessionMemoryMegabytes, streamWindow, type Way } from "./tunnel.ts";
+import { connectionWindow, sessionMemoryMegabytes, streamWindow, type Way } from "./tunnel.ts";
 
 export interface NodeDoor {
   /** The address that other nodes use, "host:port". */
@@ -40,6 +40,7 @@ export async function openNodeDoor(parts: NodeDoorParts): Promise<NodeDoor> {
   const sessions = new Set<ServerHttp2Session>();
   server.on("session", (session) => {
     sessions.add(session);
+    session.setLocalWindowSize(connectionWindow);
     session.on("error", () => session.destroy());
     session.once("close", () => sessions.delete(session));
   });
@@ -89,7 +90,12 @@ function forward(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, way: W
   if (!endStream) stream.pipe(out);
   out.once("response", (answered) => {
     if (stream.destroyed || stream.headersSent) return;
-    stream.respond(answered);
+    try {
+      stream.respond(answered);
+    } catch {
+      // The host chose headers that HTTP/2 cannot pass on. An exception in this handler would end the node.
+      return cut(stream);
+    }
     out.pipe(stream);
   });
   out.once("close", () => {

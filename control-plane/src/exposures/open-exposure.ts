@@ -1,11 +1,14 @@
 // An exposure as the nodes need it to let requests pass. Ids are those that callers see; times are milliseconds since
 // 1970, by the clock of the database.
+import type { ExposureScope } from "@hawser/host-protocol";
+
 export interface OpenExposure {
   exposureId: string;
   organizationId: string;
+  /** The key of its creator. */
+  apiKeyId: string;
   instanceId: string;
-  scope: "instance" | "session";
-  sessionId: string | null;
+  scope: ExposureScope;
   /** SHA-256 of the password. */
   passwordHash: Buffer;
   expiresAt: number;

@@ -7,9 +7,9 @@ import { createOpenStreams, streamLimits, type Place } from "./open-streams.ts";
 const exposure: OpenExposure = {
   exposureId: "exp_1",
   organizationId: "org_1",
+  apiKeyId: "key_1",
   instanceId: "ins_1",
-  scope: "instance",
-  sessionId: null,
+  scope: { kind: "instance" },
   passwordHash: Buffer.alloc(32),
   expiresAt: 7,
   port: null,
@@ -79,4 +79,32 @@ test("the bytes of an exposure are counted by the hour", async () => {
   assert.match(refused(await streams.enter(exposure, "request")), /bytes/);
   now = 3_600_000;
   entered(await streams.enter(exposure, "request"));
+});
+
+test("an organization has a share of the places of a node", async () => {
+  const streams = createOpenStreams({ ...streamLimits, ofOrganization: 2, ofNode: 3 });
+  const first = entered(await streams.enter(exposure, "request"));
+  entered(await streams.enter(other, "request"));
+  assert.match(refused(await streams.enter(exposure, "request")), /of this organization/);
+  const foreign = { ...exposure, exposureId: "exp_3", organizationId: "org_2" };
+  entered(await streams.enter(foreign, "request"));
+  assert.match(refused(await streams.enter(foreign, "request")), /Too many connections/);
+  first.leave();
+  entered(await streams.enter(exposure, "request"));
+});
+
+test("a request that waited is cut like every other, also if all others left when it entered", async () => {
+  const streams = createOpenStreams({ ...streamLimits, streams: 1, waitMs: 5_000 });
+  const first = entered(await streams.enter(exposure, "request"));
+  const waiting = streams.enter(exposure, "request");
+  await Promise.resolve();
+  first.leave();
+  // Before the one that waited has its place.
+  const second = streams.enter(exposure, "request");
+  entered(await second).leave();
+  let isCut = false;
+  entered(await waiting).onCut(() => (isCut = true));
+  assert.ok(streams.open().has("exp_1"));
+  streams.cut("exp_1");
+  assert.ok(isCut);
 });

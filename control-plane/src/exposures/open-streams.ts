@@ -9,7 +9,8 @@ export interface StreamLimits {
   /** Requests of an exposure that wait for a place. */
   waiting: number;
   waitMs: number;
-  /** Requests and WebSockets of all exposures at this node. */
+  /** Requests and WebSockets of an organization, and of all, at this node. */
+  ofOrganization: number;
   ofNode: number;
   /** Bytes of an exposure in an hour, in both directions. */
   bytesPerHour: number;
@@ -20,7 +21,8 @@ export const streamLimits: StreamLimits = {
   webSockets: 20,
   waiting: 1_000,
   waitMs: 10_000,
-  ofNode: 2_000,
+  ofOrganization: 1_000,
+  ofNode: 4_000,
   bytesPerHour: 50 * 1024 ** 3,
 };
 
@@ -44,11 +46,14 @@ export interface OpenStreams {
 }
 
 interface OfExposure {
+  organizationId: string;
   expiresAt: number;
   places: Set<() => void>;
   webSockets: number;
   /** Called when a place is free, or with false if there will be none. */
   waiting: Set<(isFree: boolean) => void>;
+  /** Requests that waited, and enter in a moment. */
+  entering: number;
 }
 
 const hourMs = 3_600_000;
@@ -61,10 +66,17 @@ export function createOpenStreams(
   const bytes = new Map<string, { since: number; used: number }>();
   let size = 0;
 
-  function recordOf({ exposureId, expiresAt }: OpenExposure): OfExposure {
+  function recordOf({ exposureId, organizationId, expiresAt }: OpenExposure): OfExposure {
     let record = exposures.get(exposureId);
     if (!record) {
-      record = { expiresAt, places: new Set(), webSockets: 0, waiting: new Set() };
+      record = {
+        organizationId,
+        expiresAt,
+        places: new Set(),
+        webSockets: 0,
+        waiting: new Set(),
+        entering: 0,
+      };
       exposures.set(exposureId, record);
     }
     return record;
@@ -80,11 +92,15 @@ export function createOpenStreams(
     return hour;
   }
 
+  function sizeOf(organizationId: string): number {
+    const own = [...exposures.values()].filter((each) => each.organizationId === organizationId);
+    return own.reduce((all, { places }) => all + places.size, 0);
+  }
+
   function forgetIfEmpty(exposureId: string): void {
     const record = exposures.get(exposureId);
-    if (record && record.places.size === 0 && record.waiting.size === 0) {
-      exposures.delete(exposureId);
-    }
+    if (!record || record.places.size > 0) return;
+    if (record.waiting.size + record.entering === 0) exposures.delete(exposureId);
   }
 
   /** Resolves to false if no place becomes free in time. */
@@ -93,6 +109,7 @@ export function createOpenStreams(
       const done = (isFree: boolean) => {
         clearTimeout(timer);
         record.waiting.delete(done);
+        record.entering += isFree ? 1 : 0;
         resolve(isFree);
       };
       const timer = setTimeout(() => done(false), limits.waitMs);
@@ -116,6 +133,9 @@ export function createOpenStreams(
       if (size >= limits.ofNode) {
         return "Too many connections to exposures are open here. Try again in a moment.";
       }
+      if (sizeOf(exposure.organizationId) >= limits.ofOrganization) {
+        return `Exposures of this organization have ${limits.ofOrganization} connections open here, which is the limit. Close some first.`;
+      }
       const record = recordOf(exposure);
       if (kind === "webSocket" && record.webSockets >= limits.webSockets) {
         forgetIfEmpty(exposureId);
@@ -128,9 +148,8 @@ export function createOpenStreams(
           forgetIfEmpty(exposureId);
           return tooMany;
         }
+        record.entering -= 1;
       }
-      // The record may have been emptied and forgotten while this request waited.
-      exposures.set(exposureId, record);
       let isCut = false;
       let hasLeft = false;
       let end = () => {};

@@ -1,8 +1,9 @@
 // The ways to exposures whose tunnel another node holds: HTTP/2 to the private door of that node, with a token for each
-// request (N20).
+// request (N20). Each exposure has a connection of its own, because the streams of a connection share a window: clients
+// that do not read would stop the others.
 import { connect, type ClientHttp2Session } from "node:http2";
 import type { TunnelTokens } from "./tokens.ts";
-import { sessionMemoryMegabytes, streamWindow, type Way } from "./tunnel.ts";
+import { connectionWindow, sessionMemoryMegabytes, streamWindow, type Way } from "./tunnel.ts";
 
 export interface Peers {
   /** The way to an exposure by the node at this address, "host:port". Throws if the node does not answer. */
@@ -16,11 +17,14 @@ export const nodeTokenHeader = "x-hawser-node-token";
 
 const connectMs = 3_000;
 const pingMs = 10_000;
+/** A connection without streams is closed after this time. */
+const idleMs = 60_000;
 
 export function createPeers(tokens: Pick<TunnelTokens, "makeNodeToken">): Peers {
+  /** By address and exposure. */
   const peers = new Map<string, Promise<ClientHttp2Session>>();
 
-  function dial(address: string): Promise<ClientHttp2Session> {
+  function dial(address: string, key: string): Promise<ClientHttp2Session> {
     const session = connect(`http://${address}`, {
       settings: { enablePush: false, initialWindowSize: streamWindow },
       maxSessionMemory: sessionMemoryMegabytes,
@@ -38,10 +42,12 @@ export function createPeers(tokens: Pick<TunnelTokens, "makeNodeToken">): Peers 
     session.on("error", ready.reject);
     session.once("remoteSettings", () => {
       clearTimeout(late);
+      session.setLocalWindowSize(connectionWindow);
+      session.setTimeout(idleMs, () => session.close());
       ready.resolve(session);
     });
     const forget = () => {
-      if (peers.get(address) === ready.promise) peers.delete(address);
+      if (peers.get(key) === ready.promise) peers.delete(key);
     };
     session.once("goaway", forget);
     session.once("close", () => {
@@ -55,8 +61,9 @@ export function createPeers(tokens: Pick<TunnelTokens, "makeNodeToken">): Peers 
 
   return {
     async reach(address, exposureId) {
-      let peer = peers.get(address);
-      if (!peer) peers.set(address, (peer = dial(address)));
+      const key = `${address} ${exposureId}`;
+      let peer = peers.get(key);
+      if (!peer) peers.set(key, (peer = dial(address, key)));
       const session = await peer;
       return {
         open(headers, options) {

@@ -5,9 +5,10 @@ import type { Socket } from "node:net";
 import type { Log } from "../log.ts";
 import type { ClientAddress } from "./client-address.ts";
 import type { Credentials, Denied } from "./credentials.ts";
-import { crossSiteReason, forwardedPath } from "./headers.ts";
+import { crossSiteReason, isPath, opencodeRules, type PassingRules } from "./headers.ts";
 import type { OpenExposure } from "./open-exposure.ts";
 import type { OpenStreams, Place } from "./open-streams.ts";
+import { previewRules } from "./preview-headers.ts";
 import {
   hasBody,
   refuse,
@@ -25,6 +26,8 @@ export interface PublicDoorParts {
   tunnels: Pick<Tunnels, "reach" | "lost">;
   uses: Pick<Uses, "count">;
   clientAddress: ClientAddress;
+  /** Counts an answer by its status. */
+  countAnswer: (status: number) => void;
   now: () => number;
   log: Log;
 }
@@ -47,6 +50,7 @@ interface Admitted {
   upgrade: Upgrade | undefined;
   exposure: OpenExposure;
   address: string;
+  rules: PassingRules;
   path: string;
   origin: string;
   place: Place;
@@ -78,13 +82,10 @@ export function createPublicServer(
     response: ServerResponse,
     upgrade?: Upgrade,
   ): Promise<void> {
-    const path = forwardedPath(request.url ?? "");
+    const { url = "" } = request;
     const host = onlyHeader(request, "host");
-    const isMalformed = !isPlain(request) || (upgrade && hasBody(request));
-    if (path === undefined || host === undefined || isMalformed) {
-      const sentence = "The request is malformed, or its method is not served here.";
-      return refuse(response, 400, sentence, { connection: "close" });
-    }
+    const isMalformed = !isPath(url) || !isPlain(request) || (upgrade && !isHandshake(request));
+    if (host === undefined || isMalformed) return refuseMalformed(response);
     const { exposureId, origin } = targetOf(host.toLowerCase());
     const reason = crossSiteReason(request, origin);
     if (reason !== undefined) return refuse(response, 403, reason);
@@ -92,6 +93,9 @@ export function createPublicServer(
     const login = onlyHeader(request, "authorization");
     const exposure = await credentials.check(exposureId, login, address);
     if ("denied" in exposure) return deny(response, exposure, address);
+    const rules = rulesFor(exposure);
+    const path = rules.path(url);
+    if (path === undefined) return refuseMalformed(response);
     const place = await streams.enter(exposure, upgrade ? "webSocket" : "request");
     if (typeof place === "string") return refuse(response, 429, place, { "retry-after": "5" });
     const end = upgrade?.socket ?? response;
@@ -99,16 +103,17 @@ export function createPublicServer(
     place.onCut(() => (upgrade ? upgrade.socket : response).destroy());
     if (end.closed || end.destroyed) return place.leave();
     uses.count(exposure, address, "requests", 1);
-    await pass({ request, response, upgrade, exposure, address, path, origin, place });
+    await pass({ request, response, upgrade, exposure, address, rules, path, origin, place });
   }
 
   /** Sends a request to the host; once more if the way was closed before the host has looked at the request. */
   async function pass(admitted: Admitted, isRepeated = false): Promise<void> {
-    const { request, response, upgrade, exposure, address, path, origin, place } = admitted;
+    const { request, response, upgrade, exposure, address, rules, path, origin, place } = admitted;
     const way = await findWay(admitted);
     if (!way || (upgrade?.socket ?? response).destroyed) return;
     const passage: Passage = {
       way,
+      rules,
       path,
       origin,
       count(direction, bytes) {
@@ -118,7 +123,7 @@ export function createPublicServer(
       lost({ isUnprocessed }) {
         tunnels.lost(exposure.exposureId);
         if (!isUnprocessed || isRepeated || hasBody(request)) return false;
-        pass(admitted, true).catch((error: unknown) => failed(response, error));
+        pass(admitted, true).catch((error: unknown) => failed(request, response, error));
         return true;
       },
     };
@@ -160,13 +165,27 @@ export function createPublicServer(
   }
 
   function guarded(request: IncomingMessage, response: ServerResponse, upgrade?: Upgrade): void {
-    response.once("close", () => endIfUnread(request));
+    response.once("close", () => {
+      endIfUnread(request);
+      // A WebSocket has taken the socket from its response.
+      parts.countAnswer(upgrade && !response.headersSent ? 101 : response.statusCode);
+    });
     response.setHeader("Date", new Date(parts.now()).toUTCString());
-    serve(request, response, upgrade).catch((error: unknown) => failed(response, error));
+    serve(request, response, upgrade).catch((error: unknown) => failed(request, response, error));
   }
 
-  function failed(response: ServerResponse, error: unknown): void {
-    log.warn({ err: error }, "a request to an exposure failed");
+  let failures = 0;
+  let shownAt = -Infinity;
+
+  function failed(request: IncomingMessage, response: ServerResponse, error: unknown): void {
+    failures += 1;
+    // Without its database, every request fails.
+    if (performance.now() - shownAt > 1_000) {
+      const { exposureId } = targetOf((request.headers.host ?? "").toLowerCase());
+      log.warn({ err: error, exposureId, failures }, "requests to exposures failed");
+      shownAt = performance.now();
+      failures = 0;
+    }
     const sentence = "The service cannot check exposures right now. Try again in a moment.";
     refuse(response, 503, sentence, { "retry-after": "2" });
   }
@@ -197,10 +216,25 @@ export function createPublicServer(
   return server;
 }
 
+function rulesFor({ scope, port }: OpenExposure): PassingRules {
+  return scope.kind === "port" ? previewRules({ hasOwnHost: port === null }) : opencodeRules;
+}
+
+function refuseMalformed(response: ServerResponse): void {
+  const sentence = "The request is malformed, or its method is not served here.";
+  refuse(response, 400, sentence, { connection: "close" });
+}
+
 /** Whether the request has a known method, and a body whose end every reader finds at the same place. */
 function isPlain({ method = "", headers }: IncomingMessage): boolean {
   const coding = headers["transfer-encoding"];
   return methods.has(method) && (coding === undefined || coding.toLowerCase() === "chunked");
+}
+
+/** Whether an upgrade is the start of a WebSocket as RFC 6455 has it. */
+function isHandshake(request: IncomingMessage): boolean {
+  const hasKey = onlyHeader(request, "sec-websocket-key") !== undefined;
+  return hasKey && onlyHeader(request, "sec-websocket-version") === "13" && !hasBody(request);
 }
 
 /** undefined if the header is missing or comes twice, which different readers would read differently. */

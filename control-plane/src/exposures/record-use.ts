@@ -13,7 +13,7 @@ export function recordUse(
   uses: ExposureUse[],
 ): Promise<void> {
   const byExposure = Map.groupBy(uses, ({ exposureId }) => exposureId);
-  const admitted = [...byExposure.values()].map((all) => all.some(({ requests }) => requests > 0));
+  const admitted = [...byExposure.values()].map((all) => all.some(wasAdmitted));
   const ids = [...byExposure.keys()].map((id) => parseId("exposure", id)!);
   return database.systemTransaction(async (tx) => {
     const rows = await tx.rows(noteUse, ids, admitted);
@@ -22,8 +22,17 @@ export function recordUse(
       const { api_key_id = null, created_by } = creators.get(input.exposureId) ?? {};
       const userId = created_by?.type === "user" ? parseId("user", created_by.id)! : null;
       const who = [parseId("organization", organizationId)!, api_key_id, userId, null] as const;
-      const outcome = input.requests > 0 ? "ok" : "unauthenticated";
+      const outcome = wasAdmitted(input) ? "ok" : "unauthenticated";
       tx.later(insertEntry, ...who, "use_exposure", outcome, input, {}, randomUUID());
     }
   });
+}
+
+/** A stream that stays open moves bytes without a new request. */
+function wasAdmitted({
+  requests,
+  bytesIn,
+  bytesOut,
+}: Pick<ExposureUse, "requests" | "bytesIn" | "bytesOut">): boolean {
+  return requests + bytesIn + bytesOut > 0;
 }

@@ -8,6 +8,7 @@ export function exposureRecord(row: ExposureRow): ExposureRecord {
     instanceId: formatId("instance", row.instance_id),
     scope: row.session_id === null ? "instance" : "session",
     sessionId: row.session_id && formatId("session", row.session_id),
+    port: row.preview_port,
     createdBy: row.created_by,
     createdAt: row.created_at,
     expiresAt: row.expires_at,

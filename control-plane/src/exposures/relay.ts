@@ -9,16 +9,12 @@ import {
   type IncomingHttpStatusHeader,
 } from "node:http2";
 import type { Socket } from "node:net";
-import {
-  forwardedHandshake,
-  forwardedHeaders,
-  returnedHeaders,
-  securityHeaders,
-} from "./headers.ts";
+import { securityHeaders, type PassingRules } from "./headers.ts";
 import type { Way } from "./tunnel.ts";
 
 export interface Passage {
   way: Way;
+  rules: PassingRules;
   path: string;
   /** The exposure's own origin. */
   origin: string;
@@ -64,14 +60,15 @@ export const hasBody = ({ headers }: IncomingMessage): boolean =>
 export function relayRequest(
   request: IncomingMessage,
   response: ServerResponse,
-  { way, path, origin, count, lost }: Passage,
+  passage: Passage,
 ): void {
+  const { way, rules, path, origin, count, lost } = passage;
   const { headers, method = "GET" } = request;
   const endStream = !hasBody(request);
   const out = openStream(
     response,
     way,
-    { ...pseudoHeaders(origin, path), ":method": method, ...forwardedHeaders(headers) },
+    { ...pseudoHeaders(origin, path), ":method": method, ...rules.request(headers) },
     endStream,
     lost,
   );
@@ -88,7 +85,7 @@ export function relayRequest(
   const wait = awaitAnswer(out, response, lost);
   out.once("response", (headers) => {
     clearTimeout(wait.late);
-    passAnswer(out, response, headers, origin, count);
+    passAnswer(out, response, headers, passage);
   });
 }
 
@@ -119,11 +116,10 @@ function passAnswer(
   out: ClientHttp2Stream,
   response: ServerResponse,
   headers: IncomingHttpHeaders & IncomingHttpStatusHeader,
-  origin: string,
-  count: Passage["count"],
+  { rules, origin, count }: Passage,
 ): void {
   if (response.destroyed) return;
-  response.writeHead(statusOf(headers), returnedHeaders(headers, origin));
+  response.writeHead(statusOf(headers), rules.response(headers, origin));
   out.on("data", (chunk: Buffer) => count("bytesOut", chunk.length));
   out.pipe(response);
   // Headers go out with the first bytes of the body. A stream of events may not have any for a while.
@@ -135,8 +131,9 @@ export function relayWebSocket(
   request: IncomingMessage,
   response: ServerResponse,
   { socket, early }: { socket: Socket; early: Buffer },
-  { way, path, origin, count, lost }: Passage,
+  passage: Passage,
 ): void {
+  const { way, rules, path, origin, count, lost } = passage;
   const out = openStream(
     response,
     way,
@@ -144,7 +141,7 @@ export function relayWebSocket(
       ...pseudoHeaders(origin, path),
       ":method": "CONNECT",
       ":protocol": "websocket",
-      ...forwardedHandshake(request.headers),
+      ...rules.handshake(request.headers),
     },
     false,
     lost,
@@ -153,7 +150,7 @@ export function relayWebSocket(
   const wait = awaitAnswer(out, response, lost);
   out.once("response", (headers) => {
     clearTimeout(wait.late);
-    if (statusOf(headers) !== 200) return passAnswer(out, response, headers, origin, count);
+    if (statusOf(headers) !== 200) return passAnswer(out, response, headers, passage);
     // The socket is no response from here on; the stream and the socket end together.
     response.detachSocket(socket);
     out.off("close", wait.closed);

@@ -6,6 +6,8 @@ export interface ExposureRow {
   exposure_id: string;
   instance_id: string;
   session_id: string | null;
+  /** The port of a session's server; null for opencode. */
+  preview_port: number | null;
   created_by: Caller;
   created_at: string;
   expires_at: string;
@@ -18,15 +20,18 @@ export interface OpenExposureRow {
   exposure_id: string;
   instance_id: string;
   session_id: string | null;
+  preview_port: number | null;
   password_hash: Buffer;
   api_key_id: string;
   expires_at: string;
+  /** The loopback port of its address. */
   port: number | null;
   /** The widest mode that the organization allows. */
   highest_mode: SessionMode;
 }
 
-const columns = `e.exposure_id, e.instance_id, e.session_id, e.created_by, e.created_at, e.expires_at, e.last_used_at`;
+const columns = `e.exposure_id, e.instance_id, e.session_id, e.preview_port, e.created_by, e.created_at, e.expires_at,
+          e.last_used_at`;
 
 /** An exposure ends with its time, its session, its host and by a call of revoke_exposure. */
 const isActive = `e.revoked_at IS NULL AND e.expires_at > hawser_now()
@@ -55,11 +60,14 @@ export const countExposures = statement<{ exposures: number }>(
     WHERE e.organization_id = $1 AND e.instance_id = $2 AND ${isActive}`,
 );
 
-/** $2 instance, $3 session or null, $4 hash, $5 the caller's key, $6 who that is, $7 port or null, $8 minutes. */
+/**
+ * $2 instance, $3 session or null, $4 port of the session's server or null, $5 hash, $6 the caller's key, $7 who that
+ * is, $8 port of its address or null, $9 minutes.
+ */
 export const insertExposure = statement<ExposureRow>(
-  `INSERT INTO exposures AS e (organization_id, instance_id, session_id, password_hash, api_key_id, created_by, port,
-                               expires_at)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, hawser_now() + make_interval(mins => $8)) RETURNING ${columns}`,
+  `INSERT INTO exposures AS e (organization_id, instance_id, session_id, preview_port, password_hash, api_key_id,
+                               created_by, port, expires_at)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, hawser_now() + make_interval(mins => $9)) RETURNING ${columns}`,
 );
 
 /** $2 exposure. No row if it is not active. */
@@ -68,8 +76,8 @@ export const revokeExposure = statement<{ exposure_id: string }>(
     WHERE e.organization_id = $1 AND e.exposure_id = $2 AND ${isActive} RETURNING e.exposure_id`,
 );
 
-const openColumns = `e.organization_id, e.exposure_id, e.instance_id, e.session_id, e.password_hash, e.api_key_id,
-          e.expires_at, e.port, o.highest_mode`;
+const openColumns = `e.organization_id, e.exposure_id, e.instance_id, e.session_id, e.preview_port, e.password_hash,
+          e.api_key_id, e.expires_at, e.port, o.highest_mode`;
 
 /** $1 exposures. */
 export const selectOpen = systemStatement<OpenExposureRow>(

@@ -4,17 +4,19 @@ import { isIPv6 } from "node:net";
 
 export interface Throttle {
   /**
-   * Counts an attempt of an address at an exposure as a failure, until it has `passed`: guesses that are made at the same
-   * time count too. Returns how long to wait before the password is checked, or how long none is checked.
+   * An attempt of an address at an exposure. Waits while as many attempts of the address are being checked as may still
+   * fail, so that guesses made at the same time are no way around the limit. Returns how long to wait before the
+   * password is checked, or how long none is checked.
    */
-  begin(exposureId: string, address: string): Attempt | { lockedMs: number };
+  begin(exposureId: string, address: string): Promise<Attempt | { lockedMs: number }>;
   /** How long passwords of this address are not checked; 0 if they are. */
   lockedMs(address: string): number;
 }
 
 export interface Attempt {
   delayMs: number;
-  passed: () => void;
+  /** Call it once. An attempt that could not be checked was not wrong. */
+  end: (outcome: { isWrong: boolean }) => void;
 }
 
 const periodMs = 60_000;
@@ -31,12 +33,24 @@ const mostExposuresOfAddress = 200;
 
 interface Failures {
   since: number;
-  total: number;
+  failed: number;
+  /** Attempts that are being checked. */
+  checking: number;
+  /** Attempts that wait until one of those has ended. */
+  waiting: (() => void)[];
   lockedUntil: number;
+  /** Failed and being checked. */
   ofExposure: Map<string, number>;
 }
 
-export function createThrottle(now: () => number = performance.now.bind(performance)): Throttle {
+export interface ThrottleParts {
+  now?: () => number;
+  /** Called when an address is locked. */
+  onLock?: (network: string) => void;
+}
+
+export function createThrottle(parts: ThrottleParts = {}): Throttle {
+  const { now = performance.now.bind(performance), onLock = () => {} } = parts;
   let addresses = new Map<string, Failures>();
   /** Addresses that have not failed since `addresses` was emptied. */
   let quiet = new Map<string, Failures>();
@@ -56,40 +70,52 @@ export function createThrottle(now: () => number = performance.now.bind(performa
 
   return {
     lockedMs,
-    begin(exposureId, address) {
-      const locked = lockedMs(address);
-      if (locked > 0) return { lockedMs: locked };
+    async begin(exposureId, address) {
       const network = networkOf(address);
-      const failures = recent(network) ?? {
-        since: now(),
-        total: 0,
-        lockedUntil: -Infinity,
-        ofExposure: new Map<string, number>(),
-      };
-      if (addresses.size >= mostAddresses) {
-        quiet = addresses;
-        addresses = new Map();
+      const failures = recent(network) ?? remember(network);
+      while (failures.checking > 0 && failures.failed + failures.checking >= mostFailures) {
+        await new Promise<void>((resolve) => failures.waiting.push(resolve));
       }
-      addresses.set(network, failures);
-      if (failures.total >= mostFailures) {
-        failures.lockedUntil = now() + periodMs;
-        return { lockedMs: periodMs };
-      }
+      const locked = failures.lockedUntil - now();
+      if (locked > 0) return { lockedMs: locked };
       const { ofExposure } = failures;
       const before = ofExposure.get(exposureId) ?? 0;
-      failures.total += 1;
-      if (before > 0 || ofExposure.size < mostExposuresOfAddress) {
-        ofExposure.set(exposureId, before + 1);
-      }
+      const isCounted = before > 0 || ofExposure.size < mostExposuresOfAddress;
+      failures.checking += 1;
+      if (isCounted) ofExposure.set(exposureId, before + 1);
       return {
         delayMs: Math.min(longestDelayMs, Math.max(0, before + 1 - freeFailures) * delayStepMs),
-        passed() {
-          failures.total -= 1;
-          ofExposure.set(exposureId, Math.max(0, (ofExposure.get(exposureId) ?? 0) - 1));
+        end({ isWrong }) {
+          failures.checking -= 1;
+          if (!isWrong && isCounted) ofExposure.set(exposureId, ofExposure.get(exposureId)! - 1);
+          if (isWrong) fail(network, failures);
+          const isLocked = failures.lockedUntil > now();
+          const woken = failures.waiting.splice(0, isLocked ? failures.waiting.length : 1);
+          for (const wake of woken) wake();
         },
       };
     },
   };
+
+  function remember(network: string): Failures {
+    if (addresses.size >= mostAddresses) {
+      quiet = addresses;
+      addresses = new Map();
+    }
+    const none = { failed: 0, checking: 0, waiting: [], lockedUntil: -Infinity };
+    const failures = { since: now(), ...none, ofExposure: new Map<string, number>() };
+    addresses.set(network, failures);
+    return failures;
+  }
+
+  function fail(network: string, failures: Failures): void {
+    failures.failed += 1;
+    // It is not among those that are forgotten next.
+    addresses.set(network, failures);
+    if (failures.failed < mostFailures || failures.lockedUntil > now()) return;
+    failures.lockedUntil = now() + periodMs;
+    onLock(network);
+  }
 }
 
 /** A customer usually has a whole /64 of IPv6, so its addresses count as one. */

@@ -19,26 +19,34 @@ function* changed(text: string): Generator<string> {
 
 test("a ticket names its exposure and host for a minute, at every node", () => {
   const ticket = tokens().makeTicket(ticketOf);
-  assert.deepEqual(tokens().readTicket(ticket), ticketOf);
+  assert.deepEqual(tokens().useTicket(ticket), ticketOf);
   time += 60_000;
-  assert.deepEqual(tokens().readTicket(ticket), ticketOf);
+  assert.deepEqual(tokens().useTicket(ticket), ticketOf);
   time += 1;
-  assert.equal(tokens().readTicket(ticket), undefined);
+  assert.equal(tokens().useTicket(ticket), undefined);
+});
+
+test("a ticket is used once at a node", () => {
+  const one = tokens();
+  const [first, second] = [one.makeTicket(ticketOf), one.makeTicket(ticketOf)];
+  assert.deepEqual(one.useTicket(first), ticketOf);
+  assert.equal(one.useTicket(first), undefined);
+  assert.deepEqual(one.useTicket(second), ticketOf);
 });
 
 test("a ticket from the future, of another key, or with any character changed is refused", () => {
   const ticket = tokens().makeTicket(ticketOf);
   const others = createTunnelTokens(randomBytes(32), () => time);
-  assert.equal(others.readTicket(ticket), undefined);
+  assert.equal(others.useTicket(ticket), undefined);
   const earlier = createTunnelTokens(secret, () => time - 6_000);
-  assert.equal(earlier.readTicket(ticket), undefined);
+  assert.equal(earlier.useTicket(ticket), undefined);
   for (const text of changed(ticket)) {
     // The last letter of base64 has two unused bits, so another one may mean the same bytes.
     if (text.slice(0, -1) === ticket.slice(0, -1)) continue;
-    assert.equal(tokens().readTicket(text), undefined, text);
+    assert.equal(tokens().useTicket(text), undefined, text);
   }
   for (const text of ["", "hwt_", `${ticket}\n`, ` ${ticket}`, `${ticket}${ticket}`]) {
-    assert.equal(tokens().readTicket(text), undefined, text);
+    assert.equal(tokens().useTicket(text), undefined, text);
   }
 });
 

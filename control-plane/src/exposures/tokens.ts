@@ -16,8 +16,8 @@ export interface NodeRequest {
 
 export interface TunnelTokens {
   makeTicket(ticket: Ticket): string;
-  /** undefined if it is forged or older than a minute. */
-  readTicket(text: string): Ticket | undefined;
+  /** undefined if it is forged, older than a minute, or was used at this node before. */
+  useTicket(text: string): Ticket | undefined;
   makeNodeToken(request: NodeRequest): string;
   /** Whether the token was made for this request in the last minute, and is presented for the first time. */
   acceptNodeToken(text: string, request: NodeRequest): boolean;
@@ -28,7 +28,7 @@ const validMs = 60_000;
 const aheadMs = 5_000;
 /** Bounds the memory of used tokens. Beyond it, requests are refused until older tokens have expired. */
 const mostNonces = 500_000;
-const ticketPattern = /^hwt_([\w-]+)\.([\w-]+)\.(\d{1,15})\.([\w-]{43})$/;
+const ticketPattern = /^hwt_([\w-]+)\.([\w-]+)\.(\d{1,15})\.([\w-]{22})\.([\w-]{43})$/;
 const nodeTokenPattern = /^(\d{1,15})\.([\w-]{22})\.([\w-]{43})$/;
 
 export function createTunnelTokens(secret: Buffer, now: () => number): TunnelTokens {
@@ -62,15 +62,16 @@ export function createTunnelTokens(secret: Buffer, now: () => number): TunnelTok
   return {
     makeTicket({ exposureId, instanceId }) {
       const at = now();
-      const mac = sign("ticket", exposureId, instanceId, at).toString("base64url");
-      return `hwt_${exposureId}.${instanceId}.${at}.${mac}`;
+      const nonce = randomBytes(16).toString("base64url");
+      const mac = sign("ticket", exposureId, instanceId, at, nonce).toString("base64url");
+      return `hwt_${exposureId}.${instanceId}.${at}.${nonce}.${mac}`;
     },
-    readTicket(text) {
-      const [, exposureId, instanceId, at, mac] = ticketPattern.exec(text) ?? [];
-      if (exposureId === undefined || !isSigned(mac!, "ticket", exposureId, instanceId!, at!)) {
-        return undefined;
-      }
-      return isFresh(Number(at)) ? { exposureId, instanceId: instanceId! } : undefined;
+    useTicket(text) {
+      const [, exposureId, instanceId, at, nonce, mac] = ticketPattern.exec(text) ?? [];
+      if (exposureId === undefined) return undefined;
+      if (!isSigned(mac!, "ticket", exposureId, instanceId!, at!, nonce!)) return undefined;
+      if (!isFresh(Number(at)) || !use(nonce!)) return undefined;
+      return { exposureId, instanceId: instanceId! };
     },
     makeNodeToken({ exposureId, method, path }) {
       const at = now();

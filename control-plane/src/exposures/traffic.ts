@@ -11,6 +11,7 @@ import { createOpenStreams, streamLimits, type StreamLimits } from "./open-strea
 import { createPeers } from "./peers.ts";
 import { listenAtPorts, listenForDomain, type PublicAddresses } from "./public-addresses.ts";
 import { createPublicServer } from "./public-door.ts";
+import { createThrottle } from "./throttle.ts";
 import { createTunnelTokens } from "./tokens.ts";
 import { createTunnelDoor } from "./tunnel-door.ts";
 import { createTunnels } from "./tunnels.ts";
@@ -37,9 +38,11 @@ export interface ExposureTrafficParts {
   fabric: Pick<Fabric, "request" | "publish" | "subscribe" | "flush">;
   /** The time of the database. */
   now: () => number;
-  /** undefined unless the exposure may be used now. */
+  /** undefined if the exposure has ended. */
   find: (exposureId: string) => Promise<OpenExposure | undefined>;
-  /** Which of these may be used now. One query for all. */
+  /** Whether an exposure that was found may be used now. */
+  mayUse: (exposure: OpenExposure) => Promise<boolean>;
+  /** Which of these may be used now. */
   stillGood: (exposureIds: string[]) => Promise<Set<string>>;
   /** Asks the host to open a tunnel with this ticket. The message of a Refusal is shown to the user. */
   openTunnel: (exposure: OpenExposure, ticket: string) => Promise<void>;
@@ -47,6 +50,8 @@ export interface ExposureTrafficParts {
   listPorts: () => Promise<{ exposureId: string; port: number }[]>;
   /** If it throws, the counts are reported again with the next ones. */
   recordUse: (rows: ExposureUse[]) => Promise<void>;
+  /** Counts an answer of the public side by its status. */
+  countAnswer: (status: number) => void;
   limits?: Partial<StreamLimits>;
   log: Log;
 }
@@ -62,6 +67,8 @@ export interface ExposureTraffic {
   cut(exposureId: string): void;
   /** Open requests and WebSockets, and tunnels. */
   counts(): { streams: number; tunnels: number };
+  /** New requests get tunnels at other nodes. Open streams go on until `close`. */
+  drain(): void;
   /** Ends all traffic, and reports its last uses. */
   close(): Promise<void>;
 }
@@ -84,7 +91,26 @@ export function createExposureTraffic(parts: ExposureTrafficParts): ExposureTraf
   });
   const tunnelDoor = createTunnelDoor({ tokens, tunnels, now, log });
 
-  const credentials = createCredentials({ username: parts.username, find: parts.find, now });
+  const credentials = createCredentials({
+    username: parts.username,
+    find: parts.find,
+    mayUse: parts.mayUse,
+    now,
+    throttle: createThrottle({
+      onLock: (network) =>
+        log.warn(
+          { network },
+          "100 wrong passwords of exposures: the address is locked for a minute",
+        ),
+    }),
+  });
+
+  function warnOfProxy(peer: string): void {
+    log.warn(
+      { peer },
+      "a request to an exposure has X-Forwarded-For, but HAWSER_EXPOSURE_PROXIES does not name its sender. If that is your proxy, name it: all users behind it share one limit of wrong passwords.",
+    );
+  }
 
   function cut(exposureId: string): void {
     credentials.forget(exposureId);
@@ -107,7 +133,8 @@ export function createExposureTraffic(parts: ExposureTrafficParts): ExposureTraf
     streams,
     tunnels,
     uses,
-    clientAddress: createClientAddress(parts.proxies),
+    clientAddress: createClientAddress(parts.proxies, once(warnOfProxy)),
+    countAnswer: parts.countAnswer,
     now,
     log,
   });
@@ -128,6 +155,10 @@ export function createExposureTraffic(parts: ExposureTrafficParts): ExposureTraf
     },
     cut,
     counts: () => ({ streams: streams.size(), tunnels: tunnels.ids().length }),
+    drain() {
+      tunnelDoor.close();
+      tunnels.retire();
+    },
     async close() {
       tunnelDoor.close();
       watch.close();
@@ -136,5 +167,15 @@ export function createExposureTraffic(parts: ExposureTrafficParts): ExposureTraf
       await nodeDoor?.close();
       await uses.close();
     },
+  };
+}
+
+/** Calls `work` the first time only. */
+function once<A extends unknown[]>(work: (...args: A) => void): (...args: A) => void {
+  let isDone = false;
+  return (...args) => {
+    if (isDone) return;
+    isDone = true;
+    work(...args);
   };
 }

@@ -20,8 +20,10 @@ export interface Tunnel extends Way {
  * window is faster: 512 KiB at 100 ms allow 5 MB/s for each stream.
  */
 export const streamWindow = 512 * 1024;
-const connectionWindow = 16 * 1024 * 1024;
+export const connectionWindow = 16 * 1024 * 1024;
 export const sessionMemoryMegabytes = 128;
+
+const closeMs = 1_000;
 
 export interface TunnelOptions {
   /** Called once, when the tunnel takes no more streams: it is idle, the host closes it, or it is cut. */
@@ -52,6 +54,8 @@ export async function startTunnel(socket: WebSocket, options: TunnelOptions): Pr
   session.once("close", () => {
     leave();
     socket.close();
+    // The host may never answer the close.
+    setTimeout(() => socket.terminate(), closeMs).unref();
   });
   let streams = 0;
   let idle: NodeJS.Timeout | undefined;

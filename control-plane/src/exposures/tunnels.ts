@@ -25,6 +25,8 @@ export interface Tunnels {
   /** Closes the tunnel that this node holds, with all its streams. */
   cut(exposureId: string): void;
   ids(): string[];
+  /** Other nodes no longer find the tunnels of this one, which close when their streams have ended. */
+  retire(): void;
   close(): void;
 }
 
@@ -71,28 +73,29 @@ export function createTunnels(parts: TunnelsParts): Tunnels {
   const arrivals = new Map<string, PromiseWithResolvers<Way>>();
   const holder = () => JSON.stringify({ nodeId, address: parts.address() });
 
-  /** The way by the node in an answer or notice; undefined if that is this node, or if it cannot be reached. */
+  /** The way by the node in an answer or notice; undefined if that is this node. Throws NoTunnel. */
   async function wayBy(data: Uint8Array, exposureId: string): Promise<Way | undefined> {
     const read = Holder.parse(JSON.parse(Buffer.from(data).toString()));
     if (read.nodeId === nodeId) return undefined;
     return peers.reach(read.address, exposureId).catch((error: unknown) => {
-      log.warn({ err: error, nodeId: read.nodeId }, "a node that holds a tunnel is out of reach");
-      return undefined;
+      log.warn(
+        { err: error, nodeId: read.nodeId, address: read.address },
+        "a node that holds a tunnel is out of reach: set HAWSER_NODE_LISTEN of each node to an address that the others reach",
+      );
+      // The host has its tunnel, and would open no other.
+      const message = "The node of this service that the host is connected to cannot be reached.";
+      throw new NoTunnel(503, `${message} Try again in a moment.`);
     });
   }
 
-  /** The way by a node that holds a tunnel; undefined if there is none. */
+  /** The way by a node that holds a tunnel; undefined if there is none. Throws NoTunnel. */
   async function askNodes(exposureId: string): Promise<Way | undefined> {
-    try {
-      const options = { timeoutMs: timing.whereMs };
-      return await wayBy(
-        await fabric.request(exposureWhereSubject(exposureId), "", options),
-        exposureId,
-      );
-    } catch {
+    const options = { timeoutMs: timing.whereMs };
+    const holder = await fabric
+      .request(exposureWhereSubject(exposureId), "", options)
       // No node listens, or NATS is down: the host may still reach this node.
-      return undefined;
-    }
+      .catch(() => undefined);
+    return holder && wayBy(holder, exposureId);
   }
 
   async function openNew(exposure: OpenExposure): Promise<Way> {
@@ -103,8 +106,12 @@ export function createTunnels(parts: TunnelsParts): Tunnels {
     arrived.promise.catch(() => {});
     // Listens before the host is asked: its tunnel may arrive at another node at once.
     const unsubscribe = fabric.subscribe(exposureHereSubject(exposureId), {}, async ({ data }) => {
-      const way = await wayBy(data, exposureId);
-      if (way) arrived.resolve(way);
+      try {
+        const way = await wayBy(data, exposureId);
+        if (way) arrived.resolve(way);
+      } catch (error) {
+        arrived.reject(error);
+      }
     });
     const late = setTimeout(
       () =>
@@ -117,7 +124,7 @@ export function createTunnels(parts: TunnelsParts): Tunnels {
       const ticket = tokens.makeTicket({ exposureId, instanceId });
       parts
         .openTunnel(exposure, ticket)
-        .catch((error: unknown) => arrived.reject(asNoTunnel(error)));
+        .catch((error: unknown) => arrived.reject(asNoTunnel(error, exposure)));
     };
     // The host may have opened a tunnel that was lost before it was ready.
     const again = setInterval(askHost, timing.askAgainMs);
@@ -133,9 +140,9 @@ export function createTunnels(parts: TunnelsParts): Tunnels {
     }
   }
 
-  function asNoTunnel(error: unknown): NoTunnel {
+  function asNoTunnel(error: unknown, { exposureId, instanceId }: OpenExposure): NoTunnel {
     if (error instanceof Refusal) return new NoTunnel(503, error.message);
-    log.warn({ err: error }, "a host could not be asked to open a tunnel");
+    log.warn({ err: error, exposureId, instanceId }, "a host could not be asked to open a tunnel");
     return new NoTunnel(503, "The host cannot be reached right now. Try again in a moment.");
   }
 
@@ -189,6 +196,9 @@ export function createTunnels(parts: TunnelsParts): Tunnels {
     },
     cut: (exposureId) => tunnels.get(exposureId)?.tunnel.close(),
     ids: () => [...tunnels.keys()],
+    retire() {
+      for (const { tunnel } of tunnels.values()) tunnel.retire();
+    },
     close() {
       for (const { reject } of arrivals.values()) {
         reject(new NoTunnel(503, "This node is stopping. Try again."));

@@ -46,3 +46,48 @@ test("the memory is bounded: further addresses are counted as one", async () => 
   assert.equal(recorded.length, 20_001);
   assert.equal(recorded.find(({ address }) => address === "other")!.requests, 10_000);
 });
+
+test("an address is reported at once, and then once a minute at most", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const recorded: ExposureUse[] = [];
+  let now = 1_000_000;
+  const uses = createUses({
+    recordUse: async (rows) => void recorded.push(...rows),
+    now: () => now,
+    log: createLog("silent"),
+  });
+  uses.start();
+  const bytes = () => recorded.map(({ bytesOut }) => bytesOut);
+  for (let second = 0; second < 120; second += 3) {
+    uses.count(one, "a", "bytesOut", 1);
+    now += 3_000;
+    t.mock.timers.tick(3_000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.deepEqual(bytes(), [1, 20]);
+  await uses.close();
+  assert.deepEqual(bytes(), [1, 20, 19]);
+});
+
+test("strangers at an exposure have 50 rows at most, and do not hide its users", async () => {
+  const recorded: ExposureUse[] = [];
+  const uses = createUses({
+    recordUse: async (rows) => void recorded.push(...rows),
+    now: Date.now,
+    log: createLog("silent"),
+  });
+  for (let i = 0; i < 30_000; i++) uses.count(one, `2001:db8:${i.toString(16)}::1`, "refused", 1);
+  uses.count(one, "192.0.2.1", "requests", 1);
+  uses.count(one, "192.0.2.1", "refused", 1);
+  await uses.close();
+  const strangers = recorded.filter(({ refused }) => refused > 0);
+  assert.equal(strangers.length, 51);
+  assert.equal(
+    strangers.reduce((all, { refused }) => all + refused, 0),
+    30_001,
+  );
+  assert.deepEqual(
+    recorded.filter(({ requests }) => requests > 0).map(({ address }) => address),
+    ["192.0.2.1"],
+  );
+});

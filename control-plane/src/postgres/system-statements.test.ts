@@ -49,6 +49,7 @@ test("the statements of hawser_system are these and no others", async () => {
     "find the instance that a pairing token is for",
     "find the owner of the API key that a schedule or webhook acts with",
     "find the owners of API keys by their hashes",
+    "find the owners of the API keys that exposures act with",
     "find the partitions of expired periods",
     "find the record of removed hosts by their instances",
     "find the record of removed hosts by their keys",

@@ -76,6 +76,7 @@ function openWorld(path = join(directory, `${randomUUID()}.sqlite`)) {
     identities,
     exposures: {
       check: () => Promise.reject(new Error("None here.")),
+      listPorts: () => [],
       open: () => Promise.reject(new Error("None here.")),
       stop: () => Promise.resolve(),
     },

@@ -111,8 +111,11 @@ export const catalogue: Catalogue = {
     },
   },
 
-  // Direct access to an agent.
+  // Direct access to an agent, or to a server that a session runs.
   check_exposure: { run: ({ scope }, { exposures, signal }) => exposures.check(scope, signal) },
+  list_session_ports: {
+    run: ({ sessionId }, { exposures }) => ({ ports: exposures.listPorts(sessionId) }),
+  },
   open_tunnel: {
     repeatable: true,
     run: (wanted, { exposures, signal }) => exposures.open(wanted, signal),

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { test } from "node:test";
-import { listAgentProcesses, startIdOf } from "./agent-processes.ts";
+import { listAgentProcesses, parentOf, startIdOf } from "./agent-processes.ts";
 
 test("a process is found by its environment until it has ended", async () => {
   const startId = `start-${process.pid}`;
@@ -18,6 +18,7 @@ test("a process is found by its environment until it has ended", async () => {
   const found = listAgentProcesses().filter((each) => each.startId === startId);
   assert.deepEqual(found, [{ pid: child.pid, startId, sessionId: "session-1", directory: cwd }]);
   assert.equal(startIdOf(child.pid!), startId);
+  assert.equal(parentOf(child.pid!), process.pid);
   child.kill("SIGKILL");
   await once(child, "exit");
   assert.equal(startIdOf(child.pid!), undefined);

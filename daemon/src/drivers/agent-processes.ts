@@ -8,7 +8,7 @@ export interface AgentProcess {
   pid: number;
   /** HAWSER_AGENT. */
   startId: string;
-  /** HAWSER_SESSION. Null if the agent serves several sessions. */
+  /** HAWSER_SESSION. Null for an agent that serves several sessions; its commands have one. */
   sessionId: string | null;
   /** Working directory; null if it cannot be read. */
   directory: string | null;
@@ -26,15 +26,31 @@ export function listAgentProcesses(): AgentProcess[] {
   return pids.flatMap((name) => {
     const pid = Number(name);
     if (statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid !== own) return [];
-    const startId = variableOf(pid, "HAWSER_AGENT");
-    if (startId === undefined) return [];
-    const sessionId = variableOf(pid, "HAWSER_SESSION") ?? null;
-    return [{ pid, startId, sessionId, directory: directoryOf(pid) }];
+    return findAgentProcess(pid) ?? [];
   });
+}
+
+/** undefined if the process has ended, belongs to no agent, or to another user. */
+export function findAgentProcess(pid: number): AgentProcess | undefined {
+  const startId = variableOf(pid, "HAWSER_AGENT");
+  if (startId === undefined) return undefined;
+  const sessionId = variableOf(pid, "HAWSER_SESSION") ?? null;
+  return { pid, startId, sessionId, directory: directoryOf(pid) };
 }
 
 /** Start id of a process; undefined if it has ended or belongs to no agent. */
 export const startIdOf = (pid: number): string | undefined => variableOf(pid, "HAWSER_AGENT");
+
+/** undefined if the process has ended. */
+export function parentOf(pid: number): number | undefined {
+  try {
+    // The name of the program is in parentheses, and may have any characters.
+    const [, parent] = /\) \S (\d+) [^)]*$/.exec(readFileSync(`/proc/${pid}/stat`, "utf8")) ?? [];
+    return parent === undefined ? undefined : Number(parent);
+  } catch {
+    return undefined;
+  }
+}
 
 /**
  * Whether a process may be storing a renewed login, which would be lost if the process were ended now. Only

@@ -1,5 +1,9 @@
 // Answers that the daemon itself gives to requests of a tunnel, and the bodies of requests.
-import { constants, type ServerHttp2Stream } from "node:http2";
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import { describe, type Log } from "../log.ts";
+
+/** Answers one request of a tunnel. */
+export type Serve = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void;
 
 /** The request is refused. Clients get the sentence. */
 export class RequestRefused extends Error {
@@ -35,17 +39,31 @@ const leaveMs = 2_000;
 /** Ends an answer. The rest of the request's body is discarded. */
 export function endWith(stream: ServerHttp2Stream, text: string): void {
   stream.resume();
-  stream.once("finish", () => {
-    const late = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), leaveMs);
-    late.unref();
-    stream.once("close", () => clearTimeout(late));
-  });
+  stream.once("finish", () => leaveSoon(stream));
   stream.end(text);
+}
+
+/** Discards the rest of the request's body after the answer, for a while. */
+export function leaveSoon(stream: ServerHttp2Stream): void {
+  if (stream.closed) return;
+  stream.resume();
+  const late = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), leaveMs);
+  late.unref();
+  stream.once("close", () => clearTimeout(late));
 }
 
 /** opencode's clients show `data.message` of an error; everything else reads `error`. */
 export function refuse(stream: ServerHttp2Stream, { status, code, message }: RequestRefused): void {
   answerJson(stream, status, { error: { code, message }, name: "Refused", data: { message } });
+}
+
+/** Answers a request that failed; an answer that has begun is cut. */
+export function answerFailure(stream: ServerHttp2Stream, error: unknown, log: Log): void {
+  if (stream.destroyed) return;
+  if (stream.headersSent) return void stream.destroy(error as Error);
+  if (error instanceof RequestRefused) return refuse(stream, error);
+  log.warn("a request of an exposure failed", { error: describe(error) });
+  refuse(stream, new RequestRefused(500, "internal", "The host could not answer this request."));
 }
 
 const bodyMs = 60_000;

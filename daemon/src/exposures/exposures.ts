@@ -1,16 +1,21 @@
 // Exposures on the host: which tunnels are open, for what, and until when. The control plane asks for a tunnel
-// when somebody uses an exposure; the host's policy file can forbid them all.
+// when somebody uses an exposure; the host's policy file can forbid them all. What a tunnel serves depends on its
+// scope: opencode, or a preview, which is a server that a session runs.
 import { tunnelPath, type ExposureScope, type PayloadOf } from "@hawser/host-protocol";
 import { CommandRefusal } from "../command-refusal.ts";
+import type { DrivenSession } from "../journal/driven-sessions.ts";
 import type { Journal } from "../journal/journal.ts";
 import { describe, type Log } from "../log.ts";
 import { requireReadable } from "../policy/forbidden.ts";
 import type { Policy } from "../policy/policy.ts";
 import { asRefusal } from "../sessions/refusals.ts";
 import type { Sessions } from "../sessions/sessions.ts";
-import { createReach } from "./opencode/reach.ts";
-import { createServe, type Serve } from "./opencode/serve.ts";
+import type { Serve } from "./answer.ts";
+import { createReach, type OpencodeScope } from "./opencode/reach.ts";
+import { createServe } from "./opencode/serve.ts";
 import { createTurns } from "./opencode/turns.ts";
+import { createSessionPorts, type SessionPort } from "./preview/ports.ts";
+import { createPreviewServe, portClosed } from "./preview/serve.ts";
 import { openTunnel, type Tunnel, type TunnelEnd, type TunnelTiming } from "./tunnel.ts";
 
 export interface ExposuresOptions {
@@ -18,7 +23,7 @@ export interface ExposuresOptions {
   serverUrl: string;
   policy: () => Policy;
   journal: Journal;
-  sessions: Pick<Sessions, "readyDriver" | "prompt" | "summarize" | "abort">;
+  sessions: Pick<Sessions, "readyDriver" | "prompt" | "summarize" | "abort" | "isProcessOf">;
   /** The time by the control plane's clock, in milliseconds. */
   now: () => number;
   timing?: Partial<TunnelTiming> | undefined;
@@ -32,11 +37,13 @@ interface Opened {
 }
 
 export interface Exposures {
-  /** Where a client of opencode begins. Throws refusals if there is no access of this scope. */
+  /** Where a client of opencode begins; null for a port. Throws refusals if there is no access of this scope. */
   check(
     scope: ExposureScope,
     signal: AbortSignal,
   ): Promise<{ directory: string | null; agentSessionId: string | null }>;
+  /** The ports on which processes of a session listen. Throws refusals. */
+  listPorts(sessionId: string): SessionPort[];
   /** Throws refusals. */
   open(wanted: WantedTunnel, signal: AbortSignal): Promise<Opened>;
   /** Ends all tunnels, and opens no more. */
@@ -46,6 +53,15 @@ export interface Exposures {
 const mostTunnels = 50;
 /** How often the expiry of each tunnel and the policy file are checked. */
 const checkMs = 250;
+
+type PortScope = Extract<ExposureScope, { kind: "port" }>;
+
+/** What answers the requests of a tunnel. */
+interface Served {
+  serve: Serve;
+  /** Whether the session of the scope has ended. */
+  hasEnded: () => boolean;
+}
 
 interface OpenExposure {
   tunnel: Tunnel;
@@ -57,6 +73,8 @@ export function createExposures(options: ExposuresOptions): Exposures {
   const { policy, journal, sessions, now, log } = options;
   const url = `${options.serverUrl.replace(/^http/, "ws")}${tunnelPath}`;
   const opened = new Map<string, OpenExposure>();
+  /** Tunnels that another one has replaced, and whose streams have not ended. */
+  const replaced = new Set<OpenExposure>();
   const opening = new Map<string, Promise<Opened>>();
   const stopping = new AbortController();
   const listeners = new Set<() => void>();
@@ -83,15 +101,21 @@ export function createExposures(options: ExposuresOptions): Exposures {
   listeners.add(check);
 
   function check(): void {
-    for (const { tunnel, whyEnd } of opened.values()) {
+    for (const { tunnel, whyEnd } of [...opened.values(), ...replaced]) {
       const reason = whyEnd();
       if (reason !== undefined) tunnel.close(reason);
     }
   }
 
-  function requireAllowed(): void {
-    if (requireReadable(policy()).exposures) return;
-    throw new CommandRefusal("exposures_forbidden", forbidden);
+  const isAllowed = ({ kind }: Pick<ExposureScope, "kind">) =>
+    kind === "port" ? policy().previews : policy().exposures;
+
+  function requireAllowed(scope: Pick<ExposureScope, "kind">): void {
+    if (isAllowed(scope)) return;
+    requireReadable(policy());
+    throw scope.kind === "port"
+      ? new CommandRefusal("previews_forbidden", previewsForbidden)
+      : new CommandRefusal("exposures_forbidden", forbidden);
   }
 
   /** `former`: another command that opens the same exposure. */
@@ -101,33 +125,37 @@ export function createExposures(options: ExposuresOptions): Exposures {
     signal: AbortSignal,
   ): Promise<Opened> {
     await former?.catch(() => {});
-    requireAllowed();
+    requireAllowed(wanted.scope);
     const { exposureId } = wanted;
     const known = opened.get(exposureId);
-    // The control plane may have lost its end without a sign, and asks for another tunnel then.
+    // The control plane may have lost its end without a sign, or its node stops, and it asks for another tunnel then.
     if (known && (await known.tunnel.isAlive())) return { status: "already_open" };
-    if (known) opened.delete(exposureId);
+    if (known) {
+      opened.delete(exposureId);
+      replaced.add(known);
+      void known.tunnel.ended.then(() => replaced.delete(known));
+    }
     await open(wanted, signal);
     return { status: "opened" };
   }
 
   async function open(wanted: WantedTunnel, signal: AbortSignal): Promise<void> {
-    const { exposureId, ticket, scope, highestMode } = wanted;
+    const { exposureId, ticket, scope } = wanted;
     const expiresAt = Date.parse(wanted.expiresAt);
     if (!(expiresAt > now())) {
       throw new CommandRefusal("exposure_expired", "The exposure has expired. Create another.");
     }
-    if (opened.size >= mostTunnels) {
+    if (opened.size + replaced.size >= mostTunnels) {
       const message = `This host has ${mostTunnels} tunnels open, and opens no more. Close one first.`;
       throw new CommandRefusal("limit_reached", message);
     }
-    const { current, reach } = await startServer(scope, signal);
+    const { serve, hasEnded } =
+      scope.kind === "port" ? servePort(scope) : await serveOpencode(scope, wanted, signal);
     const whyEnd = (): TunnelEnd | undefined => {
-      if (!policy().exposures) return "forbidden";
+      if (!isAllowed(scope)) return "forbidden";
       if (now() >= expiresAt) return "expired";
-      return reach.hasEnded() ? "session_ended" : undefined;
+      return hasEnded() ? "session_ended" : undefined;
     };
-    const serve = createServe({ server: current, reach, turns, highestMode, log });
     // A request that arrives between two checks counts as one.
     const guarded: Serve = (stream, headers) => {
       const reason = whyEnd();
@@ -145,7 +173,29 @@ export function createExposures(options: ExposuresOptions): Exposures {
     check();
   }
 
-  async function startServer(scope: ExposureScope, signal: AbortSignal) {
+  async function serveOpencode(
+    scope: OpencodeScope,
+    { highestMode }: WantedTunnel,
+    signal: AbortSignal,
+  ): Promise<Served> {
+    const { current, reach } = await startServer(scope, signal);
+    const serve = createServe({ server: current, reach, turns, highestMode, log });
+    return { serve, hasEnded: () => reach.hasEnded() };
+  }
+
+  /** The server may start later, and may be started again. */
+  function servePort({ sessionId, port }: PortScope): Served {
+    requireUsableSession(journal, sessionId);
+    return {
+      serve: createPreviewServe({ port, ports: portsOf(sessionId), log }),
+      hasEnded: () => !isUsable(journal.driven.get(sessionId)),
+    };
+  }
+
+  const portsOf = (sessionId: string) =>
+    createSessionPorts((found) => sessions.isProcessOf(sessionId, found));
+
+  async function startServer(scope: OpencodeScope, signal: AbortSignal) {
     const { server } = readyDriver();
     const current = () => server.current();
     const reach = createReach(scope, journal, current);
@@ -187,13 +237,26 @@ export function createExposures(options: ExposuresOptions): Exposures {
 
   return {
     async check(scope, signal) {
-      requireAllowed();
+      requireAllowed(scope);
+      if (scope.kind === "port") {
+        const { sessionId, port } = scope;
+        requireUsableSession(journal, sessionId);
+        if (portsOf(sessionId).hostsOf(port).length === 0) {
+          throw new CommandRefusal("port_closed", portClosed(port));
+        }
+        return { directory: null, agentSessionId: null };
+      }
       const { reach } = await startServer(scope, signal);
       const session = scope.kind === "session" ? journal.driven.get(scope.sessionId) : undefined;
       return {
         directory: reach.directories[0] ?? null,
         agentSessionId: session?.handle ?? null,
       };
+    },
+    listPorts(sessionId) {
+      requireAllowed({ kind: "port" });
+      requireUsableSession(journal, sessionId);
+      return portsOf(sessionId).list();
     },
     open(wanted, signal) {
       const { exposureId } = wanted;
@@ -207,7 +270,7 @@ export function createExposures(options: ExposuresOptions): Exposures {
     async stop() {
       clearInterval(checking);
       stopping.abort(new Error("The daemon stops."));
-      const tunnels = [...opened.values()].map(({ tunnel }) => tunnel);
+      const tunnels = [...opened.values(), ...replaced].map(({ tunnel }) => tunnel);
       for (const tunnel of tunnels) tunnel.close("stopped");
       await Promise.allSettled([...opening.values(), ...tunnels.map(({ ended }) => ended)]);
     },
@@ -217,13 +280,25 @@ export function createExposures(options: ExposuresOptions): Exposures {
 const forbidden =
   'The host\'s policy file says "exposures = no", so it gives no direct access. The host\'s owner can allow it with "exposures = yes".';
 
-function requireOpencodeSession({ driven }: Journal, sessionId: string): void {
-  const record = driven.get(sessionId);
-  if (!record || record.state === "starting" || record.state === "ending" || !record.handle) {
-    const message = "The session has not started, or has ended, so it cannot be exposed.";
-    throw new CommandRefusal("session_ended", message);
-  }
-  if (record.kind === "opencode") return;
-  const message = `Only sessions of opencode can be exposed, and this is one of ${record.kind}.`;
+const previewsForbidden =
+  'The host\'s policy file says "previews = no", so it gives no access to servers of sessions. The host\'s owner can allow it with "previews = yes".';
+
+function requireOpencodeSession(journal: Journal, sessionId: string): void {
+  const { kind } = requireUsableSession(journal, sessionId);
+  if (kind === "opencode") return;
+  const message = `Only sessions of opencode can be exposed, and this is one of ${kind}.`;
   throw new CommandRefusal("capability_missing", message);
 }
+
+function requireUsableSession({ driven }: Journal, sessionId: string): DrivenSession {
+  const record = driven.get(sessionId);
+  if (record && isUsable(record)) return record;
+  const message = "The session has not started, or has ended, so it cannot be exposed.";
+  throw new CommandRefusal("session_ended", message);
+}
+
+const isUsable = (record: DrivenSession | undefined) =>
+  record !== undefined &&
+  record.state !== "starting" &&
+  record.state !== "ending" &&
+  record.handle !== null;

@@ -78,7 +78,19 @@ export const gone = () =>
 
 async function connectTo(upstream: Upstream, signal: AbortSignal): Promise<Socket> {
   if (!upstream.isListening()) throw gone();
-  const socket = connect({ host: "127.0.0.1", port: upstream.port, noDelay: true });
+  const socket = await openSocket({ host: "127.0.0.1", port: upstream.port }, signal);
+  // Asked again now that there is a connection: the port may have changed hands just before it.
+  if (upstream.isListening()) return socket;
+  socket.destroy();
+  throw gone();
+}
+
+/** Throws RequestRefused if the connection is not open in time. */
+export async function openSocket(
+  to: { host: string; port: number },
+  signal: AbortSignal,
+): Promise<Socket> {
+  const socket = connect({ ...to, noDelay: true });
   const opened = Promise.withResolvers<void>();
   const fail = () => opened.reject(gone());
   const late = setTimeout(fail, connectMs);
@@ -87,8 +99,6 @@ async function connectTo(upstream: Upstream, signal: AbortSignal): Promise<Socke
   socket.on("error", fail);
   try {
     await opened.promise;
-    // Asked again now that there is a connection: the port may have changed hands just before it.
-    if (!upstream.isListening()) throw gone();
     return socket;
   } catch (error) {
     socket.destroy();

@@ -125,6 +125,8 @@ function serveOver(socket: WebSocket, options: TunnelOptions, timing: TunnelTimi
     });
     serve(stream, headers);
   });
+  let isLeft = false;
+  session.once("goaway", () => (isLeft = true));
   session.once("close", () => close("lost"));
   // HTTP/2 does not notice that its connection is gone, and would leave requests waiting.
   socket.once("close", () => {
@@ -148,7 +150,7 @@ function serveOver(socket: WebSocket, options: TunnelOptions, timing: TunnelTimi
   }
 
   async function isAlive(): Promise<boolean> {
-    if (end !== undefined || session.destroyed) return false;
+    if (end !== undefined || isLeft || session.destroyed) return false;
     const answered = new Promise<void>((resolve, reject) => {
       session.ping((error) => (error ? reject(error) : resolve()));
     });

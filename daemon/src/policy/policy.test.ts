@@ -37,6 +37,7 @@ test("each setting is obeyed", () => {
     highestMode: "auto",
     unattendedCommands: true,
     exposures: false,
+    previews: false,
     ownLogins: false,
     sharedLogins: true,
     insecureCloneAddresses: true,
@@ -44,6 +45,17 @@ test("each setting is obeyed", () => {
     parkedLimitBytes: 3 * 2 ** 30,
     problems: [],
   });
+});
+
+test("previews are allowed as exposures are, unless the file says otherwise", () => {
+  const read = (text: string) => {
+    const { exposures, previews } = parsePolicy(text);
+    return [exposures, previews];
+  };
+  assert.deepEqual(read(""), [true, true]);
+  assert.deepEqual(read("exposures = no"), [false, false]);
+  assert.deepEqual(read("exposures = no\npreviews = yes"), [false, true]);
+  assert.deepEqual(read("previews = no"), [true, false]);
 });
 
 for (const [text, why] of [

@@ -19,6 +19,8 @@ export interface Policy {
   /** Whether unattended sessions may run any command, because this user is kept for agents. */
   unattendedCommands: boolean;
   exposures: boolean;
+  /** Whether callers may open access to servers that sessions run. As `exposures` if the file does not say. */
+  previews: boolean;
   /** Whether this user's agent logins on the host may be used. */
   ownLogins: boolean;
   /** Whether people may log in, although their agents run as one user and could read each other's logins. */
@@ -41,6 +43,7 @@ export const allowAll: Policy = {
   highestMode: "unattended",
   unattendedCommands: false,
   exposures: true,
+  previews: true,
   ownLogins: true,
   sharedLogins: false,
   insecureCloneAddresses: false,
@@ -57,6 +60,7 @@ const allowNothing: Policy = {
   highestMode: "ask",
   unattendedCommands: false,
   exposures: false,
+  previews: false,
   ownLogins: false,
   sharedLogins: false,
   insecureCloneAddresses: false,
@@ -92,6 +96,9 @@ unattended-commands = no
 
 # Whether callers may open direct access to agents on this host: yes or no.
 exposures = yes
+
+# Whether callers may open access to servers that sessions run, such as the dev server of a web page: yes or no.
+previews = yes
 
 # Whether sessions may use the agents' logins that this user has on this host: yes or no.
 own-logins = yes
@@ -172,6 +179,7 @@ const switches = {
   shell: "shell",
   "unattended-commands": "unattendedCommands",
   exposures: "exposures",
+  previews: "previews",
   "own-logins": "ownLogins",
   "shared-logins": "sharedLogins",
   "insecure-clone-addresses": "insecureCloneAddresses",
@@ -225,5 +233,7 @@ export function parsePolicy(text: string): Policy {
       fail(`there is no setting "${name}".`);
     }
   });
-  return { ...allowAll, ...changes, roots };
+  // A file from before there were previews may forbid direct access of every kind.
+  const previews = changes["exposures"] !== false;
+  return { ...allowAll, previews, ...changes, roots };
 }

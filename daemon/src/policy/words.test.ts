@@ -15,6 +15,7 @@ const fields: Record<string, keyof typeof allowAll> = {
   "highest-mode": "highestMode",
   "unattended-commands": "unattendedCommands",
   exposures: "exposures",
+  previews: "previews",
   "own-logins": "ownLogins",
   "shared-logins": "sharedLogins",
   "insecure-clone-addresses": "insecureCloneAddresses",

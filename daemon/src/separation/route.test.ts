@@ -46,6 +46,7 @@ const expected: Record<HostCommand, Route> = {
   list_models: { to: "own" },
   check_exposure: { to: "own" },
   open_tunnel: { to: "own" },
+  list_session_ports: session,
   restart_agent: { to: "everywhere" },
   list_identities: { to: "everywhere" },
   list_parked_sessions: { to: "everywhere" },
@@ -105,6 +106,22 @@ test("a payload without the needed fields, or with others in their place, goes t
       const payload = Object.fromEntries(Object.keys(everything).map((name) => [name, odd]));
       const route = routeOf(bodyOf(command, odd === undefined ? {} : payload));
       assert.deepEqual(route, { to: needsNothing ? to : "front" }, command);
+    }
+  }
+});
+
+test("access to a port goes where its session is, access to opencode to the host's own logins", () => {
+  const scopes: [unknown, Route][] = [
+    [{ kind: "port", sessionId: "ses_1", port: 5173 }, session],
+    [{ kind: "port", port: 5173 }, { to: "front" }],
+    [{ kind: "port", sessionId: ["ses_1"], port: 5173 }, { to: "front" }],
+    [{ kind: "session", sessionId: "ses_1" }, { to: "own" }],
+    [{ kind: "instance" }, { to: "own" }],
+    ["port", { to: "own" }],
+  ];
+  for (const command of ["check_exposure", "open_tunnel"]) {
+    for (const [scope, route] of scopes) {
+      assert.deepEqual(routeOf(bodyOf(command, { scope })), route, JSON.stringify(scope));
     }
   }
 });

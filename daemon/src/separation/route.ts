@@ -25,7 +25,8 @@ export type Route =
       originalId: string | undefined;
     };
 
-type Way = Route["to"];
+/** exposure: the worker that has the session for the scope of a port, else the own one. */
+type Way = Route["to"] | "exposure";
 
 const ways: Record<HostCommand, Way> = {
   refresh_host_facts: "front",
@@ -41,9 +42,9 @@ const ways: Record<HostCommand, Way> = {
   clone_repository: "own",
   list_agent_kinds: "own",
   list_models: "own",
-  // opencode always runs with the host's own logins.
-  check_exposure: "own",
-  open_tunnel: "own",
+  check_exposure: "exposure",
+  open_tunnel: "exposure",
+  list_session_ports: "session",
   restart_agent: "everywhere",
   list_identities: "everywhere",
   list_parked_sessions: "everywhere",
@@ -86,6 +87,8 @@ export function routeOf({ command, payload }: CommandBody): Route {
   switch (way) {
     case "session":
       return sessionId === undefined ? { to: "front" } : { to: way, sessionId };
+    case "exposure":
+      return routeOfScope(payload["scope"]);
     case "restore": {
       const parkedId = text("parkedId");
       if (sessionId === undefined || parkedId === undefined) return { to: "front" };
@@ -104,4 +107,11 @@ export function routeOf({ command, payload }: CommandBody): Route {
     default:
       return { to: way };
   }
+}
+
+function routeOfScope(scope: unknown): Route {
+  const { kind, sessionId } = (scope ?? {}) as { kind?: unknown; sessionId?: unknown };
+  // opencode always runs with the host's own logins.
+  if (kind !== "port") return { to: "own" };
+  return typeof sessionId === "string" ? { to: "session", sessionId } : { to: "front" };
 }

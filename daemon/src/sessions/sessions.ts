@@ -4,6 +4,7 @@ import type { AgentKind, LinkableKind, LiveSession, SessionMode } from "@hawser/
 import type { OpenText } from "@hawser/host-protocol";
 import type { Attachments } from "../attachments/attachments.ts";
 import type { Directories } from "../directories/directories.ts";
+import type { AgentProcess } from "../drivers/agent-processes.ts";
 import type { Driver } from "../drivers/driver.ts";
 import type { AgentGit } from "../git/agent-git.ts";
 import type { Identities } from "../identities/identities.ts";
@@ -23,6 +24,7 @@ import { endSession } from "./endings.ts";
 import { forkSession, type WantedFork } from "./fork-plan.ts";
 import { createLiveLane, type PublishLive } from "./live-lane.ts";
 import { setMode } from "./modes.ts";
+import { isProcessOf } from "./own-processes.ts";
 import { acceptPrompt, acceptSummary, type AcceptedPrompt, type WantedPrompt } from "./prompts.ts";
 import { pushSession, type WantedPush } from "./pushing.ts";
 import { createReaper } from "./reaper.ts";
@@ -101,6 +103,8 @@ export interface Sessions {
     signal: AbortSignal,
   ): Promise<void>;
   driver(kind: AgentKind): Driver | undefined;
+  /** Whether a shell command or the agent of this session has started the process. */
+  isProcessOf(sessionId: string, found: AgentProcess): boolean;
   /** Throws a refusal if the kind cannot run here. */
   readyDriver(kind: AgentKind): Driver;
   /** Stops listening to the agents. Agents that can go on without the daemon do, unless `endsAgents`. */
@@ -270,6 +274,7 @@ export function openSessions(options: SessionsOptions): Sessions {
     },
 
     driver: (kind) => drivers.get(kind),
+    isProcessOf: (sessionId, found) => isProcessOf(find(sessionId), found),
     readyDriver,
 
     async close({ endsAgents } = { endsAgents: false }) {

@@ -128,6 +128,7 @@ test("a command writes temporary files to a directory of its session, and not to
     // The variables of the whole process are set too.
     const variables = readFileSync(join(directory, "variables"), "utf8");
     assert.match(variables, /^HAWSER_AGENT=/m);
+    assert.match(variables, new RegExp(`^HAWSER_SESSION=${recording.place.sessionId}$`, "m"));
   } finally {
     rmSync(folder, { recursive: true, force: true });
     rmSync(ofHost, { force: true });

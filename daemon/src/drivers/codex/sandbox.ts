@@ -27,6 +27,7 @@ If the task needs a command that cannot work in the sandbox, run it with \`sandb
 
 /** Where a session works. */
 export interface Place {
+  sessionId: string;
   directory: string;
   /** For temporary files of the session's commands. */
   temporary: string;
@@ -73,7 +74,7 @@ export function makePlace(directory: string, temporaryDirectory: string, session
       // The configuration directory exists, or the session's directory is read-only.
     }
   }
-  return { directory, temporary, attachments };
+  return { sessionId, directory, temporary, attachments };
 }
 
 /** Removes the empty directories that were made for the sandbox. */

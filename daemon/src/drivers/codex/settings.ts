@@ -54,7 +54,7 @@ const trustedServers = {
 
 /** Settings of one thread. Sent at every start and resume, because codex does not store all of them. */
 export function threadSettings(place: Place, profile: Profile): ThreadSettings {
-  const { directory, temporary, trusted } = place;
+  const { sessionId, directory, temporary, trusted } = place;
   const servers = readServers(trusted, trustedServers);
   const repository = findRepository(directory);
   const notes = readProjectNotes(directory);
@@ -70,6 +70,7 @@ export function threadSettings(place: Place, profile: Profile): ThreadSettings {
       projects: untrusted(directory, repository),
       permissions: { [profileName]: profile },
       "shell_environment_policy.set.TMPDIR": temporary,
+      "shell_environment_policy.set.HAWSER_SESSION": sessionId,
       ...(Object.keys(servers).length > 0 && { mcp_servers: servers }),
     },
   };

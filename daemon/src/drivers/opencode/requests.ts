@@ -31,7 +31,7 @@ export interface Requests {
 interface RequestOptions {
   api: Api;
   gate: ShellGate;
-  settings: Pick<SessionSettings, "directory" | "decide">;
+  settings: Pick<SessionSettings, "sessionId" | "directory" | "decide">;
   tracker: Tracker;
   /** Names of opencode's MCP servers. */
   servers: readonly string[];
@@ -80,7 +80,7 @@ export async function listRequests(
 
 export function createRequests(options: RequestOptions): Requests {
   const { api, gate, settings, tracker, servers } = options;
-  const { directory } = settings;
+  const { sessionId, directory } = settings;
   const waiting = new Map<string, Waiting>();
   /** Every request that was received: one may arrive in the stream and in a list read meanwhile. */
   const received = new Set<string>();
@@ -187,7 +187,7 @@ export function createRequests(options: RequestOptions): Requests {
   function makePass({ request, call }: Waiting): void {
     const part = tracker.callOf(request);
     if (call?.type === "execute" && part)
-      gate.addPass(part.id, call.cwd ?? directory, call.command);
+      gate.addPass(sessionId, part.id, call.cwd ?? directory, call.command);
   }
 
   /** A person is asked if the policy's answer could not be delivered. */

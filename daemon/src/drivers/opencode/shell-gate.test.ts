@@ -17,6 +17,7 @@ symlinkSync(cwd, join(folder, "link"));
 const gate = createShellGate(join(folder, "gate"));
 gate.install({ keepPasses: false });
 
+const sessionId = "ses_1";
 const env = { PATH: process.env["PATH"]!, OPENCODE_SERVER_PASSWORD: "secret" };
 function run(args: string[], place = cwd): { status: number | null; output: string } {
   const { status, stdout } = spawnSync(gate.program, args, { cwd: place, env, encoding: "utf8" });
@@ -24,7 +25,7 @@ function run(args: string[], place = cwd): { status: number | null; output: stri
 }
 
 test("A1: the gate runs a text that has a pass once, and nothing else", () => {
-  gate.addPass("prt_1", cwd, "echo one");
+  gate.addPass(sessionId, "prt_1", cwd, "echo one");
   assert.equal(run(["-c", "echo two"]).status, 126);
   assert.equal(run(["-c", "echo one "]).status, 126);
   assert.equal(run(["-c", "echo one"], elsewhere).status, 126);
@@ -45,20 +46,28 @@ test("texts reach bash unchanged, and links in the directory are resolved", () =
     ["echo '*'", "*\n"],
   ];
   for (const [text, output] of texts) {
-    gate.addPass("prt_2", join(folder, "link"), text);
+    gate.addPass(sessionId, "prt_2", join(folder, "link"), text);
     assert.equal(run(["-c", text]).output, output, text);
   }
-  gate.addPass("prt_3", cwd, "echo $SHELLOPTS; exit 7");
+  gate.addPass(sessionId, "prt_3", cwd, "echo $SHELLOPTS; exit 7");
   assert.equal(run(["-c", "echo $SHELLOPTS; exit 7"]).status, 7);
 });
 
 test("A16: a command does not see the server's password", () => {
-  gate.addPass("prt_4", cwd, "env");
+  gate.addPass(sessionId, "prt_4", cwd, "env");
   assert.doesNotMatch(run(["-c", "env"]).output, /secret/);
 });
 
+test("a command has the mark of the session that its pass was made for", () => {
+  const text = 'echo "$HAWSER_SESSION"';
+  gate.addPass("ses_a", "prt_20", cwd, text);
+  assert.equal(run(["-c", text]).output, "ses_a\n");
+  gate.addPass("ses_b", "prt_21", cwd, text);
+  assert.equal(run(["-c", text]).output, "ses_b\n");
+});
+
 test("two calls with the same text need two passes", async () => {
-  gate.addPass("prt_5", cwd, "echo ran");
+  gate.addPass(sessionId, "prt_5", cwd, "echo ran");
   const codes = await Promise.all(
     Array.from({ length: 8 }, async () => {
       const child = spawn(gate.program, ["-c", "echo ran"], { cwd, env, stdio: "ignore" });
@@ -66,28 +75,28 @@ test("two calls with the same text need two passes", async () => {
     }),
   );
   assert.equal(codes.filter((code) => code === 0).length, 1);
-  gate.addPass("prt_6", cwd, "echo ran");
-  gate.addPass("prt_7", cwd, "echo ran");
+  gate.addPass(sessionId, "prt_6", cwd, "echo ran");
+  gate.addPass(sessionId, "prt_7", cwd, "echo ran");
   const statuses = [1, 2, 3].map(() => run(["-c", "echo ran"]).status);
   assert.deepEqual(statuses, [0, 0, 126]);
 });
 
 test("a pass outlives the daemon, but neither its call nor its server", () => {
-  gate.addPass("prt_8", cwd, "echo kept");
+  gate.addPass(sessionId, "prt_8", cwd, "echo kept");
   const next = createShellGate(join(folder, "gate"));
   next.install({ keepPasses: true });
   assert.equal(run(["-c", "echo kept"]).status, 0);
-  gate.addPass("prt_9", cwd, "echo ended");
+  gate.addPass(sessionId, "prt_9", cwd, "echo ended");
   next.removePass("prt_9");
   assert.equal(run(["-c", "echo ended"]).status, 126);
-  gate.addPass("prt_10", cwd, "echo old");
+  gate.addPass(sessionId, "prt_10", cwd, "echo old");
   next.install({ keepPasses: false });
   assert.equal(run(["-c", "echo old"]).status, 126);
   assert.deepEqual(readdirSync(join(folder, "gate", "passes")), []);
 });
 
 test("without its directory of passes the gate refuses everything", () => {
-  gate.addPass("prt_11", cwd, "touch made");
+  gate.addPass(sessionId, "prt_11", cwd, "touch made");
   rmSync(join(folder, "gate", "passes"), { recursive: true });
   assert.equal(run(["-c", "touch made"]).status, 126);
   assert.equal(existsSync(join(cwd, "made")), false);

@@ -3,9 +3,10 @@
 // has made a pass for exactly this text in exactly this directory. It runs it once, and refuses everything
 // else: also the shell texts of slash commands and opencode's terminals, which opencode never asks about.
 //
-// A pass is an empty file. Its name is the hash of directory and text, and the id of the call. The gate uses
-// a pass up by removing it, which succeeds for one process only. Passes outlive the daemon, as opencode
-// does; without a pass the gate refuses, whether a daemon runs or not.
+// A pass is a file with the id of the session, which the command gets as HAWSER_SESSION. Its name is the hash of
+// directory and text, and the id of the call. The gate uses a pass up by removing it, which succeeds for one
+// process only. Passes outlive the daemon, as opencode does; without a pass the gate refuses, whether a daemon
+// runs or not.
 import { createHash } from "node:crypto";
 import {
   chmodSync,
@@ -28,8 +29,8 @@ export interface ShellGate {
    * Removes all passes unless `keepPasses` is set.
    */
   install(options: { keepPasses: boolean }): void;
-  /** Lets the call run this text in this directory, once. */
-  addPass(callId: string, directory: string, text: string): void;
+  /** Lets the call of a session run this text in this directory, once. */
+  addPass(sessionId: string, callId: string, directory: string, text: string): void;
   /** Removes the pass of a call that has ended without using it. No-op if there is none. */
   removePass(callId: string): void;
 }
@@ -48,13 +49,13 @@ export function createShellGate(folder: string): ShellGate {
       replaceText(program, script);
       chmodSync(program, 0o700);
     },
-    addPass(callId, directory, text) {
+    addPass(sessionId, callId, directory, text) {
       if (!/^\w+$/.test(callId))
         throw new Error("The id of the call cannot be part of a file name.");
       const hash = createHash("sha256")
         .update(`${realOf(directory)}\n\0${text}`)
         .digest("hex");
-      writeFileSync(join(passes, `${hash}.${callId}`), "", { mode: 0o600 });
+      writeFileSync(join(passes, `${hash}.${callId}`), `${sessionId}\n`, { mode: 0o600 });
     },
     removePass(callId) {
       if (!existsSync(passes)) return;
@@ -78,7 +79,10 @@ refuse() {
 hash=$({ pwd -P && printf '\\000%s' "$2"; } | sha256sum) && [ \${#hash} -gt 64 ] ||
   refuse 'Not run: the permission for this command cannot be read.'
 for pass in ${quoted(passes)}/"\${hash%% *}".*; do
+  session=
+  { IFS= read -r session < "$pass"; } 2>/dev/null
   if rm -- "$pass" 2>/dev/null; then
+    export HAWSER_SESSION="$session"
     unset OPENCODE_SERVER_PASSWORD OPENCODE_CONFIG_CONTENT BASH_ENV ENV
     exec /bin/bash -c -- "$2"
   fi

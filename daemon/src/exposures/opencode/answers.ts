@@ -30,7 +30,7 @@ const cleaning: Record<Answer, (value: unknown, shown: Shown) => unknown> = {
     ),
   config: (value) => pick(value, configKeys),
   providers: (value) => withoutSecrets(value),
-  project: (value) => ({ ...pick(value, projectKeys), sandboxes: [] }),
+  project: (value, shown) => (isObject(value) ? (projectOf(value, shown)[0] ?? {}) : {}),
   projects: (value, shown) => listOf(value).flatMap((each) => projectOf(each, shown)),
   agents: (value) => listOf(value).map((each) => withoutSecrets(each)),
 };

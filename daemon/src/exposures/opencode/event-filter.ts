@@ -67,30 +67,39 @@ export interface EventFilterOptions {
 
 const usualMost = 8 * 2 ** 20;
 
+/** Where the event ends that a chunk begins or continues, or -1. Its blank line may be split over two chunks. */
+function endOfEvent(before: Buffer | undefined, chunk: Buffer): number {
+  const newline = 0x0a;
+  if (before?.at(-1) === newline && chunk[0] === newline) return 1;
+  const at = chunk.indexOf("\n\n");
+  return at === -1 ? -1 : at + 2;
+}
+
 /** Passes an event on as soon as it is complete. */
 export async function* filterEvents(
   source: AsyncIterable<Buffer>,
   { reaches, onChild, shownAs, mostBytes = usualMost }: EventFilterOptions,
 ): AsyncGenerator<Buffer> {
-  let rest: Buffer = Buffer.alloc(0);
+  /** Pieces of the event that is being read, joined at its end only: an event may come in thousands of them. */
+  let pieces: Buffer[] = [];
+  let length = 0;
   /** The event that is being read is too large. */
   let isSkipping = false;
   for await (const chunk of source) {
-    // The blank line that ends an event may be split over two chunks.
-    let from = Math.max(0, rest.length - 1);
-    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    for (let end = rest.indexOf("\n\n", from); end !== -1; end = rest.indexOf("\n\n", from)) {
-      const frame = rest.subarray(0, end + 2);
-      rest = rest.subarray(end + 2);
-      from = 0;
-      const isWhole = !isSkipping && frame.length <= mostBytes;
-      isSkipping = false;
-      if (isWhole) yield* passed(frame);
+    let left = chunk;
+    for (let end = endOfEvent(pieces.at(-1), left); end !== -1; end = endOfEvent(undefined, left)) {
+      const isWhole = !isSkipping && length + end <= mostBytes;
+      const frame = isWhole ? Buffer.concat([...pieces, left.subarray(0, end)]) : undefined;
+      [pieces, length, isSkipping] = [[], 0, false];
+      left = left.subarray(end);
+      if (frame) yield* passed(frame);
     }
-    if (isSkipping || rest.length > mostBytes) {
-      isSkipping = true;
-      rest = rest.subarray(-1);
-    }
+    if (left.length === 0) continue;
+    length += left.length;
+    isSkipping ||= length > mostBytes;
+    // The last piece shows whether the next one begins with the end of the event.
+    if (isSkipping) pieces = [left];
+    else pieces.push(left);
   }
 
   async function* passed(frame: Buffer): AsyncGenerator<Buffer> {

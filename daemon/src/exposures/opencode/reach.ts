@@ -8,6 +8,9 @@ import type { DrivenSession } from "../../journal/driven-sessions.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { Reach } from "./judge.ts";
 
+/** Scopes of exposures of opencode. */
+export type OpencodeScope = Exclude<ExposureScope, { kind: "port" }>;
+
 export interface ReachedSession {
   /** Hawser's id. */
   sessionId: string;
@@ -36,7 +39,7 @@ const deepest = 4;
 const mostKnown = 10_000;
 
 export function createReach(
-  scope: ExposureScope,
+  scope: OpencodeScope,
   { driven }: Pick<Journal, "driven">,
   server: () => AgentServer | undefined,
 ): ExposureReach {

@@ -4,8 +4,16 @@ import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { SessionMode } from "@hawser/contract";
 import type { AgentServer } from "../../drivers/driver.ts";
 import { isIdFor } from "../../drivers/opencode/message-id.ts";
-import { describe, type Log } from "../../log.ts";
-import { answerEmpty, answerJson, endWith, readJson, refuse, RequestRefused } from "../answer.ts";
+import type { Log } from "../../log.ts";
+import {
+  answerEmpty,
+  answerFailure,
+  answerJson,
+  endWith,
+  readJson,
+  RequestRefused,
+  type Serve,
+} from "../answer.ts";
 import { createTurnstile } from "../turnstile.ts";
 import { forward, gone, type Passing } from "../forward.ts";
 import { cleanAnswer } from "./answers.ts";
@@ -29,8 +37,6 @@ const largestBody = 16 * 2 ** 20;
 /** Bodies that are read at the same time. The others wait, and their senders with them. */
 const mostBodies = 4;
 const mostShown = 50;
-
-export type Serve = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void;
 
 export function createServe(options: ServeOptions): Serve {
   const { server, reach, turns, log } = options;
@@ -148,15 +154,6 @@ export function createServe(options: ServeOptions): Serve {
   }
 
   return (stream, headers) => {
-    serve(stream, headers).catch((error: unknown) => {
-      if (stream.destroyed) return;
-      if (stream.headersSent) return void stream.destroy(error as Error);
-      if (error instanceof RequestRefused) return refuse(stream, error);
-      log.warn("a request of an exposure failed", { error: describe(error) });
-      refuse(
-        stream,
-        new RequestRefused(500, "internal", "The host could not answer this request."),
-      );
-    });
+    serve(stream, headers).catch((error: unknown) => answerFailure(stream, error, log));
   };
 }
