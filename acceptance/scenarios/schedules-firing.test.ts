@@ -4,7 +4,9 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Calls } from "@hawser/testkit/caller.ts";
 import { moveClock } from "@hawser/testkit/clock.ts";
+import type { TestHost } from "@hawser/testkit/host.ts";
 import { git, useGithub } from "../clone-steps.ts";
 import { scenario, until, useWorld } from "../scenario.ts";
 import {
@@ -29,6 +31,7 @@ import {
   startSession,
   untilAsked,
   updatesOf,
+  usedQuota,
   warmUp,
 } from "../session-steps.ts";
 
@@ -195,8 +198,60 @@ scenario(
       [true, 3_600_000],
     );
     await caller.delete_scheduled_prompt({ scheduleId: alone.scheduleId });
+
+    // One host is down, and the next one has used up the quota of its preferred kind.
+    const chain = [{ kind: "codex" as const }, { kind: "opencode" as const }];
+    await caller.set_fallback_chain({ instanceId: other!.instanceId, chain });
+    const quota = await useUpQuota(caller, other!);
+    const both = await schedule(caller, other!, {
+      instanceIds: [down, other!].map(({ instanceId }) => instanceId),
+      frequency: "never",
+    });
+    const story = await untilSucceeded(caller, both.scheduleId);
+    assert.deepEqual(
+      [story.session.instanceId, story.session.agentKind],
+      [other!.instanceId, "opencode"],
+    );
+    assert.deepEqual(
+      story.run.passedOver.map(({ instanceId }) => instanceId),
+      [down.instanceId],
+    );
+    assert.deepEqual(story.run.fallback, story.session.fallback);
+    const { preferredKind, skipped } = story.run.fallback!;
+    assert.deepEqual(
+      [preferredKind, skipped.map(({ kind, reason }) => [kind, reason])],
+      ["codex", [["codex", "quota"]]],
+    );
+    await caller.set_fallback_chain({ instanceId: other!.instanceId, chain: [] });
+    await quota.renew();
   },
 );
+
+/** Returns when the host starts no more sessions of codex. */
+async function useUpQuota(caller: Calls, host: TestHost): Promise<{ renew(): Promise<void> }> {
+  const { sessionId } = await startSession(caller, host, { agentKind: "codex" });
+  const use = async (percent: number) => {
+    const steps = scripted("go", { text: "Hello.", headers: usedQuota(percent) });
+    assert.equal(outcomeOf(await runTurn(caller, sessionId, steps)), "completed");
+  };
+  await use(95);
+  await until(
+    "the quota counts",
+    20_000,
+    async () => {
+      const started = await startSession(caller, host);
+      await caller.end_session({ sessionId: started.sessionId });
+      return started;
+    },
+    ({ agentKind }) => agentKind === "opencode",
+  );
+  return {
+    async renew() {
+      await use(3);
+      await caller.end_session({ sessionId });
+    },
+  };
+}
 
 scenario(
   "The kind is the host's default, its chain applies, and the schedule's own chain replaces it",

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { InstanceId, RunId, ScheduleId, SessionId } from "../ids.ts";
 import { CreatedAt, Instant } from "../moments.ts";
 import { Caller } from "./actor.ts";
-import { AgentKind, FallbackEntry } from "./agent-kind.ts";
+import { AgentKind, Fallback, FallbackEntry } from "./agent-kind.ts";
 
 export const Frequency = z
   .enum(["never", "hourly", "daily", "weekly", "monthly"])
@@ -31,6 +31,9 @@ export const ScheduleRun = z
         }),
       )
       .meta({ description: "Hosts that could not run it, in the order tried." }),
+    fallback: Fallback.nullable().meta({
+      description: "Why its session has another kind than the preferred one; null if it does not.",
+    }),
     startedAt: Instant.nullable().meta({ description: "When its session was started." }),
     endedAt: Instant.nullable().meta({ description: "Null while it has not ended." }),
     durationMs: z

@@ -58,6 +58,7 @@ export function runRecord(row: RunRow): ScheduleRun {
     sessionId: row.session_id && formatId("session", row.session_id),
     failure: row.failure,
     passedOver: row.passed_over,
+    fallback: row.fallback ?? null,
     startedAt: started_at,
     endedAt: ended_at,
     durationMs:

@@ -31,6 +31,7 @@ export interface RunRow {
   session_id: string | null;
   failure: string | null;
   passed_over: ScheduleRun["passedOver"];
+  fallback: ScheduleRun["fallback"];
   cost_usd: number | null;
   started_at: string | null;
   ended_at: string | null;
@@ -51,7 +52,11 @@ export type SharedRow = TemplateRow & (RunRow | { [Column in keyof RunRow]: null
 
 export type ScheduleRow = SharedRow & ScheduleChoice & { next_run_at: string | null };
 
-const runColumns = `run_id, run_at, outcome, session_id, failure, passed_over, cost_usd, started_at, ended_at`;
+/** Of rows of schedule_runs. */
+const runColumns = `run_id, run_at, outcome, session_id, failure, passed_over, cost_usd, started_at, ended_at,
+          (SELECT started.fallback FROM sessions started
+            WHERE started.organization_id = schedule_runs.organization_id
+              AND started.session_id = schedule_runs.session_id) AS fallback`;
 
 /** The columns of a row that `lastRun` joins. */
 export const withLastRun = `s.schedule_id, s.name, s.prompt, s.directory, s.clone_repo, s.clone_url, s.instance_ids,
