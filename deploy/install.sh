@@ -59,6 +59,13 @@ check_machine() {
   if [ "$(id -u)" = 0 ] && [ -z "$as_root$own" ]; then
     fail "Agents would run as root. Run this as the user whose projects they work on, or make one (useradd --create-home --shell /bin/bash hawser; su - hawser). To use root anyway, end the command with sh -s -- --as-root instead of sh."
   fi
+  [ -z "$people" ] || [ -n "$own" ] || fail "--people belongs to --separate, which is missing. Add --separate and the user for the host's own logins."
+  case $people in
+    *[!0-9]*) fail "--people needs a number, and $people is none." ;;
+  esac
+  if [ -n "$own" ] && ! id -u "$own" > /dev/null 2>&1; then
+    fail "There is no user $own. Make it (useradd --create-home --shell /bin/bash $own), then run the command again."
+  fi
   [ -z "$own" ] || [ "$(id -u)" = 0 ] || fail "--separate makes Unix users, so it needs root. Run the command with sudo sh instead of sh."
   for tool in curl openssl gzip sha256sum; do
     package=$tool
@@ -148,6 +155,11 @@ main() {
   own_umask=$(umask)
   umask 077
   host_home=$home
+  # A daemon that was uninstalled leaves its empty directory, which belongs to its user.
+  [ -z "$own" ] || rmdir "$home" 2> /dev/null || true
+  if [ -n "$own" ] && [ -e "$home" ] && [ ! -O "$home" ] && [ ! -e "$home/separation.json" ]; then
+    fail "$home has files of an earlier installation. Move them away, then run the command again."
+  fi
   if [ -n "$own" ] && [ -e "$home/separation.json" ]; then
     # The directory belongs to the daemon's user. Root neither writes there nor runs programs from there.
     home=$(mktemp -d) || fail "There is no room for temporary files."

@@ -1,13 +1,14 @@
 // `hawserd setup`: what the installer runs once the programs are in place. Writes the policy, pairs the host,
 // starts the service and waits until the host is online. A second run changes only what it is asked for.
 import { existsSync, mkdirSync } from "node:fs";
-import { homedir } from "node:os";
+import { homedir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { DoorError, pairHost } from "../link/doors.ts";
 import { describe } from "../log.ts";
 import { addRoot } from "../policy/edit-roots.ts";
 import { createPolicy } from "../policy/policy.ts";
+import { readSeparation } from "../separation/separation.ts";
 import { programOf } from "../service/program.ts";
 import { startService, stopService } from "../service/service.ts";
 import type { State } from "../state/state.ts";
@@ -47,8 +48,10 @@ export const setup: CommandLine = {
     for (const found of createPolicy(state.policyPath).read().roots)
       print(`  ${describeRoot(found)}`);
     print(`The policy file ${state.policyPath} says what the service may do. You can edit it.`);
+    // A separated host is installed by root, and belongs to a user that no person logs in as.
+    const asUser = readSeparation(state) ? `sudo -u ${userInfo().username} ` : "";
     print(
-      `To check the host: ${programOf(state)} status. Other commands: doctor, roots, logs, uninstall.`,
+      `To check the host: ${asUser}${programOf(state)} status. Other commands: doctor, roots, logs, uninstall.`,
     );
   },
 };

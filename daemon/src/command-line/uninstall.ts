@@ -49,7 +49,7 @@ export const uninstall: CommandLine = {
       print("Removed the systemd unit.");
     }
     const separation = readSeparation(state);
-    if (separation) uninstallWorkers(separation);
+    if (separation) uninstallWorkers(separation, state.directory);
     removeFiles(state);
     const made = join(homedir(), "hawser");
     if (roots.includes(made)) removeIfEmpty(made);
@@ -63,17 +63,21 @@ export const uninstall: CommandLine = {
 };
 
 /** Each user removes what its worker made: homes and logins, and never somebody's work. */
-function uninstallWorkers({ own, people }: Separation): void {
+function uninstallWorkers({ own, people }: Separation, directory: string): void {
   const program = [process.execPath, ...process.execArgv, realpathSync(process.argv[1]!)];
   for (const { user, state } of [own, ...people]) {
-    const args = ["-n", "-H", "-u", user, "--", ...program, "uninstall", "--yes", "--state", state];
-    const { status, stderr } = spawnSync("sudo", args, { cwd: "/", encoding: "utf8" });
+    const runAs = (...command: string[]) =>
+      spawnSync("sudo", ["-n", "-H", "-u", user, "--", ...command], { cwd: "/", encoding: "utf8" });
+    // A person who never linked an account has no files.
+    if (runAs("test", "-d", state).status !== 0) continue;
+    const { status, stderr } = runAs(...program, "uninstall", "--yes", "--state", state);
     if (status !== 0) print(`The files of ${user} in ${state} were not removed. ${stderr.trim()}`);
   }
   const name = userInfo().username;
   print("As root, remove what root has made, when nobody needs the work of these users any more:");
   print(`  rm /etc/sudoers.d/${name}`);
   for (const user of [...people.map((each) => each.user), name]) print(`  userdel ${user}`);
+  print(`  rm -r ${directory} ${directory}-users`);
 }
 
 async function confirm(state: State): Promise<void> {
@@ -104,11 +108,16 @@ function removeFiles({ directory }: State): void {
   }
   for (const name of ofSessions) removeIfEmpty(join(directory, name));
   const kept = readdirSync(directory);
-  if (kept.length === 0) {
+  if (kept.length > 0) {
+    print(`Kept in ${directory}, because it may hold work: ${kept.join(", ")}`);
+    return;
+  }
+  try {
     rmdirSync(directory);
     print(`Removed ${directory}.`);
-  } else {
-    print(`Kept in ${directory}, because it may hold work: ${kept.join(", ")}`);
+  } catch {
+    // Of a separated host: root has made the directory.
+    print(`Removed everything in ${directory}. The empty directory stays.`);
   }
 }
 

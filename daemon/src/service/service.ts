@@ -2,6 +2,7 @@
 // that outlives the terminal.
 import { spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync } from "node:fs";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { childEnvironment } from "../environment.ts";
@@ -16,8 +17,9 @@ const stopPatienceMs = 30_000;
 export function startService(state: State): string[] {
   if (!hasUserManager() || unitOf(state) === "another") {
     startDetached(state);
+    const user = userInfo().username;
     return [
-      "It runs without a service manager. To have it back after a reboot, add this line to your crontab (crontab -e):",
+      `It runs without a service manager. To have it back after a reboot, add this line to the crontab of ${user} (as ${user}: crontab -e; as root: crontab -u ${user} -e):`,
       `  @reboot ${programOf(state)} run --quiet`,
     ];
   }

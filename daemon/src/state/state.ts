@@ -68,7 +68,9 @@ export function openState(directory: string): State {
   }
   const { uid } = statSync(directory);
   if (process.getuid && uid !== process.getuid()) {
-    throw new StateError(`The directory ${directory} belongs to another user. Choose your own.`);
+    throw new StateError(
+      `The directory ${directory} belongs to another user. Run the command as that user (ls -ld shows its name; sudo -u NAME …), or choose a directory of your own.`,
+    );
   }
   // Workers of a separated host pass through it to the programs. Other files are closed by their own modes.
   chmodSync(directory, existsSync(separationPath(directory)) ? 0o711 : 0o700);
