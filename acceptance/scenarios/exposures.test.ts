@@ -56,6 +56,8 @@ scenario(
     );
     const whole = await caller.create_exposure({ instanceId, ttlMinutes: 480 });
     assert.equal(whole.scope, "instance");
+    // Its clients begin in the newest session, because the start page lists none.
+    assert.equal(new URL(whole.url).pathname, new URL(exposed.url).pathname);
     assert.equal(whole.sessionId, null);
     assert.deepEqual(Object.keys(listed.exposures[0]!).sort(), [
       "createdAt",

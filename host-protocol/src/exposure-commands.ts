@@ -25,7 +25,7 @@ export const exposureCommands = {
     result: z.strictObject({
       /** Where opencode's terminal client begins; null for a port, or if the host has no session of opencode. */
       directory: z.string().nullable(),
-      /** opencode's own id of the session; null for the whole host and for a port. */
+      /** opencode's own id of the session in which its clients begin; null for a port, or if there is none. */
       agentSessionId: z.string().nullable(),
     }),
     deadlineMs: 28_000,

@@ -10,7 +10,7 @@ interface Beginning {
   agentSessionId: string | null;
 }
 
-/** The page of opencode's web app that shows the session, or the sessions of the directory. */
+/** The page of opencode's web app that shows the session. Its start page lists only what the browser has opened before. */
 export function pageOf(origin: string, { directory, agentSessionId }: Beginning): string {
   if (directory === null) return origin;
   const sessions = `${origin}/${Buffer.from(directory).toString("base64url")}/session`;

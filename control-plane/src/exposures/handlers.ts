@@ -142,7 +142,7 @@ function noAddress(): Refusal {
 function notOpencode(kind: string): Refusal {
   return new Refusal(
     "capability_missing",
-    `Only sessions of opencode can be exposed; this one runs ${kind}. Use wait_for_session and send_prompt instead.`,
+    `Only sessions of opencode can be exposed; this one runs ${kind}. Use send_prompt instead; create_preview opens a server that it runs.`,
   );
 }
 

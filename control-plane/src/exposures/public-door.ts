@@ -156,9 +156,14 @@ export function createPublicServer(
     // The same bytes for every reason, so no time either.
     response.removeHeader("Date");
     response.sendDate = false;
-    refuse(response, 401, "This needs the username and the password of an exposure.", {
-      "www-authenticate": 'Basic realm="Hawser", charset="UTF-8"',
-    });
+    refuse(
+      response,
+      401,
+      "This needs the username and the password of an exposure that has not ended. Ask its creator for another one.",
+      {
+        "www-authenticate": 'Basic realm="Hawser", charset="UTF-8"',
+      },
+    );
     if (denied.denied === "wrong" && denied.exposure) {
       uses.count(denied.exposure, address, "refused", 1);
     }

@@ -57,6 +57,14 @@ export function refuse(stream: ServerHttp2Stream, { status, code, message }: Req
   answerJson(stream, status, { error: { code, message }, name: "Refused", data: { message } });
 }
 
+/** The sentence alone, for a person who looks at the page in a browser. */
+export function refuseAsText(stream: ServerHttp2Stream, { status, message }: RequestRefused): void {
+  if (stream.destroyed || stream.headersSent) return;
+  const headers = { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" };
+  stream.respond({ ":status": status, ...headers });
+  endWith(stream, `${message}\n`);
+}
+
 /** Answers a request that failed; an answer that has begun is cut. */
 export function answerFailure(stream: ServerHttp2Stream, error: unknown, log: Log): void {
   if (stream.destroyed) return;

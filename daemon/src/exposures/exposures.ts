@@ -247,11 +247,8 @@ export function createExposures(options: ExposuresOptions): Exposures {
         return { directory: null, agentSessionId: null };
       }
       const { reach } = await startServer(scope, signal);
-      const session = scope.kind === "session" ? journal.driven.get(scope.sessionId) : undefined;
-      return {
-        directory: reach.directories[0] ?? null,
-        agentSessionId: session?.handle ?? null,
-      };
+      const { directory = null, handle = null } = reach.newest() ?? {};
+      return { directory, agentSessionId: handle };
     },
     listPorts(sessionId) {
       requireAllowed({ kind: "port" });
@@ -281,7 +278,7 @@ const forbidden =
   'The host\'s policy file says "exposures = no", so it gives no direct access. The host\'s owner can allow it with "exposures = yes".';
 
 const previewsForbidden =
-  'The host\'s policy file says "previews = no", so it gives no access to servers of sessions. The host\'s owner can allow it with "previews = yes".';
+  'The host\'s policy file says "previews = no", or "exposures = no" without a line about previews, so it gives no access to servers of sessions. The host\'s owner can allow it with "previews = yes".';
 
 function requireOpencodeSession(journal: Journal, sessionId: string): void {
   const { kind } = requireUsableSession(journal, sessionId);

@@ -24,7 +24,7 @@ test(
     const { error } = missing.json() as { error: { message: string } };
     assert.match(
       error.message,
-      new RegExp(`listens on port ${port} .* run_shell, then try again\\.$`),
+      new RegExp(`listens on port ${port} .* run_shell, then try again\\. list_session_ports `),
     );
     for (const name of ["first", "second"]) {
       await preview.run(sessionId, serverCommand(port, { name }));

@@ -22,6 +22,8 @@ export interface ReachedSession {
 export interface ExposureReach extends Reach {
   /** Whether the session of a scope has ended. False for a scope of the whole host. */
   hasEnded(): boolean;
+  /** The session that was started last; undefined if none is reached. */
+  newest(): ReachedSession | undefined;
   /** The managed session, if this is the id of a session that is reached and not of a sub-agent's. */
   find(id: string): ReachedSession | undefined;
   /** Finds out from opencode whose sub-agent's session this is. Needed once before `directoryOf` knows it. */
@@ -85,6 +87,8 @@ export function createReach(
       const root = rootOf(id);
       return root === undefined ? undefined : find(root)?.directory;
     },
+    // Ids begin with the time at which they were made.
+    newest: () => reached().toSorted((a, b) => (a.sessionId < b.sessionId ? 1 : -1))[0],
     hasEnded: () => scope.kind === "session" && reached().length === 0,
     find,
     addChild: ({ id, parentID }) => remember(id, parentID),

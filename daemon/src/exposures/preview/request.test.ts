@@ -103,6 +103,14 @@ test("N17: a port that changes hands while it is connected gets no byte", async 
   assert.equal((await bed.tunnel.ask("POST", "/", { body: "secret" })).status, 200);
 });
 
+test("a person who opens a page whose server has ended reads a sentence", async () => {
+  await using bed = await startPreviewBed(mirror);
+  bed.checks.push(false);
+  const answer = await bed.tunnel.ask("GET", "/", { headers: { accept: "text/html,*/*" } });
+  assert.equal(answer.status, 502);
+  assert.match(answer.text, /^No process of this session listens on port \d+ of the host/);
+});
+
 test("a large body is streamed, with and without a length", async () => {
   await using bed = await startPreviewBed(mirror);
   const body = randomBytes(20 * 2 ** 20);

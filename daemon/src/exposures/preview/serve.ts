@@ -1,7 +1,7 @@
 // Serves a port of a session to the clients of one preview, as long as processes of that session listen there.
 import type { Socket } from "node:net";
 import type { Log } from "../../log.ts";
-import { answerFailure, RequestRefused, type Serve } from "../answer.ts";
+import { answerFailure, refuseAsText, RequestRefused, type Serve } from "../answer.ts";
 import { openSocket } from "../forward.ts";
 import type { SessionPorts } from "./ports.ts";
 import { passRequest } from "./request.ts";
@@ -32,7 +32,11 @@ export function createPreviewServe({ port, ports, log }: PreviewOptions): Serve 
     }
   };
   return (stream, headers) => {
-    serve(stream, headers).catch((error: unknown) => answerFailure(stream, error, log));
+    serve(stream, headers).catch((error: unknown) => {
+      const isPage = headers.accept?.includes("text/html") ?? false;
+      if (isPage && error instanceof RequestRefused) refuseAsText(stream, error);
+      else answerFailure(stream, error, log);
+    });
   };
 }
 
@@ -66,7 +70,7 @@ async function connectToSession(
 }
 
 export const portClosed = (port: number) =>
-  `No process of this session listens on port ${port} of the host, or another process listens there too. Start the server in this session, for example with run_shell, then try again.`;
+  `No process of this session listens on port ${port} of the host, or another process listens there too. Start the server in this session, for example with run_shell, then try again. list_session_ports shows the ports that can be opened.`;
 
 const failed = (port: number) =>
   new RequestRefused(
