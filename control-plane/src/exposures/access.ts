@@ -3,7 +3,7 @@
 import { formatId, parseId, type SessionMode } from "@hawser/contract";
 import type { ExposureScope } from "@hawser/host-protocol";
 import type { Authenticator } from "../access/authenticate.ts";
-import { actorOf } from "../dispatch/caller.ts";
+import { actorOf, type Caller } from "../dispatch/caller.ts";
 import type { Log } from "../log.ts";
 import type { SystemSql } from "../postgres/statement.ts";
 import * as store from "./store.ts";
@@ -35,7 +35,7 @@ export function createExposureAccess(
     return ids.length === 0 ? [] : system.rows(store.selectOpen, ids);
   }
 
-  /** Those whose creator has the permission. */
+  /** Returns the exposures whose creator has the permission, each with its creator. */
   async function judge(rows: store.OpenExposureRow[]) {
     const keys = new Map(rows.map((row) => [row.api_key_id, row.organization_id]));
     const creators = await callersOfKeys(
@@ -45,7 +45,7 @@ export function createExposureAccess(
     const lost = [];
     for (const row of rows) {
       const creator = creators.get(row.api_key_id);
-      if (creator?.permissions.has("sessions:edit")) open.push({ row, creator });
+      if (creator && isAllowed(creator)) open.push({ row, creator });
       else lost.push(row.exposure_id);
     }
     if (lost.length > 0) void revoke(lost);
@@ -72,9 +72,9 @@ export function createExposureAccess(
         apiKeyId: parseId("apiKey", apiKeyId)!,
       };
       const creator = (await callersOfKeys([key])).get(key.apiKeyId);
-      const isAllowed = creator?.permissions.has("sessions:edit") ?? false;
-      if (!isAllowed) void revoke([parseId("exposure", exposureId)!]);
-      return isAllowed;
+      if (creator && isAllowed(creator)) return true;
+      void revoke([parseId("exposure", exposureId)!]);
+      return false;
     },
     async stillGood(exposureIds) {
       const open = await judge(await readRows(exposureIds));
@@ -86,6 +86,8 @@ export function createExposureAccess(
     },
   };
 }
+
+const isAllowed = ({ permissions }: Caller) => permissions.has("sessions:edit");
 
 function openExposure(row: store.OpenExposureRow): OpenExposure {
   return {

@@ -172,8 +172,7 @@ export function createPublicServer(
   function guarded(request: IncomingMessage, response: ServerResponse, upgrade?: Upgrade): void {
     response.once("close", () => {
       endIfUnread(request);
-      // A WebSocket has taken the socket from its response.
-      parts.countAnswer(upgrade && !response.headersSent ? 101 : response.statusCode);
+      if (response.headersSent) parts.countAnswer(response.statusCode);
     });
     response.setHeader("Date", new Date(parts.now()).toUTCString());
     serve(request, response, upgrade).catch((error: unknown) => failed(request, response, error));

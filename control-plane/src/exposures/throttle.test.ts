@@ -98,6 +98,16 @@ test("addresses of one IPv6 network count as one", () => {
   for (const [address, network] of cases) assert.equal(networkOf(address), network, address);
 });
 
+test("an attempt that began in a former period does not replace the count of this one", async () => {
+  const { clock, throttle } = stage();
+  const late = await throttle.begin("e", "a");
+  clock.now = 60_000;
+  await fail(throttle, 99);
+  if ("end" in late) late.end({ isWrong: true });
+  await fail(throttle, 1);
+  assert.equal(throttle.lockedMs("a"), 60_000);
+});
+
 test("right passwords that are checked at the same time lock nobody out, and wrong ones do", async () => {
   for (const isWrong of [false, true]) {
     const { throttle } = stage();

@@ -39,7 +39,7 @@ interface Failures {
   /** Attempts that wait until one of those has ended. */
   waiting: (() => void)[];
   lockedUntil: number;
-  /** Failed and being checked. */
+  /** How many attempts at each exposure have failed or are being checked. */
   ofExposure: Map<string, number>;
 }
 
@@ -110,8 +110,10 @@ export function createThrottle(parts: ThrottleParts = {}): Throttle {
 
   function fail(network: string, failures: Failures): void {
     failures.failed += 1;
-    // It is not among those that are forgotten next.
-    addresses.set(network, failures);
+    // Keeps the address from being forgotten as quiet. An attempt of a former period replaces no newer count.
+    if ((addresses.get(network) ?? quiet.get(network)) === failures) {
+      addresses.set(network, failures);
+    }
     if (failures.failed < mostFailures || failures.lockedUntil > now()) return;
     failures.lockedUntil = now() + periodMs;
     onLock(network);

@@ -222,6 +222,7 @@ test("N22: uses are counted, with the bytes in both directions", async () => {
     mine().reduce((total, use) => total + use[what], 0);
   await until("the uses are reported", () => sum("requests") === 2 && sum("refused") === 1);
   assert.deepEqual([sum("bytesIn"), sum("bytesOut")], [100_000, 100_777]);
+  assert.deepEqual(bed.answers.slice(-3), [200, 200, 401], "as metrics count them");
   for (const { address, organizationId, requests, lastUsedAt } of mine()) {
     assert.deepEqual([address, organizationId], ["127.0.0.1", exposure.organizationId]);
     assert.ok(requests === 0 || Math.abs(Date.now() - lastUsedAt) < 20_000);

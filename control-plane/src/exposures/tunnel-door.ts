@@ -78,8 +78,11 @@ export function createTunnelDoor({ tokens, tunnels, now, log }: TunnelDoorParts)
       if (left > 0) open.set(exposureId, left);
       else open.delete(exposureId);
     });
+    let isCut = false;
     limitMessages(socket, (reason) => {
-      log.warn({ exposureId, instanceId, reason }, "a tunnel was cut");
+      // Messages that have arrived already are still reported.
+      if (!isCut) log.warn({ exposureId, instanceId, reason }, "a tunnel was cut");
+      isCut = true;
       socket.terminate();
     });
     try {

@@ -52,7 +52,7 @@ export type SharedRow = TemplateRow & (RunRow | { [Column in keyof RunRow]: null
 
 export type ScheduleRow = SharedRow & ScheduleChoice & { next_run_at: string | null };
 
-/** Of rows of schedule_runs. */
+/** Columns of a run, for statements that read or insert rows of schedule_runs. */
 const runColumns = `run_id, run_at, outcome, session_id, failure, passed_over, cost_usd, started_at, ended_at,
           (SELECT started.fallback FROM sessions started
             WHERE started.organization_id = schedule_runs.organization_id

@@ -116,7 +116,7 @@ function removeFiles({ directory }: State): void {
     rmdirSync(directory);
     print(`Removed ${directory}.`);
   } catch {
-    // Of a separated host: root has made the directory.
+    // Root has made the directory of a separated host, so only root can remove it.
     print(`Removed everything in ${directory}. The empty directory stays.`);
   }
 }

@@ -26,7 +26,7 @@ const keptFromClient = new Set([
 
 type Headers = Record<string, string | string[]>;
 
-/** What is sent to the server. `hasBody`: whether the request has one, whose length may be unknown. */
+/** The headers of a request as they are sent to the server. `hasBody`: the request has a body, of known or unknown length. */
 export function headersForServer(
   headers: IncomingHttp2Headers,
   port: number,
@@ -47,7 +47,7 @@ export function headersForServer(
   return sent;
 }
 
-/** What is sent to the client of an answer. */
+/** The headers of an answer as they are sent to the client. */
 export function headersForClient(headers: IncomingHttpHeaders, port: number): Headers {
   const named = headers.connection?.toLowerCase().split(/\s*,\s*/) ?? [];
   const sent = pick(headers, (name) => !keptFromClient.has(name) && !named.includes(name));

@@ -276,7 +276,7 @@ test("answers without a body, in chunks and compressed arrive as they are", asyn
   await until("no connection is left", () => bed.connections() === 0);
 });
 
-test("a client that asks whether to continue is told so, and the server is not asked again", async () => {
+test("a client that waits for 100 Continue gets it from the daemon, and the server is not asked", async () => {
   await using bed = await startPreviewBed(mirror);
   const headers = { ":method": "POST", ":path": "/", expect: "100-continue" };
   const stream = bed.tunnel.session.request(headers);
