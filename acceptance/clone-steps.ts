@@ -5,6 +5,7 @@ import { mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before } from "node:test";
+import { writeCodexHome } from "@hawser/testkit/codex-home.ts";
 import { makeGithubHome } from "@hawser/testkit/github-home.ts";
 import { startGithub, type Github } from "@hawser/testkit/github.ts";
 import type { HostedRepository } from "@hawser/testkit/github-world.ts";
@@ -45,6 +46,7 @@ export function useGithub(token: string, repositories: readonly HostedRepository
     const environment = makeGithubHome(github!, home, { token });
     const modelUrl = world.model!.url;
     writeOpencodeHome(home, modelUrl);
+    writeCodexHome(join(home, ".codex"), modelUrl);
     if (directory === undefined) return world.addHost({ environment });
     return startHost(caller, world.baseUrl, directory, { environment, modelUrl });
   }

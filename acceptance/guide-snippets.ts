@@ -1,19 +1,21 @@
-// The shell snippets of the guides: every ```sh block of a document, in order, also those indented below
+// The snippets of the guides: every ```sh or ```ts block of a document, in order, also those indented below
 // the item of a list. A block that no test can run stands under a comment `<!-- not run: reason -->`.
 
 export interface Snippet {
-  /** Line of the block's first line of shell. */
+  /** Line of the block's first line of code. */
   line: number;
   text: string;
   /** Why no test runs it; undefined if it is run. */
   notRun: string | undefined;
 }
 
-export function snippetsOf(document: string): Snippet[] {
-  return [
-    ...document.matchAll(/^( *)(?:<!-- not run: (.+) -->\n\n\1)?```sh\n([\s\S]*?)^\1```$/gm),
-  ].map((match) => ({
-    line: document.slice(0, match.index + match[0].indexOf("```sh")).split("\n").length + 1,
+export function snippetsOf(document: string, language: "sh" | "ts" = "sh"): Snippet[] {
+  const block = new RegExp(
+    `^( *)(?:<!-- not run: (.+) -->\\n\\n\\1)?\`\`\`${language}\\n([\\s\\S]*?)^\\1\`\`\`$`,
+    "gm",
+  );
+  return [...document.matchAll(block)].map((match) => ({
+    line: document.slice(0, match.index + match[0].indexOf("```")).split("\n").length + 1,
     text: match[3]!,
     notRun: match[2],
   }));

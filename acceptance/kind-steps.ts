@@ -1,6 +1,6 @@
 // The tool calls with which the scripted model makes each kind of agent do the same thing.
 import type { AgentKind } from "@hawser/contract";
-import type { ModelRequest } from "@hawser/testkit/scripted-model/scripted-model.ts";
+import type { ModelRequest } from "@hawser/testkit/scripted-model.ts";
 import { ask, bash, type Step } from "./session-steps.ts";
 
 export interface KindSteps {

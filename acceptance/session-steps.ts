@@ -5,6 +5,7 @@ import { execFileSync } from "node:child_process";
 import type { RequestRecord, SessionRecord, SessionUpdate, UpdateOf } from "@hawser/contract";
 import type { Calls } from "@hawser/testkit/caller.ts";
 import type { TestHost } from "@hawser/testkit/host.ts";
+import type { World } from "@hawser/testkit/world.ts";
 import { until } from "./scenario.ts";
 
 /** One answer of the scripted model; the scripted driver's script.ts describes the fields. */
@@ -71,6 +72,15 @@ export function startSession(
 ): Promise<SessionRecord> {
   const where = input.clone ? {} : { directory: host.repository };
   return startPlaced(caller, { instanceId: host.instanceId, ...where, ...input });
+}
+
+/**
+ * Adds a host for sessions that are not about their agent. Its agent is codex, which starts in a tenth of
+ * opencode's processor time.
+ */
+export async function addQuickHost(world: Pick<World, "addHost">) {
+  const agentKind = "codex" as const;
+  return { host: await world.addHost({ agents: [agentKind] }), agentKind };
 }
 
 /** Hosts whose opencode has been started. */

@@ -9,7 +9,7 @@ import type { AgentKind, SessionRecord } from "@hawser/contract";
 import { makeGithubHome } from "@hawser/testkit/github-home.ts";
 import type { Github } from "@hawser/testkit/github.ts";
 import { startHost, type TestHost } from "@hawser/testkit/host.ts";
-import type { ScriptedModel } from "@hawser/testkit/scripted-model/scripted-model.ts";
+import type { ScriptedModel } from "@hawser/testkit/scripted-model.ts";
 import type { Door } from "./doors.ts";
 import { stepsOf } from "./kind-steps.ts";
 import { until } from "./scenario.ts";

@@ -78,8 +78,12 @@ check_machine() {
 # download FILE INTO: downloads from the control plane, with a progress bar in a terminal.
 download() {
   if [ -t 2 ]; then bar=--progress-bar; else bar=--silent; fi
-  curl --fail --location --show-error "$bar" --connect-timeout 20 --speed-time 60 --speed-limit 1 --output "$2" "$server/releases/$1" ||
-    fail "$1 could not be downloaded from $server. Check that the network works and the disk is not full ($(df -Ph "$work" | awk 'NR == 2 { print $4 }') free), and run this again."
+  code=$(curl --fail --location --show-error "$bar" --connect-timeout 20 --speed-time 60 --speed-limit 1 --write-out '%{http_code}' --output "$2" "$server/releases/$1") && return
+  # A release may lack the Node of a platform, because one is 45 MB.
+  case $code$1 in
+    404node-*) fail "$server does not have $1, so this platform cannot be installed. Nothing was changed. Ask its operator to copy this file from the npm package @hawser/node-$platform into the directory of HAWSER_RELEASES, and run this again." ;;
+  esac
+  fail "$1 could not be downloaded from $server. Check that the network works and the disk is not full ($(df -Ph "$work" | awk 'NR == 2 { print $4 }') free), and run this again."
 }
 
 is_signed_by() {

@@ -20,6 +20,7 @@ const steps: [name: string, command: string, ...args: string[]][] = [
     "--deny-warnings",
     "--report-unused-disable-directives",
   ],
+  ["client package", process.execPath, "scripts/client-package.ts"],
   ["generated files", process.execPath, "scripts/generate.ts", "--check"],
   ["import map", process.execPath, "scripts/import-map.ts"],
   ["tree", process.execPath, "scripts/tree-scan.ts"],

@@ -23,8 +23,8 @@ const names: [text: string, complaints: number][] = [
   ["`start_jobs` starts one", 1],
   ["`start_unknown` is a reason and `other_word` anything", 0],
   ["a call of an action", 0],
-  ["```sh\ncall list_hosts '{}'\n```", 0],
-  ["```sh\ncall list_host '{}'\n```", 1],
+  ["```sh\nhawser call list_hosts '{}'\n```", 0],
+  ["```sh\nhawser call list_host '{}'\n```", 1],
   ["```sh\ncurl /api/rest/actions/list_host\n```", 1],
 ];
 for (const [text, complaints] of names) {

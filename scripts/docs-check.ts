@@ -31,7 +31,7 @@ const notActions = new Set([
 export function findUnknownActions(path: string, text: string, all: readonly string[]): string[] {
   const verbs = [...new Set(all.map((name) => name.split("_", 1)[0]!))].join("|");
   const named = new RegExp(
-    `\`((?:${verbs})_[a-z_]+)\`|\\bcall ([a-z_]+) ['"]|/actions/([a-z_]+)\\b`,
+    `\`((?:${verbs})_[a-z_]+)\`|\\bhawser call ([a-z_]+)|/actions/([a-z_]+)\\b`,
     "g",
   );
   return linesOf(text).flatMap(({ line, number, inBlock }) =>

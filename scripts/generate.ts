@@ -1,9 +1,11 @@
 // `npm run generate`: writes docs/reference from the registry, removes pages of actions that no longer
-// exist, fills the generated parts of README.md and CONTRIBUTING.md, and writes the type of the
-// requirements' ids. With --check it writes nothing and fails if a file differs from what would be written.
+// exist, fills the generated parts of README.md and CONTRIBUTING.md, and writes the types of the client and
+// of the requirements' ids. With --check it writes nothing and fails if a file differs from what would be
+// written.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { clientTypes } from "./client-types.ts";
 import { documentsWithRegions, fillRegions, regions } from "./generated-regions.ts";
 import { referencePages } from "./reference-pages.ts";
 import { requirementIds } from "./requirement-ids.ts";
@@ -33,6 +35,7 @@ for (const name of present.keys()) {
 const read = (name: string) => readFileSync(join(root, name), "utf8");
 const replaced: [name: string, text: string][] = [
   ...documentsWithRegions.map((name): [string, string] => [name, fillRegions(read(name), regions)]),
+  ["client/src/actions.ts", clientTypes()],
   ["acceptance/requirement-ids.ts", requirementIds(read("acceptance/requirements.tsv"))],
 ];
 for (const [name, text] of replaced) {

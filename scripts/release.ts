@@ -6,6 +6,7 @@ import { buildRelease, type ReleaseOptions } from "@hawser/deploy/build-release.
 import { refuseUntested } from "@hawser/deploy/escape-tests.ts";
 import { publishAgents, shippedAgents } from "@hawser/deploy/publish-agents.ts";
 import {
+  keepKeysSafe,
   makeReleaseKeys,
   nextReleaseKeys,
   readReleaseKeys,
@@ -34,9 +35,7 @@ async function release(args: string[]): Promise<void> {
   const days = Number(values.days);
   if (made) {
     writeReleaseKeys(made, makeReleaseKeys());
-    console.log(
-      `${made} contains two pairs of keys. A person with one of the private keys can run programs on every host: keep the file off the control plane, and the second private key offline.`,
-    );
+    console.log(keepKeysSafe(made));
   } else if (next && keys && (drop === "first" || drop === "second")) {
     writeReleaseKeys(next, nextReleaseKeys(readReleaseKeys(keys), drop));
     console.log(

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Gets a fresh Debian machine with Node ready for work on Hawser: Debian packages, npm packages,
-# nats-server and the agents that tests install. Installs only what is missing, says one line per
+# nats-server, a second PostgreSQL, and the agents that tests install. Installs only what is missing, says one line per
 # item, and does nothing the second time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -113,11 +113,21 @@ set_up_nats() {
   say "nats-server $version: $done"
 }
 
+# A second major version, for the test of upgrades. Packages of hawser do not contain it.
+set_up_second_postgresql() {
+  local folder=.tools/postgres-17 done=found
+  if [ ! -x "$folder/bin/postgres" ]; then
+    bash scripts/fetch-postgres.sh "$folder"
+    done=fetched
+  fi
+  say "postgresql $("$folder/bin/postgres" --version | grep -oE '[0-9]+(\.[0-9]+)+' | head -n 1): $done"
+}
+
 set_up_packages
 # It waits for the network most of the time, and npm packages need the processor.
-set_up_nats &
-nats=$!
+{ set_up_nats; set_up_second_postgresql; } &
+engines=$!
 set_up_npm
-wait "$nats"
+wait "$engines"
 # The agents that tests install: 310 MB, fetched once.
 node_modules/.bin/node scripts/agents.ts fetch

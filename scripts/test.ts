@@ -6,6 +6,8 @@ import { chooseTestFiles, longestFirst, runTests } from "./run-tests.ts";
 const { positionals } = parseArgs({ allowPositionals: true });
 const workspaces = [
   "contract",
+  "client",
+  "cli",
   "host-protocol",
   "control-plane",
   "daemon",

@@ -1,4 +1,4 @@
-// `npm run faults -- link | sessions | approvals | rotation | schedules | webhooks [options]`: injects faults into a
+// `npm run faults -- link | sessions | approvals | rotation | schedules | webhooks | up [options]`: injects faults into a
 // running product, and fails if the history of the run shows a broken promise. The seed repeats the choices, not the timing.
 import { randomInt } from "node:crypto";
 import { readArguments } from "@hawser/testkit/read-arguments.ts";
@@ -10,6 +10,7 @@ import {
   printRotation,
   printSchedules,
   printSessions,
+  printUp,
   printWebhooks,
 } from "./print.ts";
 import { rotations, runRotations, type RotatedKey } from "./rotations.ts";
@@ -17,6 +18,7 @@ import { runFault } from "./run.ts";
 import { runScheduleFaults } from "./schedules.ts";
 import { runApprovals } from "./sessions/run-approvals.ts";
 import { runSessions } from "./sessions/run-sessions.ts";
+import { runUpFaults } from "./up.ts";
 import type { Violation } from "./violation.ts";
 import { runWebhookFaults } from "./webhooks.ts";
 
@@ -36,7 +38,7 @@ const { values, positionals } = readArguments({
     sessions: { type: "string", default: "20" },
     kinds: { type: "string", default: "opencode" },
     turns: { type: "string", default: "200" },
-    kills: { type: "string", default: "100" },
+    kills: { type: "string" },
     unnoticed: { type: "string", default: "100" },
     requests: { type: "string", default: "200" },
     // Option of rotation.
@@ -54,8 +56,7 @@ const wanted = values.fault?.split(",");
 const unknown = wanted?.filter((id) => !linkFaults.some((fault) => fault.id === id)) ?? [];
 const noted = (prefix: string) =>
   values.verbose ? { onNote: (line: string) => console.error(`  ${prefix} ${line}`) } : {};
-const counted = (name: "sessions" | "turns" | "kills" | "unnoticed" | "requests") =>
-  Number(values[name]);
+const counted = (name: "sessions" | "turns" | "unnoticed" | "requests") => Number(values[name]);
 
 const runs: Record<string, () => Promise<void>> = {
   async link() {
@@ -77,7 +78,7 @@ const runs: Record<string, () => Promise<void>> = {
       kinds: AgentKind.array().parse(values.kinds.split(",")),
       sessions: counted("sessions"),
       turns: counted("turns"),
-      kills: counted("kills"),
+      kills: Number(values.kills ?? 100),
       unnoticed: counted("unnoticed"),
       ...noted("sessions"),
     });
@@ -88,7 +89,7 @@ const runs: Record<string, () => Promise<void>> = {
       seed,
       sessions: counted("sessions"),
       requests: counted("requests"),
-      kills: counted("kills"),
+      kills: Number(values.kills ?? 100),
       ...noted("approvals"),
     });
     report(result, printApprovals);
@@ -111,6 +112,10 @@ const runs: Record<string, () => Promise<void>> = {
     const deliveries = Number(values.deliveries);
     const result = await runWebhookFaults({ seed, deliveries, ...noted("webhooks") });
     report(result, printWebhooks);
+  },
+  async up() {
+    const kills = Number(values.kills ?? 30);
+    report(await runUpFaults({ seed, kills, ...noted("up") }), printUp);
   },
 };
 
@@ -139,6 +144,7 @@ if (!run) {
        npm run faults -- rotation [--key ${Object.keys(rotations).join(",")}] [--hosts 200]
        npm run faults -- schedules [--schedules 1000] [--hosts 50] [--stopped 90]
        npm run faults -- webhooks [--deliveries 10000]
+       npm run faults -- up [--kills 30]
        each with [--seed S] [--json] [--verbose]
 
 faults of the link:

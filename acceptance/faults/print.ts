@@ -4,6 +4,7 @@ import type { RunResult } from "./run.ts";
 import type { ScheduleFaultResult } from "./schedules.ts";
 import type { ApprovalsResult } from "./sessions/run-approvals.ts";
 import type { SessionsResult } from "./sessions/run-sessions.ts";
+import type { UpFaultResult } from "./up.ts";
 import type { Violation } from "./violation.ts";
 import type { WebhookFaultResult } from "./webhooks.ts";
 
@@ -76,6 +77,15 @@ export function printWebhooks(result: WebhookFaultResult): void {
   ];
   const again = `webhooks --deliveries ${result.deliveries} --seed ${result.seed}`;
   print(parts, result, again, result.injections);
+}
+
+export function printUp(result: UpFaultResult): void {
+  const parts = [
+    `${result.kills} kills of hawser up and its parts`,
+    `${result.starts} next starts worked`,
+    `ready after ${result.readyMs.median} ms at the median, at most ${result.readyMs.most} ms`,
+  ];
+  print(parts, result, `up --kills ${result.kills} --seed ${result.seed}`, result.injections);
 }
 
 function print(

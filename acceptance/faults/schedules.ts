@@ -2,7 +2,7 @@
 // have wrong clocks. Each must start one session, with one prompt, and soon.
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseId } from "@hawser/contract";
-import { startLightHosts } from "@hawser/testkit/light-hosts.ts";
+import { startLightHosts, type LightHosts } from "@hawser/testkit/light-hosts.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { until } from "@hawser/testkit/until.ts";
 import { startWorld, type World } from "@hawser/testkit/world.ts";
@@ -30,6 +30,8 @@ export interface ScheduleFaultResult {
 const wrongClocksMs = [24 * 3600_000, -3600_000, -24 * 3600_000];
 const startWithinMs = 60_000;
 const patienceMs = 300_000;
+/** In one process with all hosts, sessions wait for each other: starting git blocks the process. */
+const hostsPerProcess = 10;
 
 interface RunRow {
   schedule_id: string;
@@ -58,10 +60,22 @@ export async function runScheduleFaults(
     environment: { HAWSER_RATE_PER_SECOND: "2000", HAWSER_RATE_BURST: "2000" },
   });
   const [dying, stopping] = await Promise.all(wrongClocksMs.map((shift) => addNode(world, shift)));
-  await using light = await startLightHosts(world.caller, world.baseUrl, options.hosts, {
-    agents: true,
-  });
-  const areOnline = async () => (await light.states()).every((state) => state === "online");
+  await using stack = new AsyncDisposableStack();
+  const processes: LightHosts[] = [];
+  const places: { instanceId: string; folder: string }[] = [];
+  for (let first = 0; first < options.hosts; first += hostsPerProcess) {
+    const hosts = Math.min(hostsPerProcess, options.hosts - first);
+    const light = stack.use(
+      await startLightHosts(world.caller, world.baseUrl, hosts, { agents: true }),
+    );
+    const { folder } = light;
+    places.push(...light.instanceIds.map((instanceId) => ({ instanceId, folder })));
+    processes.push(light);
+  }
+  const areOnline = async () => {
+    const states = await Promise.all(processes.map((light) => light.states()));
+    return states.flat().every((state) => state === "online");
+  };
   await until("every host is online", areOnline, patienceMs);
   note(`${options.hosts} hosts are online`);
 
@@ -73,16 +87,17 @@ export async function runScheduleFaults(
   );
   const startAt = new Date(clock!.now.getTime() + dueInMs).toISOString();
   const numbers = Array.from({ length: options.schedules }, (_, index) => index);
-  await concurrently(numbers, (index) =>
-    world.caller.create_scheduled_prompt({
+  await concurrently(numbers, (index) => {
+    const { instanceId, folder } = places[index % options.hosts]!;
+    return world.caller.create_scheduled_prompt({
       name: `schedule ${index}`,
       prompt: `say ${index} @@[{"text":"Done."}]`,
-      instanceIds: [light.instanceIds[index % options.hosts]!],
-      directory: light.folder,
+      instanceIds: [instanceId],
+      directory: folder,
       frequency: "never",
       startAt,
-    }),
-  );
+    });
+  });
   note(`${options.schedules} schedules are due at ${startAt}`);
   const started = () => countStarted(world);
   const share = (part: number) => Math.ceil(options.schedules * part);

@@ -1,5 +1,5 @@
-// Sessions of the real opencode whose clone is interrupted: by ending or deleting the session, by a daemon
-// that dies or cannot be reached (F15), and by a full disk (F8).
+// Sessions of real agents whose clone is interrupted: by ending or deleting the session, by a daemon that
+// dies or cannot be reached (F15), and by a full disk (F8).
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
@@ -12,7 +12,7 @@ import { assertRefused, resultOf } from "../refusal.ts";
 import { scenario, until, useWorld, type Context } from "../scenario.ts";
 import { outcomeOf, runTurn, scripted, startPlaced } from "../session-steps.ts";
 
-useWorld({ agents: true, nats: 1 });
+useWorld({ agents: ["opencode", "codex"], nats: 1 });
 
 const hosting = useGithub("gho_cloneFaults", [
   { name: "acme/widget" },
@@ -20,15 +20,17 @@ const hosting = useGithub("gho_cloneFaults", [
 ]);
 const { addHost } = hosting;
 const clone = { repo: "acme/large" };
+/** The agent of sessions that never run a turn: it starts in a tenth of opencode's processor time. */
+const agentKind = "codex";
 
 /** Two sessions in the middle of their clones. `asked` has the promises of their starts. */
 async function startTwo(context: Context, host: TestHost) {
   const { caller } = context;
   const { instanceId } = host;
   hosting.github().hold(true);
-  const first = caller.try("start_session", { instanceId, clone });
+  const first = caller.try("start_session", { instanceId, agentKind, clone });
   const one = await untilReceiving(context, host);
-  const second = caller.try("start_session", { instanceId, clone });
+  const second = caller.try("start_session", { instanceId, agentKind, clone });
   const two = await until(
     "the second",
     30_000,
@@ -71,7 +73,7 @@ scenario(
     const host = await addHost(context);
     const { instanceId } = host;
     hosting.github().hold(true);
-    const asked = caller.try("start_session", { instanceId, clone });
+    const asked = caller.try("start_session", { instanceId, agentKind, clone });
     const { sessionId } = await untilReceiving(context, host);
     host.process.kill("SIGKILL");
     await once(host.process, "exit");

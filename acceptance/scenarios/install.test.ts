@@ -17,7 +17,7 @@ for (const systemd of isRoot ? [false, true] : [false]) {
   scenario(
     `One command brings a clean home online${systemd ? " under systemd" : ""}, again it breaks nothing, and uninstall leaves what was there before`,
     ["record.pairingToken.installCommand", "create_instance.result"],
-    async ({ caller }) => {
+    async ({ caller, world }) => {
       await using user = await makeCleanUser({ systemd });
       const before = { files: user.files(), processes: user.processes() };
       const { instance, installCommand, pairingToken } = await caller.create_instance({
@@ -49,6 +49,32 @@ for (const systemd of isRoot ? [false, true] : [false]) {
       assert.match(daemon, /hawserd\.mjs run --quiet$/);
       const environment = readFileSync(`/proc/${parseInt(daemon)}/environ`, "utf8");
       assert.ok(!environment.includes("hwp_"), "the token is in no process that stays");
+
+      // A program that carries the release places the same files.
+      const { version, platforms } = world.releases!.manifest();
+      const { daemon: packed, node } = platforms["linux-x64"]!;
+      const files = ["daemon.json", "daemon.json.sig", packed.file, node.file].join(",");
+      const copied = await user.run(
+        `mkdir release && cd release && curl -fsSO '${world.baseUrl}/releases/{${files}}'`,
+      );
+      assert.equal(copied.code, 0, copied.output);
+      const placed = await user.run(`${hawserd} place --release release --state ~/placed`);
+      assert.deepEqual(placed, {
+        ...placed,
+        code: 0,
+        output: `Placed hawserd ${version} in ${user.home}/placed.\n`,
+      });
+      const list = (home: string) =>
+        user.run(
+          `cd ${home} && find bin daemon node -printf '%p %y %l\\n' | sort && sed 's#${home}#HOME#g' bin/hawserd && sha256sum daemon/*/hawserd.mjs node/*/node`,
+        );
+      const [byInstaller, byPlace] = [
+        await list(`${user.home}/.hawser`),
+        await list(`${user.home}/placed`),
+      ];
+      assert.equal(byInstaller.code, 0, byInstaller.output);
+      assert.equal(byPlace.output, byInstaller.output);
+      await user.run("rm -r release placed");
 
       if (systemd) {
         process.kill(parseInt(daemon), "SIGKILL");
@@ -156,6 +182,11 @@ scenario(
         "a file that is missing",
         /could not be downloaded/,
         () => rmSync(join(releases.directory, daemon.file)),
+      ],
+      [
+        "no Node for this platform",
+        /does not have node-\S+\.gz.* Ask its operator to copy this file from the npm package @hawser\/node-/,
+        () => rmSync(join(releases.directory, node.file)),
       ],
       [
         "no release for this platform",

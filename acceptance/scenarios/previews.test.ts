@@ -7,17 +7,16 @@ import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { AgentKind, type NewPreview } from "@hawser/contract";
 import { openBrowser } from "@hawser/testkit/browser.ts";
-import type { Calls } from "@hawser/testkit/caller.ts";
 import { freePort } from "@hawser/testkit/free-port.ts";
 import { writeViteProject } from "@hawser/testkit/vite-project.ts";
 import { assertEnded, openStream, through } from "../exposure-steps.ts";
+import { portsOf, runServer, stopServers } from "../preview-steps.ts";
 import { assertRefused } from "../refusal.ts";
 import { scenario, until, useWorld, type Context } from "../scenario.ts";
 import { outcomeOf, runTurn, scripted, startSession, worktreeOf } from "../session-steps.ts";
 
 useWorld({ agents: AgentKind.options, hosts: 1, nodes: 2 });
 
-const startMs = 60_000;
 const cutWithinMs = 1_000;
 
 /** A server of a session: says its name, and streams events without end. */
@@ -33,31 +32,6 @@ const createPreview = ({ world }: Context, sessionId: string, port: number) =>
   world
     .callerFor(world.organizations[0].keys.owner, 1)
     .create_preview({ sessionId, port, ttlMinutes: 60 });
-
-const portsOf = async (caller: Calls, sessionId: string) =>
-  (await caller.list_session_ports({ sessionId })).ports.map(({ port }) => port);
-
-/** Runs a server in a session until `abort_session`. Returns when it listens. */
-async function run(caller: Calls, sessionId: string, port: number, command: string) {
-  await caller.run_shell({ sessionId, command });
-  await until(
-    "the server listens",
-    startMs,
-    () => portsOf(caller, sessionId),
-    (ports) => ports.includes(port),
-  );
-}
-
-/** Ends the servers of a session. */
-async function stop(caller: Calls, sessionId: string): Promise<void> {
-  await caller.abort_session({ sessionId });
-  await until(
-    "the server has ended",
-    startMs,
-    () => portsOf(caller, sessionId),
-    (ports) => ports.length === 0,
-  );
-}
 
 /** A program that is not the session's, at the same port. Counts the connections that it gets. */
 async function startStranger(port: number) {
@@ -94,7 +68,7 @@ scenario(
     const recordFile = join(dirname(host.stateDirectory), "vite-requests");
     const project = writeViteProject(worktreeOf(host, worktreeBranch!), recordFile);
     const port = await freePort();
-    await run(caller, sessionId, port, project.command(port));
+    await runServer(caller, sessionId, port, project.command(port));
     const preview = await createPreview(context, sessionId, port);
     assert.deepEqual(
       [preview.scope, preview.sessionId, preview.port],
@@ -126,7 +100,7 @@ scenario(
       }
     }
     await page.goto("about:blank");
-    await stop(caller, sessionId);
+    await stopServers(caller, sessionId);
     await assertNotServed(preview);
     {
       await using stranger = await startStranger(port);
@@ -135,9 +109,9 @@ scenario(
       assertRefused(refused, 409, "host_refused");
       assert.equal(stranger.connections(), 0);
     }
-    await run(caller, sessionId, port, project.command(port));
+    await runServer(caller, sessionId, port, project.command(port));
     assert.equal((await through(preview, "/")).status, 200);
-    await stop(caller, sessionId);
+    await stopServers(caller, sessionId);
     await caller.revoke_exposure({ exposureId: preview.exposureId });
   },
 );
@@ -152,7 +126,7 @@ for (const agentKind of AgentKind.options) {
       const own = await startSession(caller, host, { agentKind });
       const other = await startSession(caller, host, { agentKind });
       const port = await freePort();
-      await run(caller, own.sessionId, port, serve(port, "mine"));
+      await runServer(caller, own.sessionId, port, serve(port, "mine"));
       assert.deepEqual(await portsOf(caller, other.sessionId), []);
       const preview = await createPreview(context, own.sessionId, port);
       const answer = await through(preview, "/any?thing");
@@ -161,10 +135,10 @@ for (const agentKind of AgentKind.options) {
       const refused = await caller.try("create_preview", { sessionId, port, ttlMinutes: 60 });
       assertRefused(refused, 409, "host_refused");
 
-      await stop(caller, own.sessionId);
-      await run(caller, other.sessionId, port, serve(port, "theirs"));
+      await stopServers(caller, own.sessionId);
+      await runServer(caller, other.sessionId, port, serve(port, "theirs"));
       await assertNotServed(preview);
-      await stop(caller, other.sessionId);
+      await stopServers(caller, other.sessionId);
       for (const each of [own, other]) await caller.end_session({ sessionId: each.sessionId });
       await assertEnded(preview);
     },
@@ -181,7 +155,7 @@ scenario(
     const port = await freePort();
     const missing = await caller.try("create_preview", { sessionId, port, ttlMinutes: 60 });
     assert.match(assertRefused(missing, 409, "host_refused").message, new RegExp(`port ${port}`));
-    await run(caller, sessionId, port, serve(port, "served"));
+    await runServer(caller, sessionId, port, serve(port, "served"));
     const preview = await createPreview(context, sessionId, port);
     const { exposureId, url, username, password, ...record } = preview;
     assert.equal(new URL(url).pathname, "/");
@@ -215,7 +189,7 @@ scenario("The host's owner can forbid previews, also open ones", [], async (cont
   const host = world.hosts[0]!;
   const { sessionId } = await startSession(caller, host);
   const port = await freePort();
-  await run(caller, sessionId, port, serve(port, "served"));
+  await runServer(caller, sessionId, port, serve(port, "served"));
   const preview = await createPreview(context, sessionId, port);
   const stream = await openStream(preview);
   const file = join(host.stateDirectory, "policy");

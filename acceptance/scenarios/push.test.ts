@@ -1,5 +1,5 @@
-// Pushing the work of sessions of the real opencode, with real git over https and ssh and the real `gh`
-// against a stand-in for GitHub: commits and nothing else, to the origin that a session began with.
+// Pushing the work of sessions of real agents, with real git over https and ssh and the real `gh` against a
+// stand-in for GitHub: commits and nothing else, to the origin that a session began with.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import {
@@ -13,6 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { after, before } from "node:test";
+import { writeCodexHome } from "@hawser/testkit/codex-home.ts";
 import { dumpDatabase } from "@hawser/testkit/database-dump.ts";
 import { makeGithubHome, type GithubHome } from "@hawser/testkit/github-home.ts";
 import { startGithub, type Github } from "@hawser/testkit/github.ts";
@@ -24,7 +25,7 @@ import { assertRefused } from "../refusal.ts";
 import { scenario, useWorld, type Context } from "../scenario.ts";
 import { logOf, runTurn, scripted, startSession, worktreeOf } from "../session-steps.ts";
 
-useWorld({ agents: true, nats: 1 });
+useWorld({ agents: ["opencode", "codex"], nats: 1 });
 
 const token = "gho_pushesOfAda";
 const place = mkdtempSync(join(tmpdir(), "hawser-push-"));
@@ -51,6 +52,9 @@ const git = (directory: string, ...args: string[]) =>
 const atOrigin = (branch: string, name = "acme/widget") =>
   git(join(github.directory, `${name}.git`), "rev-parse", `refs/heads/${branch}`);
 
+/** The agent of hosts that run no turn: it starts in a tenth of opencode's processor time. */
+const agentKind = "codex";
+
 let homes = 0;
 /** A host whose project is a clone of the hosted repository. */
 async function addHost(
@@ -63,6 +67,7 @@ async function addHost(
   const path = [ssh.clientDirectory];
   const environment = makeGithubHome(github, directory, { path, ...home });
   writeOpencodeHome(directory, world.model!.url);
+  writeCodexHome(join(directory, ".codex"), world.model!.url);
   const host = await world.addHost({ environment: { ...environment, ...own } });
   git(host.repository, "fetch", "--quiet", join(github.directory, "acme/widget.git"), "main");
   git(host.repository, "reset", "--quiet", "--hard", "FETCH_HEAD");
@@ -156,7 +161,7 @@ scenario(
     const { caller } = context;
     const helper = `[credential]\n\thelper = "!f() { echo username=ada; echo password=${token}; }; f"\n`;
     const loggedOut = await addHost(context, { gitSettings: helper });
-    const one = await startSession(caller, loggedOut);
+    const one = await startSession(caller, loggedOut, { agentKind });
     const tip = commit(worktreeOf(loggedOut, one.worktreeBranch!), "one.txt");
     const pushed = await caller.push_session({ sessionId: one.sessionId });
     assert.deepEqual([pushed.pullRequestUrl, pushed.pullRequestError], [null, "not_logged_in"]);
@@ -164,7 +169,7 @@ scenario(
     assert.equal(atOrigin(pushed.branch), tip);
 
     const clientless = await addHost(context, { gitSettings: helper }, widget, withoutGh());
-    const none = await startSession(caller, clientless);
+    const none = await startSession(caller, clientless, { agentKind });
     const other = commit(worktreeOf(clientless, none.worktreeBranch!), "none.txt");
     const missing = await caller.push_session({ sessionId: none.sessionId });
     assert.equal(missing.pullRequestUrl, null);
@@ -182,7 +187,7 @@ scenario(
 
     const plainOrigin = `ssh://git@127.0.0.1:${ssh.port}/acme/widget.git`;
     const plain = await addHost(context, { token }, plainOrigin);
-    const two = await startSession(caller, plain);
+    const two = await startSession(caller, plain, { agentKind });
     commit(worktreeOf(plain, two.worktreeBranch!), "two.txt");
     const there = await caller.push_session({ sessionId: two.sessionId });
     assert.deepEqual(
@@ -254,7 +259,7 @@ scenario(
     const marker = join(place, "marker");
     const other = "https://github.com/acme/other.git";
     const start = async () => {
-      const session = await startSession(caller, host);
+      const session = await startSession(caller, host, { agentKind });
       return { ...session, tip: commit(worktreeOf(host, session.worktreeBranch!), "work.txt") };
     };
     const [one, two] = [await start(), await start()];
@@ -287,7 +292,7 @@ scenario(
     const { caller, world } = context;
     const secret = token;
     const host = await addHost(context, {}, `https://ada:${secret}@github.com/acme/widget.git`);
-    const { sessionId, worktreeBranch } = await startSession(caller, host);
+    const { sessionId, worktreeBranch } = await startSession(caller, host, { agentKind });
     const tip = commit(worktreeOf(host, worktreeBranch!), "secret.txt");
     const pushed = await caller.push_session({ sessionId });
     assert.equal(atOrigin(worktreeBranch!), tip);

@@ -190,6 +190,47 @@ for (const kind of separatedKinds) {
 }
 
 scenario(
+  "N7: unlinking ends an agent that stops every program by which it could be ended",
+  [],
+  async (context) => {
+    const stage = await open(context);
+    const { host, bo } = stage;
+    const { instanceId } = host;
+    const user = `${host.name}-2`;
+    const left = () => host.processesOf(user).filter(({ command }) => /SIGSTOP/.test(command));
+    // The program and what ends it race, so one round proves nothing.
+    for (let round = 0; round < 2; round++) {
+      await linkModel(context, stage, bo, "claude_code");
+      const { sessionId } = await startIn(stage, bo, "claude_code");
+      const program = 'for (;;) try { process.kill(-1, "SIGSTOP") } catch {}';
+      const command = `cd / && setsid '${host.directory}/daemon/current/node' -e '${program}' > /dev/null 2>&1 < /dev/null &`;
+      await bo.run_shell({ sessionId, command });
+      await until(
+        "it runs",
+        10_000,
+        async () => left(),
+        ({ length }) => length === 1,
+      );
+      const unlinking = bo.try("unlink_agent_identity", { instanceId, kind: "claude_code" });
+      // The front waits 18 seconds for an honest worker, and then ends all by itself.
+      await until(
+        "it has ended",
+        32_000,
+        async () => left(),
+        ({ length }) => length === 0,
+      );
+      await unlinking;
+      await until(
+        "the account is unlinked",
+        20_000,
+        () => bo.list_agent_identities({ instanceId }),
+        ({ identities }) => identities.length === 0,
+      );
+    }
+  },
+);
+
+scenario(
   "A large file of a prompt reaches a person's agent, and a large log entry has its blob",
   [],
   async (context) => {

@@ -1,6 +1,6 @@
 // A separated host that is uninstalled as the guide says, and installed again.
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { untilStatus } from "@hawser/testkit/host.ts";
 import { installSeparatedHost } from "@hawser/testkit/separated-host.ts";
@@ -17,7 +17,7 @@ scenario(
     assert.ok(host.output.includes(`crontab -u ${name} -e`), host.output);
     assert.ok(host.output.includes(`sudo -u ${name} ${directory}/bin/hawserd status`), host.output);
     for (let round = 0; round < 2; round++) {
-      const { code, output } = host.runAs(name, `${directory}/bin/hawserd uninstall --yes`);
+      const { code, output } = await host.runAs(name, `${directory}/bin/hawserd uninstall --yes`);
       assert.equal(code, 0, output);
       assert.doesNotMatch(output, /Error|were not removed/);
       assert.ok(output.includes(`rm -r ${directory} ${directory}-users`), output);
@@ -35,3 +35,65 @@ scenario(
     }
   },
 );
+
+scenario(
+  "A host that is installed again gives no person the user of somebody who was served before",
+  [],
+  async ({ caller }) => {
+    await using host = await installSeparatedHost({ caller });
+    const { directory, instanceId, name } = host;
+    const former = `${name}-1`;
+    const left = `cd '${host.homeOf(former)}' && echo work > left.txt && cp /bin/sh . && chmod u+s sh; cd /; setsid sleep 600 > /dev/null 2>&1 < /dev/null &`;
+    assert.equal((await host.runAs(former, left)).code, 0);
+    const sleeping = () => host.processesOf(former).filter(({ command }) => /sleep/.test(command));
+    assert.equal(sleeping().length, 1);
+    const { code, output } = await host.runAs(name, `${directory}/bin/hawserd uninstall --yes`);
+    assert.equal(code, 0, output);
+    assert.deepEqual(sleeping(), [], "what an agent left in the background");
+
+    const { installCommand } = await caller.regenerate_pairing_token({ instanceId });
+    assert.match(await host.installAgain(2, installCommand), /2 further users/);
+    await untilStatus(caller, instanceId, "online");
+    assert.deepEqual(peopleOf(host), [`${name}-3`, `${name}-4`]);
+    const become = async (user: string) =>
+      (await host.runAs(name, `sudo -n -u ${user} id -un`)).output.trim();
+    assert.match(await become(former), /password|not allowed/);
+    assert.equal(await become(`${name}-3`), `${name}-3`);
+    assert.match(await host.installAgain(3), /3 further users/);
+    assert.deepEqual(peopleOf(host), [`${name}-3`, `${name}-4`, `${name}-5`]);
+    assert.equal(readFileSync(join(host.homeOf(former), "left.txt"), "utf8"), "work\n");
+  },
+);
+
+scenario(
+  "The daemon's user cannot make root let it become another user",
+  [],
+  async ({ caller }) => {
+    await using host = await installSeparatedHost({ caller });
+    const { directory, name } = host;
+    const sudoers = () => readFileSync(`/etc/sudoers.d/${name}`, "utf8");
+    const before = sudoers();
+    const hostile = [
+      "root",
+      "ALL",
+      `${name}-1) ALL\nALL ALL=(ALL`,
+      `${name}-0`,
+      `${name}-99`,
+      7,
+      null,
+    ];
+    const people = hostile.map((user) => user && { user, state: "/root" });
+    const text = JSON.stringify({ own: { user: "root", state: "/root" }, people });
+    const forge = `cat > '${directory}/separation.json' <<'END'\n${text}\nEND`;
+    assert.equal((await host.runAs(name, forge)).code, 0);
+    await host.installAgain(2);
+    const allowed = (line: string) => line.replace(/-\d+/g, "-N");
+    assert.equal(allowed(sudoers()), allowed(before));
+    assert.match((await host.runAs(name, "sudo -n -u root id")).output, /password|not allowed/);
+  },
+);
+
+function peopleOf({ directory }: { directory: string }): string[] {
+  const text = readFileSync(join(directory, "separation.json"), "utf8");
+  return (JSON.parse(text) as { people: { user: string }[] }).people.map(({ user }) => user);
+}

@@ -1,7 +1,8 @@
 // A host whose agents run as Unix users of their own: one for the host's own logins, and one for each person with
 // an account. Everything is real: the users, sudo, the installer and the agents.
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "@hawser/testkit/free-port.ts";
 import { untilStatus } from "@hawser/testkit/host.ts";
@@ -127,7 +128,7 @@ scenario(
     );
     assert.equal(found.trim(), "", "bo's secret");
     // N6: root finds it in the home of its account, and nowhere else.
-    const all = host.runAs(
+    const all = await host.runAs(
       "root",
       `grep -rls '${secretOf(boUser!.userId)}' '${host.directory}' '${host.directory}-users'`,
     );
@@ -135,6 +136,24 @@ scenario(
     const places = all.output.trim().split("\n");
     assert.ok(places.length > 0);
     for (const place of places) assert.ok(place.startsWith(own), place);
+  },
+);
+
+scenario(
+  "An agent cannot take the directory in /tmp without which another user's codex does not run",
+  [],
+  async (context) => {
+    const current = await open(context);
+    const { host, bo } = current;
+    const { sessionId } = await startIn(current, bo, "claude_code");
+    for (const user of [host.own, `${host.name}-1`, `${host.name}-2`]) {
+      const uid = Number((await host.runAs(user, "id -u")).output);
+      const place = `/tmp/codex-daemon-${uid}`;
+      const { output } = await runShell(bo, sessionId, `mkdir '${place}' 2>&1; true`);
+      assert.match(output, /File exists/);
+      const { uid: owner, mode } = statSync(place);
+      assert.deepEqual([owner, mode & 0o777], [uid, 0o700], user);
+    }
   },
 );
 
@@ -167,7 +186,48 @@ scenario(
     assert.ok(readdirSync(host.directory).includes("policy"));
     // The same for agents with the host's own logins.
     for (const path of Object.values(places)) {
-      assert.match(host.runAs(host.own, `echo x >> '${path}'; true`).output, /denied|busy/i, path);
+      const { output } = await host.runAs(host.own, `echo x >> '${path}'; true`);
+      assert.match(output, /denied|busy/i, path);
+    }
+  },
+);
+
+scenario(
+  "The daemon's commands judge roots with the rights of the users whose sessions use them",
+  [],
+  async (context) => {
+    const { host } = await open(context);
+    const hawserd = (words: string) =>
+      host.runAs(host.name, `${host.directory}/bin/hawserd ${words}`);
+    const place = join(host.root, "..", "judged");
+    const asRoot = async (command: string) =>
+      assert.equal((await host.runAs("root", command)).code, 0, command);
+    // Only the host's own user may read this directory; the front and the people may not.
+    await asRoot(
+      `mkdir '${place}' '${place}/one' '${place}/one/.git'; chown -R ${host.own} '${place}'`,
+    );
+    await asRoot(`chmod 700 '${place}'`);
+    try {
+      const closed = new RegExp(`judged +\\(1 repository\\) .*read by ${host.name}-1 and 1 more`);
+      assert.match((await hawserd(`roots add '${place}'`)).output, closed);
+      assert.match((await hawserd("doctor")).output, /note +Root .*judged\. It cannot be read by/);
+      await asRoot(`chmod 755 '${place}'`);
+      assert.match((await hawserd("roots")).output, /judged +\(1 repository\)\n/);
+      assert.match((await hawserd("doctor")).output, /ok +Root .*judged\n/);
+      // Readable by everybody, but sessions with the host's own logins could not work there.
+      await asRoot(`chown root '${place}'`);
+      const written = new RegExp(`cannot be read and written by the user ${host.own}`);
+      assert.match((await hawserd("roots")).output, written);
+      const { code, output } = await hawserd("doctor");
+      assert.equal(code, 1);
+      assert.match(output, new RegExp(`PROBLEM +Root .*judged ${written.source}`));
+      assert.equal((await hawserd(`roots remove '${place}'`)).code, 0);
+      const refused = await hawserd(`roots add '${place}'`);
+      assert.notEqual(refused.code, 0);
+      assert.match(refused.output, written);
+    } finally {
+      await hawserd(`roots remove '${place}'`);
+      await asRoot(`rm -r '${place}'`);
     }
   },
 );
@@ -178,7 +238,7 @@ scenario(
   async (context) => {
     const current = await open(context);
     const { host, ada } = current;
-    const before = host.runAs(
+    const before = await host.runAs(
       "root",
       `cd '${host.repository}' && git status --short && git rev-parse HEAD && ls -lR .git | md5sum`,
     );
@@ -201,7 +261,7 @@ scenario(
       files.map(({ path }) => path),
       ["added.txt"],
     );
-    const after = host.runAs(
+    const after = await host.runAs(
       "root",
       `cd '${host.repository}' && git status --short && git rev-parse HEAD && ls -lR .git | md5sum`,
     );
@@ -276,10 +336,9 @@ scenario(
     const canary = join(host.root, "canary");
     writeFileSync(canary, "");
     const hostile = `cd ~ && ln -s '${canary}' .gitconfig && ln -s / .hawser/next`;
-    assert.equal(
-      host.runAs(`${host.name}-2`, `HOME='${host.homeOf(`${host.name}-2`)}'; ${hostile}`).code,
-      0,
-    );
+    const other = `${host.name}-2`;
+    const ran = await host.runAs(other, `HOME='${host.homeOf(other)}'; ${hostile}`);
+    assert.equal(ran.code, 0, ran.output);
     const { uid } = statSync(canary);
     assert.match(await host.installAgain(3), /3 further users/);
     assert.deepEqual([statSync(canary).uid, statSync(canary).size, statSync("/").uid], [uid, 0, 0]);
@@ -326,13 +385,9 @@ scenario(
     const { caller } = context;
     const { instanceId } = host;
     const homes = join(host.homeOf(`${host.name}-2`), ".hawser/homes");
-    // The worker removes the directory, and makes it again.
+    // The worker removes the directory, and makes it again. Reading it with Node fails when a part of it goes meanwhile.
     const files = () =>
-      existsSync(homes)
-        ? readdirSync(homes, { recursive: true, withFileTypes: true }).filter((each) =>
-            each.isFile(),
-          )
-        : [];
+      spawnSync("find", [homes, "-type", "f"], { encoding: "utf8" }).stdout.match(/.+/g) ?? [];
     assert.ok(files().length > 0);
     const fresh = await caller.regenerate_pairing_token({ instanceId });
     assert.match(await host.installAgain(3, fresh.installCommand), /paired as/);

@@ -9,6 +9,7 @@ import { hasOpencodeSession, opencodeSessions } from "../opencode-server.ts";
 import { assertRefused } from "../refusal.ts";
 import { scenario, until, useWorld } from "../scenario.ts";
 import {
+  addQuickHost,
   bash,
   logOf,
   outcomeOf,
@@ -118,9 +119,9 @@ scenario(
   "A session that is ended while its host is offline is cleanup_failed, and is cleaned up once the host is back",
   ["end_session.status"],
   async ({ world, caller }) => {
-    const host = await world.addHost();
-    const one = await startSession(caller, host);
-    const two = await startSession(caller, host);
+    const { host, agentKind } = await addQuickHost(world);
+    const one = await startSession(caller, host, { agentKind });
+    const two = await startSession(caller, host, { agentKind });
     host.process.kill("SIGKILL");
     await untilStatus(caller, host.instanceId, "offline");
     assert.equal((await caller.end_session({ sessionId: one.sessionId })).status, "cleanup_failed");
@@ -214,8 +215,8 @@ scenario(
   "A renamed session keeps its name, even while its host is offline",
   ["rename_session.offline"],
   async ({ world, caller }) => {
-    const host = await world.addHost();
-    const { sessionId } = await startSession(caller, host, { title: "first" });
+    const { host, agentKind } = await addQuickHost(world);
+    const { sessionId } = await startSession(caller, host, { agentKind, title: "first" });
     assert.equal((await caller.rename_session({ sessionId, title: "second" })).title, "second");
     host.process.kill("SIGKILL");
     await untilStatus(caller, host.instanceId, "offline");

@@ -139,7 +139,7 @@ scenario(
   "A session in a plain directory has a diff against what the directory held at its start",
   ["get_session_diff.result"],
   async ({ world, caller }) => {
-    const host = await world.addHost();
+    const host = world.hosts[0]!;
     const directory = join(host.root, "plain");
     mkdirSync(directory);
     writeFileSync(join(directory, "notes.txt"), "one\ntwo\n");

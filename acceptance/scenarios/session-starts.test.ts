@@ -10,6 +10,7 @@ import { newMember } from "../new-member.ts";
 import { assertInvalid, assertRefused } from "../refusal.ts";
 import { scenario, useWorld } from "../scenario.ts";
 import {
+  addQuickHost,
   outcomeOf,
   runTurn,
   saidIn,
@@ -207,9 +208,12 @@ scenario(
   "Sessions are listed newest first, with the fields of a list, by host and by status",
   ["list_sessions.result", "list_sessions.order", "list_sessions.filter"],
   async ({ world, caller }) => {
-    const [one, two] = [world.hosts[0]!, await world.addHost()];
+    const one = world.hosts[0]!;
+    const { host: two, agentKind: kind } = await addQuickHost(world);
     const started: SessionRecord[] = [];
-    for (const title of ["a", "b", "c"]) started.push(await startSession(caller, two, { title }));
+    for (const title of ["a", "b", "c"]) {
+      started.push(await startSession(caller, two, { agentKind: kind, title }));
+    }
     const [a, b, c] = started.map(({ sessionId }) => sessionId);
     const other = await startSession(caller, one, { title: "elsewhere" });
     await caller.end_session({ sessionId: b! });

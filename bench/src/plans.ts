@@ -1,6 +1,7 @@
 // Shows the plans PostgreSQL uses for every listing, as hawser_app under row-level security and with
 // prepared statements, as in a node: the plan that PostgreSQL chooses, and the generic one. A page must
 // read a page's worth of buffers, whatever the size of the table.
+import { mostSearched } from "@hawser/control-plane/cursor.ts";
 import * as instances from "@hawser/control-plane/instances/store.ts";
 import type { Statement } from "@hawser/control-plane/postgres/statement.ts";
 import * as sessions from "@hawser/control-plane/sessions/store.ts";
@@ -67,7 +68,7 @@ function listings(organization: string, instance: string): Case[] {
       [...newest, instance, "error"],
     ],
     ["sessions with a text that none has", sessions.newest.matching, [...newest, "no such text"]],
-    ["where that search ended", sessions.newest.end, newest],
+    ["where that search ended", sessions.newest.end, [organization, lastId, mostSearched - 1]],
     ["instances", instances.selectByName, byName],
     ["instances in a status", instances.selectByNameInStatus, [...byName, "offline"]],
     ["one instance", instances.selectInstance, [organization, instance]],

@@ -34,6 +34,12 @@ for (const environment of [
   });
 }
 
+test("metrics have an address by default, and none if they are off", () => {
+  assert.equal(readConfig(database).metricsListen?.port, 9090);
+  const off = readConfig({ ...database, HAWSER_METRICS_LISTEN: "off" });
+  assert.equal(off.metricsListen, undefined);
+});
+
 for (const [environment, problem] of [
   [
     { HAWSER_DATABASE_URL: "nonsense" },
@@ -41,6 +47,7 @@ for (const [environment, problem] of [
   ],
   [{ HAWSER_LISTEN: "8080" }, "HAWSER_LISTEN: must be host:port, such as 127.0.0.1:8080"],
   [{ HAWSER_LISTEN: "127.0.0.1:99999" }, "HAWSER_LISTEN: must have a port of at most 65535"],
+  [{ HAWSER_METRICS_LISTEN: "no" }, "HAWSER_METRICS_LISTEN: must be host:port, such as"],
   [{ HAWSER_RATE_BURST: "many" }, "HAWSER_RATE_BURST: must be a number"],
   [{ HAWSER_RATE_BURST: "0" }, "HAWSER_RATE_BURST: must be at least 1"],
   [{ HAWSER_RATE_PER_SECOND: "0" }, "HAWSER_RATE_PER_SECOND: must be above 0"],

@@ -50,15 +50,21 @@ const settings = z.object({
     .optional()
     .describe("command that prints the master key instead"),
   HAWSER_LISTEN: address.prefault("127.0.0.1:8080").describe("address for callers"),
-  HAWSER_METRICS_LISTEN: address
+  HAWSER_METRICS_LISTEN: z
+    .string()
+    .transform((text) => (text === "off" ? undefined : text))
+    .pipe(address.optional())
     .prefault("127.0.0.1:9090")
-    .describe("address of /metrics; keep it private"),
+    .describe("address of /metrics; keep it private. off: serves no metrics"),
   HAWSER_BASE_URL: z
     .url("must be an address such as https://hawser.example")
     .optional()
     .describe(
       "the https:// address callers and hosts use; default http:// and HAWSER_LISTEN, if that is loopback",
     ),
+  HAWSER_FORMER_BASE_URLS: addresses.describe(
+    "earlier values of HAWSER_BASE_URL, separated by commas: hosts that dial one of them move to the present address",
+  ),
   HAWSER_NATS_URLS: addresses.describe(
     "the NATS servers, host:port, separated by commas; without them no host can connect",
   ),
@@ -188,6 +194,7 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     listen: env.HAWSER_LISTEN,
     metricsListen: env.HAWSER_METRICS_LISTEN,
     baseUrl,
+    formerBaseUrls: env.HAWSER_FORMER_BASE_URLS.map((text) => URL.parse(text)?.origin ?? text),
     natsUrls: env.HAWSER_NATS_URLS,
     natsWebsockets: env.HAWSER_NATS_WEBSOCKETS,
     releases: env.HAWSER_RELEASES,

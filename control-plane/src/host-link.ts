@@ -29,6 +29,7 @@ import { createRevocationRetry } from "./fabric/revocation-retry.ts";
 import { createOwedRemovals, type OwedRemovals } from "./identities/owed-removals.ts";
 import { createCutOff } from "./instances/cut-off.ts";
 import type { InstanceServices } from "./instances/handlers.ts";
+import { createAddressAnnouncer } from "./instances/announce-address.ts";
 import { createNonces, pairHost, renewHost, renewToken } from "./instances/host-identity.ts";
 import { selectHostKey } from "./instances/host-key-store.ts";
 import { createKnownKeys } from "./instances/known-keys.ts";
@@ -204,6 +205,7 @@ export async function createHostLink({
     cutOff,
     removed,
   };
+  const addresses = createAddressAnnouncer({ ...config, keys });
   const sightings = createSightings(database.system);
   const upCalls = createUpCalls({
     database,
@@ -219,6 +221,7 @@ export async function createHostLink({
       guarded("owed removals", () => removals.hostIsBack(instanceId))();
     },
     renewToken: (publicKey) => renewToken(identity, publicKey),
+    movedTo: addresses.movedTo,
   });
   const presenceFeed = feedPresence(fabric, keys.accountPublicKey, presence, log);
   async function compareAndCount(): Promise<Compared> {
@@ -306,7 +309,7 @@ export async function createHostLink({
         pair: (request, callId, countWrongToken) =>
           pairHost(identity, request, callId, countWrongToken),
         nonce: () => identity.nonces.make(),
-        renew: (request) => renewHost(identity, request),
+        renew: async (request) => addresses.prove(await renewHost(identity, request), request),
         log,
       }),
       blobRoutes({

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
 import { test } from "node:test";
 import { makeSecretText } from "./access/secret-text.ts";
 
@@ -44,4 +45,19 @@ test("a process whose log nobody reads any more ends all the same", async () => 
   child.stdin.end();
   await once(child, "exit");
   assert.deepEqual([child.exitCode, child.signalCode], [0, null]);
+});
+
+test("a process whose log cannot be written goes on", () => {
+  const program = `
+    import { createLog } from ${JSON.stringify(new URL("log.ts", import.meta.url).href)};
+    const log = createLog("info");
+    for (let n = 0; n < 30_000; n++) log.info({ text: "x".repeat(1_000) }, "a line");
+    console.error(process.memoryUsage().heapUsed < 25_000_000);`;
+  const full = openSync("/dev/full", "w");
+  const { status, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
+    encoding: "utf8",
+    stdio: ["ignore", full, "pipe"],
+  });
+  closeSync(full);
+  assert.deepEqual([status, stderr], [0, "true\n"]);
 });

@@ -2,6 +2,9 @@
 // each field they log. As a last safeguard, texts that look like our own secrets are masked.
 import pino from "pino";
 
+/** Characters of lines that wait to be written. Later lines are lost. */
+const mostUnwritten = 1024 * 1024;
+
 export type Log = pino.Logger;
 
 export function createLog(level: string): Log {
@@ -17,7 +20,11 @@ export function createLog(level: string): Log {
   };
   // Write synchronously: buffered lines are lost when the process is killed, and a process that ends
   // would try forever to write them to a reader that has gone.
-  return pino(settings, pino.destination({ fd: 1, sync: true }));
+  const destination = pino.destination({ fd: 1, sync: true, maxLength: mostUnwritten });
+  // A full disk, for example: without a listener, a line that cannot be written would end the process.
+  // Unwritten lines are written when that is possible again.
+  destination.on("error", () => {});
+  return pino(settings, destination);
 }
 
 /** Matches API keys, pairing tokens, tickets of tunnels and secrets of webhooks. */

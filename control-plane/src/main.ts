@@ -1,45 +1,45 @@
 #!/usr/bin/env node
 // The control plane's command line:
 //
-//   serve         runs a node
-//   edge          runs only the edge that hosts connect to
-//   migrate       updates the database to this version
-//   bootstrap     creates the first organization, user and key
-//   init-fabric   creates the keys of NATS
-//   edge-file     writes what a separate edge needs
-//   rotate        replaces a key of the service
+//   serve           runs a node
+//   edge            runs only the edge that hosts connect to
+//   init-database   creates logins and a database
+//   migrate         updates the database to this version
+//   bootstrap       creates the first organization, user and key
+//   init-fabric     creates the keys of NATS
+//   nats-config     writes the configuration of a nats-server
+//   edge-file       writes what a separate edge needs
+//   rotate          replaces a key of the service
 import { parseArgs } from "node:util";
-import { bootstrap } from "./access/bootstrap.ts";
-import {
-  ConfigError,
-  describeSettings,
-  readConfig,
-  readEdgeConfig,
-  type Config,
-} from "./config.ts";
+import { ConfigError, describeSettings, readConfig, readEdgeConfig } from "./config.ts";
 import { startEdgeNode } from "./edge-node.ts";
 import { makeEdgeIdentity, writeEdgeFile } from "./fabric/edge-identity.ts";
 import { readFabricKeys } from "./fabric/fabric-keys.ts";
-import { initFabric, type FabricPlace } from "./fabric/init-fabric.ts";
-import { openDatabase } from "./postgres/database.ts";
-import { migrate } from "./postgres/migrate.ts";
 import { explainUnfit } from "./postgres/unfit-database.ts";
 import { rotateNatsKeys } from "./rotate-nats-keys.ts";
 import { rotateCommandKey, rotateMasterKey } from "./rotate.ts";
 import { readMasterKeys } from "./secrets/master-key.ts";
+import { openOwnDatabase, setUpCommands } from "./set-up.ts";
 
 const usage = `usage: hawser-control-plane <command>
 
   serve                               run a node until SIGTERM
   edge                                run only the edge for hosts, at HAWSER_LISTEN, until SIGTERM;
                                       SIGHUP: read the edge file again
+  init-database --admin-url URL [--owner-password-file FILE] [--node-password-file FILE]
+                                      make the logins hawser_owner and hawser_node, and the
+                                      database hawser; HAWSER_ADMIN_URL instead of the option
+                                      hides a password from other users
   migrate                             update the database to this version
-  bootstrap --organization NAME --email ADDRESS
-                                      make the first organization, its owner and an API key,
-                                      and print the key, once
   init-fabric --directory DIR [--listen HOST:PORT] [--websocket HOST:PORT] [--monitor HOST:PORT]
-                                      make the keys that hosts and nats-servers are known by, once,
-                                      and write a nats-server's configuration into DIR
+                                      make the keys that hosts and nats-servers are known by, and
+                                      write a nats-server's configuration into DIR
+  nats-config --directory DIR [--listen HOST:PORT] [--websocket HOST:PORT] [--monitor HOST:PORT]
+                                      write that configuration again
+  bootstrap --organization NAME --email ADDRESS [--key-file FILE]
+                                      make the first organization, its owner and an API key, and
+                                      print the key, once, or write it into FILE
+      The five commands above can be repeated. With --json they print one line of JSON.
   rotate master-key                   encrypt every secret with the newer of two master keys
   rotate command-key begin|switch|finish [--leave-behind]
                                       replace the key that signs commands, in three steps
@@ -57,13 +57,18 @@ async function main(): Promise<void> {
   const { positionals, values } = parseArgs({
     allowPositionals: true,
     options: {
+      "admin-url": { type: "string" },
+      "owner-password-file": { type: "string" },
+      "node-password-file": { type: "string" },
       organization: { type: "string" },
       email: { type: "string" },
+      "key-file": { type: "string" },
       directory: { type: "string" },
       listen: { type: "string" },
       websocket: { type: "string" },
       monitor: { type: "string" },
       out: { type: "string" },
+      json: { type: "boolean", default: false },
       "leave-behind": { type: "boolean", default: false },
       help: { type: "boolean", short: "h" },
     },
@@ -79,21 +84,18 @@ async function main(): Promise<void> {
       `The command "${command}" takes no "${words[0]}". Run with --help to see what it takes.`,
     );
   }
+  const setUp = setUpCommands.get(command!);
+  if (setUp) {
+    const { json, text } = await setUp(values);
+    console.log(values.json ? JSON.stringify(json) : text.join("\n"));
+    return;
+  }
+  if (values.json) throw new ConfigError(`The command "${command}" takes no --json.`);
   switch (command) {
     case "serve":
       return runNode();
     case "edge":
       return runEdge();
-    case "migrate": {
-      const { databaseUrl } = readConfig(process.env);
-      const ran = await migrate(databaseUrl, { say: (line) => console.error(line) });
-      console.log(ran.length > 0 ? `applied ${ran.join(", ")}` : "the database is up to date");
-      return;
-    }
-    case "bootstrap":
-      return runBootstrap(values.organization, values.email);
-    case "init-fabric":
-      return runInitFabric(values);
     case "rotate":
       return runRotate(words, values);
     case "edge-file":
@@ -126,40 +128,6 @@ async function runEdge(): Promise<void> {
   const edge = await startEdgeNode(readEdgeConfig(process.env));
   process.on("SIGHUP", () => void edge.reload());
   await untilSignal(edge);
-}
-
-async function runBootstrap(
-  organization: string | undefined,
-  email: string | undefined,
-): Promise<void> {
-  if (!organization || !email) throw new ConfigError("bootstrap needs --organization and --email.");
-  if (!/^[^\s@]+@[^\s@]+$/.test(email)) {
-    throw new ConfigError(`--email: "${email}" is not an e-mail address.`);
-  }
-  await using database = openOwnDatabase(readConfig(process.env));
-  const made = await bootstrap(database, organization, email);
-  console.log(`organization  ${made.organizationId}`);
-  console.log(`owner         ${made.userId} ${email}`);
-  console.log(`API key       ${made.key}`);
-  console.log("The key is not shown again. It belongs to the owner and has every permission.");
-}
-
-async function runInitFabric({ directory, ...addresses }: Partial<FabricPlace>): Promise<void> {
-  if (!directory) throw new ConfigError("init-fabric needs --directory.");
-  const config = readConfig(process.env);
-  const masterKeys = await readMasterKeys(config);
-  await using database = openOwnDatabase(config);
-  const { configFile, seedFile } = await initFabric(database.system, masterKeys, {
-    directory,
-    listen: addresses.listen,
-    websocket: addresses.websocket,
-    monitor: addresses.monitor,
-  });
-  console.log(`NATS      start it with: nats-server --config ${configFile}`);
-  console.log(`operator  ${seedFile}`);
-  console.log(
-    "The operator's seed can replace every other key. Move it to a place that is offline; nothing here needs it.",
-  );
 }
 
 async function runRotate(
@@ -204,15 +172,6 @@ async function runEdgeFile(out: string | undefined): Promise<void> {
   if (!keys) throw new ConfigError("There is no fabric yet. Run init-fabric first.");
   await writeEdgeFile(out, makeEdgeIdentity(keys));
   console.log(`edge  start it with: HAWSER_EDGE_FILE=${out} hawser-control-plane edge`);
-}
-
-function openOwnDatabase(config: Config) {
-  return openDatabase({
-    url: config.databaseUrl,
-    connections: 2,
-    patienceMs: config.database.patienceMs,
-    onIdleError: () => {},
-  });
 }
 
 main().catch((failure: unknown) => {

@@ -34,8 +34,8 @@ export interface LinkMetrics {
   showLinks(count: () => number): void;
   /** Counts an answer of this node's edge to a host that dials, by its HTTP status. */
   countLinkAnswer(status: number): void;
-  /** Counts an answer of the public side of exposures, by its HTTP status. */
-  countExposureAnswer(status: number): void;
+  /** Counts an answer of the public side of exposures, by its HTTP status and by who gave it. */
+  countExposureAnswer(status: number, from: "service" | "host"): void;
   /** `count` returns what is open of exposures at this node. */
   showExposures(count: () => { tunnels: number; streams: number }): void;
   /** `read` returns the window over which hosts spread their return. */
@@ -128,8 +128,8 @@ export function createMetrics(queueAges: QueueAges): Metrics {
   });
   const exposureAnswers = new Counter({
     name: "hawser_exposure_answers_total",
-    help: "Answers to requests of exposures, by HTTP status. 401: wrong password. 429: locked, or over a limit. 502 to 504: the host could not be reached.",
-    labelNames: ["status"],
+    help: "Answers to requests of exposures, by HTTP status. From the service, 401: wrong password. 429: locked, or over a limit. 502 to 504: the host could not be reached. From the host: what the exposed server answers.",
+    labelNames: ["status", "from"],
     registers,
   });
   let countExposures = () => ({ tunnels: 0, streams: 0 });
@@ -227,7 +227,7 @@ export function createMetrics(queueAges: QueueAges): Metrics {
     countLostNotices: () => lostNotices.inc(),
     showLinks: (count) => void (countLinks = count),
     countLinkAnswer: (status) => linkAnswers.inc({ status }),
-    countExposureAnswer: (status) => exposureAnswers.inc({ status }),
+    countExposureAnswer: (status, from) => exposureAnswers.inc({ status, from }),
     showExposures: (count) => void (countExposures = count),
     showReconnectWindow: (read) => void (readWindow = read),
     observeComparison: (seconds) => comparisons.observe(seconds),

@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { readdir, readFile, readlink } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -15,6 +16,7 @@ import {
   type ControlPlaneNode,
 } from "@hawser/testkit/control-plane-node.ts";
 import { createEmptyDatabase, type TestDatabase } from "@hawser/testkit/database.ts";
+import { nodeEnvironment } from "@hawser/testkit/node-environment.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { startPostgres } from "@hawser/testkit/postgres.ts";
 import { freezeProcess } from "@hawser/testkit/processes.ts";
@@ -36,11 +38,11 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function run(args: string[], environment: Record<string, string> = {}) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {
+function run(args: string[], environment: Record<string, string> = {}, program = main) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], {
     encoding: "utf8",
     env: {
-      PATH: process.env["PATH"],
+      ...nodeEnvironment(),
       HAWSER_DATABASE_URL: database.url,
       HAWSER_MASTER_KEY_FILE: masterKeyFile,
       ...environment,
@@ -83,6 +85,24 @@ test("a database that was made before the first release is refused, and left as 
     await ownerSql(earlier.url, `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`),
     [{ tablename: "hawser_migrations" }],
   );
+});
+
+test("an install that lacks its migrations is not mistaken for a database that is out of reach", () => {
+  // The modules are found through the checkout; the migrations are looked for beside the copy.
+  const copy = join(folder, "incomplete");
+  const workspace = join(copy, "control-plane");
+  cpSync(dirname(main), join(workspace, "src"), { recursive: true });
+  cpSync(join(dirname(main), "../package.json"), join(workspace, "package.json"));
+  symlinkSync(join(dirname(main), "../../node_modules"), join(copy, "node_modules"));
+  const isIncomplete = (command: string) => {
+    const { status, stderr } = run([command], {}, join(workspace, "src/main.ts"));
+    assert.equal(status, 2, stderr);
+    assert.match(stderr, /^This version is installed without its migrations: .*Install it again/);
+    assert.ok(stderr.includes(join(workspace, "migrations")), stderr);
+  };
+  for (const command of ["migrate", "serve"]) isIncomplete(command);
+  mkdirSync(join(workspace, "migrations"));
+  for (const command of ["migrate", "serve"]) isIncomplete(command);
 });
 
 test("each refusal of a database is a sentence with a cure, without a stack", async () => {
@@ -129,8 +149,12 @@ test("each refusal of a database is a sentence with a cure, without a stack", as
 });
 
 test("migrate, then bootstrap, which prints a key once and does nothing the second time", () => {
-  assert.match(run(["migrate"]).stdout, /^applied 0001-ids-and-roles\.sql/);
-  assert.equal(run(["migrate"]).stdout, "the database is up to date\n");
+  const first = run(["migrate"]);
+  assert.match(first.stderr, /^applying 0001-ids-and-roles\.sql\napplying 0002-/);
+  assert.match(first.stdout, /^migrations applied: \d\d; the database is up to date\n$/);
+  const second = run(["migrate"]);
+  assert.match(second.stdout, /^migrations applied: 0; /);
+  assert.equal(second.stderr, "");
   const made = run(["bootstrap", "--organization", "Acme", "--email", "ada@acme.example"]);
   assert.equal(made.status, 0, made.stderr);
   firstKey = /hwk_\w+/.exec(made.stdout)![0];
@@ -327,21 +351,58 @@ test("while PostgreSQL is stalled or gone callers get 503 within 5 seconds, and 
   }
 });
 
-test("a port that is in use is reported", async () => {
+test("an address at which the node cannot listen is named, with its setting and what to do", async () => {
   const taken = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => taken.once("listening", resolve));
-  const { port } = taken.address() as { port: number };
-  const { status, stderr } = run(["serve"], {
-    HAWSER_LISTEN: `127.0.0.1:${port}`,
-    HAWSER_METRICS_LISTEN: "127.0.0.1:0",
-  });
+  const place = `127.0.0.1:${(taken.address() as { port: number }).port}`;
+  const free = "127.0.0.1:0";
+  const cases: [Record<string, string>, string][] = [
+    [
+      { HAWSER_LISTEN: place, HAWSER_METRICS_LISTEN: free },
+      `HAWSER_LISTEN: another program listens at ${place}. Stop that program, or set HAWSER_LISTEN to another port.`,
+    ],
+    [
+      { HAWSER_LISTEN: free, HAWSER_METRICS_LISTEN: place },
+      `HAWSER_METRICS_LISTEN: another program listens at ${place}. Stop that program, or set HAWSER_METRICS_LISTEN to another port.`,
+    ],
+    [
+      { HAWSER_LISTEN: free, HAWSER_METRICS_LISTEN: "192.0.2.1:9090" },
+      "HAWSER_METRICS_LISTEN: 192.0.2.1:9090 is not an address of this machine. Set one that is, such as 127.0.0.1 with the same port.",
+    ],
+  ];
+  for (const [environment, sentence] of cases) {
+    const { status, stderr } = run(["serve"], environment);
+    assert.equal(stderr, `${sentence}\n`);
+    assert.equal(status, 2);
+  }
   taken.close();
-  assert.equal(status, 2);
-  assert.match(stderr, /127\.0\.0\.1:\d+ is already in use/);
+});
+
+test("a node whose metrics are off serves callers, and no metrics", async () => {
+  await using node = await startControlPlaneNode({
+    databaseUrl: database.url,
+    masterKeyFile,
+    environment: { HAWSER_METRICS_LISTEN: "off" },
+  });
+  assert.equal((await createCaller(node.baseUrl, firstKey).request("/healthz")).status, 200);
+  assert.deepEqual(await portsOf(node.pid), [Number(new URL(node.baseUrl).port)]);
 });
 
 async function stop(node: ControlPlaneNode): Promise<void> {
   await node[Symbol.asyncDispose]();
+}
+
+/** The TCP ports at which a process listens over IPv4. */
+async function portsOf(pid: number): Promise<number[]> {
+  const directory = `/proc/${pid}/fd`;
+  const files = await Promise.all(
+    (await readdir(directory)).map((file) => readlink(join(directory, file)).catch(() => "")),
+  );
+  const sockets = (await readFile(`/proc/${pid}/net/tcp`, "utf8")).split("\n").slice(1);
+  return sockets
+    .map((line) => line.trim().split(/\s+/))
+    .filter((fields) => fields[3] === "0A" && files.includes(`socket:[${fields[9]}]`))
+    .map((fields) => Number.parseInt(fields[1]!.split(":")[1]!, 16));
 }
 
 /** The cluster's own processes: the postmaster and its children. */

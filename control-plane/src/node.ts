@@ -1,6 +1,5 @@
 // A running node: builds every part, connects them, and closes them again in order. `main.ts` decides
 // when; no other file knows all the parts.
-import { once } from "node:events";
 import type { Server } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { createAuthenticator } from "./access/authenticate.ts";
@@ -16,6 +15,7 @@ import { createFiles } from "./files/files.ts";
 import { followsWithoutNotices, noHosts, noViewers, createHostLink } from "./host-link.ts";
 import { createOwedRemovals } from "./identities/owed-removals.ts";
 import { startJobs, type Job } from "./jobs.ts";
+import { listen } from "./listen.ts";
 import { createLog } from "./log.ts";
 import { createMetrics } from "./metrics.ts";
 import { joinNodes } from "./nodes.ts";
@@ -169,8 +169,10 @@ export async function startNode(config: Config): Promise<RunningNode> {
   });
   exposures?.attach(server);
   link?.attach(server);
-  await listen(server, config.listen);
-  await listen(metrics.server, config.metricsListen);
+  await listen(server, config.listen, "HAWSER_LISTEN");
+  if (config.metricsListen) {
+    await listen(metrics.server, config.metricsListen, "HAWSER_METRICS_LISTEN");
+  }
   await exposures?.start();
 
   const beats = setInterval(() => void beat(), beatEveryMs);
@@ -317,19 +319,6 @@ async function refuseUnready(databaseUrl: string): Promise<void> {
   throw new ConfigError(
     `The database lacks ${pending.join(", ")}. Run "hawser-control-plane migrate" first.`,
   );
-}
-
-async function listen(
-  server: Server,
-  { host, port }: { host: string; port: number },
-): Promise<void> {
-  server.listen(port, host);
-  await once(server, "listening").catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code !== "EADDRINUSE") throw cause;
-    throw new ConfigError(
-      `The address ${host}:${port} is already in use. Stop the program that listens there, or set another address: HAWSER_LISTEN for callers, HAWSER_METRICS_LISTEN for metrics.`,
-    );
-  });
 }
 
 /** Accepts no new connection, lets running calls finish, and ends those that do not finish in time. */

@@ -1,17 +1,16 @@
 // `rotate nats-keys STEP`: replaces the keys of NATS while hosts are connected. Each step writes the file
 // with the keys that nats-servers trust; begin also writes the next operator's seed.
-import { rename, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { z } from "zod";
 import { ConfigError } from "./config.ts";
 import { UnknownToNats } from "./fabric/account.ts";
 import { connectFabric } from "./fabric/connection.ts";
 import { changeFabricKeys, signers, type FabricKeys } from "./fabric/fabric-keys.ts";
-import { writeNew } from "./fabric/init-fabric.ts";
 import { natsKeysConfig, natsKeysFile } from "./fabric/nats-config.ts";
 import { stepNatsKeys } from "./fabric/nats-key-rotation.ts";
 import { selectFormerTokens } from "./instances/host-key-store.ts";
 import { createLog } from "./log.ts";
+import { replaceFile, writeNew } from "./replace-file.ts";
 import type { Rotation } from "./rotate.ts";
 
 export interface NatsRotation extends Rotation {
@@ -36,8 +35,7 @@ export async function rotateNatsKeys(rotation: NatsRotation): Promise<string> {
     if (changed.operatorSeed) {
       await writeNew(join(directory, "operator.seed"), `${changed.operatorSeed}\n`);
     }
-    await writeFile(`${keysFile}.next`, natsKeysConfig(changed.keys), { mode: 0o600 });
-    await rename(`${keysFile}.next`, keysFile);
+    await replaceFile(keysFile, natsKeysConfig(changed.keys));
     return changed.keys;
   });
   return {

@@ -21,6 +21,7 @@ import type { Journal, JournalOptions } from "./journal/journal.ts";
 import type { Connection } from "./link/dial.ts";
 import type { LinkStatus } from "./link/link-status.ts";
 import { dialAhead, startLink } from "./link/link.ts";
+import { startMover } from "./link/move.ts";
 import { createServerClock, type OwnClock, type ServerClock } from "./link/server-clock.ts";
 import type { LinkTiming } from "./link/timing.ts";
 import { describe, silentLog, type Log } from "./log.ts";
@@ -39,6 +40,8 @@ export interface HostOptions {
   /** The control plane has removed the host: credentials are deleted, the link is closed. */
   onForget?: () => void;
   onStatus?: (status: HostStatus) => void;
+  /** The host has another address of its service, and is to start again. Without it the host never moves. */
+  onMoved?: () => void;
   clock?: OwnClock;
   timing?: Partial<LinkTiming>;
   journal?: Pick<JournalOptions, "limitBytes" | "flush">;
@@ -77,6 +80,8 @@ export async function connectAhead(state: State, signal: AbortSignal): Promise<A
 export interface HostStatus extends LinkStatus {
   instanceId: string;
   bootId: string;
+  /** Why the host does not use the address that the service has announced. */
+  addressProblem: string | null;
 }
 
 export interface Host {
@@ -144,6 +149,11 @@ export function startHost(options: HostOptions): Host {
     updates?.readFacts,
     installs && (async () => installs.readFacts()),
     async () => (await work.readFacts?.()) ?? {},
+    () => {
+      const message = mover?.problem();
+      const warnings = message === undefined ? [] : [{ code: "address_not_used", message }];
+      return Promise.resolve({ warnings });
+    },
   ];
   const readers = [
     ...(options.factReaders ?? []),
@@ -212,8 +222,14 @@ export function startHost(options: HostOptions): Host {
     bootId,
     facts: facts.current(),
     sessions,
+    dialled: serverUrl,
   });
-  const withIds = (status: LinkStatus): HostStatus => ({ ...status, instanceId, bootId });
+  const withIds = (status: LinkStatus): HostStatus => ({
+    ...status,
+    instanceId,
+    bootId,
+    addressProblem: mover?.problem() ?? null,
+  });
   const link = startLink({
     serverUrl,
     instanceId,
@@ -223,7 +239,8 @@ export function startHost(options: HostOptions): Host {
     saveToken(fresh) {
       token = fresh;
       try {
-        save({ token });
+        // The present address has worked for a while, so the one before it is no longer needed.
+        save({ token, formerServerUrl: undefined });
       } catch (error) {
         // The daemon continues with the token in memory; after a restart it asks for a new one.
         log.warn("the token could not be saved", { error: describe(error) });
@@ -237,7 +254,10 @@ export function startHost(options: HostOptions): Host {
     hello: () => hello(journal.log.positions()),
     facts: facts.current,
     answer: work.answer,
-    onWelcome: (welcome, { sessions }) => journal.log.welcome(welcome.sessions, sessions),
+    onWelcome(welcome, { sessions }) {
+      journal.log.welcome(welcome.sessions, sessions);
+      mover?.announced(welcome.serverUrl);
+    },
     onOnline() {
       work.online();
       void installs?.provideOpencode();
@@ -252,9 +272,27 @@ export function startHost(options: HostOptions): Host {
       options.onStatus?.(withIds(status));
     },
   });
+  const { onMoved } = options;
+  const mover =
+    onMoved &&
+    startMover({
+      key,
+      credentials: () => kept,
+      save,
+      commandKeys,
+      isOnline: () => link.isOnline(),
+      isBusy: () => operations.list().some(({ state }) => state === "running"),
+      onProblem() {
+        options.onStatus?.(withIds(link.status()));
+        refreshFacts();
+      },
+      onMoved,
+      log,
+    });
   refreshFacts();
 
   async function close(ending?: { endsAgents: boolean }): Promise<void> {
+    await mover?.stop();
     await installs?.stop();
     await work.close(ending);
   }
@@ -264,11 +302,13 @@ export function startHost(options: HostOptions): Host {
     journal,
     appendEntry: (sessionId, update, turnId) => journal.log.append(sessionId, update, turnId),
     async handOver() {
+      await mover?.stop();
       const release = await link.handOver();
       await close();
       return release;
     },
     async stop() {
+      await mover?.stop();
       await link.stop();
       await close();
     },

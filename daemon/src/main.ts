@@ -9,6 +9,7 @@ import { CommandFailed, UsageError, type CommandLine } from "./command-line/comm
 import { doctor } from "./command-line/doctor.ts";
 import { logs } from "./command-line/logs.ts";
 import { pair } from "./command-line/pair.ts";
+import { place } from "./command-line/place.ts";
 import { printError } from "./command-line/print.ts";
 import { roots } from "./command-line/roots.ts";
 import { run } from "./command-line/run.ts";
@@ -20,6 +21,7 @@ import { uninstall } from "./command-line/uninstall.ts";
 import { work } from "./command-line/work.ts";
 import { JournalInUse, JournalTooNew } from "./journal/journal.ts";
 import { DoorError } from "./link/doors.ts";
+import { useProxies } from "./proxies.ts";
 import { daemonVersion } from "./release.ts";
 import { NotPaired, StateError, openState } from "./state/state.ts";
 import { AlreadyRuns } from "./supervisor/only-one.ts";
@@ -30,6 +32,7 @@ const commands: Record<string, CommandLine> = {
   roots,
   logs,
   pair,
+  place,
   run,
   separate,
   serve,
@@ -58,6 +61,7 @@ async function main([name = "", ...args]: string[]): Promise<number | void> {
     return 2;
   }
   const { words, options } = readArguments(command, args);
+  useProxies();
   const { state = process.env["HAWSER_HOME"] ?? join(homedir(), ".hawser") } = options;
   const directory = resolve(state);
   if (command.needsState && !existsSync(directory)) {

@@ -13,6 +13,7 @@ import { JournalFull, JournalInUse } from "./journal/journal.ts";
 import { describe, type Log } from "./log.ts";
 import { createPolicy } from "./policy/policy.ts";
 import { daemonVersion, trustedKeys } from "./release.ts";
+import { reserveDirectories } from "./separation/reserve-directories.ts";
 import { readSeparation } from "./separation/separation.ts";
 import { tryProgram } from "./separation/worker-process.ts";
 import { StateError, type State } from "./state/state.ts";
@@ -60,6 +61,7 @@ export async function serve({ state, channel, log, standby, signal }: ServeOptio
   let failed: UpdateFailure | undefined = standby ? undefined : readUpdates(state.directory).failed;
   let ahead: Ahead | undefined;
   let letGo: (() => Promise<void>) | undefined;
+  let moved = Promise.withResolvers<"moved">();
 
   orders.on("resume", (order) => {
     if (order.say === "resume") failed = { version: order.version, reason: order.reason };
@@ -92,11 +94,16 @@ export async function serve({ state, channel, log, standby, signal }: ServeOptio
   for (;;) {
     const host = await begin();
     if (!host) return letGo?.();
-    const next = await Promise.race([nextOrder("hand over"), forgotten.promise]);
+    const next = await Promise.race([nextOrder("hand over"), forgotten.promise, moved.promise]);
     if (next === "forgotten") return letGo?.();
     if (next === "stop") {
       await host.stop();
       return;
+    }
+    if (next === "moved") {
+      moved = Promise.withResolvers();
+      letGo = await host.handOver();
+      continue;
     }
     log.info("the daemon hands over");
     const decided = nextOrder("resume", "leave");
@@ -131,7 +138,10 @@ export async function serve({ state, channel, log, standby, signal }: ServeOptio
     const policy = createPolicy(state.policyPath).read;
     const separation = readSeparation(state);
     // Its workers run the programs that it places, whatever mask this process was started with.
-    if (separation) process.umask(0o022);
+    if (separation) {
+      process.umask(0o022);
+      void reserveDirectories([separation.own, ...separation.people], log);
+    }
     // The front of a separated host sees no directory of its agents. Its workers report the facts about them.
     const ofAgents = {
       factReaders: [createDirectoryFacts(policy, createDirectories(policy), createGit())],
@@ -141,6 +151,7 @@ export async function serve({ state, channel, log, standby, signal }: ServeOptio
       state,
       log,
       ...(separation ? { separated: { separation, program: ownProgram() } } : ofAgents),
+      onMoved: () => moved.resolve("moved"),
       onForget: () => forgotten.resolve("forgotten"),
       supervisor: { startVersion, failed },
       ahead,

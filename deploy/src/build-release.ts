@@ -3,27 +3,12 @@
 //
 // The trusted keys are built into the daemon and the installer. So an installed host accepts later
 // versions only from the same publisher.
-import { createHash } from "node:crypto";
-import {
-  constants,
-  copyFileSync,
-  createReadStream,
-  createWriteStream,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
-import { pipeline } from "node:stream/promises";
-import { fileURLToPath } from "node:url";
-import { createGzip } from "node:zlib";
+import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { daemonVersion } from "@hawser/daemon/release.ts";
 import { Platform, signManifest, type DaemonManifest } from "@hawser/host-protocol";
-import { build } from "esbuild";
+import { bundle } from "./bundle.ts";
+import { hashFile, packNode } from "./pack-node.ts";
 import type { ReleaseKeys } from "./release-keys.ts";
 
 export interface ReleaseOptions {
@@ -40,8 +25,6 @@ export interface ReleaseOptions {
 type PublishedFile = { file: string; sha256: string; size: number };
 
 const goodForMs = 90 * 86_400_000;
-const repository = fileURLToPath(new URL("../..", import.meta.url));
-const cache = join(repository, "node_modules/.cache/hawser-release");
 
 export async function buildRelease(options: ReleaseOptions): Promise<DaemonManifest> {
   const { out, keys } = options;
@@ -56,7 +39,12 @@ export async function buildRelease(options: ReleaseOptions): Promise<DaemonManif
   const platforms: DaemonManifest["platforms"] = {};
   for (const platform of Platform.options) {
     const node = await packNode(out, platform);
-    if (node) platforms[platform] = { daemon, node };
+    if (!node) continue;
+    const { version: nodeVersion, file: nodeFile } = node;
+    platforms[platform] = {
+      daemon,
+      node: { version: nodeVersion, ...(await describe(out, nodeFile)) },
+    };
   }
   const manifest: DaemonManifest = {
     type: "hawser daemon",
@@ -84,56 +72,13 @@ export async function bundleDaemon(
   outfile: string,
   release?: { version: string; trustedKeys: readonly string[] },
 ): Promise<void> {
-  await build({
-    absWorkingDir: repository,
-    entryPoints: [fileURLToPath(import.meta.resolve("@hawser/daemon/main.ts"))],
-    outfile,
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    target: "node24",
-    logLevel: "error",
-    define: release ? { hawserRelease: JSON.stringify(release) } : {},
-    // CommonJS packages call require, which a module does not have.
-    banner: {
-      js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
-    },
-  });
-}
-
-/** Node's executable from npm; undefined if this machine has none for the platform. */
-async function packNode(out: string, platform: Platform) {
-  const require = createRequire(import.meta.url);
-  let manifestPath: string;
-  try {
-    manifestPath = require.resolve(`node-${platform}/package.json`);
-  } catch {
-    return undefined;
-  }
-  const { version } = JSON.parse(readFileSync(manifestPath, "utf8")) as { version: string };
-  const executable = join(dirname(manifestPath), "bin/node");
-  const packed = join(cache, `${await hashFile(executable)}.gz`);
-  // Packing 120 MB takes seconds, and the same bytes are packed for every release.
-  if (!existsSync(packed)) {
-    mkdirSync(cache, { recursive: true });
-    const next = `${packed}.${process.pid}`;
-    await pipeline(createReadStream(executable), createGzip(), createWriteStream(next));
-    renameSync(next, packed);
-  }
-  const file = `node-${version}-${platform}.gz`;
-  copyFileSync(packed, join(out, file), constants.COPYFILE_FICLONE);
-  return { version, ...(await describe(out, file)) };
+  const define = release ? { hawserRelease: JSON.stringify(release) } : {};
+  await bundle("@hawser/daemon/main.ts", outfile, define);
 }
 
 async function describe(out: string, file: string): Promise<PublishedFile> {
   const path = join(out, file);
   return { file, sha256: await hashFile(path), size: statSync(path).size };
-}
-
-async function hashFile(path: string): Promise<string> {
-  const hash = createHash("sha256");
-  await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash);
-  return hash.digest("hex");
 }
 
 function replace(path: string, content: string | Buffer): void {

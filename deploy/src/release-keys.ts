@@ -50,6 +50,9 @@ export function writeReleaseKeys(file: string, keys: ReleaseKeys): void {
   }
 }
 
+export const keepKeysSafe = (file: string) =>
+  `${file} contains two pairs of keys. A person with one of the private keys can run programs on every host: keep the file off the control plane, and the second private key offline.`;
+
 export function readReleaseKeys(file: string): ReleaseKeys {
   let text: string;
   try {

@@ -2,6 +2,7 @@
 import { Fallback, SessionId } from "@hawser/contract";
 import { z } from "zod";
 import type { CommandKind } from "./command-kind.ts";
+import { OwnerId } from "./identity-commands.ts";
 import { sessionCommands } from "./session-commands.ts";
 
 const { start_session } = sessionCommands;
@@ -60,6 +61,8 @@ export const codeCommands = {
     payload: z.strictObject({
       sessionId: SessionId,
       pullRequest: z.strictObject({ title: z.string(), body: z.string() }).nullable(),
+      /** Who pushes it, if a person does. */
+      ownerId: OwnerId.nullable().optional(),
     }),
     result: z.strictObject({
       branch: z.string(),
@@ -71,6 +74,6 @@ export const codeCommands = {
     }),
     // Like a clone: the command is repeated under the same id.
     deadlineMs: 10 * 60_000,
-    refusals: ["session_ended", "not_a_repository"],
+    refusals: ["session_ended", "not_a_repository", "account_not_yours"],
   },
 } as const satisfies Record<string, CommandKind>;

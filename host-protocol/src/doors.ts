@@ -28,14 +28,17 @@ export const RenewRequest = z.strictObject({
   publicKey: z.string(),
   nonce: z.string(),
   signature: z.string(),
+  /** Asks for a proof that the service is behind this address. Nodes of version 0.1.0 send none. */
+  challenge: z.string().max(100).optional(),
 });
 export type RenewRequest = z.infer<typeof RenewRequest>;
 
 const renewText = (publicKey: string, nonce: string) => `hawser renew 1\n${publicKey}\n${nonce}`;
 
-export function makeRenewRequest(key: Nkey, nonce: string): RenewRequest {
+export function makeRenewRequest(key: Nkey, nonce: string, challenge?: string): RenewRequest {
   const { publicKey } = key;
-  return { publicKey, nonce, signature: key.sign(renewText(publicKey, nonce)).toString("base64") };
+  const signature = key.sign(renewText(publicKey, nonce)).toString("base64");
+  return { publicKey, nonce, signature, ...(challenge !== undefined && { challenge }) };
 }
 
 export function isRenewGenuine({ publicKey, nonce, signature }: RenewRequest): boolean {

@@ -53,6 +53,7 @@ export type { ReportedAgentKind } from "./session-commands.ts";
 export { ExposureScope } from "./exposure-commands.ts";
 export { HostIdentity, OwnerId } from "./identity-commands.ts";
 export { HostFacts } from "./facts.ts";
+export { readAddressProof, signAddressProof } from "./address-proof.ts";
 export { isForgetProven, signForgetProof } from "./forget-proof.ts";
 export type { ForgetProof } from "./forget-proof.ts";
 export { isServerUrl } from "./server-url.ts";

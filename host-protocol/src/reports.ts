@@ -1,5 +1,6 @@
 // Messages that a daemon sends by itself. Each is a request with a reply, so the daemon knows what has
 // arrived. It sends unanswered messages again.
+import { AddressProof } from "./address-proof.ts";
 import { z } from "zod";
 import { HostFacts } from "./facts.ts";
 import { ForgetProof } from "./forget-proof.ts";
@@ -56,6 +57,8 @@ export const Hello = z.strictObject({
    * A daemon of version 0.1.0 does not send it.
    */
   connection: z.strictObject({ serverId: natsServerId, clientId: z.int().min(0) }).optional(),
+  /** The address of the service that the host has dialled. A daemon of version 0.1.0 does not send it. */
+  dialled: z.string().max(300).optional(),
 });
 export type Hello = z.infer<typeof Hello>;
 
@@ -88,6 +91,8 @@ export const HelloReply = z.union([
     reconnectJitterSeconds: z.number(),
     /** The last applied seq of each session; the journal continues after it. */
     sessions: z.array(z.strictObject({ sessionId: z.string(), appliedSeq: seq })),
+    /** The address to use instead of the dialled one, if the service has moved (decision 0078). */
+    serverUrl: z.string().max(300).optional(),
   }),
   z.strictObject({ refused: z.literal("duplicate_host") }),
   Forget,
@@ -114,7 +119,12 @@ export type Heartbeat = z.infer<typeof Heartbeat>;
 export const HeartbeatReply = z.union([z.strictObject({ nextSeconds: z.number() }), Forget]);
 export type HeartbeatReply = z.infer<typeof HeartbeatReply>;
 
-export const NewToken = z.strictObject({ token: z.string() });
+export const NewToken = z.strictObject({
+  token: z.string(),
+  /** Only over HTTP, for a request with a challenge. */
+  address: AddressProof.optional(),
+});
+export type NewToken = z.infer<typeof NewToken>;
 /** Answer of a renewal, over the link or over HTTP. */
 export const RenewReply = z.union([NewToken, Forget, Refused]);
 export type RenewReply = z.infer<typeof RenewReply>;

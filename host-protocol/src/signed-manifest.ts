@@ -86,15 +86,16 @@ export class ManifestRefused extends Error {
 }
 
 /**
- * Throws ManifestRefused. `now` is the time by the service's clock, in milliseconds. Contents that this version
- * does not know are left out, so that a daemon of any age can install the published one.
+ * Throws ManifestRefused. `now` is the time by the service's clock, in milliseconds; undefined if the manifest
+ * may be of any age, because it did not come over a network. Contents that this version does not know are left
+ * out, so that a daemon of any age can install the published one.
  */
 export function readManifest<Manifest extends { expiresAt: string }>(
   schema: MessageSchema<Manifest>,
   bytes: Uint8Array,
   signature: Uint8Array,
   trustedKeys: readonly string[],
-  now: number,
+  now: number | undefined,
 ): Manifest {
   const text = Buffer.from(bytes).toString();
   const signed = Buffer.from(signature).toString("base64");
@@ -110,7 +111,7 @@ export function readManifest<Manifest extends { expiresAt: string }>(
     throw refusal;
   }
   const { expiresAt } = manifest;
-  if (Date.parse(expiresAt) <= now) {
+  if (now !== undefined && Date.parse(expiresAt) <= now) {
     throw new ManifestRefused("expired", `The manifest was good until ${expiresAt}.`);
   }
   return manifest;

@@ -10,7 +10,7 @@ import { isWhole, programOf, readCurrent } from "@hawser/daemon/installs/current
 import { AgentKind } from "@hawser/contract";
 import { agentProgram, giveProgram } from "./agent-programs.ts";
 import { writeOpencodeHome } from "./opencode-home.ts";
-import { startScriptedModel } from "./scripted-model/scripted-model.ts";
+import { startScriptedModel } from "./scripted-model.ts";
 import { startWorld } from "./world.ts";
 
 const run = promisify(execFile);

@@ -1,16 +1,9 @@
-// The settings of Claude Code in a host owner's home: a key, and the address of the scripted model.
+// The settings of Claude Code in a host owner's home: a key or a login, the address of the scripted model, and
+// slash commands.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Writes Claude Code's own settings into a home directory. */
-export function writeClaudeHome(home: string, modelUrl: string): void {
-  const directory = join(home, ".claude");
-  mkdirSync(directory, { recursive: true });
-  // The host may have a proxy for the stand-in of GitHub, which Claude Code would also use for the model.
-  const env = { ANTHROPIC_BASE_URL: modelUrl, ANTHROPIC_API_KEY: "none", NO_PROXY: "127.0.0.1" };
-  const settings = { env };
-  writeFileSync(join(directory, "settings.json"), `${JSON.stringify(settings, undefined, 2)}\n`);
-}
+export { writeClaudeHome } from "@hawser/cli/demo/agent-homes.ts";
 
 /** Replaces the key by the login of a subscription. Its token is good for a year, so nothing asks its issuer. */
 export function writeClaudeLogin(home: string, modelUrl: string): void {

@@ -6,7 +6,7 @@ import { agentProgram } from "./agent-programs.ts";
 import { writeClaudeHome } from "./claude-home.ts";
 import { createRepository } from "./git-repository.ts";
 import { removeDirectory } from "./remove-directory.ts";
-import { startScriptedModel, type ScriptedModel } from "./scripted-model/scripted-model.ts";
+import { startScriptedModel, type ScriptedModel } from "./scripted-model.ts";
 import { silentLog } from "@hawser/daemon/log.ts";
 import type { Driver } from "@hawser/daemon/drivers/driver.ts";
 import {

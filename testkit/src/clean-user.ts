@@ -47,7 +47,10 @@ export interface CleanUser extends AsyncDisposable {
 
 const path = "/usr/local/bin:/usr/bin:/bin";
 
-export async function makeCleanUser({ systemd = false } = {}): Promise<CleanUser> {
+export async function makeCleanUser({
+  systemd = false,
+  shell = "/bin/sh",
+} = {}): Promise<CleanUser> {
   await using parts = new AsyncDisposableStack();
   const place = mkdtempSync(join(tmpdir(), "hawser-user-"));
   parts.defer(() => removeDirectory(place));
@@ -55,7 +58,7 @@ export async function makeCleanUser({ systemd = false } = {}): Promise<CleanUser
   const home = join(place, "home");
   const name = isRoot ? `hwt${randomBytes(4).toString("hex")}` : String(process.env["USER"]);
   if (isRoot) {
-    must("useradd", "--create-home", "--home-dir", home, "--shell", "/bin/sh", name);
+    must("useradd", "--create-home", "--home-dir", home, "--shell", shell, name);
     const uid = Number(must("id", "-u", name));
     parts.defer(async () => {
       await until(`${name} has no process left`, () => isWithoutProcess(uid), 10_000);

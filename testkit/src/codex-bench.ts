@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { agentProgram } from "./agent-programs.ts";
 import { writeCodexHome, writeSkill } from "./codex-home.ts";
 import { createRepository } from "./git-repository.ts";
-import { startScriptedModel, type ScriptedModel } from "./scripted-model/scripted-model.ts";
+import { startScriptedModel, type ScriptedModel } from "./scripted-model.ts";
 import { until } from "./until.ts";
 import { silentLog } from "@hawser/daemon/log.ts";
 import { listAgentProcesses } from "@hawser/daemon/drivers/agent-processes.ts";

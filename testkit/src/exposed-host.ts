@@ -11,7 +11,7 @@ import { silentLog } from "@hawser/daemon/log.ts";
 import { agentProgram } from "./agent-programs.ts";
 import { homeEnvironment } from "./opencode-bench.ts";
 import { writeOpencodeHome, writeSlashCommand } from "./opencode-home.ts";
-import { startScriptedModel, type ScriptedModel } from "./scripted-model/scripted-model.ts";
+import { startScriptedModel, type ScriptedModel } from "./scripted-model.ts";
 import {
   makeSessionId,
   makeSmallHost,

@@ -21,7 +21,7 @@ export interface ExposedServer extends AsyncDisposable {
 
 /**
  * Paths: `/echo` returns the body, `/upload…` reads it, `/events` sends an event and stays open, `/flood` sends without end, `/silent` never
- * answers, `/bytes/<number>` sends so many, `/cookie` answers with headers that must not pass; others say hello.
+ * answers, `/bytes/<number>` sends so many, `/headers` returns the headers `x-…`, `/cookie` answers with headers that must not pass; others say hello.
  */
 export async function startExposedServer(): Promise<ExposedServer> {
   const webSockets = new WebSocketServer({ port: 0, host: "127.0.0.1", perMessageDeflate: false });
@@ -68,6 +68,10 @@ export async function startExposedServer(): Promise<ExposedServer> {
     } else if (path === "/flood") {
       stream.respond({ ":status": 200 });
       flood(stream);
+    } else if (path === "/headers") {
+      const own = Object.entries(headers).filter(([name]) => name.startsWith("x-"));
+      stream.respond({ ":status": 200, ...Object.fromEntries(own) });
+      stream.end();
     } else if (size !== undefined) {
       stream.respond({ ":status": 200, "content-length": size });
       stream.end(Buffer.alloc(Number(size), "x"));

@@ -1,12 +1,13 @@
 // Nodes that serve exposures, with everything around them real except for the database: their table is in memory, so that
 // a test can end an exposure in any way at any moment.
-import { createHash, randomBytes, randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, request as httpRequest, type ClientRequest, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { formatId } from "@hawser/contract";
 import { createLog } from "@hawser/control-plane/log.ts";
 import type { ExposureUse, OpenExposure } from "@hawser/control-plane/exposures/open-exposure.ts";
+import { hashPassword } from "@hawser/control-plane/exposures/password-hash.ts";
 import {
   createExposureTraffic,
   type ExposureTraffic,
@@ -39,8 +40,8 @@ export interface MadeExposure extends OpenExposure {
 export interface ExposureBed extends AsyncDisposable {
   nodes: BedNode[];
   host: TunnelHost;
-  /** Statuses of the answers that the nodes have counted. */
-  answers: number[];
+  /** The answers that the nodes have counted: statuses, and who answered. */
+  answers: [status: number, from: "service" | "host"][];
   /** The exposures that may be used. Removing one ends it. */
   exposures: Map<string, OpenExposure>;
   uses: ExposureUse[];
@@ -66,6 +67,8 @@ export type BedOptions = Partial<
 > & {
   nodes?: number;
   loopback?: boolean;
+  /** How many streams the host serves at once. */
+  hostStreams?: number;
 };
 
 export async function startExposureBed(
@@ -76,7 +79,7 @@ export async function startExposureBed(
   const log = createLog("silent");
   const { keys } = makeFabricKeys();
   const nats = startup.use(await startNats({ keys }));
-  const host = startup.use(createTunnelHost(handle));
+  const host = startup.use(createTunnelHost(handle, options.hostStreams));
   const tunnelSecret = randomBytes(32);
   const exposures = new Map<string, OpenExposure>();
   const uses: ExposureUse[] = [];
@@ -104,7 +107,7 @@ export async function startExposureBed(
         apiKeyId: formatId("apiKey", randomUUID()),
         instanceId: formatId("instance", randomUUID()),
         scope,
-        passwordHash: createHash("sha256").update(password).digest(),
+        passwordHash: hashPassword(password, scope.kind),
         expiresAt: now() + ttlMs,
         port: null,
       };
@@ -152,7 +155,7 @@ export async function startExposureBed(
         checkDatabase();
         return new Set(ids.filter(isGood));
       },
-      countAnswer: (status) => void bed.answers.push(status),
+      countAnswer: (...answer) => void bed.answers.push(answer),
       async listPorts() {
         checkDatabase();
         return [...exposures.values()].flatMap(({ exposureId, port }) =>

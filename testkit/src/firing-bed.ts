@@ -13,6 +13,8 @@ type Around = (action: Call["action"], dispatch: () => Promise<Answer>) => Promi
 export interface TestSweep extends Sweep, Disposable {
   /** Claims what is due, and works on everything that waits for a node. */
   fire(): Promise<void>;
+  /** Lets time pass until all runs are tried again, and works on them. */
+  tryAgain(): Promise<void>;
 }
 
 export interface TestRun {
@@ -49,6 +51,7 @@ export interface FiringBed extends AsyncDisposable {
   /** Makes the schedule due now, as if its next time had come. */
   makeDue(scheduleId: string): Promise<void>;
   runsOf(scheduleId: string): Promise<TestRun[]>;
+  lastRun(scheduleId: string): Promise<TestRun>;
   scheduleOf(scheduleId: string): Promise<TestSchedule>;
   /** Ends the leases of all nodes, as time does after they have died. */
   endLeases(): Promise<void>;
@@ -108,7 +111,11 @@ export async function openFiringBed(): Promise<FiringBed> {
         await sweep.pickUp();
         await sweep.settled();
       };
-      return { ...sweep, fire };
+      const tryAgain = async () => {
+        await sql(`UPDATE schedule_runs SET try_at = hawser_now()`);
+        await fire();
+      };
+      return { ...sweep, fire, tryAgain };
     },
     async addSchedule(columns = {}) {
       const [{ due } = { due: "" }] = await sql<{ due: string }>(
@@ -166,6 +173,7 @@ export async function openFiringBed(): Promise<FiringBed> {
            FROM schedule_runs WHERE schedule_id = $1 ORDER BY run_at`,
         [scheduleId],
       ),
+    lastRun: async (scheduleId) => (await all.runsOf(scheduleId)).at(-1)!,
     async scheduleOf(scheduleId) {
       const [row] = await sql<TestSchedule>(
         `SELECT enabled, pause_reason, next_run_at, failures_in_row, session_count

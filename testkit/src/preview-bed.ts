@@ -18,8 +18,11 @@ export interface PreviewBed extends AsyncDisposable {
   connections(): number;
   /** Bytes that the server has received on all connections. */
   received(): number;
-  /** Answers of the checks whose port it is, in their order; by default it is the session's. */
-  checks: boolean[];
+  /**
+   * Answers of the checks whose port it is, in their order; by default it is the session's. A list has the addresses
+   * at which it is.
+   */
+  checks: (boolean | string[])[];
 }
 
 export async function startPreviewBed(answer: RequestListener): Promise<PreviewBed> {
@@ -41,8 +44,12 @@ export async function startPreviewBed(answer: RequestListener): Promise<PreviewB
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  const checks: boolean[] = [];
-  const hostsOf = () => ((checks.shift() ?? true) ? ["127.0.0.1"] : []);
+  const checks: PreviewBed["checks"] = [];
+  const hostsOf = () => {
+    const check = checks.shift() ?? true;
+    if (Array.isArray(check)) return check;
+    return check ? ["127.0.0.1"] : [];
+  };
   const serve = createPreviewServe({ port, ports: { hostsOf, list: () => [] }, log: silentLog });
   const accepted = edge.accept();
   const opened = await openTunnel(

@@ -22,6 +22,8 @@ export interface Releases extends Disposable {
   publishProgram: (version: string, change: (program: string, from: string) => string) => void;
   /** Replaces the published list of agents; by default with the shipped one. */
   publishAgents: (options?: Partial<AgentsOptions>) => void;
+  /** The manifest that is published now. */
+  manifest: () => Published;
   /** Path of the bundled daemon of the version that was published last. */
   daemon: () => string;
 }
@@ -43,11 +45,12 @@ export async function openReleases(options: Partial<ReleaseOptions> = {}): Promi
   const first = await publish();
   const [firstFiles] = Object.values(first.platforms);
   const program = readFileSync(join(directory, firstFiles!.daemon.file), "utf8");
+  const manifest = () =>
+    JSON.parse(readFileSync(join(directory, "daemon.json"), "utf8")) as Published;
   const alter: Releases["alter"] = (change, signer = "publisher") => {
     const [{ privateKey }] = (signer === "stranger" ? makeReleaseKeys() : keys).keys;
     const file = join(directory, "daemon.json");
-    const manifest = JSON.parse(readFileSync(file, "utf8")) as Published;
-    const text = `${JSON.stringify({ ...manifest, ...change }, undefined, 2)}\n`;
+    const text = `${JSON.stringify({ ...manifest(), ...change }, undefined, 2)}\n`;
     writeFileSync(file, text);
     writeFileSync(`${file}.sig`, signManifest(privateKey, text));
   };
@@ -69,6 +72,7 @@ export async function openReleases(options: Partial<ReleaseOptions> = {}): Promi
     alter,
     publishProgram,
     publishAgents: (more) => void publishAgents({ out: directory, keys, ...more }),
+    manifest,
     daemon: () => daemon,
     [Symbol.dispose]: () => rmSync(directory, { recursive: true, force: true }),
   };

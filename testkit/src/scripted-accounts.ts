@@ -13,7 +13,7 @@ import {
 import { createScriptedAgent, type ScriptedAgent } from "@hawser/daemon/drivers/scripted/agent.ts";
 import { createScriptedDriver } from "@hawser/daemon/drivers/scripted/driver.ts";
 import type { AccountKind } from "@hawser/daemon/identities/identities.ts";
-import type { OpenHost, SmallHost } from "./small-host.ts";
+import type { OpenHost, OpenOptions, SmallHost } from "./small-host.ts";
 
 /** A login that succeeds with the code `right`, and the agents that use it, by home. */
 export function scriptedAccounts() {
@@ -76,8 +76,13 @@ export function scriptedAccounts() {
   };
 }
 
-export function openSmall(small: SmallHost, accounts = scriptedAccounts()) {
+export function openSmall(
+  small: SmallHost,
+  accounts = scriptedAccounts(),
+  more: Pick<OpenOptions, "clonesRepositories"> = {},
+) {
   const host = small.open({
+    ...more,
     accountKinds: accounts.kinds,
     // The host's own login is of this kind, too.
     wrapDriver: (driver) => ({ ...driver, kind: "claude_code" }),

@@ -30,7 +30,7 @@ export interface SeparatedHost extends AsyncDisposable {
   /** Runs an installer again, by default the same one. Returns what it printed. */
   installAgain(people: number, installCommand?: string): Promise<string>;
   /** Runs a shell command as one of the users. */
-  runAs(user: string, command: string): { code: number | null; output: string };
+  runAs(user: string, command: string): Promise<{ code: number; output: string }>;
   /** Pids of a user's processes, with their command lines. */
   processesOf(user: string): { pid: number; command: string }[];
   homeOf(user: string): string;
@@ -55,14 +55,20 @@ export async function installSeparatedHost(options: SeparatedOptions): Promise<S
   const name = `hwt${randomBytes(3).toString("hex")}`;
   const own = `${name}-own`;
   const directory = `/var/lib/${name}`;
-  let mostPeople = people;
-  const users = () => [
-    name,
-    own,
-    ...Array.from({ length: mostPeople }, (_, i) => `${name}-${i + 1}`),
-  ];
+  // An installation after a removal makes further users. Numbers of users are given again, so they are not kept.
+  const users = () =>
+    new Map(
+      run("getent", "passwd")
+        .split("\n")
+        .map((line) => line.split(":"))
+        .filter(([user]) => user === name || user?.startsWith(`${name}-`))
+        .map(([user, , uid]) => [user!, Number(uid)]),
+    );
   parts.defer(() => {
-    for (const user of users()) spawnSync("userdel", [user]);
+    for (const [user, uid] of users()) {
+      spawnSync("userdel", [user]);
+      rmSync(`/tmp/codex-daemon-${uid}`, { recursive: true, force: true });
+    }
     for (const place of [directory, `${directory}-users`, `/etc/sudoers.d/${name}`])
       rmSync(place, { recursive: true, force: true });
   });
@@ -72,8 +78,10 @@ export async function installSeparatedHost(options: SeparatedOptions): Promise<S
   const ownHome = join(work, "home");
   run("useradd", "--create-home", "--home-dir", ownHome, "--shell", "/bin/sh", own);
   chmodSync(ownHome, 0o700);
-  parts.defer(() => endProcesses(() => listProcesses().filter(({ pid }) => isOf(pid))));
-  const isOf = (pid: number, only = users()) => only.includes(userOf(pid) ?? "");
+  parts.defer(() => {
+    const uids = new Set(users().values());
+    return endProcesses(() => listProcesses().filter(({ pid }) => uids.has(uidOf(pid) ?? -1)));
+  });
 
   const root = join(work, "projects");
   mkdirSync(root);
@@ -86,16 +94,17 @@ export async function installSeparatedHost(options: SeparatedOptions): Promise<S
       `/install.sh | sed 's#${address}#${options.serverUrl ?? address}#' |`,
     );
     const asked = ["--separate", own, "--people", String(count), "--name", name, "--root", root];
-    const printed = await runInstaller(`${download} -s -- ${asked.join(" ")}`, environment);
-    mostPeople = Math.max(mostPeople, count);
-    return printed;
+    return runInstaller(`${download} -s -- ${asked.join(" ")}`, environment);
   }
   const output = await install(people);
   // They belong to root, because they are links to files that other tests use.
   for (const kind of kinds) await giveProgram(directory, kind);
   const { instanceId } = instance;
   await untilStatus(caller, instanceId, "online");
-  const processesOf = (user: string) => listProcesses().filter(({ pid }) => isOf(pid, [user]));
+  const processesOf = (user: string) => {
+    const uid = users().get(user);
+    return listProcesses().filter(({ pid }) => uid !== undefined && uidOf(pid) === uid);
+  };
   const owned = parts.move();
   return {
     instanceId,
@@ -106,13 +115,12 @@ export async function installSeparatedHost(options: SeparatedOptions): Promise<S
     repository,
     output,
     installAgain: install,
-    runAs(user, command) {
-      const ran = spawnSync("runuser", ["-u", user, "--", "sh", "-c", command], {
-        encoding: "utf8",
-        cwd: "/",
-        timeout: 20_000,
-      });
-      return { code: ran.status, output: ran.stdout + ran.stderr };
+    async runAs(user, command) {
+      const args = ["-u", user, "--", "sh", "-c", command];
+      const ran = await execute("runuser", args, { cwd: "/", timeout: 20_000 }).catch(
+        (failed: { code: number; stdout: string; stderr: string }) => failed,
+      );
+      return { code: "code" in ran ? ran.code : 0, output: ran.stdout + ran.stderr };
     },
     processesOf,
     status: () =>
@@ -128,7 +136,7 @@ export async function installSeparatedHost(options: SeparatedOptions): Promise<S
   };
 }
 
-/** Returns what it printed. This process may be a part of the way to the control plane, so it must not block. */
+/** Returns what it printed. */
 async function runInstaller(command: string, environment: Record<string, string>): Promise<string> {
   const env = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", HOME: "/root", ...environment };
   try {
@@ -140,23 +148,15 @@ async function runInstaller(command: string, environment: Record<string, string>
   }
 }
 
+/** This process may be a part of the way to the control plane, so it must not block. */
 const execute = promisify(execFile);
 
-function userOf(pid: number): string | undefined {
+function uidOf(pid: number): number | undefined {
   try {
-    const uid = /^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]!;
-    return names.get(uid) ?? remember(uid);
+    return Number(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]);
   } catch {
     return undefined;
   }
-}
-
-const names = new Map<string, string>();
-
-function remember(uid: string): string {
-  const name = spawnSync("id", ["-nu", uid], { encoding: "utf8" }).stdout.trim();
-  names.set(uid, name);
-  return name;
 }
 
 function run(program: string, ...args: string[]): string {

@@ -26,6 +26,7 @@ import {
   nkeyFromSeed,
   proofHeader,
   readUpSubject,
+  signAddressProof,
   signCommand,
   signForgetProof,
   type CommandOutcome,
@@ -312,7 +313,12 @@ export async function startSmallControlPlane() {
       const renewal = JSON.parse(text) as RenewRequest;
       if (!isRenewGenuine(renewal)) return respond(response, 401, "{}");
       world.renewals++;
-      return respond(response, 200, JSON.stringify({ token: world.mint(renewal.publicKey) }));
+      const { publicKey: hostKey, challenge } = renewal;
+      const address =
+        challenge === undefined
+          ? undefined
+          : signAddressProof([commandKey.privateKey], world.baseUrl, { hostKey, challenge });
+      return respond(response, 200, JSON.stringify({ token: world.mint(hostKey), address }));
     }
     respond(response, 404, "{}");
   }

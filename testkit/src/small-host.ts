@@ -72,6 +72,8 @@ export interface OpenOptions {
   wrapDriver?: (driver: ScriptedDriver) => Driver;
   /** How people's accounts are used; by default there are none. */
   accountKinds?: AccountKinds;
+  /** Whether sessions work in clones, as those of people on a separated host do; default: no. */
+  clonesRepositories?: boolean;
   journal?: JournalOptions;
   /** Environment of git and the code-hosting client; by default this process's, without a client. */
   environment?: NodeJS.ProcessEnv;
@@ -232,6 +234,7 @@ function openHost({ directory, stateDirectory, agent }: Parts, options: OpenOpti
     }),
     drivers: [options.wrapDriver?.(driver) ?? driver],
     identities,
+    clonesRepositories: options.clonesRepositories ?? false,
     worktrees: createWorktrees({
       git,
       directory: join(stateDirectory, "worktrees"),

@@ -22,7 +22,8 @@ export interface TunnelHost extends Disposable {
   cut(): void;
 }
 
-export function createTunnelHost(handle: TunnelHandler): TunnelHost {
+/** `mostStreams`: how many streams a tunnel may have at once. */
+export function createTunnelHost(handle: TunnelHandler, mostStreams = 500): TunnelHost {
   const sockets = new Map<WebSocket, ServerHttp2Session>();
   let dialled = 0;
   const cut = () => {
@@ -38,7 +39,7 @@ export function createTunnelHost(handle: TunnelHandler): TunnelHost {
       });
       socket.on("error", () => {});
       // Listens before it is open: the node's first bytes come with its answer.
-      const session = serve(socket, handle);
+      const session = serve(socket, handle, mostStreams);
       socket.once("close", () => {
         sockets.delete(socket);
         session.destroy();
@@ -54,13 +55,18 @@ export function createTunnelHost(handle: TunnelHandler): TunnelHost {
   };
 }
 
-function serve(socket: WebSocket, handle: TunnelHandler): ServerHttp2Session {
+function serve(socket: WebSocket, handle: TunnelHandler, mostStreams: number): ServerHttp2Session {
   const bytes = createWebSocketStream(socket, { highWaterMark: 256 * 1024 });
   bytes.on("error", () => {});
   const session = performServerHandshake(bytes, {
-    settings: { enableConnectProtocol: true, initialWindowSize: 512 * 1024 },
+    settings: {
+      enableConnectProtocol: true,
+      initialWindowSize: 512 * 1024,
+      maxConcurrentStreams: mostStreams,
+    },
     // By default, streams are refused while 10 MB wait to be sent.
     maxSessionMemory: 128,
+    maxHeaderListPairs: 2_000,
   });
   session.on("error", () => {});
   session.on("stream", (stream, headers) => {

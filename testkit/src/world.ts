@@ -28,7 +28,7 @@ import {
 import { startPostgres, type PostgresCluster, type PostgresOptions } from "./postgres.ts";
 import { openReleases, type Releases } from "./release.ts";
 import { removeDirectory } from "./remove-directory.ts";
-import { startScriptedModel, type ScriptedModel } from "./scripted-model/scripted-model.ts";
+import { startScriptedModel, type ScriptedModel } from "./scripted-model.ts";
 
 export interface WorldOptions {
   nodes?: number;

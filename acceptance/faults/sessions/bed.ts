@@ -9,7 +9,7 @@ import type { ControlPlaneNode } from "@hawser/testkit/control-plane-node.ts";
 import { startCuttingProxy, type CuttingProxy } from "@hawser/testkit/cutting-proxy.ts";
 import type { NoticeProxy } from "@hawser/testkit/notice-proxy.ts";
 import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
-import type { ScriptedModel } from "@hawser/testkit/scripted-model/scripted-model.ts";
+import type { ScriptedModel } from "@hawser/testkit/scripted-model.ts";
 import { startWorld, type World } from "@hawser/testkit/world.ts";
 import { balancerOf, livingNodes } from "../balancer.ts";
 

@@ -281,7 +281,13 @@ export const sessionActions = {
         description: "Address at which a person can open one; null for a remote without web pages.",
       }),
     }),
-    refusals: ["not_found", "session_ended", "not_a_repository", ...hostRefusals],
+    refusals: [
+      "not_found",
+      "session_ended",
+      "not_a_repository",
+      "account_not_yours",
+      ...hostRefusals,
+    ],
     closedToAgents: true,
   }),
 

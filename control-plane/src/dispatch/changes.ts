@@ -254,8 +254,9 @@ function inProgress(
   { idempotent, action, name }: Change,
   { details, advice }: UnknownOutcome = {},
 ): Refusal {
+  const why = action.reach === "host" ? unknownOutcome : unfinishedCall;
   const refuse = (what: string, more: RefusalDetails) =>
-    new Refusal("in_progress", `${unknownOutcome} ${what}`, { ...details, ...more });
+    new Refusal("in_progress", `${why} ${what}`, { ...details, ...more });
   if (idempotent) {
     return refuse("Call again with the same idempotency key to get its outcome.", {
       retryAfterMs: 1000,
@@ -275,5 +276,7 @@ function inProgress(
   });
 }
 
+/** A change of records alone is unfinished only for a second call with its idempotency key. */
+const unfinishedCall = "An earlier call with the same idempotency key is not finished.";
 const unknownOutcome =
   "The host has not answered yet, so it is not known whether this call takes effect.";

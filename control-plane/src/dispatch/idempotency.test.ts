@@ -7,6 +7,7 @@ import { Refusal } from "@hawser/contract";
 import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
 import { request, type Reply, refusalText } from "@hawser/testkit/caller.ts";
 import { moveClock } from "@hawser/testkit/clock.ts";
+import { holdRow } from "@hawser/testkit/hold-row.ts";
 import { createTestOrganization } from "@hawser/testkit/organization.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { createToyTables, startToyProduct, type ToyProduct } from "@hawser/testkit/toy-product.ts";
@@ -207,6 +208,22 @@ test("a call that outlasts its deadline is answered in_progress, and its retry f
   assert.match(first.body.error.message, /Call again with the same idempotency key/);
   const again = await call(toy, "add_one_remotely", { name: "slow" }, "slow-key");
   assert.deepEqual(again.body.result, { name: "slow", count: 1 });
+});
+
+test("a change of records that another call with the same key has begun does not speak of a host", async () => {
+  await using toy = await startToyProduct({ database, pepper });
+  let both: Reply[];
+  {
+    await using _held = await holdRow(service.url, "LOCK TABLE toy_counts");
+    both = await Promise.all([1, 2].map(() => call(toy, "add_one", { name: "b" }, "begun")));
+  }
+  const refused = both.find(({ body }) => body.error?.code === "in_progress");
+  assert.equal(
+    refused?.body.error.message,
+    "An earlier call with the same idempotency key is not finished. Call again with the same idempotency key to get its outcome.",
+  );
+  assert.equal(refused.body.error.retryAfterMs, 1000);
+  assert.equal((await call(toy, "add_one", { name: "b" }, "begun")).body.result.count, 1);
 });
 
 test("without an idempotency key, in_progress advises to read the record, and not to repeat the call", async () => {

@@ -1,11 +1,10 @@
 // The edge as a process of its own: one port that hosts dial. What it needs of the fabric is passed in.
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { Refusal, errorBody } from "@hawser/contract";
 import { fabricPath } from "@hawser/host-protocol";
-import { ConfigError } from "../config.ts";
+import { listen } from "../listen.ts";
 import { isWebSocketUpgrade } from "./admission.ts";
 import { createEdge, type Edge, type EdgeParts } from "./edge.ts";
 
@@ -22,7 +21,7 @@ export interface EdgeRole extends Pick<Edge, "connections" | "load"> {
 }
 
 export async function startEdgeRole(options: EdgeRoleParts): Promise<EdgeRole> {
-  const { listen, drainMs, ...parts } = options;
+  const { listen: place, drainMs, ...parts } = options;
   let draining = false;
   const edge = createEdge(parts);
   const server = createServer(
@@ -30,7 +29,7 @@ export async function startEdgeRole(options: EdgeRoleParts): Promise<EdgeRole> {
     (request, response) => answer(request, response, draining),
   );
   edge.attach(server);
-  await listenAt(server, listen);
+  await listen(server, place, "HAWSER_LISTEN");
   const address = server.address() as AddressInfo;
   parts.log.info({ edgeId: parts.edgeId, address }, "edge ready");
   return {
@@ -64,14 +63,4 @@ function answer(request: IncomingMessage, response: ServerResponse, draining: bo
       ...(request.url === fabricPath && { Upgrade: "websocket", Connection: "Upgrade, close" }),
     })
     .end(JSON.stringify(errorBody(refusal)));
-}
-
-async function listenAt(server: Server, { host, port }: EdgeRoleParts["listen"]): Promise<void> {
-  server.listen(port, host);
-  await once(server, "listening").catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code !== "EADDRINUSE") throw cause;
-    throw new ConfigError(
-      `The address ${host}:${port} is already in use. Stop the program that listens there, or set another with HAWSER_LISTEN.`,
-    );
-  });
 }

@@ -3,6 +3,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { OpenExposure } from "./open-exposure.ts";
+import { hashPassword } from "./password-hash.ts";
 import type { Throttle } from "./throttle.ts";
 
 /** Why a request may not use the exposure. Wrong has the exposure if there is one; no answer may depend on it. */
@@ -77,7 +78,8 @@ export function createCredentials(parts: CredentialParts): Credentials {
     const startedAt = performance.now();
     const exposure = exposureId === undefined ? undefined : await find(exposureId);
     const isRightName = timingSafeEqual(sha256(name), rightName);
-    const isRight = timingSafeEqual(sha256(password), exposure?.passwordHash ?? emptyHash);
+    const hash = hashPassword(password, exposure?.scope.kind ?? "instance");
+    const isRight = timingSafeEqual(hash, exposure?.passwordHash ?? emptyHash);
     const isAdmitted = exposure && isRight && isRightName && exposure.expiresAt > now();
     if (isAdmitted && (await mayUse(exposure))) return exposure;
     const took = performance.now() - startedAt;

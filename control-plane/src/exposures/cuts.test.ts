@@ -106,6 +106,18 @@ test("a node that revokes an exposure cuts it at once", async () => {
   assert.ok((await closed) - cutAt < 100);
 });
 
+test("a request that the host has not answered when the exposure ends is answered 401, also with a body", async () => {
+  for (const method of ["GET", "POST"]) {
+    const exposure = bed.make();
+    const request = bed.request(exposure, { path: "/silent", method });
+    const answer = answered(request, method === "POST" ? "some text" : undefined);
+    await until("the request is open", () => bed.nodes[0]!.traffic.counts().streams === 1, 2_000);
+    bed.exposures.delete(exposure.exposureId);
+    assert.equal((await answer).status, 401);
+    await until("it is closed", () => bed.nodes[0]!.traffic.counts().streams === 0, 2_000);
+  }
+});
+
 test("N21: an exposure has at most so many streams and WebSockets, and gets room again", async () => {
   const exposure = bed.make();
   const sockets = [

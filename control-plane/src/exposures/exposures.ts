@@ -78,7 +78,7 @@ export function createExposures(parts: ExposuresParts): ExposureTraffic {
       }));
     },
     recordUse: (uses) => recordUse(database, uses),
-    countAnswer: (status) => parts.metrics.countExposureAnswer(status),
+    countAnswer: (status, from) => parts.metrics.countExposureAnswer(status, from),
     log: parts.log,
   });
   parts.metrics.showExposures(() => traffic.counts());

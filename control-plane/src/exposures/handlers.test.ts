@@ -5,6 +5,7 @@ import { parseId } from "@hawser/contract";
 import { openSessionBed, refusing, type SessionBed } from "@hawser/testkit/session-bed.ts";
 import { createLog } from "../log.ts";
 import { createExposureAccess } from "./access.ts";
+import { hashPassword } from "./password-hash.ts";
 
 let bed: SessionBed;
 let node: ReturnType<SessionBed["addNode"]>;
@@ -48,7 +49,9 @@ test("a preview is an exposure of a session with the port of its server", async 
 
   const { system } = bed.service.database;
   const access = createExposureAccess(system, bed.authenticator.callersOfKeys, createLog("silent"));
-  assert.deepEqual((await access.find(exposureId))?.scope, scope);
+  const found = await access.find(exposureId);
+  assert.deepEqual(found?.scope, scope);
+  assert.deepEqual(found.passwordHash, hashPassword(String(password), "port"));
   await node.result("revoke_exposure", { exposureId });
   assert.deepEqual(await listed(), []);
   assert.equal(await access.find(exposureId), undefined);
@@ -61,12 +64,14 @@ test("an exposure of opencode has no port, and its host is asked for the session
     parseId("session", sessionId),
   ]);
   const input = { instanceId: bed.instanceId, sessionId, ttlMinutes: 60 };
-  const { exposureId, port: shown } = await node.result("create_exposure", input);
+  const { exposureId, password, port: shown } = await node.result("create_exposure", input);
   assert.equal(shown, null);
   const { system } = bed.service.database;
   const access = createExposureAccess(system, bed.authenticator.callersOfKeys, createLog("silent"));
   const scope = { kind: "session", sessionId };
-  assert.deepEqual((await access.find(String(exposureId)))?.scope, scope);
+  const found = await access.find(String(exposureId));
+  assert.deepEqual(found?.scope, scope);
+  assert.deepEqual(found.passwordHash, hashPassword(String(password), "session"));
   assert.deepEqual(bed.asked[0]!.payload, { scope });
 });
 

@@ -1,11 +1,12 @@
 // What the actions on exposures do. The requests of their users pass through the public door instead.
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { Refusal, notFound, parseId, type exposureActions } from "@hawser/contract";
 import { callerReference } from "../access/caller-reference.ts";
 import { onHost, type ChangeContext, type HandlersFor } from "../dispatch/handler.ts";
 import { findHost, readFromHost, type HostServices } from "../hosts/ask-host.ts";
 import { findSession, hostOf, refuseOver } from "../sessions/find-session.ts";
 import { attachCommand, pageOf, username } from "./address.ts";
+import { hashPassword } from "./password-hash.ts";
 import type { PublicAddresses } from "./public-addresses.ts";
 import { exposureRecord } from "./record.ts";
 import * as store from "./store.ts";
@@ -122,7 +123,7 @@ async function addExposure(
     instanceId,
     sessionId,
     previewPort,
-    createHash("sha256").update(password).digest(),
+    hashPassword(password, previewPort === null ? "session" : "port"),
     caller.apiKeyId,
     await callerReference(sql, caller),
     port,

@@ -13,7 +13,14 @@ import type { AddressInfo } from "node:net";
 import { ConfigError } from "../config.ts";
 import { exposureHeader, nodeTokenHeader } from "./peers.ts";
 import type { TunnelTokens } from "./tokens.ts";
-import { connectionWindow, sessionMemoryMegabytes, streamWindow, type Way } from "./tunnel.ts";
+import {
+  connectionWindow,
+  noRoomCode,
+  mostHeaders,
+  sessionMemoryMegabytes,
+  streamWindow,
+  type Way,
+} from "./tunnel.ts";
 
 export interface NodeDoor {
   /** The address that other nodes use, "host:port". */
@@ -36,6 +43,7 @@ export async function openNodeDoor(parts: NodeDoorParts): Promise<NodeDoor> {
   const server = createServer({
     settings: { enableConnectProtocol: true, initialWindowSize: streamWindow },
     maxSessionMemory: sessionMemoryMegabytes,
+    maxHeaderListPairs: mostHeaders,
   });
   const sessions = new Set<ServerHttp2Session>();
   server.on("session", (session) => {
@@ -102,6 +110,7 @@ function forward(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, way: W
     if (stream.writableEnded) return;
     const isUnprocessed = !stream.headersSent && out.rstCode === constants.NGHTTP2_REFUSED_STREAM;
     if (isUnprocessed) refuse(stream);
+    else if (!stream.headersSent && out.rstCode === noRoomCode) stream.close(noRoomCode);
     else cut(stream);
   });
   stream.once("close", () => {

@@ -9,7 +9,7 @@ export interface OpenExposure {
   apiKeyId: string;
   instanceId: string;
   scope: ExposureScope;
-  /** SHA-256 of the password. */
+  /** Hash of the password, made by `hashPassword`. */
   passwordHash: Buffer;
   expiresAt: number;
   /** The loopback port of its address; null if its address is a host name. */

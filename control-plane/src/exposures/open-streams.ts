@@ -26,10 +26,13 @@ export const streamLimits: StreamLimits = {
   bytesPerHour: 50 * 1024 ** 3,
 };
 
+/** The exposure has ended, or has moved as many bytes as it may. */
+export type WhyCut = "ended" | "bytes";
+
 /** A place for one request or WebSocket. */
 export interface Place {
   /** Called when the stream is cut; at once if it was cut already. */
-  onCut(end: () => void): void;
+  onCut(end: (why: WhyCut) => void): void;
   /** Counts bytes that passed. The exposure's streams are cut if it has used up its bytes. */
   count(bytes: number): void;
   leave(): void;
@@ -38,7 +41,7 @@ export interface Place {
 export interface OpenStreams {
   /** Resolves to the reason, as a sentence, if there is no place. */
   enter(exposure: OpenExposure, kind: "request" | "webSocket"): Promise<Place | string>;
-  /** Ends every stream of an exposure, and refuses those that wait. */
+  /** Ends every stream of an exposure that has ended, and refuses those that wait. */
   cut(exposureId: string): void;
   /** Exposures with open streams, and when they expire. */
   open(): Map<string, number>;
@@ -48,7 +51,7 @@ export interface OpenStreams {
 interface OfExposure {
   organizationId: string;
   expiresAt: number;
-  places: Set<() => void>;
+  places: Set<(why: WhyCut) => void>;
   webSockets: number;
   /** Called when a place is free, or with false if there will be none. */
   waiting: Set<(isFree: boolean) => void>;
@@ -117,11 +120,11 @@ export function createOpenStreams(
     });
   }
 
-  function cut(exposureId: string): void {
+  function cut(exposureId: string, why: WhyCut): void {
     const record = exposures.get(exposureId);
     // First, so that none of them enters in place of a stream that is cut.
     record?.waiting.forEach((done) => done(false));
-    record?.places.forEach((end) => end());
+    record?.places.forEach((end) => end(why));
   }
 
   return {
@@ -150,12 +153,12 @@ export function createOpenStreams(
         }
         record.entering -= 1;
       }
-      let isCut = false;
+      let cutBy: WhyCut | undefined;
       let hasLeft = false;
-      let end = () => {};
-      const endPlace = () => {
-        isCut = true;
-        end();
+      let end: (why: WhyCut) => void = () => {};
+      const endPlace = (why: WhyCut) => {
+        cutBy = why;
+        end(why);
       };
       record.places.add(endPlace);
       record.webSockets += kind === "webSocket" ? 1 : 0;
@@ -163,12 +166,12 @@ export function createOpenStreams(
       return {
         onCut(callback) {
           end = callback;
-          if (isCut) callback();
+          if (cutBy) callback(cutBy);
         },
         count(amount) {
           const hour = bytesOf(exposureId);
           hour.used += amount;
-          if (hour.used >= limits.bytesPerHour) cut(exposureId);
+          if (hour.used >= limits.bytesPerHour) cut(exposureId, "bytes");
         },
         leave() {
           if (hasLeft) return;
@@ -182,7 +185,7 @@ export function createOpenStreams(
         },
       };
     },
-    cut,
+    cut: (exposureId) => cut(exposureId, "ended"),
     open: () => new Map([...exposures].map(([id, { expiresAt }]) => [id, expiresAt])),
     size: () => size,
   };

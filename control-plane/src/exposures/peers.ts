@@ -3,7 +3,13 @@
 // that do not read would stop the others.
 import { connect, type ClientHttp2Session } from "node:http2";
 import type { TunnelTokens } from "./tokens.ts";
-import { connectionWindow, sessionMemoryMegabytes, streamWindow, type Way } from "./tunnel.ts";
+import {
+  connectionWindow,
+  mostHeaders,
+  sessionMemoryMegabytes,
+  streamWindow,
+  type Way,
+} from "./tunnel.ts";
 
 export interface Peers {
   /** The way to an exposure by the node at this address, "host:port". Throws if the node does not answer. */
@@ -28,6 +34,7 @@ export function createPeers(tokens: Pick<TunnelTokens, "makeNodeToken">): Peers 
     const session = connect(`http://${address}`, {
       settings: { enablePush: false, initialWindowSize: streamWindow },
       maxSessionMemory: sessionMemoryMegabytes,
+      maxHeaderListPairs: mostHeaders,
     });
     const late = setTimeout(() => session.destroy(), connectMs);
     let isAnswered = true;

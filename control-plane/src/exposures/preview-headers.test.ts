@@ -90,8 +90,11 @@ test("N18: no header is returned that lasts longer than the preview or replaces 
     "x-of-connection": "1",
     date: "Thu, 01 Jan 1970 00:00:00 GMT",
     "keep-alive": "timeout=5",
+    nel: '{"report_to":"other","max_age":31536000}',
     "proxy-authenticate": "Basic",
     "public-key-pins": "x",
+    "report-to":
+      '{"group":"other","max_age":31536000,"endpoints":[{"url":"https://other.example/"}]}',
     "service-worker-allowed": "/",
     "set-cookie": ["a=b"],
     trailer: "x",

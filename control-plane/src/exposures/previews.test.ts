@@ -1,7 +1,7 @@
 // Previews through the public side and a real tunnel, at one node and at two: what the host's end receives, and what the
 // browser gets back.
 import assert from "node:assert/strict";
-import { randomBytes, randomUUID } from "node:crypto";
+import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { after, before, test } from "node:test";
@@ -13,6 +13,7 @@ import {
   type MadeExposure,
 } from "@hawser/testkit/exposure-bed.ts";
 import { startExposedServer, type ExposedServer } from "@hawser/testkit/exposed-server.ts";
+import { until } from "@hawser/testkit/until.ts";
 import { WebSocket } from "ws";
 
 let server: ExposedServer;
@@ -55,6 +56,14 @@ for (const node of [0, 1]) {
         ...passed,
       });
     }
+  });
+
+  test(`three hundred headers pass in both directions (node ${node})`, async () => {
+    const own = Array.from({ length: 300 }, (_, i) => [`x-${i}`, "1"]);
+    const headers = Object.fromEntries(own) as Record<string, string>;
+    const answer = await answered(bed.request(makePreview(), { path: "/headers", headers, node }));
+    assert.equal(answer.status, 200);
+    for (const name of Object.keys(headers)) assert.equal(answer.headers[name], "1");
   });
 
   test(`a body passes in both directions (node ${node})`, async () => {
@@ -111,6 +120,31 @@ test("N19: a wrong password gets 401 whatever the path is, also at an exposure o
     assert.equal((await answered(request)).status, 401);
   }
 });
+
+test("a node that takes a preview for an exposure of opencode does not accept its password", async () => {
+  const preview = makePreview();
+  const { scope, exposureId } = preview;
+  assert.ok(scope.kind === "port");
+  // As nodes of a version without previews read its row.
+  const misread = { kind: "session" as const, sessionId: scope.sessionId };
+  const { status } = await answered(bed.request(preview));
+  bed.exposures.set(exposureId, { ...bed.exposures.get(exposureId)!, scope: misread });
+  const refused = await until401(preview);
+  assert.deepEqual([status, refused], [200, 401]);
+  // Its stored hash is not that of the password alone, which is what such nodes compare.
+  const plain = createHash("sha256").update(preview.password).digest();
+  assert.notDeepEqual(preview.passwordHash, plain);
+});
+
+/** A password that was right is looked up again after a moment. */
+async function until401(exposure: MadeExposure): Promise<number> {
+  let status = 0;
+  await until("it is looked up again", async () => {
+    ({ status } = await answered(bed.request(exposure)));
+    return status !== 200;
+  });
+  return status;
+}
 
 test("T25: an exposure of opencode still refuses a path that could be decoded differently", async () => {
   const before = server.requests.length;

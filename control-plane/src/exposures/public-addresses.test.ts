@@ -1,7 +1,9 @@
 // Loopback ports of exposures: served by one of several nodes, by another one after that, and by none in the end.
 import assert from "node:assert/strict";
+import { get } from "node:http";
 import { createServer } from "node:net";
 import { after, before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { answered, startExposureBed, type ExposureBed } from "@hawser/testkit/exposure-bed.ts";
 import { startExposedServer, type ExposedServer } from "@hawser/testkit/exposed-server.ts";
 import { freePort } from "@hawser/testkit/free-port.ts";
@@ -55,6 +57,49 @@ test("an exposure is served at its port by one node, and by the other one when t
     "the port is closed",
     async () => (await statusAt(port, authorization)) === "none",
     3_000,
+  );
+});
+
+/** The status of an answer on a connection of its own, or the message of the connection's error. */
+function answerAt(port: number, authorization: string): Promise<number | string> {
+  return new Promise((resolve) => {
+    get({ host: "127.0.0.1", port, agent: false, headers: { authorization } }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    }).once("error", (error) => resolve(error.message));
+  });
+}
+
+test("a request that arrives before the port of an ended exposure is closed is answered", async () => {
+  const port = await freePort();
+  const { authorization, exposureId } = await makeAtPort(port);
+  await until(
+    "the port is served",
+    async () => (await statusAt(port, authorization)) === 200,
+    3_000,
+  );
+  bed.exposures.delete(exposureId);
+  const answers: Promise<number | string>[] = [];
+  let isClosed = false;
+  await until(
+    "the port is closed",
+    async () => {
+      const answer = answerAt(port, authorization);
+      answers.push(answer);
+      void answer.then((text) => (isClosed ||= String(text).includes("ECONNREFUSED")));
+      await pause(2);
+      return isClosed;
+    },
+    3_000,
+  );
+  const seen = new Set(await Promise.all(answers));
+  // The kernel refuses and resets connections that the server has not accepted.
+  const byKernel = /^(?:connect|read) ECONN(?:REFUSED|RESET)/;
+  const others = [...seen].filter((answer) => !byKernel.test(String(answer)));
+  assert.ok(seen.has(401));
+  assert.deepEqual(
+    others.filter((answer) => answer !== 200 && answer !== 401),
+    [],
   );
 });
 

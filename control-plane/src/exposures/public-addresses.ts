@@ -4,6 +4,7 @@ import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import { idPrefixes, parseId } from "@hawser/contract";
 import { ConfigError } from "../config.ts";
 import type { Log } from "../log.ts";
@@ -61,6 +62,8 @@ export interface PortParts {
 const lookEveryMs = 1_000;
 /** How long a port is kept whose exposure is not stored: the transaction that stores it may take a moment. */
 const keepMs = 30_000;
+/** How long a request that arrived before its port was closed may take: it is answered that the exposure has ended. */
+const lastAnswersMs = 500;
 
 interface ServedPort {
   /** undefined until the exposure is known. */
@@ -76,6 +79,8 @@ export function listenAtPorts(
   { listPorts, log }: PortParts,
 ): PublicAddresses {
   const served = new Map<number, ServedPort>();
+  /** Servers of ended exposures, until they are closed. */
+  const closing = new Set<Promise<void>>();
   let isLooking = false;
   let isClosed = false;
 
@@ -90,7 +95,10 @@ export function listenAtPorts(
         const isNew = !place.isStored && performance.now() - place.since < keepMs;
         if (isWanted || (isNew && !wanted.has(port))) continue;
         served.delete(port);
-        await closeServer(place.server);
+        const closed = closeServer(place.server, lastAnswersMs).finally(() =>
+          closing.delete(closed),
+        );
+        closing.add(closed);
       }
       for (const [port, exposureId] of wanted) {
         if (!served.has(port) && !isClosed) await tryPort(port, exposureId);
@@ -144,7 +152,8 @@ export function listenAtPorts(
     async close() {
       isClosed = true;
       clearInterval(timer);
-      await Promise.all([...served.values()].map(({ server }) => closeServer(server)));
+      const servers = [...served.values()].map(({ server }) => closeServer(server));
+      await Promise.all([...servers, ...closing]);
       served.clear();
     },
   };
@@ -167,8 +176,10 @@ async function listen(
   await once(server, "listening");
 }
 
-async function closeServer(server: Server): Promise<void> {
+/** Listens no longer. Open requests have `patienceMs`, then their connections are cut. */
+async function closeServer(server: Server, patienceMs = 0): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
+  if (patienceMs > 0) await Promise.race([closed, pause(patienceMs)]);
   // closeAllConnections would leave the connections of WebSockets open.
   sockets.get(server)?.forEach((socket) => socket.destroy());
   await closed;

@@ -8,6 +8,7 @@ import type { Credentials, Denied } from "./credentials.ts";
 import { crossSiteReason, isPath, opencodeRules, type PassingRules } from "./headers.ts";
 import type { OpenExposure } from "./open-exposure.ts";
 import type { OpenStreams, Place } from "./open-streams.ts";
+import { limitUnread } from "./pieces.ts";
 import { previewRules } from "./preview-headers.ts";
 import {
   hasBody,
@@ -26,8 +27,8 @@ export interface PublicDoorParts {
   tunnels: Pick<Tunnels, "reach" | "lost">;
   uses: Pick<Uses, "count">;
   clientAddress: ClientAddress;
-  /** Counts an answer by its status. */
-  countAnswer: (status: number) => void;
+  /** Counts an answer by its status, and by who gave it. */
+  countAnswer: (status: number, from: "service" | "host") => void;
   now: () => number;
   log: Log;
 }
@@ -56,6 +57,8 @@ interface Admitted {
   place: Place;
 }
 
+/** What a request of an exposure that has ended is answered. */
+const ended: Denied = { denied: "wrong", exposure: undefined };
 const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 const longestRequestMs = 600_000;
 /** How long the rest of a body is read after the answer. */
@@ -76,6 +79,8 @@ export function createPublicServer(
   targetOf: (host: string) => Target,
 ): Server {
   const { credentials, streams, tunnels, uses, clientAddress, log } = parts;
+  /** Responses with an answer of a host: a server there may answer 502 or 429 as a node does. */
+  const ofHosts = new WeakSet<ServerResponse>();
 
   async function serve(
     request: IncomingMessage,
@@ -100,7 +105,12 @@ export function createPublicServer(
     if (typeof place === "string") return refuse(response, 429, place, { "retry-after": "5" });
     const end = upgrade?.socket ?? response;
     end.once("close", () => place.leave());
-    place.onCut(() => (upgrade ? upgrade.socket : response).destroy());
+    place.onCut((why) => {
+      // A request that has no answer is answered as the next one would be.
+      const isUnanswered = !upgrade && !response.headersSent && !response.destroyed;
+      if (why === "ended" && isUnanswered) deny(response, ended, address);
+      else end.destroy();
+    });
     if (end.closed || end.destroyed) return place.leave();
     uses.count(exposure, address, "requests", 1);
     await pass({ request, response, upgrade, exposure, address, rules, path, origin, place });
@@ -110,7 +120,7 @@ export function createPublicServer(
   async function pass(admitted: Admitted, isRepeated = false): Promise<void> {
     const { request, response, upgrade, exposure, address, rules, path, origin, place } = admitted;
     const way = await findWay(admitted);
-    if (!way || (upgrade?.socket ?? response).destroyed) return;
+    if (!way || response.headersSent || (upgrade?.socket ?? response).destroyed) return;
     const passage: Passage = {
       way,
       rules,
@@ -120,6 +130,7 @@ export function createPublicServer(
         uses.count(exposure, address, direction, bytes);
         place.count(bytes);
       },
+      answered: () => void ofHosts.add(response),
       lost({ isUnprocessed }) {
         tunnels.lost(exposure.exposureId);
         if (!isUnprocessed || isRepeated || hasBody(request)) return false;
@@ -170,9 +181,11 @@ export function createPublicServer(
   }
 
   function guarded(request: IncomingMessage, response: ServerResponse, upgrade?: Upgrade): void {
+    limitUnread(request, () => request.destroy());
     response.once("close", () => {
       endIfUnread(request);
-      if (response.headersSent) parts.countAnswer(response.statusCode);
+      if (!response.headersSent) return;
+      parts.countAnswer(response.statusCode, ofHosts.has(response) ? "host" : "service");
     });
     response.setHeader("Date", new Date(parts.now()).toUTCString());
     serve(request, response, upgrade).catch((error: unknown) => failed(request, response, error));

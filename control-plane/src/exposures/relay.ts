@@ -10,7 +10,8 @@ import {
 } from "node:http2";
 import type { Socket } from "node:net";
 import { securityHeaders, type PassingRules } from "./headers.ts";
-import type { Way } from "./tunnel.ts";
+import { passOn } from "./pieces.ts";
+import { noRoomCode, type Way } from "./tunnel.ts";
 
 export interface Passage {
   way: Way;
@@ -19,6 +20,8 @@ export interface Passage {
   /** The exposure's own origin. */
   origin: string;
   count: (direction: "bytesIn" | "bytesOut", bytes: number) => void;
+  /** The host has answered. */
+  answered: () => void;
   /** The way has failed before it answered. Returns whether the request is sent again by another way. */
   lost: (what: { isUnprocessed: boolean }) => boolean;
 }
@@ -30,15 +33,18 @@ const keepAliveMs = 30_000;
 const lingerMs = 1_000;
 
 const cutText = "The tunnel to the host was cut. Try again.";
+const noRoomText =
+  "This exposure has as many connections open as its host serves at once. Close one first.";
 const lateText = "The host did not answer in time. Try again.";
 
-/** Answers with a sentence, or cuts an answer that has begun. `headers` are added. */
+/** Answers with a sentence, or cuts an answer that has begun. No-op after a whole answer. `headers` are added. */
 export function refuse(
   response: ServerResponse,
   status: number,
   sentence: string,
   headers: Record<string, string> = {},
 ): void {
+  if (response.writableEnded) return;
   if (response.headersSent) {
     response.destroy();
     return;
@@ -76,7 +82,7 @@ export function relayRequest(
   if (!endStream) {
     if (headers.expect !== undefined) response.writeContinue();
     request.on("data", (chunk: Buffer) => count("bytesIn", chunk.length));
-    request.pipe(out);
+    passOn(request, out, () => request.destroy());
     // A client that left has not sent its whole body: the host must not take it for whole.
     request.once("close", () => {
       if (!request.complete) cancel(out);
@@ -102,6 +108,8 @@ function awaitAnswer(
   const closed = () => {
     clearTimeout(late);
     if (response.writableEnded || response.destroyed) return;
+    if (out.rstCode === noRoomCode)
+      return refuse(response, 429, noRoomText, { "retry-after": "5" });
     // A host that closes a tunnel refuses the requests that it has not looked at.
     const isUnprocessed = out.rstCode === constants.NGHTTP2_REFUSED_STREAM;
     if (!response.headersSent && lost({ isUnprocessed })) return;
@@ -116,12 +124,13 @@ function passAnswer(
   out: ClientHttp2Stream,
   response: ServerResponse,
   headers: IncomingHttpHeaders & IncomingHttpStatusHeader,
-  { rules, origin, count }: Passage,
+  { rules, origin, count, answered }: Passage,
 ): void {
-  if (response.destroyed) return;
+  if (response.destroyed || response.headersSent) return;
+  answered();
   response.writeHead(statusOf(headers), rules.response(headers, origin));
   out.on("data", (chunk: Buffer) => count("bytesOut", chunk.length));
-  out.pipe(response);
+  passOn(out, response, () => response.destroy());
   // Headers go out with the first bytes of the body. A stream of events may not have any for a while.
   setImmediate(() => response.flushHeaders());
 }
@@ -185,8 +194,8 @@ function splice(
     count("bytesIn", early.length);
     out.write(early);
   }
-  socket.pipe(out);
-  out.pipe(socket);
+  passOn(socket, out, () => socket.destroy());
+  passOn(out, socket, () => socket.destroy());
   out.once("close", () => socket.destroy());
   socket.once("close", () => cancel(out));
 }

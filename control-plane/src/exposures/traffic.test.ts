@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { ServerHttp2Stream } from "node:http2";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { Refusal } from "@hawser/contract";
@@ -111,6 +112,62 @@ for (const [what, node] of [
     );
   });
 }
+
+test("requests beyond those that a host serves wait, and then get 429, at every node", async () => {
+  const held: ServerHttp2Stream[] = [];
+  const hold = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+    stream.respond({ ":status": 200 });
+    if (headers[":path"] === "/hello") stream.end("hello");
+    else {
+      stream.write("first");
+      held.push(stream);
+    }
+  };
+  const limits = { waitMs: 2_000 };
+  await using small = await startExposureBed(hold, { nodes: 2, hostStreams: 4, limits });
+  const exposure = small.make();
+  const ask = (node: number) => answered(small.request(exposure, { path: "/hello", node }));
+  // A node that has not heard of the tunnel has the host open another one.
+  await ask(0);
+  await until("both nodes use one tunnel", async () => {
+    const dialled = small.host.dialled();
+    await ask(1);
+    return small.host.dialled() === dialled;
+  });
+  for (const node of [0, 1, 0, 1]) await openEvents(exposure, node, small);
+  for (const node of [0, 1]) {
+    const refused = await ask(node);
+    assert.deepEqual([refused.status, refused.headers["retry-after"]], [429, "5"], `node ${node}`);
+    assert.match(refused.body.toString(), /as many connections open as its host serves/);
+    const waits = ask(node);
+    held.shift()!.end();
+    assert.equal((await waits).status, 200, `node ${node}, when there is room`);
+    await openEvents(exposure, node, small);
+  }
+});
+
+test("a failure of an exposed server is not counted as one of the service", async () => {
+  const answer = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) =>
+    stream.respond({ ":status": Number(headers[":path"]!.slice(1)) }, { endStream: true });
+  await using small = await startExposureBed(answer);
+  const exposure = small.make();
+  for (const status of [502, 503, 429, 401]) {
+    const { status: shown } = await answered(small.request(exposure, { path: `/${status}` }));
+    assert.equal(shown, status);
+  }
+  small.fault.host = new Refusal("host_offline", "The host is not connected.");
+  small.host.cut();
+  await until(
+    "the host is away",
+    async () => (await answered(small.request(small.make()))).status === 503,
+  );
+  await until("all are counted", () => small.answers.length >= 5);
+  const first = [502, 503, 429, 401].map((status) => [status, "host"]);
+  assert.deepEqual(
+    [...small.answers.slice(0, 4), small.answers.at(-1)],
+    [...first, [503, "service"]],
+  );
+});
 
 test("a host may close a tunnel in order at any time: no request fails", async () => {
   const exposure = bed.make();
@@ -222,7 +279,12 @@ test("N22: uses are counted, with the bytes in both directions", async () => {
     mine().reduce((total, use) => total + use[what], 0);
   await until("the uses are reported", () => sum("requests") === 2 && sum("refused") === 1);
   assert.deepEqual([sum("bytesIn"), sum("bytesOut")], [100_000, 100_777]);
-  assert.deepEqual(bed.answers.slice(-3), [200, 200, 401], "as metrics count them");
+  const counted = [
+    [200, "host"],
+    [200, "host"],
+    [401, "service"],
+  ];
+  assert.deepEqual(bed.answers.slice(-3), counted, "as metrics count them");
   for (const { address, organizationId, requests, lastUsedAt } of mine()) {
     assert.deepEqual([address, organizationId], ["127.0.0.1", exposure.organizationId]);
     assert.ok(requests === 0 || Math.abs(Date.now() - lastUsedAt) < 20_000);

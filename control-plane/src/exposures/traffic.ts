@@ -50,8 +50,8 @@ export interface ExposureTrafficParts {
   listPorts: () => Promise<{ exposureId: string; port: number }[]>;
   /** If it throws, the counts are reported again with the next ones. */
   recordUse: (rows: ExposureUse[]) => Promise<void>;
-  /** Counts an answer of the public side by its status. */
-  countAnswer: (status: number) => void;
+  /** Counts an answer of the public side by its status, and by who gave it. */
+  countAnswer: (status: number, from: "service" | "host") => void;
   limits?: Partial<StreamLimits>;
   log: Log;
 }
@@ -89,7 +89,7 @@ export function createExposureTraffic(parts: ExposureTrafficParts): ExposureTraf
     openTunnel: parts.openTunnel,
     log,
   });
-  const tunnelDoor = createTunnelDoor({ tokens, tunnels, now, log });
+  const tunnelDoor = createTunnelDoor({ tokens, tunnels, now, waitMs: parts.limits?.waitMs, log });
 
   const credentials = createCredentials({
     username: parts.username,

@@ -21,6 +21,8 @@ export interface TunnelDoorParts {
   tokens: Pick<TunnelTokens, "useTicket">;
   tunnels: Pick<Tunnels, "add" | "remove">;
   now: () => number;
+  /** How long a stream may wait while the host serves as many as it can. */
+  waitMs?: number | undefined;
   log: Log;
 }
 
@@ -35,7 +37,8 @@ const refusalMs = 1_000;
 /** Whether an upgrade is for a tunnel. The edge leaves it alone. */
 export const isTunnelRequest = ({ url }: IncomingMessage): boolean => url === tunnelPath;
 
-export function createTunnelDoor({ tokens, tunnels, now, log }: TunnelDoorParts): TunnelDoor {
+export function createTunnelDoor(parts: TunnelDoorParts): TunnelDoor {
+  const { tokens, tunnels, now, waitMs, log } = parts;
   const sockets = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,
@@ -87,6 +90,7 @@ export function createTunnelDoor({ tokens, tunnels, now, log }: TunnelDoorParts)
     });
     try {
       tunnel = await startTunnel(socket, {
+        ...(waitMs !== undefined && { waitMs }),
         leaving() {
           hasLeft = true;
           if (tunnel) tunnels.remove(exposureId, tunnel);

@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
 import { until } from "@hawser/testkit/until.ts";
 import { WebSocket, WebSocketServer, createWebSocketStream } from "ws";
+import { mostPieces } from "./pieces.ts";
 import { startTunnel, type Tunnel, type TunnelOptions } from "./tunnel.ts";
 
 /** A host's end, and the node's end of a WebSocket. */
@@ -93,6 +94,30 @@ test("a host that closes a tunnel is left at once", async (t) => {
   assert.equal(await get(tunnel), 200);
   session.close();
   await until("the tunnel is left", () => left.at !== undefined, 1_000);
+});
+
+test("single bytes that are not read end their stream, and no other", async (t) => {
+  const { host, accepted } = await openPair(t, (socket) =>
+    startTunnel(socket, { leaving: () => {} }),
+  );
+  let sent = 0;
+  serveHost(host, () => {}).on("stream", (stream) => {
+    stream.respond({ ":status": 200 });
+    // Bytes that are written together would be one piece.
+    const drip = () => {
+      if (stream.destroyed || sent === 20_000) return;
+      sent += 1;
+      stream.write("x");
+      setImmediate(drip);
+    };
+    if (stream.id === 1) drip();
+    else stream.end("hello");
+  });
+  const tunnel = await accepted;
+  const stream = tunnel.open(request, { endStream: true });
+  await until("the stream is closed", () => stream.closed);
+  assert.ok(sent > mostPieces, `${sent} bytes`);
+  assert.equal(await get(tunnel), 200);
 });
 
 test("a retired tunnel lets its streams end", async (t) => {

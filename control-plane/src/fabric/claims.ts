@@ -35,6 +35,12 @@ export function encodeClaims(issuer: Nkey, claims: Claims): string {
   return `${signed}.${issuer.sign(signed).toString("base64url")}`;
 }
 
+/** The public key that a token of our own is about. Does not check the signature. */
+export function readSubject(token: string): string {
+  const payload = Buffer.from(token.split(".")[1]!, "base64url").toString();
+  return (JSON.parse(payload) as { sub: string }).sub;
+}
+
 const UserClaims = z.looseObject({
   iss: z.string(),
   sub: z.string(),

@@ -15,11 +15,11 @@ import {
 import { z } from "zod";
 import { ConfigError } from "../config.ts";
 import type { Log } from "../log.ts";
+import { writeNew } from "../replace-file.ts";
 import { dialAccount } from "./account.ts";
 import { encodeClaims } from "./claims.ts";
 import type { FabricKeys } from "./fabric-keys.ts";
 import { hostTokenTrust } from "./host-token.ts";
-import { writeNew } from "./init-fabric.ts";
 import type { ConnectionId } from "./list-connections.ts";
 
 const EdgeIdentity = z.strictObject({

@@ -12,7 +12,7 @@ import type { Database, SystemTransaction } from "../postgres/database.ts";
 import type { MasterKeys } from "../secrets/master-key.ts";
 import type { SystemSql } from "../postgres/statement.ts";
 import { keepSecret, readSecret, replaceSecret } from "../secrets/secrets.ts";
-import { encodeClaims } from "./claims.ts";
+import { encodeClaims, readSubject } from "./claims.ts";
 
 const SigningKey = z.strictObject({ publicKey: z.string(), privateKey: z.string() });
 
@@ -173,6 +173,15 @@ const unlimited = {
   conn: -1,
   leaf: 0,
 };
+
+/** Whether a text is the seed of the operator of these keys. */
+export function isOperatorOf(keys: Pick<FabricKeys, "operatorJwt">, text: string): boolean {
+  try {
+    return nkeyFromSeed(text).publicKey === readSubject(keys.operatorJwt);
+  } catch {
+    return false;
+  }
+}
 
 const secretName = "fabric";
 

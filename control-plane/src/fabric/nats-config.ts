@@ -10,8 +10,8 @@ export interface NatsServerSettings {
   listen: string;
   /** host:port that the edges pipe hosts to. Without TLS, so it must not be public. */
   websocket: string;
-  /** host:port of /healthz and the other monitoring routes. */
-  monitor: string;
+  /** host:port of /healthz and the other monitoring routes; undefined for none. */
+  monitor: string | undefined;
   /** Where the server stores the account with its revocations. */
   storeDirectory: string;
   cluster?: {
@@ -44,8 +44,7 @@ export function natsConfig(keys: FabricKeys, server: NatsServerSettings): string
 # only: hosts come in through its edge.
 server_name: ${JSON.stringify(server.name)}
 listen: ${JSON.stringify(server.listen)}
-http: ${JSON.stringify(server.monitor)}
-websocket {
+${server.monitor === undefined ? "" : `http: ${JSON.stringify(server.monitor)}\n`}websocket {
   listen: ${JSON.stringify(server.websocket)}
   no_tls: true
   compression: false

@@ -45,6 +45,8 @@ interface UpCallParts {
   presence: Pick<Presence, "recorded">;
   /** The window over which hosts spread their return after an outage. */
   reconnectSeconds: () => number;
+  /** The address to use instead of the one that a host has dialled; undefined if it is to stay. */
+  movedTo?: (dialled: string) => string | undefined;
   /** Called once a hello is stored, with the stored id. */
   isBack: (instanceId: string) => void;
 }
@@ -131,7 +133,13 @@ export function createUpCalls(parts: UpCallParts): UpCalls {
       // recorded before the start of this one, the host would be shown offline.
       if (hello.connection) await parts.presence.recorded(hello.connection);
       isBack(host.instance_id);
-      return { heartbeatSeconds, reconnectJitterSeconds: reconnectSeconds(), sessions };
+      const serverUrl = hello.dialled === undefined ? undefined : parts.movedTo?.(hello.dialled);
+      return {
+        heartbeatSeconds,
+        reconnectJitterSeconds: reconnectSeconds(),
+        sessions,
+        ...(serverUrl !== undefined && { serverUrl }),
+      };
     },
     async heartbeat(host, shownId, message): Promise<HeartbeatReply> {
       const { bootId, facts } = received(Heartbeat).parse(message);

@@ -120,18 +120,21 @@ export function openDatabase(settings: DatabaseSettings): Database {
   }
 
   const connectionsOf = (name: PoolName) => ({ pool: pools.get(name)!, patienceMs, readOnly });
-  const callers = connectionsOf("callers");
+  const callersOf = (organizationId: string) => ({
+    ...connectionsOf("callers"),
+    organizationId,
+  });
   return {
     tenant(whose) {
       const of = tenantOf(whose);
       const tenantSet = query(setTenant, of.organizationId, of.agentSessionId ?? "");
-      return { ...of, ...sqlAfter(callers, [tenantSet]) };
+      return { ...of, ...sqlAfter(callersOf(of.organizationId), [tenantSet]) };
     },
     tenantTransaction(whose, work) {
       const of = tenantOf(whose);
       const tenantSet = query(setTenant, of.organizationId, of.agentSessionId ?? "");
       const opening = [query(begin), tenantSet];
-      return inTransaction(callers, opening, (tx) => work({ ...of, ...tx }));
+      return inTransaction(callersOf(of.organizationId), opening, (tx) => work({ ...of, ...tx }));
     },
     ...systemDatabase(connectionsOf("upkeep")),
     connectionsFor: (work) => systemDatabase(connectionsOf(work)),
@@ -146,6 +149,8 @@ interface Connections {
   patienceMs: number;
   /** Called when a write was refused because the server is read-only. */
   readOnly: () => void;
+  /** Whose statements these are; undefined for the system's own. */
+  organizationId?: string;
 }
 
 function systemDatabase(connections: Connections, opening: Query<unknown>[] = []): SystemDatabase {
@@ -170,8 +175,8 @@ function tenantOf(whose: Tenant): Pick<TenantSql, "organizationId" | "agentSessi
 }
 
 async function runOnce(connections: Connections, queries: Query<unknown>[]) {
-  const { pool, patienceMs, readOnly } = connections;
-  const client = await connect(pool);
+  const { pool, patienceMs, readOnly, organizationId } = connections;
+  const client = await connect(pool, organizationId);
   let isBroken = false;
   try {
     return await runBatch(client, queries, patienceMs);
@@ -184,11 +189,11 @@ async function runOnce(connections: Connections, queries: Query<unknown>[]) {
 }
 
 async function inTransaction<T>(
-  { pool, patienceMs, readOnly }: Connections,
+  { pool, patienceMs, readOnly, organizationId }: Connections,
   opening: Query<unknown>[],
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
-  const client = await connect(pool);
+  const client = await connect(pool, organizationId);
   let unsent = [...opening];
   let begun = false;
   let isBroken = false;
@@ -239,9 +244,9 @@ async function inTransaction<T>(
   }
 }
 
-async function connect(pool: Pool) {
+async function connect(pool: Pool, organizationId: string | undefined) {
   try {
-    return await pool.connect();
+    return await pool.connect(organizationId);
   } catch (cause) {
     throw codeOf(cause) === readOnlyCode
       ? new ReadOnlyDatabase(cause)

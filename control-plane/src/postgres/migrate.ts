@@ -7,6 +7,7 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { ConfigError } from "../config.ts";
 import { unreachable } from "./unfit-database.ts";
@@ -38,7 +39,7 @@ const lookEveryMs = 100;
 const connectionTimeoutMillis = 10_000;
 
 interface MigrateOptions {
-  /** Called with a line about each wait. */
+  /** Called with a line about each file and each wait. */
   say?: (line: string) => void;
   /** Other files than this version's. */
   folder?: URL;
@@ -57,6 +58,7 @@ export async function migrate(
   databaseUrl: string,
   options: MigrateOptions = {},
 ): Promise<string[]> {
+  const migrations = await readMigrations(options.folder);
   const client = new pg.Client({
     connectionString: databaseUrl,
     application_name: "hawser migrate",
@@ -78,11 +80,13 @@ export async function migrate(
       "SELECT name, sha256 FROM hawser_migrations",
     );
     const applied = new Map(known.rows.map((row) => [row.name, row.sha256]));
-    const migrations = await readMigrations(options.folder);
     if (!options.folder) refuseUnreleasedSchema(applied, migrations);
     refuseChangedFiles(applied, migrations);
     const missing = migrations.filter(({ name }) => !applied.has(name));
-    for (const migration of missing) await apply(client, migration, options);
+    for (const migration of missing) {
+      options.say?.(`applying ${migration.name}`);
+      await apply(client, migration, options);
+    }
     return missing.map(({ name }) => name);
   } finally {
     await client.end();
@@ -205,6 +209,7 @@ function isLockConflict(error: unknown): boolean {
 
 /** The files that this version has and the database lacks. A node does not start before they are applied. */
 export async function pendingMigrations(databaseUrl: string): Promise<string[]> {
+  const migrations = await readMigrations();
   const client = new pg.Client({
     connectionString: databaseUrl,
     application_name: "hawser",
@@ -214,13 +219,12 @@ export async function pendingMigrations(databaseUrl: string): Promise<string[]> 
     await client.connect();
     const known = await client.query<{ name: string }>("SELECT name FROM hawser_migrations");
     const applied = new Set(known.rows.map(({ name }) => name));
-    const migrations = await readMigrations();
     refuseUnreleasedSchema(applied, migrations);
     return migrations.map(({ name }) => name).filter((name) => !applied.has(name));
   } catch (error) {
     const undefinedTable = "42P01";
     if ((error as { code?: string }).code !== undefinedTable) throw error;
-    return (await readMigrations()).map(({ name }) => name);
+    return migrations.map(({ name }) => name);
   } finally {
     await client.end();
   }
@@ -241,11 +245,21 @@ function refuseUnreleasedSchema(
 }
 
 async function readMigrations(folder = ownFolder): Promise<Migration[]> {
-  const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
+  const all = await readdir(folder).catch((cause: unknown) => refuseIncomplete(folder, cause));
+  const names = all.filter((name) => name.endsWith(".sql")).sort();
+  if (names.length === 0) refuseIncomplete(folder);
   return Promise.all(
     names.map(async (name) => {
       const text = await readFile(new URL(name, folder), "utf8");
       return { name, text, sha256: createHash("sha256").update(text).digest("hex") };
     }),
+  );
+}
+
+/** The files are part of every version, beside its code. */
+function refuseIncomplete(folder: URL, cause?: unknown): never {
+  throw new ConfigError(
+    `This version is installed without its migrations: there are none in ${fileURLToPath(folder)}. Install it again, with all its files. The database was not changed.`,
+    { cause },
   );
 }

@@ -4,11 +4,12 @@
 // closed and never passed to the next caller.
 import pg from "pg";
 import { runBatch } from "./batch.ts";
+import { createFairShare } from "./fair-share.ts";
 import { query, statement } from "./statement.ts";
 
 export interface Pool {
-  /** Throws if no connection is available in time. */
-  connect(): Promise<pg.PoolClient>;
+  /** Throws if no connection is available in time. `organizationId`: whose share it counts against. */
+  connect(organizationId?: string): Promise<pg.PoolClient>;
   /** `isBroken`: closes the connection. */
   release(client: pg.PoolClient, isBroken: boolean): void;
   /** Closes every connection that is open now, as soon as it is not in use. */
@@ -61,6 +62,8 @@ export function openPool(settings: PoolSettings, { role, most, onWait }: PoolPur
   let generation = 0;
   const generations = new WeakMap<pg.ClientBase, number>();
   const isOld = (client: pg.PoolClient) => generations.get(client) !== generation;
+  const share = createFairShare(most, patienceMs);
+  const leaves = new WeakMap<pg.PoolClient, () => void>();
   pool.on("error", settings.onIdleError);
   pool.on("connect", (client) => {
     generations.set(client, generation);
@@ -69,18 +72,29 @@ export function openPool(settings: PoolSettings, { role, most, onWait }: PoolPur
     client.on("error", () => {});
   });
   return {
-    async connect() {
+    async connect(organizationId) {
       const startedAt = performance.now();
-      for (;;) {
-        const client = await pool.connect();
-        if (!isOld(client)) {
-          onWait((performance.now() - startedAt) / 1000);
-          return client;
+      const leave = organizationId === undefined ? undefined : await share.enter(organizationId);
+      try {
+        for (;;) {
+          const client = await pool.connect();
+          if (!isOld(client)) {
+            if (leave) leaves.set(client, leave);
+            onWait((performance.now() - startedAt) / 1000);
+            return client;
+          }
+          client.release(true);
         }
-        client.release(true);
+      } catch (error) {
+        leave?.();
+        throw error;
       }
     },
-    release: (client, isBroken) => client.release(isBroken || isOld(client)),
+    release(client, isBroken) {
+      client.release(isBroken || isOld(client));
+      leaves.get(client)?.();
+      leaves.delete(client);
+    },
     renew: () => void (generation += 1),
     end: () => pool.end(),
   };

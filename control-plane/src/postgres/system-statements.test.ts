@@ -64,6 +64,7 @@ test("the statements of hawser_system are these and no others", async () => {
     "give back a delivery of a webhook",
     "give back a run of a schedule",
     "let a run of a schedule make a new call",
+    "let one process at a time set the service up",
     "let the continuation of a turn make a new call",
     "let waiting runs of triggers begin",
     "list the connections of an instance's removed hosts",

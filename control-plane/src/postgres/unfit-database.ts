@@ -5,9 +5,10 @@ import { readOnlyCode } from "./pool.ts";
 
 const notAllowedCode = "42501";
 
-export function unreachable(cause: unknown): ConfigError {
+/** `setting` is where the operator has written the address. */
+export function unreachable(cause: unknown, setting = "HAWSER_DATABASE_URL"): ConfigError {
   return new ConfigError(
-    `PostgreSQL cannot be reached: ${messageOf(cause)}. Check HAWSER_DATABASE_URL, and that the server runs and has a free connection.`,
+    `PostgreSQL cannot be reached: ${messageOf(cause)}. Check ${setting}, and that the server runs and has a free connection.`,
     { cause },
   );
 }
@@ -25,6 +26,16 @@ export function explainUnfit(error: unknown): unknown {
   if (code !== notAllowedCode) return error;
   return new ConfigError(
     `PostgreSQL does not allow this: ${messageOf(error)}. Run migrate as the login that owns the schema, and everything else as a login in the roles hawser_app and hawser_system.`,
+    { cause: error },
+  );
+}
+
+/** The same for the login of an administrator, who creates roles and databases. */
+export function explainAdmin(error: unknown): unknown {
+  const { code } = error as { code?: string };
+  if (code !== notAllowedCode) return error;
+  return new ConfigError(
+    `PostgreSQL does not allow this: ${messageOf(error)}. Set --admin-url to a login that may create roles and databases, such as the superuser.`,
     { cause: error },
   );
 }

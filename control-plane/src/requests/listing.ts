@@ -8,7 +8,7 @@ import {
   type AskedQuestion,
   type RequestRecord,
 } from "@hawser/contract";
-import { searchedPage } from "../cursor.ts";
+import { mostSearched, searchedPage } from "../cursor.ts";
 import { instanceExists } from "../hosts/store.ts";
 import { query, type Query, type TenantSql } from "../postgres/statement.ts";
 import { isOver } from "../sessions/lifecycle.ts";
@@ -52,7 +52,7 @@ export async function searchRequests(
     limit,
     (row) => [row.listed_id],
     async () => {
-      const last = await sql.first(listing.end, ...key, 1, ...values);
+      const last = await sql.first(listing.end, ...key, mostSearched - 1, ...values);
       return last && [last.listed_id];
     },
   );

@@ -45,6 +45,7 @@ export interface Listing {
   rows: Statement<RequestRow>;
   /** The last parameter is the text. PostgreSQL lowers both sides: JavaScript lowers some letters differently. */
   matching: Statement<RequestRow>;
+  /** Skips $3 rows. For a constant above its estimate, PostgreSQL would read and sort all rows. */
   end: Statement<{ listed_id: string }>;
 }
 
@@ -71,7 +72,7 @@ function newestFirst(scope: Scope, conditions: string, nextParameter: number): L
     ),
     end: statement(
       `SELECT r.listed_id FROM requests r WHERE ${of} ${newest}
-       OFFSET ${mostSearched - 1} LIMIT least(1, $3::int)`,
+       OFFSET $3 LIMIT 1`,
     ),
   };
 }

@@ -24,18 +24,12 @@ after(() => beds[Symbol.asyncDispose]());
 beforeEach(() => beds.clear());
 
 const sql = <Row>(text: string, values?: unknown[]) => beds.bed.sql<Row>(text, values);
-const lastRun = async (scheduleId: string) => (await beds.runsOf(scheduleId)).at(-1)!;
 const silent = () => {
   throw new OutcomeUnknown("silent");
 };
 const late = () => {
   throw tooLate("The command reached the host too late, so nothing was done. Call again.");
 };
-
-async function tryAgain(): Promise<void> {
-  await sql(`UPDATE schedule_runs SET try_at = hawser_now()`);
-  await node.fire();
-}
 
 const age = (minutes: number) =>
   sql(
@@ -54,8 +48,8 @@ test("a start that reached its host too late is made again, and starts one sessi
   beds.bed.host.start_session = silent;
   await node.fire();
   beds.bed.host.start_session = late;
-  await tryAgain();
-  const waiting = await lastRun(scheduleId);
+  await node.tryAgain();
+  const waiting = await beds.lastRun(scheduleId);
   assert.deepEqual(
     [waiting.step, waiting.outcome, waiting.passed_over, waiting.session_id],
     ["start", "running", [], null],
@@ -63,8 +57,8 @@ test("a start that reached its host too late is made again, and starts one sessi
   assert.match(waiting.failure!, /in time, so it has done nothing\. It is tried again\.$/);
   assert.deepEqual(await sessionIds(), []);
   beds.bed.host.start_session = () => started;
-  await tryAgain();
-  const run = await lastRun(scheduleId);
+  await node.tryAgain();
+  const run = await beds.lastRun(scheduleId);
   assert.deepEqual([run.step, run.failure], ["watch", null]);
   assert.deepEqual(await sessionIds(), [run.session_id]);
   assert.equal(commandIds(beds, "start_session"), 2);
@@ -74,13 +68,13 @@ test("a prompt that reached its host too late is sent again to the same session"
   const scheduleId = await beds.addSchedule();
   beds.bed.host.send_prompt = silent;
   await node.fire();
-  const { session_id } = await lastRun(scheduleId);
+  const { session_id } = await beds.lastRun(scheduleId);
   beds.bed.host.send_prompt = late;
-  await tryAgain();
-  assert.deepEqual((await lastRun(scheduleId)).step, "prompt");
+  await node.tryAgain();
+  assert.deepEqual((await beds.lastRun(scheduleId)).step, "prompt");
   beds.bed.host.send_prompt = () => prompted;
-  await tryAgain();
-  const run = await lastRun(scheduleId);
+  await node.tryAgain();
+  const run = await beds.lastRun(scheduleId);
   assert.deepEqual([run.step, run.session_id, run.failure], ["watch", session_id, null]);
   assert.equal(commandIds(beds, "send_prompt"), 2);
   assert.deepEqual(await sessionIds(), [session_id]);
@@ -91,10 +85,10 @@ test("after a new call that has no answer, only the same call is repeated", asyn
   beds.bed.host.start_session = late;
   await node.fire();
   beds.bed.host.start_session = silent;
-  await tryAgain();
+  await node.tryAgain();
   beds.bed.host.start_session = () => started;
-  await tryAgain();
-  assert.equal((await lastRun(scheduleId)).step, "watch");
+  await node.tryAgain();
+  assert.equal((await beds.lastRun(scheduleId)).step, "watch");
   assert.deepEqual([beds.asked("start_session").length, commandIds(beds, "start_session")], [3, 2]);
 });
 
@@ -103,8 +97,8 @@ test("a pause of the schedule stops a run whose call came too late: nothing was 
   beds.bed.host.start_session = late;
   await node.fire();
   await sql(`UPDATE schedules SET enabled = false, next_run_at = NULL`);
-  await tryAgain();
-  assert.equal((await lastRun(scheduleId)).outcome, "skipped");
+  await node.tryAgain();
+  assert.equal((await beds.lastRun(scheduleId)).outcome, "skipped");
 });
 
 test("if every call of ten minutes comes too late, the next host takes the run", async () => {
@@ -115,8 +109,8 @@ test("if every call of ten minutes comes too late, the next host takes the run",
   await age(11);
   let calls = 0;
   beds.bed.host.start_session = () => (++calls === 1 ? late() : started);
-  await tryAgain();
-  const run = await lastRun(scheduleId);
+  await node.tryAgain();
+  const run = await beds.lastRun(scheduleId);
   assert.deepEqual(
     [run.step, run.passed_over.map(({ reason }) => reason)],
     ["watch", ["For ten minutes, no call reached the host in time, so it has done nothing."]],
@@ -129,8 +123,8 @@ for (const command of ["start_session", "send_prompt"] as const) {
     beds.bed.host[command] = late;
     await node.fire();
     await age(11);
-    await tryAgain();
-    const run = await lastRun(scheduleId);
+    await node.tryAgain();
+    const run = await beds.lastRun(scheduleId);
     assert.deepEqual(
       [run.outcome, run.failure],
       ["failed", "For ten minutes, no call reached the host in time, so it has done nothing."],
@@ -144,5 +138,5 @@ test("a host that refuses for another reason is passed over at once", async () =
     throw new Refusal("host_refused", "The disk is full.");
   };
   await node.fire();
-  assert.equal((await lastRun(scheduleId)).failure, "The disk is full.");
+  assert.equal((await beds.lastRun(scheduleId)).failure, "The disk is full.");
 });

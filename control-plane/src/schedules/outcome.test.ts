@@ -123,7 +123,6 @@ async function watch(): Promise<void> {
   await node.watch();
 }
 
-const lastRun = async (scheduleId: string) => (await beds.runsOf(scheduleId)).at(-1)!;
 const turn = {
   sessionUpdate: "turn_started",
   turnId: "t1",
@@ -147,7 +146,7 @@ const usage = {
 test("a run that waits for an answer goes on when it has one, and ends with its turn and its cost", async () => {
   const scheduleId = await beds.addSchedule();
   await node.fire();
-  const sessionId = sessionOf(await lastRun(scheduleId));
+  const sessionId = sessionOf(await beds.lastRun(scheduleId));
   const requestId = formatId("request", crypto.randomUUID());
   const raised = {
     sessionUpdate: "request_raised",
@@ -167,14 +166,14 @@ test("a run that waits for an answer goes on when it has one, and ends with its 
     reason: null,
   };
   await watch();
-  assert.equal((await lastRun(scheduleId)).outcome, "running");
+  assert.equal((await beds.lastRun(scheduleId)).outcome, "running");
   await beds.bed.report(sessionId, turn, raised);
   await watch();
-  const waiting = await lastRun(scheduleId);
+  const waiting = await beds.lastRun(scheduleId);
   assert.deepEqual([waiting.step, waiting.outcome], ["watch", "needs_answer"]);
   await beds.makeDue(scheduleId);
   await node.fire();
-  const skipped = await lastRun(scheduleId);
+  const skipped = await beds.lastRun(scheduleId);
   assert.equal(skipped.outcome, "skipped");
   assert.match(
     skipped.failure!,
@@ -199,7 +198,7 @@ test("a run that waits for an answer goes on when it has one, and ends with its 
 test("a failure is counted once, although three nodes watch", async () => {
   const scheduleId = await beds.addSchedule();
   await node.fire();
-  await beds.bed.report(sessionOf(await lastRun(scheduleId)), turn, {
+  await beds.bed.report(sessionOf(await beds.lastRun(scheduleId)), turn, {
     ...finished,
     outcome: "failed",
   });
@@ -207,7 +206,7 @@ test("a failure is counted once, although three nodes watch", async () => {
   await beds.bed.sql(`UPDATE schedule_runs SET try_at = hawser_now()`);
   await Promise.all(nodes.map((each) => each.watch()));
   await watch();
-  assert.equal((await lastRun(scheduleId)).outcome, "failed");
+  assert.equal((await beds.lastRun(scheduleId)).outcome, "failed");
   assert.equal((await beds.scheduleOf(scheduleId)).failures_in_row, 1);
 });
 
@@ -218,7 +217,7 @@ test("the failure of a run that a caller asked for is not counted", async () => 
     await node.claim();
     await beds.bed.sql(`UPDATE schedule_runs SET plan = jsonb_set(plan, '{isRequested}', 'true')`);
     await node.fire();
-    assert.equal((await lastRun(scheduleId)).outcome, "failed");
+    assert.equal((await beds.lastRun(scheduleId)).outcome, "failed");
     await beds.makeDue(scheduleId);
   }
   const { enabled, failures_in_row } = await beds.scheduleOf(scheduleId);
@@ -230,7 +229,7 @@ test("a run whose session is deleted has failed", async () => {
   await node.fire();
   await beds.bed.sql(`UPDATE sessions SET deleted_at = hawser_now()`);
   await watch();
-  const run = await lastRun(scheduleId);
+  const run = await beds.lastRun(scheduleId);
   assert.deepEqual(
     [run.outcome, run.failure],
     ["failed", "Its session was deleted before its turn had finished."],

@@ -18,7 +18,6 @@ after(() => beds[Symbol.asyncDispose]());
 beforeEach(() => beds.clear());
 
 const sql = <Row>(text: string, values?: unknown[]) => beds.bed.sql<Row>(text, values);
-const lastRun = async (scheduleId: string) => (await beds.runsOf(scheduleId)).at(-1)!;
 const sessions = () => sql(`SELECT FROM sessions WHERE deleted_at IS NULL`);
 
 interface Acting {
@@ -71,7 +70,7 @@ for (const [at, [what, lose, reason]] of losses.entries()) {
     const scheduleId = await beds.addSchedule({ api_key_id });
     await lose(acting);
     await node.fire();
-    const run = await lastRun(scheduleId);
+    const run = await beds.lastRun(scheduleId);
     assert.deepEqual([run.step, run.outcome, run.session_id], ["ended", "failed", null]);
     assert.match(run.failure!, reason);
     const { enabled, next_run_at, pause_reason } = await beds.scheduleOf(scheduleId);
@@ -90,7 +89,7 @@ test("a run whose key is gone does not pause a schedule that acts with another k
   await sql(`UPDATE api_keys SET revoked_at = hawser_now() WHERE api_key_id = $1`, [old]);
   await sql(`UPDATE schedules SET api_key_id = $1`, [await beds.keyNamed("member")]);
   await node.fire();
-  assert.equal((await lastRun(scheduleId)).outcome, "failed");
+  assert.equal((await beds.lastRun(scheduleId)).outcome, "failed");
   assert.equal((await beds.scheduleOf(scheduleId)).enabled, true);
 });
 

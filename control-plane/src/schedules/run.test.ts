@@ -25,16 +25,6 @@ beforeEach(() => beds.clear());
 const sql = <Row>(text: string, values?: unknown[]) => beds.bed.sql<Row>(text, values);
 const ownHost = () => parseId("instance", beds.bed.instanceId)!;
 
-async function lastRun(scheduleId: string) {
-  return (await beds.runsOf(scheduleId)).at(-1)!;
-}
-
-/** Lets time pass until the run is tried again, and works on it. */
-async function tryAgain(): Promise<void> {
-  await sql(`UPDATE schedule_runs SET try_at = hawser_now()`);
-  await node.fire();
-}
-
 const age = (minutes: number) =>
   sql(
     `UPDATE schedule_runs SET created_at = created_at - make_interval(mins => $1), try_at = hawser_now(),
@@ -59,7 +49,7 @@ test("the first host that accepts it takes the run, and the run says why others 
     instance_ids: [offline, deleted, refuses, ownHost(), await beds.addHost()],
   });
   await node.fire();
-  const run = await lastRun(scheduleId);
+  const run = await beds.lastRun(scheduleId);
   const [offlineId, deletedId, refusesId] = [offline, deleted, refuses].map((id) =>
     formatId("instance", id),
   );
@@ -87,14 +77,14 @@ test("a run waits for its hosts for five minutes, as after an outage", async () 
   const offline = await beds.addHost({ status: "offline", status_reason: "link_lost" });
   const scheduleId = await beds.addSchedule({ instance_ids: [offline] });
   await node.fire();
-  const waiting = await lastRun(scheduleId);
+  const waiting = await beds.lastRun(scheduleId);
   assert.deepEqual([waiting.step, waiting.outcome, waiting.passed_over], ["start", "running", []]);
   assert.equal(waiting.failure, "None of its hosts is connected. It is tried again.");
   await sql(`UPDATE instances SET status = 'online', status_reason = NULL WHERE instance_id = $1`, [
     offline,
   ]);
-  await tryAgain();
-  const run = await lastRun(scheduleId);
+  await node.tryAgain();
+  const run = await beds.lastRun(scheduleId);
   assert.deepEqual([run.step, run.failure], ["watch", null]);
 });
 
@@ -123,7 +113,7 @@ test("a run that waited long for a node still has its time for a host that does 
     throw new OutcomeUnknown("silent");
   };
   await node.fire();
-  assert.equal((await lastRun(scheduleId)).outcome, "running");
+  assert.equal((await beds.lastRun(scheduleId)).outcome, "running");
 });
 
 test("if no host can run it, the run has failed, and the next time is as usual", async () => {
@@ -133,7 +123,7 @@ test("if no host can run it, the run has failed, and the next time is as usual",
   await node.claim();
   await age(6);
   await node.fire();
-  const run = await lastRun(scheduleId);
+  const run = await beds.lastRun(scheduleId);
   assert.deepEqual([run.step, run.outcome, run.session_id], ["ended", "failed", null]);
   assert.equal(
     run.failure,
@@ -152,7 +142,7 @@ test("a run that its only host has refused ends at the next try, if its schedule
   const refused = [{ instanceId: beds.bed.instanceId, reason: "The folder is outside the roots." }];
   await sql(`UPDATE schedule_runs SET passed_over = $1`, [JSON.stringify(refused)]);
   await node.fire();
-  const run = await lastRun(scheduleId);
+  const run = await beds.lastRun(scheduleId);
   assert.deepEqual([run.step, run.failure], ["ended", refused[0]!.reason]);
 });
 
@@ -170,7 +160,7 @@ for (const code of hostRefusals) {
     const scheduleId = await beds.addSchedule();
     beds.bed.host.start_session = refusing(code, "The directory is outside the allowed folders.");
     await node.fire();
-    const run = await lastRun(scheduleId);
+    const run = await beds.lastRun(scheduleId);
     assert.deepEqual(
       [run.outcome, run.failure],
       ["failed", "The directory is outside the allowed folders."],
@@ -186,7 +176,7 @@ test("a host that may have started the session is asked again, and never passed 
     throw new OutcomeUnknown("silent");
   };
   await node.fire();
-  const waiting = await lastRun(scheduleId);
+  const waiting = await beds.lastRun(scheduleId);
   assert.deepEqual([waiting.step, waiting.passed_over], ["start", []]);
   assert.ok(waiting.session_id, "the session that may exist is known");
   assert.match(waiting.failure!, /did not answer in time.* It is tried again\.$/);
@@ -194,10 +184,10 @@ test("a host that may have started the session is asked again, and never passed 
   assert.equal(beds.asked("start_session").length, 1, "it is asked again after a pause");
   // Even a pause of the schedule does not leave it unknown.
   await sql(`UPDATE schedules SET enabled = false, next_run_at = NULL`);
-  await tryAgain();
+  await node.tryAgain();
   beds.bed.host.start_session = () => started;
-  await tryAgain();
-  const run = await lastRun(scheduleId);
+  await node.tryAgain();
+  const run = await beds.lastRun(scheduleId);
   assert.deepEqual([run.step, run.session_id, run.failure], ["watch", waiting.session_id, null]);
   const asked = beds.asked("start_session");
   assert.equal(asked.length, 3);
@@ -212,8 +202,8 @@ test("a host that refuses after a silence is passed over, and its session is not
   };
   await node.fire();
   beds.bed.host.start_session = refusing("host_refused", "Too late.");
-  await tryAgain();
-  const run = await lastRun(scheduleId);
+  await node.tryAgain();
+  const run = await beds.lastRun(scheduleId);
   assert.deepEqual([run.outcome, run.session_id, run.failure], ["failed", null, "Too late."]);
   assert.equal(await sessionCount(), 0);
 });
@@ -226,7 +216,7 @@ test("a host that does not answer for ten minutes fails the run, without asking 
   await node.fire();
   await age(11);
   await node.fire();
-  const run = await lastRun(scheduleId);
+  const run = await beds.lastRun(scheduleId);
   assert.deepEqual(
     [run.step, run.outcome, run.failure],
     [
@@ -244,7 +234,7 @@ test("a run that was not started for twelve hours is given up without asking a h
   await node.claim();
   await age(721);
   await node.fire();
-  assert.equal((await lastRun(scheduleId)).failure, "It could not be started for 12 hours.");
+  assert.equal((await beds.lastRun(scheduleId)).failure, "It could not be started for 12 hours.");
   assert.deepEqual(beds.bed.asked, []);
 });
 
@@ -254,12 +244,12 @@ test("a prompt with an unknown outcome is sent again under the same id", async (
     throw new OutcomeUnknown("silent");
   };
   await node.fire();
-  assert.deepEqual([(await lastRun(scheduleId)).step], ["prompt"]);
+  assert.deepEqual([(await beds.lastRun(scheduleId)).step], ["prompt"]);
   // The session need not accept prompts any more: the host may have the prompt already.
   await sql(`UPDATE sessions SET status = 'ended'`);
   beds.bed.host.send_prompt = () => prompted;
-  await tryAgain();
-  assert.equal((await lastRun(scheduleId)).step, "watch");
+  await node.tryAgain();
+  assert.equal((await beds.lastRun(scheduleId)).step, "watch");
   const asked = beds.asked("send_prompt");
   assert.deepEqual([asked.length, new Set(asked.map(({ commandId }) => commandId)).size], [2, 1]);
 });
@@ -268,7 +258,7 @@ test("a prompt that the host refuses fails the run with its sentence", async () 
   const scheduleId = await beds.addSchedule();
   beds.bed.host.send_prompt = refusing("host_refused", "The disk is full.");
   await node.fire();
-  const run = await lastRun(scheduleId);
+  const run = await beds.lastRun(scheduleId);
   assert.deepEqual([run.outcome, run.failure], ["failed", "The disk is full."]);
   assert.ok(run.session_id);
 });
@@ -282,18 +272,21 @@ test("a session that still clones gets the prompt when it has started", async ()
     throw new OutcomeUnknown("it takes long");
   };
   await node.fire();
-  const run = await lastRun(scheduleId);
+  const run = await beds.lastRun(scheduleId);
   assert.deepEqual([run.step, beds.asked("send_prompt")], ["prompt", []]);
-  await tryAgain();
-  assert.deepEqual([(await lastRun(scheduleId)).step, beds.asked("send_prompt")], ["prompt", []]);
+  await node.tryAgain();
+  assert.deepEqual(
+    [(await beds.lastRun(scheduleId)).step, beds.asked("send_prompt")],
+    ["prompt", []],
+  );
   await sql(`UPDATE sessions SET activity = 'idle' WHERE session_id = $1`, [run.session_id]);
   await sql(`UPDATE instances SET status = 'offline' WHERE instance_id = $1`, [ownHost()]);
-  await tryAgain();
-  assert.equal((await lastRun(scheduleId)).step, "prompt", "it waits for its host");
+  await node.tryAgain();
+  assert.equal((await beds.lastRun(scheduleId)).step, "prompt", "it waits for its host");
   await sql(`UPDATE instances SET status = 'online' WHERE instance_id = $1`, [ownHost()]);
-  await tryAgain();
+  await node.tryAgain();
   assert.deepEqual(
-    [(await lastRun(scheduleId)).step, beds.asked("send_prompt").length],
+    [(await beds.lastRun(scheduleId)).step, beds.asked("send_prompt").length],
     ["watch", 1],
   );
 });
@@ -305,19 +298,19 @@ test("a clone that fails, and one that never ends, fail the run", async () => {
   };
   const first = await beds.addSchedule(clone);
   await node.fire();
-  const { session_id } = await lastRun(first);
+  const { session_id } = await beds.lastRun(first);
   await sql(
     `UPDATE sessions SET activity = 'idle', status = 'ended', status_reason = 'clone_failed',
             status_message = 'The repository was not found.' WHERE session_id = $1`,
     [session_id],
   );
   const second = await beds.addSchedule(clone);
-  await tryAgain();
-  assert.equal((await lastRun(first)).failure, "The repository was not found.");
+  await node.tryAgain();
+  assert.equal((await beds.lastRun(first)).failure, "The repository was not found.");
   await age(46);
   await node.fire();
   assert.equal(
-    (await lastRun(second)).failure,
+    (await beds.lastRun(second)).failure,
     "Its session did not start in time, so it did not receive the prompt.",
   );
   assert.deepEqual(beds.asked("send_prompt"), []);

@@ -1,6 +1,7 @@
 // What the intake does when a statement takes too long: it may be one report's fault, or the database's.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { formatId, parseId } from "@hawser/contract";
 import { holdRow } from "@hawser/testkit/hold-row.ts";
 import { createTestOrganization } from "@hawser/testkit/organization.ts";
@@ -15,14 +16,20 @@ let intake: Intake;
 let transactions = 0;
 
 before(async () => {
-  service = await openServiceDatabase({ patienceMs: 800 });
+  service = await openServiceDatabase({ patienceMs: 10_000 });
   const acme = await createTestOrganization(service.database, "acme", "owner@x.example");
   organizationId = parseId("organization", acme.organizationId)!;
   intake = createIntake({
     database: {
-      systemTransaction(work) {
-        transactions += 1;
-        return service.database.systemTransaction(work);
+      waitingAtMost(lockMs) {
+        const database = service.database.waitingAtMost(lockMs);
+        return {
+          ...database,
+          systemTransaction(work) {
+            transactions += 1;
+            return database.systemTransaction(work);
+          },
+        };
       },
     },
     onApplied: () => {},
@@ -73,7 +80,7 @@ const applied = ({ sessionId }: OwnSession, appliedSeq = 1) => ({
 const failed = { failed: true };
 
 test("a report that makes a statement take too long fails alone, and from then on apart", async () => {
-  const [slow, ...others] = await addSessions(12);
+  const [slow, late, ...others] = await addSessions(13);
   {
     await using _held = await holdRow(
       service.url,
@@ -81,6 +88,12 @@ test("a report that makes a statement take too long fails alone, and from then o
     );
     const replies = await Promise.all([slow!, ...others].map((each) => take(each)));
     assert.deepEqual(replies, [failed, ...others.map((each) => applied(each))]);
+    const startedAt = performance.now();
+    const next = take(slow!);
+    await pause(50);
+    assert.deepEqual(await take(late!), applied(late!));
+    assert.ok(performance.now() - startedAt < 5_000, "it does not wait as long as a statement may");
+    assert.deepEqual(await next, failed);
     transactions = 0;
     const again = await Promise.all([take(slow!), ...others.map((each) => take(each, 2))]);
     assert.deepEqual(again, [failed, ...others.map((each) => applied(each, 2))]);

@@ -181,9 +181,15 @@ test("a host that keeps sending what cannot be stored costs the others no second
   const transactions = { count: 0 };
   const counted = open({
     ...service.database,
-    systemTransaction: (work) => {
-      transactions.count += 1;
-      return service.database.systemTransaction(work);
+    waitingAtMost(lockMs) {
+      const database = service.database.waitingAtMost(lockMs);
+      return {
+        ...database,
+        systemTransaction(work) {
+          transactions.count += 1;
+          return database.systemTransaction(work);
+        },
+      };
     },
   });
   // All in one lane, because the ids have the same end.

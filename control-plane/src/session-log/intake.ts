@@ -7,7 +7,12 @@ import { formatId } from "@hawser/contract";
 import type { Report, ReportReply } from "@hawser/host-protocol";
 import type { Viewers } from "../events/viewers.ts";
 import type { Log } from "../log.ts";
-import { DatabaseUnavailable, StatementTimeout, type Database } from "../postgres/database.ts";
+import {
+  DatabaseUnavailable,
+  LockTimeout,
+  StatementTimeout,
+  type SystemDatabase,
+} from "../postgres/database.ts";
 import {
   applyReports,
   readReport,
@@ -25,7 +30,7 @@ export interface Intake {
 }
 
 export interface IntakeOptions {
-  database: Pick<Database, "systemTransaction">;
+  database: Pick<SystemDatabase, "waitingAtMost">;
   /** Called after the commit, with stored ids. */
   onApplied: (
     sessionId: string,
@@ -78,6 +83,9 @@ const largestGroup = 8 * 1024 * 1024;
 /** Maximum size of the queue while PostgreSQL is slow. Hosts keep the rest in their journals. */
 const largestQueue = 64 * 1024 * 1024;
 
+/** How long a group waits for a locked row. The other reports of its lane wait as long. */
+const lockMs = 500;
+
 const failed: ReportReply = { failed: true };
 
 interface Waiting extends ReadReport {
@@ -92,7 +100,8 @@ interface Timeouts {
 }
 
 function createLane(options: IntakeOptions): Intake {
-  const { database, onApplied, log, maxEntries = 500, maxWaitMs = 10 } = options;
+  const { onApplied, log, maxEntries = 500, maxWaitMs = 10 } = options;
+  const database = options.database.waitingAtMost(lockMs);
   const { enoughEntries = maxEntries / 4, countBytes = () => {} } = options;
   let queue: Waiting[] = [];
   let queuedEntries = 0;
@@ -179,7 +188,8 @@ function createLane(options: IntakeOptions): Intake {
     error: unknown,
     timeouts: Timeouts,
   ): Promise<void> {
-    const mayBeUnfit = error instanceof StatementTimeout && timeouts.inARow <= timeouts.most;
+    const isTimeout = error instanceof StatementTimeout || error instanceof LockTimeout;
+    const mayBeUnfit = isTimeout && timeouts.inARow <= timeouts.most;
     if (error instanceof DatabaseUnavailable && !mayBeUnfit) {
       giveUp(reports, error);
     } else if (reports.length === 1) {

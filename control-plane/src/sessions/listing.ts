@@ -7,7 +7,7 @@ import {
   type SessionListEntry,
   type SessionStatus,
 } from "@hawser/contract";
-import { searchedPage } from "../cursor.ts";
+import { mostSearched, searchedPage } from "../cursor.ts";
 import { instanceExists } from "../hosts/store.ts";
 import { query, type Query, type TenantSql } from "../postgres/statement.ts";
 import { statusMessage } from "./status-reasons.ts";
@@ -50,7 +50,7 @@ export async function searchSessions(
     limit,
     (row) => [row.session_id],
     async () => {
-      const last = await sql.first(listing.end, ...key, 1, ...values);
+      const last = await sql.first(listing.end, ...key, mostSearched - 1, ...values);
       return last && [last.session_id];
     },
   );

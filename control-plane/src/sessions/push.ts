@@ -3,11 +3,12 @@
 import type { sessionActions } from "@hawser/contract";
 import { onHost, type HostHandler } from "../dispatch/handler.ts";
 import { askHost, withShortWait } from "../hosts/ask-host.ts";
+import { ownerIdOf } from "../identities/owner.ts";
 import { findSession, hostOf, refuseOver, type SessionServices } from "./find-session.ts";
 
 export const pushSession: HostHandler<(typeof sessionActions)["push_session"], SessionServices> =
   onHost({
-    async prepare({ sql }, { sessionId, openPr = true, title, body }) {
+    async prepare({ sql, caller }, { sessionId, openPr = true, title, body }) {
       const row = await findSession(sql, sessionId);
       refuseOver(row);
       const origin = `Made by ${row.agent_kind} in the Hawser session ${sessionId}.`;
@@ -15,10 +16,11 @@ export const pushSession: HostHandler<(typeof sessionActions)["push_session"], S
         title: oneLine(title) || oneLine(row.title) || `Changes by ${row.agent_kind}`,
         body: body ?? origin,
       };
-      return { ...hostOf(row), pullRequest: openPr ? pullRequest : null };
+      const ownerId = ownerIdOf(caller);
+      return { ...hostOf(row), ownerId, pullRequest: openPr ? pullRequest : null };
     },
-    ask: (context, { sessionId }, { pullRequest, ...host }) =>
-      askHost(withShortWait(context), host, "push_session", { sessionId, pullRequest }),
+    ask: (context, { sessionId }, { pullRequest, ownerId, ...host }) =>
+      askHost(withShortWait(context), host, "push_session", { sessionId, pullRequest, ownerId }),
     conclude: (_context, { sessionId }, _intent, { pullRequestError, ...pushed }) => ({
       sessionId,
       ...pushed,

@@ -57,6 +57,7 @@ interface Listing {
   rows: Statement<SessionListRow>;
   /** The last parameter is the text. PostgreSQL lowers both sides: JavaScript lowers some letters differently. */
   matching: Statement<SessionListRow>;
+  /** Skips $3 rows. For a constant above its estimate, PostgreSQL would read and sort all rows. */
   end: Statement<{ session_id: string }>;
 }
 
@@ -74,7 +75,7 @@ function newestFirst(conditions: string, nextParameter: number): Listing {
     ),
     end: statement(
       `SELECT s.session_id FROM sessions s WHERE ${of} ${newest}
-       OFFSET ${mostSearched - 1} LIMIT least(1, $3::int)`,
+       OFFSET $3 LIMIT 1`,
     ),
   };
 }

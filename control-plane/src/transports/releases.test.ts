@@ -40,6 +40,13 @@ test("a release's files are served with their length, and kept by caches when th
   assert.deepEqual([head.status, await head.text()], [200, ""]);
 });
 
+test("without the Node of a platform, the refusal says what the operator has to copy", async (t) => {
+  const answer = await open(t).request("/releases/node-24.21.0-linux-arm64.gz");
+  const { error } = (await answer.json()) as { error: { code: string; message: string } };
+  assert.deepEqual([answer.status, error.code], [404, "unknown_path"]);
+  assert.match(error.message, /copy node-24\.21\.0-linux-arm64\.gz .* @hawser\/node-linux-arm64/);
+});
+
 test("nothing else is: no other name, no directory, no way out of it", async (t) => {
   const routes = open(t);
   const paths = `release-keys.json install.sh agents.json hawserd-1.2.4.mjs hawserd-1.2.3.mjs.next .

@@ -12,6 +12,7 @@ import { respond } from "./rest.ts";
 /** The file names of a release; files with a version in their name never change. */
 const manifest = /^(?:daemon|agents)\.json(?:\.sig)?$/;
 const versioned = /^(?:hawserd-\d+\.\d+\.\d+\.mjs|node-\d+\.\d+\.\d+-linux-(?:x64|arm64)\.gz)$/;
+const packedNode = /^node-([\d.]+)-(linux-(?:x64|arm64))\.gz$/;
 
 export function releaseRoutes(directory: string | undefined, baseUrl: string): Hono {
   const app = new Hono();
@@ -29,7 +30,7 @@ export function releaseRoutes(directory: string | undefined, baseUrl: string): H
     const isKnown = manifest.test(file) || versioned.test(file);
     const path = directory && isKnown ? join(directory, file) : undefined;
     const found = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false });
-    if (!path || !found?.isFile()) return refuse(c, directory);
+    if (!path || !found?.isFile()) return refuse(c, directory, file);
     const tag = `"${found.size}-${found.mtimeMs}"`;
     c.header("ETag", tag);
     c.header(
@@ -48,11 +49,19 @@ export function releaseRoutes(directory: string | undefined, baseUrl: string): H
   return app;
 }
 
-function refuse(c: Context, directory: string | undefined) {
+function refuse(c: Context, directory: string | undefined, file = "") {
   const message = directory
-    ? "This service publishes no such file. GET /releases/daemon.json names those it does."
+    ? (missingNode(file) ??
+      "This service publishes no such file. GET /releases/daemon.json names those it does.")
     : "This service publishes no daemon to install. Its operator must set HAWSER_RELEASES to the directory of a release.";
   return respond(c, { refusal: new Refusal("unknown_path", message) });
+}
+
+/** A release may lack the Node of a platform, because one is 45 MB. */
+function missingNode(file: string): string | undefined {
+  const [, version, platform] = packedNode.exec(file) ?? [];
+  if (version === undefined) return undefined;
+  return `This service does not have Node ${version} for ${platform}, so no host of this platform can be installed. Its operator must copy ${file} from the npm package @hawser/node-${platform} into the directory of HAWSER_RELEASES.`;
 }
 
 function absent(error: NodeJS.ErrnoException): undefined {

@@ -13,7 +13,7 @@ import { programOf } from "../service/program.ts";
 import { hasLinger, hasUserManager, isEnabled, unitOf } from "../service/systemd.ts";
 import { runningDaemon } from "../state/running.ts";
 import type { State } from "../state/state.ts";
-import { problemOf } from "./roots.ts";
+import { lookAtRoots } from "./look-at-roots.ts";
 import { lookAtLink } from "./status.ts";
 
 export interface Finding {
@@ -81,7 +81,8 @@ function disk({ directory }: State): Finding[] {
   ];
 }
 
-function policy({ policyPath }: State): Finding[] {
+function policy(state: State): Finding[] {
+  const { policyPath } = state;
   const { roots, problems } = createPolicy(policyPath).read();
   const add = "Add one: hawserd roots add DIR";
   if (problems.length > 0) {
@@ -91,13 +92,15 @@ function policy({ policyPath }: State): Finding[] {
     }));
   }
   if (roots.length === 0) return [{ what: "No directory may be worked in", cure: add }];
-  return roots.map((root) => {
-    const problem = problemOf(root);
-    if (!problem) return { what: `Root ${root}` };
-    return {
-      what: `Root ${root} ${problem}`,
-      cure: `Make it, give this user access to it, or: hawserd roots remove ${root}`,
-    };
+  return lookAtRoots(state, roots).map(({ root, problem, limit }) => {
+    const remove = `hawserd roots remove ${root}`;
+    if (problem) {
+      const cure = `Make it, give that user access to it, or: ${remove}`;
+      return { what: `Root ${root} ${problem}`, cure };
+    }
+    if (!limit) return { what: `Root ${root}` };
+    const cure = "Sessions with the host's own logins can use it. For people's, give them access.";
+    return { what: `Root ${root}. ${limit}`, cure, optional: true };
   });
 }
 

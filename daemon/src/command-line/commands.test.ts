@@ -14,12 +14,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { stopProcess } from "@hawser/testkit/stop-process.ts";
+import { makeStartId } from "../drivers/start-id.ts";
 import { openJournal } from "../journal/journal.ts";
 import { openSealing, readFingerprint } from "../identities/sealing.ts";
 import { pairHost } from "../link/doors.ts";
 import { startSmallControlPlane } from "@hawser/testkit/small-control-plane.ts";
 import { until } from "@hawser/testkit/until.ts";
 import { logPathOf, openLogFile } from "../log-file.ts";
+import { daemonVersion } from "../release.ts";
 import { openState } from "../state/state.ts";
 import { lookAtLink } from "./status.ts";
 
@@ -76,11 +78,41 @@ test("status prints the fingerprint of the key for secrets, and pairing removes 
   assert.equal(readFingerprint(state.sealingKeyPath), undefined);
 });
 
+test("status counts the agents that outlive the daemon, each once, and prints JSON for programs", async (t) => {
+  const { state, call } = open(t);
+  const read = async () => JSON.parse((await call("status", "--json")).output) as object;
+  const quiet = {
+    isOnline: false,
+    sentence: "This host is not paired.",
+    warning: null,
+    version: daemonVersion,
+    daemonPid: null,
+    agents: 0,
+  };
+  assert.deepEqual(await read(), quiet);
+  const elsewhere = mkdtempSync(join(tmpdir(), "hawser-other-state-"));
+  t.after(() => rmSync(elsewhere, { recursive: true, force: true }));
+  for (const HAWSER_AGENT of [makeStartId(state.directory), makeStartId(elsewhere)]) {
+    // Two processes of one agent.
+    const child = spawn("sh", ["-c", "sleep 600 & wait"], {
+      env: { PATH: process.env["PATH"], HAWSER_AGENT },
+      detached: true,
+      stdio: "ignore",
+    });
+    t.after(() => process.kill(-child.pid!, "SIGKILL"));
+  }
+  assert.deepEqual(await read(), { ...quiet, agents: 1 });
+  assert.match((await call("status")).output, /\nAgents: {2}1 running; they continue when/);
+});
+
 test("a wrong call is answered with what to write, and makes no directory", async (t) => {
   const { directory, call } = open(t);
-  const unknown = await call("status", "--json");
+  const unknown = await call("status", "--yaml");
   assert.equal(unknown.code, 2);
-  assert.match(unknown.output, /^Unknown option '--json'\. Usage: hawserd status\n.*--help\n$/);
+  assert.match(
+    unknown.output,
+    /^Unknown option '--yaml'\. Usage: hawserd status \[--json\]\n.*--help\n$/,
+  );
   assert.match((await call("roots", "add")).output, /"add" or "remove" and a directory\. Usage: /);
   const nowhere = join(directory, "nowhere");
   const missing = await call("status", "--state", nowhere);

@@ -9,7 +9,7 @@ const unsafe =
   /[\p{Cc}\p{Cs}\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 
 /** The text on one line, with unsafe characters as escapes, such as \u001b. */
-function printable(text: string): string {
+export function printable(text: string): string {
   return text.replace(unsafe, (found) => {
     const code = found.codePointAt(0)!.toString(16);
     return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, "0")}`;

@@ -1,9 +1,10 @@
 // `hawserd roots`: the directories in which the service may work, as the policy file lists them.
-import { accessSync, constants, existsSync, readdirSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { addRoot, removeRoot } from "../policy/edit-roots.ts";
 import { createPolicy, type Policy } from "../policy/policy.ts";
+import type { State } from "../state/state.ts";
 import { CommandFailed, UsageError, type CommandLine } from "./command.ts";
+import { lookAtRoots, type RootSeen } from "./look-at-roots.ts";
 import { print } from "./print.ts";
 
 export const roots: CommandLine = {
@@ -12,14 +13,14 @@ export const roots: CommandLine = {
   words: 2,
   run({ state, words: [verb, directory] }) {
     const { policyPath } = state;
-    if (verb === undefined) return list(policyPath);
+    if (verb === undefined) return list(state);
     if (!directory || !["add", "remove"].includes(verb)) {
       throw new UsageError('After "roots", write nothing, or "add" or "remove" and a directory.');
     }
     const place = resolve(directory);
     requireParsed(policyPath);
     if (verb === "add") {
-      const problem = problemOf(place);
+      const { problem } = lookAtRoots(state, [place])[0]!;
       if (problem) throw new CommandFailed(`${place} ${problem}.`);
       try {
         addRoot(policyPath, place);
@@ -29,14 +30,14 @@ export const roots: CommandLine = {
     } else if (!removeRoot(policyPath, place)) {
       throw new CommandFailed(`${place} is not a root. To list the roots, run: hawserd roots`);
     }
-    list(policyPath);
+    list(state);
   },
 };
 
-function list(policyPath: string): void {
-  const { roots: found } = requireParsed(policyPath);
+function list(state: State): void {
+  const { roots: found } = requireParsed(state.policyPath);
   if (found.length === 0) print("There are no roots. Add one with: hawserd roots add DIR");
-  for (const root of found) print(describeRoot(root));
+  for (const seen of lookAtRoots(state, found)) print(describeRoot(seen));
 }
 
 /** Throws CommandFailed if the file exists but cannot be read: editing it would lose what its owner wrote. */
@@ -48,25 +49,7 @@ export function requireParsed(policyPath: string): Policy {
 }
 
 /** A root on one line, with its contents or what is wrong with it. */
-export function describeRoot(root: string): string {
-  const problem = problemOf(root);
-  if (problem) return `${root}  (${problem})`;
-  const count = existsSync(join(root, ".git")) ? 1 : repositoriesIn(root);
-  return `${root}  (${count === 1 ? "1 repository" : `${count} repositories`})`;
+export function describeRoot({ root, problem, limit, repositories }: RootSeen): string {
+  const found = repositories === 1 ? "1 repository" : `${repositories} repositories`;
+  return [`${root}  (${problem ?? found})`, limit].filter(Boolean).join("  ");
 }
-
-/** Why the service cannot work in a directory. */
-export function problemOf(root: string): string | undefined {
-  const found = statSync(root, { throwIfNoEntry: false });
-  if (!found) return "does not exist";
-  if (!found.isDirectory()) return "is not a directory";
-  try {
-    accessSync(root, constants.R_OK | constants.W_OK | constants.X_OK);
-  } catch {
-    return "cannot be read and written by this user";
-  }
-  return undefined;
-}
-
-const repositoriesIn = (root: string) =>
-  readdirSync(root).filter((name) => existsSync(join(root, name, ".git"))).length;

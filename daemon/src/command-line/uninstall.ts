@@ -12,6 +12,7 @@ import { removeIfEmpty } from "../remove-if-empty.ts";
 import { stopService } from "../service/service.ts";
 import { removeUnit, unitOf } from "../service/systemd.ts";
 import { readSeparation, type Separation } from "../separation/separation.ts";
+import { endProcesses } from "../separation/worker-process.ts";
 import { reapOrphans } from "../sessions/orphans.ts";
 import type { State } from "../state/state.ts";
 import { CommandFailed, type CommandLine } from "./command.ts";
@@ -49,7 +50,7 @@ export const uninstall: CommandLine = {
       print("Removed the systemd unit.");
     }
     const separation = readSeparation(state);
-    if (separation) uninstallWorkers(separation, state.directory);
+    if (separation) await uninstallWorkers(separation, state.directory);
     removeFiles(state);
     const made = join(homedir(), "hawser");
     if (roots.includes(made)) removeIfEmpty(made);
@@ -63,11 +64,13 @@ export const uninstall: CommandLine = {
 };
 
 /** Each user removes what its worker made: homes and logins, and never somebody's work. */
-function uninstallWorkers({ own, people }: Separation, directory: string): void {
+async function uninstallWorkers({ own, people }: Separation, directory: string): Promise<void> {
   const program = [process.execPath, ...process.execArgv, realpathSync(process.argv[1]!)];
   for (const { user, state } of [own, ...people]) {
     const runAs = (...command: string[]) =>
       spawnSync("sudo", ["-n", "-H", "-u", user, "--", ...command], { cwd: "/", encoding: "utf8" });
+    // Ends background processes of agents, too. The host's own user may be a person who is logged in.
+    if (user !== own.user) await endProcesses(user).catch((error: Error) => print(error.message));
     // A person who never linked an account has no files.
     if (runAs("test", "-d", state).status !== 0) continue;
     const { status, stderr } = runAs(...program, "uninstall", "--yes", "--state", state);

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
+import { createServer, type AddressInfo, type Server } from "node:net";
 import { test } from "node:test";
-import { isListening } from "./port-owner.ts";
+import { isListening, listListeners } from "./port-owner.ts";
 
 test("a port belongs to the process that listens on it, until it stops", async () => {
   const server = createServer();
@@ -25,3 +25,53 @@ test("a port belongs to the process that listens on it, until it stops", async (
     server.close();
   }
 });
+
+const listenOn = async (options: { host: string; port: number; ipv6Only?: boolean }) => {
+  const server = createServer().listen(options);
+  await once(server, "listening");
+  return server;
+};
+
+test("a socket on :: is reached by IPv6 first, because another may accept IPv4", async () => {
+  const server = await listenOn({ host: "::", port: 0, ipv6Only: true });
+  const { port } = server.address() as AddressInfo;
+  const other = await listenOn({ host: "::ffff:0.0.0.0", port });
+  const found = listListeners().filter((each) => each.port === port);
+  server.close();
+  other.close();
+  assert.deepEqual(found.map(({ hosts }) => hosts.join(" ")).sort(), [
+    "127.0.0.1",
+    "::1 127.0.0.1",
+  ]);
+});
+
+test("the cost of finding listeners grows with their number, and not with its square", async () => {
+  const servers: Server[] = [];
+  const listen = async (count: number) => {
+    const added = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
+    servers.push(...added);
+    await Promise.all(added.map((server) => once(server, "listening")));
+  };
+  try {
+    await listen(1_000);
+    const few = cheapestMs(listListeners);
+    await listen(3_000);
+    const many = cheapestMs(listListeners);
+    const ports = new Set(listListeners().map(({ port }) => port));
+    for (const server of servers) assert.ok(ports.has((server.address() as AddressInfo).port));
+    assert.ok(many < 8 * few, `1,000 cost ${few} ms, and 4,000 cost ${many} ms`);
+  } finally {
+    for (const server of servers) server.close();
+  }
+});
+
+/** Processor time of the cheapest of some calls. */
+function cheapestMs(work: () => unknown): number {
+  const costs = Array.from({ length: 8 }, () => {
+    const before = process.cpuUsage();
+    work();
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1000;
+  });
+  return Math.min(...costs);
+}

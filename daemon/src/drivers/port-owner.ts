@@ -24,11 +24,15 @@ const hostsOf: Record<string, readonly string[]> = {
   // ::1
   "00000000000000000000000001000000": ["::1"],
   "00000000000000000000000000000001": ["::1"],
-  // ::, which accepts IPv4 too, unless the socket or the system says otherwise
-  "00000000000000000000000000000000": ["127.0.0.1", "::1"],
+  // ::, which accepts IPv4 too, unless the socket or the system says otherwise. Then another process may accept it,
+  // so IPv6 comes first.
+  "00000000000000000000000000000000": ["::1", "127.0.0.1"],
   // ::ffff:127.0.0.1
   "0000000000000000FFFF00000100007F": ["127.0.0.1"],
   "00000000000000000000FFFF7F000001": ["127.0.0.1"],
+  // ::ffff:0.0.0.0
+  "0000000000000000FFFF000000000000": ["127.0.0.1"],
+  "00000000000000000000FFFF00000000": ["127.0.0.1"],
 };
 
 const loopback = new Set(["0100007F", "7F000001"]);
@@ -48,40 +52,36 @@ export function listListeners(): Listener[] {
   return [...listenersIn("/proc/net/tcp"), ...listenersIn("/proc/net/tcp6")];
 }
 
-function listenersIn(path: string): Listener[] {
-  return readListening(path)
-    .split("\n")
-    .flatMap((line) => {
-      const columns = line.trim().split(/\s+/);
-      const [, local = "", , state] = columns;
-      if (state !== listening) return [];
-      const [address = "", port = ""] = local.split(":");
-      const hosts = hostsOf[address];
-      return hosts ? [{ port: Number.parseInt(port, 16), address, hosts, inode: columns[9]! }] : [];
-    });
-}
-
 const buffer = Buffer.alloc(64 * 1024);
-/** A row of a socket in another state. */
-const connected = /^ *\d+: [\dA-F]+:[\dA-F]{4} [\dA-F]+:[\dA-F]{4} (?!0A)\S\S /m;
 
-/** The beginning of a table of /proc with all listening sockets, which come first. The others may be many. */
-function readListening(path: string): string {
+function listenersIn(path: string): Listener[] {
+  const found: Listener[] = [];
   let file: number | undefined;
-  let text = "";
   try {
     file = openSync(path, "r");
-    for (let size = -1; size !== 0 && !connected.test(text);) {
-      size = readSync(file, buffer);
-      text += buffer.toString("latin1", 0, size);
+    // The kernel returns about 30 rows at a time, so each row is read once only.
+    let rest = "";
+    for (let size; (size = readSync(file, buffer)) > 0;) {
+      const rows = (rest + buffer.toString("latin1", 0, size)).split("\n");
+      rest = rows.pop()!;
+      for (const row of rows) {
+        const columns = row.trim().split(/\s+/);
+        const [place = "", local = "", , state, , , , , , inode = ""] = columns;
+        if (!place.endsWith(":")) continue; // the head of the table
+        // Listening sockets come first. The others may be many.
+        if (state !== listening) return found;
+        const [address = "", port = ""] = local.split(":");
+        const hosts = hostsOf[address];
+        if (hosts) found.push({ port: Number.parseInt(port, 16), address, hosts, inode });
+      }
     }
   } catch {
     // A system without the table has no listeners that could be told apart.
-    return "";
+    return [];
   } finally {
     if (file !== undefined) closeSync(file);
   }
-  return text;
+  return found;
 }
 
 /** The sockets of a process: paths of their descriptors in /proc, by inode. Empty if it has ended or is another user's. */

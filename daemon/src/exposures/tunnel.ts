@@ -11,6 +11,7 @@ import {
 import { createWebSocketStream, WebSocket } from "ws";
 import { describe, type Log } from "../log.ts";
 import { within } from "../pause.ts";
+import { proxyAgent } from "../proxies.ts";
 
 export interface TunnelOptions {
   url: string;
@@ -54,8 +55,11 @@ const usualTiming: TunnelTiming = {
   signMs: 2_000,
 };
 
-export const mostStreams = 100;
+/** Each node admits 100, and several nodes may use the tunnel. At the limit, streams that were cancelled still count. */
+export const mostStreams = 500;
 const longestHeaders = 32 * 1024;
+/** More than fit into their longest length. By default, HTTP/2 refuses more than 128, which HTTP/1.1 allows. */
+const mostHeaders = 2_000;
 const largestMessage = 16 * 1024 * 1024;
 /** For the other side to confirm the end of the WebSocket. */
 const closeMs = 300;
@@ -66,6 +70,7 @@ export function openTunnel(options: TunnelOptions, signal: AbortSignal): Promise
   const socket = new WebSocket(options.url, {
     headers: { authorization: `Bearer ${options.ticket}` },
     perMessageDeflate: false,
+    agent: proxyAgent(new URL(options.url)),
     // TLS protects the tunnel, so a mask protects nothing. ws leaves the bytes as they are if it is zero.
     generateMask: (mask) => mask.fill(0),
     handshakeTimeout: timing.dialMs,
@@ -102,7 +107,7 @@ function serveOver(socket: WebSocket, options: TunnelOptions, timing: TunnelTimi
   const duplex = createWebSocketStream(socket, { highWaterMark: 256 * 1024 });
   duplex.on("error", note);
   const session = performServerHandshake(duplex, {
-    maxHeaderListPairs: 128,
+    maxHeaderListPairs: mostHeaders,
     // By default, streams are refused while 10 MB wait to be sent.
     maxSessionMemory: 64,
     settings: {

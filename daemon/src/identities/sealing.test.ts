@@ -156,7 +156,7 @@ test("the program in the guide seals what the host opens, and prints the key's f
   const [script, answer] = [join(folder, "seal.mjs"), join(folder, "identities.json")];
   const fields = JSON.stringify({ kind: "codex", way: "api_key" });
   writeFileSync(script, program!);
-  writeFileSync(answer, JSON.stringify({ result: { sealingKey: key } }));
+  writeFileSync(answer, JSON.stringify({ sealingKey: key }));
   const { stdout, stderr } = spawnSync(process.execPath, [script, answer, "usr_ada", fields], {
     input: `${contents.secret}\n`,
     encoding: "utf8",

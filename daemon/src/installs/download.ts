@@ -20,6 +20,7 @@ export interface Download {
 /** A download ends if the server sends nothing for this long. */
 const longestSilenceMs = 30_000;
 const mostRedirects = 3;
+const longestSentence = 64 * 1024;
 
 /** Throws InstallRefused, or the disk's error. */
 export async function download(wanted: Download): Promise<void> {
@@ -92,7 +93,7 @@ async function ask(address: string, from: number, signal: AbortSignal): Promise<
     if (isLoopback(url) && !startsOnLoopback) throw failed(address, "it points back at this host");
     const response = await request(url, from, signal);
     if (response.status === 200 || isContinued(response, from)) return response;
-    const text = await response.text().catch(() => "");
+    const text = await beginningOf(response);
     const location = response.headers.get("location");
     if (response.status < 300 || response.status > 399 || location === null) {
       throw failed(url.href, sentence(text) ?? `it answered ${response.status}`);
@@ -116,6 +117,22 @@ async function request(url: URL, from: number, signal: AbortSignal): Promise<Res
     if (signal.aborted) throw cause;
     throw failed(url.href, "the server cannot be reached", cause);
   }
+}
+
+/** Of an answer that is no file: enough for a sentence, however much is sent. */
+async function beginningOf(response: Response): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  try {
+    for await (const part of response.body ?? []) {
+      parts.push(part as Uint8Array);
+      length += (part as Uint8Array).length;
+      if (length > longestSentence) break;
+    }
+  } catch {
+    return "";
+  }
+  return Buffer.concat(parts).toString();
 }
 
 async function* bodyOf(response: Response, url: string): AsyncGenerator<Buffer> {

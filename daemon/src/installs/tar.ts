@@ -1,11 +1,11 @@
 // Reads tar archives as npm writes them: POSIX ustar with pax headers, regular files and directories, all
-// below `package/`. Everything else is refused, not skipped: links, devices, names that lead elsewhere. No
+// below one directory, which npm calls `package`. Everything else is refused, not skipped: links, devices, names that lead elsewhere. No
 // agent's package needs them.
 import { InstallRefused } from "./refused.ts";
 
 export interface TarEntry {
   type: "file" | "directory";
-  /** Path below `package/`; empty for that directory itself. */
+  /** Path below the top directory; empty for that directory itself. */
   path: string[];
   isExecutable: boolean;
   size: number;
@@ -17,7 +17,10 @@ const block = 512;
 const largestPaxHeader = 64 * 1024;
 const mostEntries = 100_000;
 
-export async function* readTar(source: AsyncIterable<Buffer>): AsyncGenerator<TarEntry> {
+export async function* readTar(
+  source: AsyncIterable<Buffer>,
+  top = "package",
+): AsyncGenerator<TarEntry> {
   const bytes = openBytes(source);
   let pax: Record<string, string> = {};
   for (let entries = 0; ; entries++) {
@@ -41,7 +44,7 @@ export async function* readTar(source: AsyncIterable<Buffer>): AsyncGenerator<Ta
     if (!kind) throw damaged(`"${fullName}" is neither a file nor a directory`);
     if (kind === "directory" && size > 0)
       throw damaged(`the directory "${fullName}" has a content`);
-    const path = placeOf(fullName, kind);
+    const path = placeOf(top, fullName, kind);
     const content = bytes.take(size);
     yield { type: kind, path, isExecutable: (mode & 0o111) !== 0, size, content };
     for await (const _rest of content) {
@@ -115,15 +118,10 @@ function readPax(bytes: Buffer): Record<string, string> {
   return records;
 }
 
-function placeOf(name: string, type: TarEntry["type"]): string[] {
+function placeOf(top: string, name: string, type: TarEntry["type"]): string[] {
   const [first, ...path] = (type === "directory" ? name.replace(/\/$/, "") : name).split("/");
   const leadsAway = path.some((part) => part === "" || part === "." || part === "..");
-  if (
-    first !== "package" ||
-    leadsAway ||
-    name.includes("\0") ||
-    (type === "file" && !path.length)
-  ) {
+  if (first !== top || leadsAway || name.includes("\0") || (type === "file" && !path.length)) {
     throw damaged(`the name ${JSON.stringify(name)} leads out of it`);
   }
   return path;

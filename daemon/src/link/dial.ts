@@ -4,6 +4,7 @@ import { fabricPath, inboxPrefix, makeProof, proofHeader, type Nkey } from "@haw
 import { errors, wsconnect, type NatsConnection } from "@nats-io/nats-core";
 import { WebSocket } from "ws";
 import { within } from "../pause.ts";
+import { proxyAgent } from "../proxies.ts";
 import { EdgeBusy, readRetryAfter } from "./edge-busy.ts";
 import type { ServerClock } from "./server-clock.ts";
 
@@ -82,6 +83,7 @@ function upgrade(
         [proofHeader]: makeProof(key, url.host, Math.round(clock.now())),
       },
       perMessageDeflate: false,
+      agent: proxyAgent(url),
       handshakeTimeout: patienceMs,
     });
     const abort = () => socket.terminate();

@@ -46,17 +46,17 @@ export async function pairHost(
   return { instanceId };
 }
 
-/** Gets a token by the host's key alone. Throws as `throwIfRefused` does, and DoorError. */
+/** Gets a token by the host's key alone, and with a challenge a proof of the address. Throws as `throwIfRefused` does, and DoorError. */
 export async function renewToken(
-  { serverUrl, key, clock, isRemoved }: Renewing,
+  { serverUrl, key, clock, isRemoved, challenge }: Renewing,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<NewToken> {
   const ask = (path: string, body: object) => post(serverUrl, path, body, { clock, signal });
   const { nonce } = read(NonceReply, await ask("/api/hosts/nonce", {}));
-  const answer = await ask("/api/hosts/renew", makeRenewRequest(key, nonce));
+  const answer = await ask("/api/hosts/renew", makeRenewRequest(key, nonce, challenge));
   // The status does not count: a 403 may also come from a proxy.
   throwIfRefused(answer.body, isRemoved);
-  return read(NewToken, answer).token;
+  return read(NewToken, answer);
 }
 
 interface Renewing {
@@ -64,6 +64,7 @@ interface Renewing {
   key: Nkey;
   clock: ServerClock;
   isRemoved: IsRemoved;
+  challenge?: string;
 }
 
 /** Sets the clock by any answer of the server. */

@@ -145,7 +145,7 @@ export function startLink(options: LinkOptions): Link {
 
   async function renewFromNothing(): Promise<void> {
     try {
-      keepToken(await renewToken({ serverUrl, key, clock, isRemoved }, ended.signal));
+      keepToken((await renewToken({ serverUrl, key, clock, isRemoved }, ended.signal)).token);
     } catch (error) {
       if (isUnknownHost(error)) status.setKnown(false);
       throw error;

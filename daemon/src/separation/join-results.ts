@@ -11,7 +11,22 @@ interface Part<Name extends HostCommand> {
   result: CommandResultOf<Name>;
 }
 
-type Join = {
+/** Bytes of what all workers together add to one message. NATS accepts messages of 1 MiB. */
+const mostJoined = 512 * 1024;
+
+/**
+ * The first of them, as many as one worker may add: each has an equal share, so that agents cannot make a message that
+ * is too large to be sent for everybody.
+ */
+export function fitting<Value>(values: readonly Value[], workers: number): Value[] {
+  let left = mostJoined / Math.max(workers, 1);
+  const end = values.findIndex(
+    (value) => (left -= Buffer.byteLength(JSON.stringify(value)) + 1) < 0,
+  );
+  return end === -1 ? [...values] : values.slice(0, end);
+}
+
+export type Join = {
   [Name in JoinedCommand]: (parts: Part<Name>[]) => Promise<CommandResultOf<Name>>;
 };
 
@@ -24,20 +39,31 @@ export function createJoin(options: {
   return {
     list_identities: async (parts) => ({
       identities: parts.flatMap(({ of, result }) =>
-        result.identities.filter(({ ownerId }) => isOwner(of, ownerId)),
+        fitting(
+          result.identities.filter(({ ownerId }) => isOwner(of, ownerId)),
+          parts.length,
+        ),
       ),
       separated: true,
       sealingKey: await sealingKey(),
     }),
-    list_parked_sessions: async (parts) => ({
-      parkedSessions: parts.flatMap(({ of, result }) =>
-        result.parkedSessions.filter(({ sessionId }) => isOf(of, sessionId)),
-      ),
-      truncated: parts.some(({ result }) => result.truncated),
-    }),
+    async list_parked_sessions(parts) {
+      const lists = parts.map(({ of, result: { parkedSessions, truncated } }) => {
+        const ofThis = parkedSessions.filter(({ sessionId }) => isOf(of, sessionId));
+        const shown = fitting(ofThis, parts.length);
+        return { shown, truncated: truncated || shown.length < ofThis.length };
+      });
+      return {
+        parkedSessions: lists.flatMap(({ shown }) => shown),
+        truncated: lists.some(({ truncated }) => truncated),
+      };
+    },
     restart_agent: async (parts) => ({
       detachedSessionIds: parts.flatMap(({ of, result }) =>
-        result.detachedSessionIds.filter((sessionId) => isOf(of, sessionId)),
+        fitting(
+          result.detachedSessionIds.filter((sessionId) => isOf(of, sessionId)),
+          parts.length,
+        ),
       ),
     }),
   };

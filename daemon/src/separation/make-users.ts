@@ -6,6 +6,7 @@ import {
   chownSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   renameSync,
   rmSync,
   statSync,
@@ -60,23 +61,22 @@ export function makeUsers({ directory, name, own, people }: WantedUsers): Separa
   if (uid !== 0 && uid !== front.uid) {
     throw new CannotSeparate(`${directory} belongs neither to root nor to ${name}.`);
   }
-  const before = readJson(separationPath(directory)) as Separation | undefined;
   const places = `${directory}-users`;
   if (!existsSync(places)) mkdirSync(places, { mode: 0o755 });
-  const made = Array.from({ length: people }, (_, index) => {
-    const user = `${name}-${index + 1}`;
+  const numbers = knownNumbers(directory, name).filter((number) =>
+    existsSync(join(places, `${name}-${number}`)),
+  );
+  const next = highestNumber(places, name) + 1;
+  for (let number = next; numbers.length < people; number++) numbers.push(number);
+  const users = numbers.map((number) => {
+    const user = `${name}-${number}`;
     const home = join(places, user);
     makeHome(home, findAccount(user) ?? makeAccount(user, home));
     return { user, state: join(home, ".hawser") };
   });
   const ownState = join(places, own);
   makeDirectory(ownState, ownAccount);
-  const known = new Set(made.map(({ user }) => user));
-  const kept = (before?.people ?? []).filter((each) => !known.has(each.user));
-  const separation: Separation = {
-    own: { user: own, state: ownState },
-    people: [...made, ...kept],
-  };
+  const separation: Separation = { own: { user: own, state: ownState }, people: users };
   allowStarting(name, [separation.own, ...separation.people]);
   if (uid === 0) {
     replaceFile(separationPath(directory), separation);
@@ -87,6 +87,32 @@ export function makeUsers({ directory, name, own, people }: WantedUsers): Separa
     writeAs(name, separationPath(directory), `${JSON.stringify(separation)}\n`);
   }
   return separation;
+}
+
+/** The front can write the file, so root believes nothing but numbers in it. */
+function knownNumbers(directory: string, name: string): number[] {
+  const people: unknown = readJson(separationPath(directory))?.["people"];
+  const listed = Array.isArray(people) ? (people as ({ user?: unknown } | null)[]) : [];
+  const found = listed.map((each) => numberIn(each?.user, name));
+  return [...new Set(found.filter((number) => number !== undefined))];
+}
+
+/**
+ * The highest number that a user or a home has. Users of an installation that was removed are not used again: their
+ * files, wherever they are, would be those of another person.
+ */
+function highestNumber(places: string, name: string): number {
+  const users = run("getent", "passwd")
+    .stdout.split("\n")
+    .map((line) => line.split(":")[0]);
+  const found = [...users, ...readdirSync(places)].map((each) => numberIn(each, name) ?? 0);
+  return Math.max(0, ...found);
+}
+
+function numberIn(user: unknown, name: string): number | undefined {
+  const isText = typeof user === "string" && user.startsWith(`${name}-`);
+  const digits = isText ? user.slice(name.length + 1) : "";
+  return /^[1-9]\d{0,4}$/.test(digits) ? Number(digits) : undefined;
 }
 
 function findAccount(name: string): Account | undefined {

@@ -142,8 +142,8 @@ test("something that is no message closes the pipe", async () => {
   }
 });
 
-test("a line may have eight MiB, and one without an end is not read for ever", async () => {
-  const limit = 8 * 2 ** 20;
+test("a line may have three MiB, and one without an end is not read for ever", async () => {
+  const limit = 3 * 2 ** 20;
   const { pipe, input, answers } = alone({ length: ({ text }: { text: string }) => text.length });
   const line = (length: number) => {
     const frame = JSON.stringify({ id: 1, call: "length", body: { text: "" } }).length;
@@ -154,13 +154,22 @@ test("a line may have eight MiB, and one without an end is not read for ever", a
   input.write(`${largest}\n`);
   await wait(100);
   assert.equal(answers().length, 1);
-  for (let i = 0; i < 9; i++) input.write("x".repeat(2 ** 20));
+  for (let i = 0; i < 4; i++) input.write("x".repeat(2 ** 20));
   await pipe.closed;
   assert.equal(input.destroyed, true);
 });
 
+test("the largest command of NATS is passed on, also one of quotation marks alone", async () => {
+  const { input, answers } = alone({ command: ({ text }: { text: string }) => text.length });
+  const text = JSON.stringify('"'.repeat(2 ** 19 - 1));
+  assert.equal(text.length, 2 ** 20);
+  input.write(`${JSON.stringify({ id: 1, call: "command", body: { text } })}\n`);
+  await wait(100);
+  assert.deepEqual(answers(), [{ id: 1, result: 2 ** 20 }]);
+});
+
 test("calls that wait are limited in number; those that are answered at once are not", async () => {
-  const limits = { calls: 5, bytes: 2 ** 20 };
+  const limits = { calls: 5, bytes: 2 ** 20, line: 2 ** 20 };
   const quick = alone({ quick: () => 1 }, limits);
   quick.say(...Array.from({ length: 1_000 }, (_, id) => ({ id, call: "quick" })));
   quick.say(...Array.from({ length: 1_000 }, () => ({ call: "quick" })));
@@ -178,7 +187,7 @@ test("calls that wait are limited in number; those that are answered at once are
 });
 
 test("calls that wait are limited in size", async () => {
-  const { pipe, say } = alone({ slow: never }, { calls: 100, bytes: 1_000 });
+  const { pipe, say } = alone({ slow: never }, { calls: 100, bytes: 1_000, line: 2 ** 20 });
   say({ call: "slow", body: { text: "x".repeat(400) } });
   await settled();
   assert.equal(pipe.isClosed(), false);
@@ -199,7 +208,7 @@ test("a side that asks and never reads the answers is not answered for ever", as
       },
     },
     silentLog,
-    { calls: 5, bytes: 2 ** 20 },
+    { calls: 5, bytes: 2 ** 20, line: 2 ** 20 },
   );
   for (let id = 1; id <= 1_000; id++) input.write(`${JSON.stringify({ id, call: "large" })}\n`);
   await pipe.closed;
@@ -222,4 +231,15 @@ test("a failed call that nobody waits for is noted", async () => {
   await settled();
   assert.match(noted.join(), /a call of another process failed/);
   assert.deepEqual([answers(), pipe.isClosed()], [[], false]);
+});
+
+test("a long error message is shortened, whichever side it comes from", async () => {
+  const { pipe, say, answers } = alone({});
+  const call = pipe.call("a", {});
+  say({ id: 1, error: { message: "x".repeat(1_000_000) } });
+  await assert.rejects(call, ({ message }: Error) => message.length === 2_000);
+  say({ id: 7, call: "y".repeat(1_000_000) });
+  await settled();
+  const { error } = answers().at(-1) as { error: { message: string } };
+  assert.equal(error.message, `There is no call ${"y".repeat(100)}.`);
 });

@@ -21,10 +21,13 @@ export interface Pipe {
   close(): void;
 }
 
-/** How much of the other side's calls may wait for their answers. */
+/** How much the other side may send at once. */
 export interface Limits {
+  /** Calls that wait for their answers, and their bytes. */
   calls: number;
   bytes: number;
+  /** Bytes of one line. */
+  line: number;
 }
 
 interface Line {
@@ -35,9 +38,12 @@ interface Line {
   error?: ErrorText;
 }
 
-const longestLine = 8 * 2 ** 20;
-const usualLimits: Limits = { calls: 200, bytes: 64 * 2 ** 20 };
+/** NATS accepts messages of 1 MiB. As a text in a line, a message of quotation marks alone has twice its length. */
+const usualLimits: Limits = { calls: 200, bytes: 64 * 2 ** 20, line: 3 * 2 ** 20 };
 const usualTimeoutMs = 60_000;
+/** Longest message of an error, in characters. It is logged, and may become a warning of the host. */
+const longestMessage = 2_000;
+const longestName = 100;
 
 export function openPipe(
   input: Readable,
@@ -49,7 +55,7 @@ export function openPipe(
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   const closed = Promise.withResolvers<void>();
   let lastId = 0;
-  const running: Limits = { calls: 0, bytes: 0 };
+  const running = { calls: 0, bytes: 0 };
   let isClosed = false;
 
   function close(why = "The other process has ended."): void {
@@ -74,12 +80,16 @@ export function openPipe(
     running.bytes += size;
     try {
       const handler = Object.hasOwn(handlers, name!) ? handlers[name!] : undefined;
-      if (!handler) throw new Error(`There is no call ${name}.`);
+      if (!handler) throw new Error(`There is no call ${name!.slice(0, longestName)}.`);
       const result = await handler((body ?? {}) as never);
       if (id !== undefined) await write({ id, result: result ?? null });
     } catch (error) {
       if (id !== undefined) await write({ id, error: errorText(error) });
-      else log.warn("a call of another process failed", { call: name, error: describe(error) });
+      else {
+        const { message } = errorText(error);
+        const call = name!.slice(0, longestName);
+        log.warn("a call of another process failed", { call, error: message });
+      }
     } finally {
       running.calls -= 1;
       running.bytes -= size;
@@ -98,7 +108,7 @@ export function openPipe(
   }
 
   async function readAll(): Promise<void> {
-    for await (const text of linesOf(input, longestLine)) {
+    for await (const text of linesOf(input, limits.line)) {
       if (isClosed) return;
       if (text === tooLong) return close("The other process wrote too much at once.");
       read(text);
@@ -193,7 +203,7 @@ interface ErrorText {
 }
 
 function errorText(error: unknown): ErrorText {
-  const message = describe(error);
+  const message = describe(error).slice(0, longestMessage);
   if (error instanceof CommandRefusal) {
     return { type: "refusal", message, code: error.code, field: error.field };
   }
@@ -204,7 +214,8 @@ function errorText(error: unknown): ErrorText {
   return { message };
 }
 
-function readError({ type, message, code = "failed", field, retryAfterMs = 0 }: ErrorText): Error {
+function readError({ type, code = "failed", field, retryAfterMs = 0, ...text }: ErrorText): Error {
+  const message = text.message.slice(0, longestMessage);
   if (type === "refusal") return new CommandRefusal(code, message, field);
   if (type === "blob") return new BlobRefused(code, message);
   if (type === "wait") return new ToldToWait({ refused: code, retryAfterMs });

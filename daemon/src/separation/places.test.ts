@@ -70,3 +70,14 @@ test("only the daemon's user can read the files", () => {
   for (const name of files)
     assert.equal(statSync(join(path, "..", name)).mode & 0o777, 0o600, name);
 });
+
+test("the kinds of a person are counted until they are dropped", () => {
+  using places = open();
+  assert.equal(places.dropKind("usr_a.1", "codex"), 0, "none was noted");
+  for (const kind of ["codex", "claude_code", "codex"]) places.noteKind("usr_a.1", kind);
+  places.noteKind("usr_b.1", "codex");
+  assert.equal(places.dropKind("usr_a.1", "opencode"), 2);
+  assert.equal(places.dropKind("usr_a.1", "codex"), 1);
+  assert.equal(places.dropKind("usr_a.1", null), 0);
+  assert.equal(places.dropKind("usr_b.1", "claude_code"), 1, "those of others stay");
+});

@@ -14,6 +14,10 @@ export interface Places {
   owners(): { ownerId: string; user: string }[];
   /** A user serves one person for ever: its files must not reach another one. */
   bindOwner(ownerId: string, user: string): void;
+  /** The person links, or tries to link, an account of this kind. */
+  noteKind(ownerId: string, kind: string): void;
+  /** Every kind if it is null. Returns how many are left. */
+  dropKind(ownerId: string, kind: string | null): number;
   close(): void;
 }
 
@@ -24,6 +28,10 @@ export function openPlaces(path: string, instanceId: string): Places {
     CREATE TABLE IF NOT EXISTS sessions (session_id TEXT PRIMARY KEY, user TEXT NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS owners (
       user TEXT PRIMARY KEY, instance_id TEXT NOT NULL, owner_id TEXT NOT NULL, UNIQUE (instance_id, owner_id)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS kinds (
+      instance_id TEXT NOT NULL, owner_id TEXT NOT NULL, kind TEXT NOT NULL,
+      PRIMARY KEY (instance_id, owner_id, kind)
     ) STRICT, WITHOUT ROWID`);
   const select = database.prepare(`SELECT user FROM sessions WHERE session_id = ?`);
   const insert = database.prepare(
@@ -36,6 +44,15 @@ export function openPlaces(path: string, instanceId: string): Places {
   const selectUsers = database.prepare(`SELECT user FROM owners`);
   const insertOwner = database.prepare(
     `INSERT INTO owners (user, instance_id, owner_id) VALUES (?, ?, ?)`,
+  );
+  const insertKind = database.prepare(
+    `INSERT INTO kinds (instance_id, owner_id, kind) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
+  );
+  const deleteKind = database.prepare(
+    `DELETE FROM kinds WHERE instance_id = ? AND owner_id = ? AND kind = coalesce(?, kind)`,
+  );
+  const countKinds = database.prepare(
+    `SELECT count(*) AS count FROM kinds WHERE instance_id = ? AND owner_id = ?`,
   );
   const userOfSession = (sessionId: string) =>
     select.get(sessionId)?.["user"] as string | undefined;
@@ -52,6 +69,11 @@ export function openPlaces(path: string, instanceId: string): Places {
         .all(instanceId)
         .map((row) => ({ ownerId: row["owner_id"] as string, user: row["user"] as string })),
     bindOwner: (ownerId, user) => void insertOwner.run(user, instanceId, ownerId),
+    noteKind: (ownerId, kind) => void insertKind.run(instanceId, ownerId, kind),
+    dropKind(ownerId, kind) {
+      deleteKind.run(instanceId, ownerId, kind);
+      return Number(countKinds.get(instanceId, ownerId)!["count"]);
+    },
     close: () => database.close(),
   };
 }

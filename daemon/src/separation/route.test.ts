@@ -58,7 +58,7 @@ const expected: Record<HostCommand, Route> = {
   start_session: start,
   start_session_in_clone: start,
   fork_session: { ...start, originalId: "ses_0" },
-  restore_session: { to: "restore", sessionId: "ses_1", parkedId: "ses_9" },
+  restore_session: { to: "restore", sessionId: "ses_1", parkedId: "ses_9", ownerId: "usr_a.1" },
   end_session: session,
   send_prompt: session,
   run_command: session,

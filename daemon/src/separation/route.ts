@@ -15,7 +15,7 @@ import { hostCommands, type CommandBody, type HostCommand } from "@hawser/host-p
 export type Route =
   | { to: "front" | "everywhere" | "own" }
   | { to: "session"; sessionId: string }
-  | { to: "restore"; sessionId: string; parkedId: string }
+  | { to: "restore"; sessionId: string; parkedId: string; ownerId: string | null }
   | { to: "owner"; ownerId: string; makes: boolean }
   | {
       to: "start";
@@ -92,7 +92,7 @@ export function routeOf({ command, payload }: CommandBody): Route {
     case "restore": {
       const parkedId = text("parkedId");
       if (sessionId === undefined || parkedId === undefined) return { to: "front" };
-      return { to: way, sessionId, parkedId };
+      return { to: way, sessionId, parkedId, ownerId: ownerId ?? null };
     }
     case "owner": {
       const makes = command === "start_login" || command === "link_identity";

@@ -34,7 +34,7 @@ export interface ServeWorkOptions extends Required<Pick<WorkOptions, "drivers" |
 const journalMs = 20_000;
 const retry = { firstMs: 500, longestMs: 15_000 };
 /** The worker trusts the front. */
-const unlimited = { calls: Infinity, bytes: Infinity };
+const unlimited = { calls: Infinity, bytes: Infinity, line: Infinity };
 
 /** Resolves when the worker has ended. */
 export async function serveWork({

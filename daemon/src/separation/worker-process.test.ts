@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { test } from "node:test";
 import { until } from "@hawser/testkit/until.ts";
 import { createLog } from "../log.ts";
-import { startWorker, type WorkerOptions } from "./worker-process.ts";
+import { endProcesses, startWorker, type WorkerOptions } from "./worker-process.ts";
 
 /** Answers calls as `handlers` says, and ends with its input. */
 const program = (handlers: string) => `
@@ -117,4 +117,56 @@ test("stopping does not wait for ever for a worker that does not close, and kill
   await started.worker.stop({ endsAgents: false });
   assert.match(started.noted.join(), /a worker did not close.*a worker does not end/s);
   await until("it has ended", () => !runs(pid));
+});
+
+test("stopping takes no longer than its limit, also if the worker does nothing at all", async () => {
+  const kill = async (_of: unknown, pid: number) => void process.kill(pid, "SIGKILL");
+  const started = start("{}", { kill, timing: { stopMs: 4_000 } });
+  const pid = await started.pid();
+  // As agents of the same user can.
+  process.kill(pid, "SIGSTOP");
+  const before = performance.now();
+  await started.worker.stop({ endsAgents: false });
+  const tookMs = performance.now() - before;
+  assert.ok(tookMs >= 3_900 && tookMs < 7_500, `${tookMs} ms`);
+  await until("it has ended", () => !runs(pid));
+});
+
+test("when all processes of the user were ended, calls reach the next worker", async () => {
+  let pid = 0;
+  await using started = start("{}", {
+    endAll: async (user) => void (user === "one" && process.kill(pid, "SIGKILL")),
+  });
+  pid = await started.pid();
+  await started.worker.endAll();
+  assert.notEqual(await started.pid(), pid);
+});
+
+test("what a worker does wrong is logged, but not without end", async () => {
+  const calls =
+    "Array.from({ length: 200 }, () => JSON.stringify({ call: 'none' }) + '\\n').join('')";
+  await using started = start(`{ wrong: () => (process.stdout.write(${calls}), null) }`);
+  await started.worker.call("wrong", {});
+  await until("they are noted", () => started.noted.length >= 50);
+  await started.pid();
+  assert.equal(started.noted.filter((line) => line.includes("There is no call none")).length, 50);
+});
+
+test("a program that cannot be ended is left behind in time", async () => {
+  const started = start("{}", {
+    kill: () => new Promise(() => {}),
+    timing: { stopMs: 100, killMs: 100 },
+  });
+  const pid = await started.pid();
+  process.kill(pid, "SIGSTOP");
+  try {
+    await started.worker.stop({ endsAgents: false });
+    assert.match(started.noted.join(), /a worker was not ended/);
+  } finally {
+    process.kill(pid, "SIGKILL");
+  }
+});
+
+test("that processes of a user could not be ended is not taken for success", async () => {
+  await assert.rejects(endProcesses("hawser-no-such-user"), /could not be ended/);
 });

@@ -26,7 +26,7 @@ const directory = mkdtempSync(join(tmpdir(), "hawser-workers-"));
 after(() => rmSync(directory, { recursive: true, force: true }));
 
 const key = makeSigningKey();
-const instanceId = "ins_this";
+const usualInstance = "ins_this";
 const [ada, bo, cy] = ["usr_a.1", "usr_b.1", "usr_c.1"];
 
 interface Played {
@@ -44,9 +44,16 @@ const done: Answering = (user, _command, commandId) => ({
 });
 
 /** A front with the users own, one and two. */
-function open(answering = done, more: Handlers = {}, place = mkdtempSync(join(directory, "of-"))) {
+function open(
+  answering = done,
+  more: Handlers = {},
+  place = mkdtempSync(join(directory, "of-")),
+  instanceId = usualInstance,
+) {
   const workers = new Map<string, Played>();
   const sent: unknown[] = [];
+  /** The users whose processes were ended. */
+  const ended: string[] = [];
   const refreshed = { count: 0 };
   const launch = (({ user }) => {
     const child = Object.assign(new EventEmitter(), {
@@ -131,12 +138,21 @@ function open(answering = done, more: Handlers = {}, place = mkdtempSync(join(di
     },
     program: [],
     launch,
+    timing: { joinMs: 3_000, shortJoinMs: 100 },
+    async endAll(user) {
+      ended.push(user);
+      workers.get(user)?.pipe.close();
+    },
   });
 
-  async function order(command: HostCommand, payload: Record<string, unknown>) {
+  async function order(
+    command: HostCommand,
+    payload: Record<string, unknown>,
+    commandId: string = randomUUID(),
+  ) {
     const signed = signCommand(key.privateKey, {
       instanceId,
-      commandId: randomUUID(),
+      commandId,
       issuedAt: new Date().toISOString(),
       body: {
         command,
@@ -153,6 +169,7 @@ function open(answering = done, more: Handlers = {}, place = mkdtempSync(join(di
     front,
     place,
     sent,
+    ended,
     refreshed,
     order,
     worker: (user: string) => workers.get(user)!,
@@ -221,7 +238,10 @@ test("each person gets a user, and their sessions stay with it, also after a res
     assert.equal(await again.by("send_prompt", { sessionId }), user, sessionId);
   }
   assert.equal(await again.by("start_session", session("ses_1", bo)), "one", "it is repeated");
-  assert.equal(await again.by("restore_session", { sessionId: "ses_6", parkedId: "ses_2" }), "two");
+  assert.equal(
+    await again.by("restore_session", { sessionId: "ses_6", parkedId: "ses_2", ownerId: bo }),
+    "two",
+  );
   assert.equal(await again.by("end_session", { sessionId: "ses_6" }), "two");
   assert.deepEqual(again.users(), ["one", "own", "two"]);
   const [own, one] = [again.worker("own").greeting!, again.worker("one").greeting!];
@@ -239,6 +259,14 @@ test("a session continues only with the account that has it", async () => {
   assert.equal(refusalOf(await fork("ses_2", null)).code, "agent_not_ready");
   assert.equal(refusalOf(await fork("ses_3", bo)).code, "agent_not_ready");
   assert.equal(resultOf(await fork("ses_4", ada))["user"], "one");
+  const restore = (sessionId: string, ownerId: string | null) =>
+    host.order("restore_session", { sessionId, parkedId: "ses_1", ownerId });
+  for (const ownerId of [null, bo]) {
+    const { code, message } = refusalOf(await restore("ses_5", ownerId));
+    assert.equal(code, "agent_not_ready");
+    assert.match(message, /only with the same account/);
+  }
+  assert.equal(resultOf(await restore("ses_5", ada))["user"], "one");
 });
 
 test("the front answers what is its own, and what it cannot read", async () => {
@@ -329,6 +357,71 @@ test("a worker gets the secrets of its own person only", async () => {
   await assert.rejects(host.worker("own").pipe.call("unseal", wanted(ada)), /another/);
 });
 
+test("a worker cannot keep the front busy with secrets", async () => {
+  await using host = open();
+  await host.order("link_identity", link(ada));
+  const { pipe } = host.worker("one");
+  const calls = Array.from({ length: 100 }, () => pipe.call("unseal", link(ada)));
+  const opened = (await Promise.allSettled(calls)).filter(({ status }) => status === "fulfilled");
+  assert.ok(opened.length >= 1 && opened.length <= 10, `${opened.length} were opened`);
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  assert.equal(await pipe.call("unseal", link(ada)), `secret of ${ada}`);
+});
+
+test("when the last account is unlinked, the user's processes end whatever the worker says, and a new worker unlinks", async () => {
+  let isHeld = false;
+  await using host = open((user, command, commandId) => {
+    if (isHeld && command === "unlink_identity") host.worker(user).pipe.close();
+    return { reply: { commandId, outcome: { result: { unlinked: true } } }, endsHost: false };
+  });
+  const unlink = (ownerId: string, kind: string | null) =>
+    host.order("unlink_identity", { ownerId, kind });
+  await host.order("link_identity", link(ada));
+  await host.order("start_login", { ...link(ada), kind: "claude_code" });
+  const first = host.worker("one");
+  assert.ok((await unlink(ada, "claude_code"))?.isSame);
+  assert.deepEqual(host.ended, [], "another account is left");
+  // The worker goes on saying that it has an account.
+  assert.deepEqual(resultOf(await unlink(ada, "codex")), { unlinked: true });
+  assert.deepEqual(host.ended, ["one"]);
+  const second = host.worker("one");
+  assert.notEqual(second, first);
+  const unlinked = { command: "unlink_identity", payload: { ownerId: ada, kind: "codex" } };
+  assert.partialDeepStrictEqual([first.got.at(-1), second.got[0]], [unlinked, unlinked]);
+
+  await host.order("link_identity", link(bo));
+  isHeld = true;
+  const removal = unlink(bo, null);
+  await until("its processes end", () => host.ended.includes("two"));
+  isHeld = false;
+  assert.deepEqual(resultOf(await removal), { unlinked: true });
+  await unlink(cy, null);
+  assert.deepEqual(host.ended, ["one", "two"], "nobody runs as a user of cy");
+});
+
+test("an unlinking that is sent again while it is under way ends the processes once", async () => {
+  await using host = open();
+  await host.order("link_identity", link(ada));
+  const commandId = randomUUID();
+  const unlink = () => host.order("unlink_identity", { ownerId: ada, kind: null }, commandId);
+  const answers = await Promise.all([unlink(), unlink(), unlink()]);
+  for (const answer of answers) assert.deepEqual(resultOf(answer), { user: "one" });
+  assert.deepEqual(host.ended, ["one"]);
+});
+
+test("what runs as the user of a former person is ended before its worker starts", async () => {
+  let place: string;
+  {
+    await using host = open();
+    ({ place } = host);
+    await host.order("link_identity", link(ada));
+  }
+  await using again = open(done, {}, place, "ins_next");
+  assert.deepEqual([again.ended, again.users().includes("one")], [["one"], false]);
+  await until("its worker has cleaned up", () => again.ended.length === 2);
+  assert.deepEqual(again.ended, ["one", "one"]);
+});
+
 test("operations and facts of a worker count only if the control plane accepts them", async () => {
   const good = { roots: [], codeHostingCli: null, warnings: [{ code: "a", message: "b" }] };
   let facts: unknown = good;
@@ -414,4 +507,203 @@ test("a command whose worker ends is not answered, and reaches the next one", as
   });
   assert.equal(await host.order("list_directories", {}), undefined);
   assert.equal(await host.by("list_directories", {}), "own");
+});
+
+test("a worker that does not answer is missing from lists, and delays others only once", async () => {
+  const frozen = new Set<string>();
+  const stays = new Promise(() => {});
+  await using host = open((user, command, commandId) => {
+    if (frozen.has(user)) return stays;
+    const result =
+      command === "list_parked_sessions"
+        ? { parkedSessions: [], truncated: user === "two" }
+        : { user };
+    return { reply: { commandId, outcome: { result } }, endsHost: false };
+  });
+  await host.order("link_identity", link(ada));
+  await host.order("link_identity", link(bo));
+  frozen.add("one");
+  // The control plane gives up a question after a moment, and puts it again with the same id.
+  const commandId = randomUUID();
+  const first = host.order("list_parked_sessions", {}, commandId);
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  const askedAt = performance.now();
+  assert.deepEqual(resultOf(await host.order("list_parked_sessions", {}, commandId)), {
+    parkedSessions: [],
+    truncated: true,
+  });
+  assert.ok(performance.now() - askedAt < 2_000, "it does not begin to wait again");
+  assert.ok(await first);
+  const again = performance.now();
+  resultOf(await host.order("list_parked_sessions", {}));
+  assert.ok(performance.now() - again < 2_000, "the worker is known to be silent");
+  frozen.clear();
+  resultOf(await host.order("list_parked_sessions", {}));
+  assert.equal(await host.by("start_session", session("ses_1", ada)), "one");
+});
+
+test("a worker that does not start: its person gets the reason, the host a warning, and others their lists", async () => {
+  let isBroken = false;
+  const stays = new Promise(() => {});
+  const facts = { roots: [], codeHostingCli: null, warnings: [] };
+  await using host = open(
+    (user, command, commandId) => {
+      if (command === "rename_session") return stays;
+      if (command === "list_parked_sessions") {
+        const result = { parkedSessions: [], truncated: true };
+        return { reply: { commandId, outcome: { result } }, endsHost: false };
+      }
+      return done(user, command, commandId);
+    },
+    {
+      begin({ isOwn }: Greeting) {
+        if (isBroken && !isOwn) throw new Error("file is not a database");
+      },
+      facts: () => facts,
+    },
+  );
+  await host.order("link_identity", link(ada));
+  await host.order("start_session", session("ses_1", ada));
+  assert.deepEqual(await host.front.readFacts!(), facts);
+  const begun = randomUUID();
+  const unknown = host.order("rename_session", { sessionId: "ses_1", title: "x" }, begun);
+  await until("it is begun", () => host.worker("one").got.length === 3);
+  isBroken = true;
+  host.worker("one").pipe.close();
+  assert.equal(await unknown, undefined);
+  const warnings = async () => (await host.front.readFacts!()).warnings!;
+  await until("a warning", async () => (await warnings()).length === 1);
+  const [{ code, message } = assert.fail()] = await warnings();
+  assert.equal(code, "worker_down");
+  assert.match(message, /Unix user one does not start.*hawserd logs/);
+  assert.doesNotMatch(message, /database/, "what a worker says is not shown to everybody");
+
+  const askedAt = performance.now();
+  for (const [command, payload] of [
+    ["send_prompt", { sessionId: "ses_1" }],
+    ["start_session", session("ses_2", ada)],
+    ["link_identity", link(ada)],
+    ["unlink_identity", { ownerId: ada, kind: null }],
+  ] as const) {
+    const refused = refusalOf(await host.order(command, payload));
+    assert.match(refused.message, /user one does not start.*file is not a database\./, command);
+  }
+  assert.equal(await host.by("start_session", session("ses_3", ada, "opencode")), "own");
+  resultOf(await host.order("list_parked_sessions", {}));
+  assert.ok(performance.now() - askedAt < 4_000, "nobody waits for it");
+  const repeated = await host.order("rename_session", { sessionId: "ses_1" }, begun);
+  assert.equal(repeated, undefined, "the worker may have done it");
+
+  isBroken = false;
+  await until("it runs again", async () => (await warnings()).length === 0);
+  assert.equal(await host.by("send_prompt", { sessionId: "ses_1" }), "one");
+});
+
+test("a worker cannot make what the host reports or lists too large to be sent", async () => {
+  const large = "x".repeat(1_500_000);
+  const identity = {
+    ownerId: ada,
+    kind: "codex",
+    authenticated: true,
+    account: null as string | null,
+    plan: null,
+    expiresAt: null,
+    utilization: null,
+    utilizationAt: null,
+    problem: null,
+  };
+  let result: object = {};
+  let facts: unknown;
+  const hostile: Answering = (user, _command, commandId) => ({
+    reply: { commandId, outcome: { result: user === "one" ? result : {} } },
+  });
+  await using host = open(hostile, {
+    facts() {
+      if (facts instanceof Error) throw facts;
+      return facts;
+    },
+  });
+  await host.order("link_identity", link(ada));
+  await host.order("start_session", session("ses_1", ada));
+  const sizeOf = (value: unknown) => JSON.stringify(value).length;
+  const most = 600_000;
+
+  const operation = { type: "clone_repository", state: "running", percent: null, operationId: "1" };
+  const startedAt = "2026-01-01T00:00:00.000Z";
+  const named = (subject: string) => ({ ...operation, subject, step: "a", startedAt });
+  for (const operations of [
+    [named(large)],
+    Array.from({ length: 50 }, () => named("x".repeat(30_000))),
+  ]) {
+    await host.worker("one").pipe.call("operations", { operations });
+    assert.ok(sizeOf(host.front.operations!()) < most);
+  }
+  await host.worker("own").pipe.call("operations", { operations: [named("widget")] });
+  assert.ok(
+    host.front.operations!().some(({ subject }) => subject === "widget"),
+    "of others",
+  );
+
+  const good = { roots: [], codeHostingCli: null, warnings: [] };
+  for (facts of [
+    { ...good, warnings: [{ code: "a", message: large }] },
+    { ...good, warnings: Array.from({ length: 200_000 }, () => 7) },
+    new Error(large),
+  ]) {
+    const { message } = await host.front.readFacts!().then(
+      () => assert.fail("these facts are too large"),
+      (error: Error) => error,
+    );
+    assert.ok(message.length < 3_000);
+  }
+
+  for (const [command, hostileResult] of [
+    ["list_identities", { identities: [{ ...identity, account: large }], separated: true }],
+    [
+      "list_identities",
+      { identities: Array.from({ length: 1_900 }, () => identity), separated: true },
+    ],
+    ["restart_agent", { detachedSessionIds: Array.from({ length: 50_000 }, () => "ses_1") }],
+  ] as const) {
+    result = hostileResult;
+    assert.ok(sizeOf(resultOf(await host.order(command, {}))) < most, command);
+  }
+});
+
+test("a report that is wrong in a million places is refused quickly", async () => {
+  await using host = open();
+  await host.by("list_directories", {});
+  const { pipe } = host.worker("own");
+  const zeros = Array.from({ length: 900_000 }, () => 0);
+  for (const [name, sessions] of [
+    ["report", zeros],
+    ["introduce", zeros],
+    ["report", [{ sessionId: "ses_1", entries: zeros }]],
+  ] as const) {
+    const before = process.cpuUsage();
+    await assert.rejects(pipe.call(name, { sessions }));
+    const { user, system } = process.cpuUsage(before);
+    assert.ok(user + system < 2_000_000, `${name}: ${user + system} microseconds`);
+  }
+});
+
+test("a worker publishes no more live text than a link takes", async () => {
+  await using host = open();
+  await host.by("start_session", session("ses_1"));
+  const { pipe } = host.worker("own");
+  const publish = (characters: number) => {
+    const text = { itemId: "1", turnId: null, kind: "message", offset: 0 };
+    return pipe.call("publish", {
+      sessionId: "ses_1",
+      text: { ...text, text: "x".repeat(characters) },
+    });
+  };
+  const startedAt = performance.now();
+  for (let i = 0; i < 40; i++) await publish(1_000_000);
+  const seconds = Math.ceil((performance.now() - startedAt) / 1_000);
+  const published = host.sent.length;
+  assert.ok(published >= 4 && published <= 4 * (seconds + 1), `${published} in ${seconds} s`);
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  await publish(100);
+  assert.equal(host.sent.length, published + 1, "later there is room again");
 });

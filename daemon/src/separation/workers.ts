@@ -3,26 +3,20 @@
 // speak about sessions of its own.
 import { join as joinPath } from "node:path";
 import type { HostOperation } from "@hawser/contract";
-import {
-  ReportReply,
-  hostCommands,
-  workerAnswers,
-  workerCalls,
-  type WorkerCalls,
-} from "@hawser/host-protocol";
+import { workerAnswers } from "@hawser/host-protocol";
 import { createCommands, readGenuine, type Answer } from "../commands/answer-command.ts";
 import type { CommandOptions } from "../commands/answer-command.ts";
 import { openJournal } from "../journal/journal.ts";
 import { systemClock } from "../link/server-clock.ts";
 import { describe } from "../log.ts";
 import type { Work, WorkOptions } from "../work.ts";
-import { createJoin, type JoinedCommand } from "./join-results.ts";
-import { blobHandlers } from "./pipe-lane.ts";
-import type { Handler, Handlers } from "./pipe.ts";
+import { createWorkerAsker, downOf, refusal, seeLog, type AskTiming } from "./ask-workers.ts";
+import { createJoin, fitting, type JoinedCommand } from "./join-results.ts";
 import { openPlaces } from "./places.ts";
 import { routeOf, type Route } from "./route.ts";
 import type { Separation, UnixUser } from "./separation.ts";
 import { endProcesses, startWorker, type Worker, type WorkerOptions } from "./worker-process.ts";
+import { createWorkerRequests } from "./worker-requests.ts";
 
 /** What a worker needs to know when it starts. */
 export interface Greeting extends LinkState {
@@ -52,17 +46,19 @@ export interface WorkersOptions extends WorkOptions {
   program: readonly string[];
   /** Starts the process of a worker; by default through sudo. */
   launch?: WorkerOptions["launch"];
+  timing?: AskTiming;
+  /** Ends everything that runs as a user; by default through sudo. */
+  endAll?: (user: string) => Promise<void>;
 }
 
-const longestCommandMs = 31 * 60_000;
 const quickMs = 10_000;
-/** A worker makes the front read the facts again at most this often. */
-const refreshMs = 1_000;
-/** Less than the shortest time limit of a command that all workers carry out. */
-const joinMs = 15_000;
+/** The facts of the own worker may be a half of what operations may be: both are in one message. */
+const mostFactParts = 2;
+/** Leaves time for another worker to do it, before the command's time limit. */
+const unlinkMs = 18_000;
 
 export function openWorkers(options: WorkersOptions): Work {
-  const { state, instanceId, clock, uplink, log, separation } = options;
+  const { state, instanceId, clock, uplink, log, separation, endAll = endProcesses } = options;
   const { hostKey, bootId, commandKeys } = options.commands;
   const journal = openJournal(state.journalPath(instanceId), {
     ...options.journal,
@@ -71,9 +67,9 @@ export function openWorkers(options: WorkersOptions): Work {
   const places = openPlaces(joinPath(state.directory, "places.sqlite"), instanceId);
   const { own } = separation;
   const workers = new Map<string, Worker>();
-  const bodies = new TextDecoder();
   /** The operations that the worker of each user has reported. */
   const operations = new Map<string, HostOperation[]>();
+  let isClosed = false;
 
   // Only commands that the front carries out itself reach these; they use nothing of sessions.
   const answerHere = createCommands({
@@ -93,6 +89,12 @@ export function openWorkers(options: WorkersOptions): Work {
     isOwner: (user, ownerId) => places.userOfOwner(ownerId) === user,
     isOf,
     sealingKey: () => options.sealing.publicKey(),
+  });
+  const asker = createWorkerAsker({
+    workers: () => workers.values(),
+    join,
+    timing: options.timing,
+    log,
   });
 
   const linkState = (): LinkState => ({
@@ -123,88 +125,74 @@ export function openWorkers(options: WorkersOptions): Work {
       of,
       program: options.program,
       greeting,
-      handlers: () => handlersFor(of.user),
+      handlers: (few) =>
+        createWorkerRequests({
+          ...options,
+          user: of.user,
+          places,
+          journalId: journal.id,
+          scratchDirectory: joinPath(state.scratchDirectory, `worker-${of.user}`),
+          operations,
+          refreshFacts,
+          few,
+        }),
       onReady,
+      onProblem: refreshFacts,
       log,
+      endAll,
       ...(options.launch && { launch: options.launch }),
     });
     workers.set(of.user, worker);
     return worker;
   }
 
-  /** The user served a person of a former pairing. When its worker starts, it removes the homes of that pairing. */
-  function cleanUp(of: UnixUser): void {
+  /**
+   * The user served a person of a former pairing. When its worker starts, it removes the homes of that pairing. What
+   * else runs as that user is ended before: it could keep the worker from starting.
+   */
+  async function cleanUp(of: UnixUser): Promise<void> {
+    await endAllOf(of.user);
+    if (isClosed) return;
     const worker = start(of, () => {
       workers.delete(of.user);
-      void worker.stop({ endsAgents: true }).then(() => endProcesses(of.user));
+      void worker.stop({ endsAgents: true }).then(() => endAllOf(of.user));
     });
   }
 
-  function refuseOthers(user: string, sessions: readonly { sessionId: string }[]): void {
-    const other = sessions.find(({ sessionId }) => !isOf(user, sessionId));
-    if (!other) return;
-    log.warn("a worker spoke about a session of another one", {
-      user,
-      sessionId: other.sessionId,
+  /** Never throws. */
+  async function endAllOf(user: string): Promise<void> {
+    try {
+      await endAll(user);
+    } catch (error) {
+      log.warn("processes of a user were not ended", { user, error: describe(error) });
+    }
+  }
+
+  /**
+   * Without an account, nothing may go on as the user of a person, also not what an agent left in the background. Agents
+   * may have taken the worker over: so the front ends them by itself, whatever the worker answers, and asks a new worker,
+   * which repeats the answer of an honest one.
+   */
+  async function unlink(
+    worker: Worker,
+    commandId: string,
+    data: Uint8Array,
+    isLast: boolean,
+  ): Promise<Answer | undefined> {
+    const answer = await asker.askOne(worker, commandId, data, unlinkMs).catch((error: unknown) => {
+      log.warn("a worker did not unlink", { user: worker.of.user, error: describe(error) });
+      return undefined;
     });
-    throw new Error("This session belongs to another Unix user of this host.");
+    if (worker.of.user === own.user) return answer;
+    // A login that was not completed leaves a kind, but no account.
+    if (!isLast && (worker.problem() !== undefined || (await kindsOf(worker)).length > 0))
+      return answer;
+    await worker.endAll();
+    return asker.askOne(worker, commandId, data);
   }
 
-  /** What the worker of this user may ask. */
-  function handlersFor(user: string): Handlers & { end: () => void } {
-    let isRefreshing = false;
-    const soonRefresh = () => {
-      if (isRefreshing) return;
-      isRefreshing = true;
-      setTimeout(() => ((isRefreshing = false), refreshFacts()), refreshMs).unref();
-    };
-    const calls: { [Name in keyof WorkerCalls]: (body: WorkerCalls[Name]) => unknown } = {
-      report({ sessions }) {
-        refuseOthers(user, sessions);
-        return uplink.ask("report", { journalId: journal.id, sessions }, ReportReply);
-      },
-      introduce({ sessions }) {
-        refuseOthers(user, sessions);
-        return uplink.introduce(sessions);
-      },
-      publish({ sessionId, text }) {
-        refuseOthers(user, [{ sessionId }]);
-        uplink.publish(sessionId, text);
-      },
-      unseal(wanted) {
-        if (places.userOfOwner(wanted.ownerId) !== user) {
-          throw new Error("This secret is another person's.");
-        }
-        return options.sealing.open(wanted);
-      },
-      sealing_key: () => options.sealing.publicKey(),
-      operations(body) {
-        operations.set(user, body.operations);
-        uplink.factsChanged();
-      },
-      facts_changed: soonRefresh,
-    };
-    const handlers = Object.entries(calls).map(([name, call]): [string, Handler] => [
-      name,
-      (body) => call(workerCalls[name as keyof WorkerCalls].parse(body) as never),
-    ]);
-    const blobs = blobHandlers(options.lane, joinPath(state.scratchDirectory, `worker-${user}`));
-    return {
-      ...Object.fromEntries(handlers),
-      ...blobs,
-      end() {
-        blobs.end();
-        if (operations.delete(user)) uplink.factsChanged();
-      },
-    };
-  }
-
-  /** Without an account, nothing may go on as the user of a person, also not what an agent left in the background. */
-  async function endUnlinked(worker: Worker): Promise<void> {
-    if (worker.of.user === own.user) return;
-    const kinds = workerAnswers.kinds.parse(await worker.call("kinds", {}, quickMs));
-    if (kinds.length === 0) await endProcesses(worker.of.user);
-  }
+  const kindsOf = async (worker: Worker) =>
+    workerAnswers.kinds.parse(await worker.call("kinds", {}, quickMs));
 
   /** The worker of a person; undefined if the person has none, and no user is free. */
   function workerOf(ownerId: string, makes: boolean): Worker | undefined {
@@ -225,6 +213,8 @@ export function openWorkers(options: WorkersOptions): Work {
         return workers.get(places.userOfSession(route.sessionId) ?? own.user) ?? ownWorker;
       case "restore": {
         const user = places.userOfSession(route.parkedId) ?? own.user;
+        const isOwner = route.ownerId !== null && places.userOfOwner(route.ownerId) === user;
+        if (user !== own.user && !isOwner) return refusal(commandId, "agent_not_ready", otherUser);
         return workers.get(places.bindSession(route.sessionId, user)) ?? ownWorker;
       }
       case "owner": {
@@ -233,9 +223,13 @@ export function openWorkers(options: WorkersOptions): Work {
         return refusal(commandId, "login_failed", noUserFree);
       }
       case "start": {
-        const person = route.ownerId === null ? undefined : workerOf(route.ownerId, false);
-        const kinds = person && workerAnswers.kinds.parse(await person.call("kinds", {}, quickMs));
-        const chosen = person && kinds!.includes(route.kind) ? person : ownWorker;
+        // opencode always runs with the host's own logins.
+        const hasPerson = route.ownerId !== null && route.kind !== "opencode";
+        const person = hasPerson ? workerOf(route.ownerId!, false) : undefined;
+        const refused = person && asker.refuseIfDown(person, commandId);
+        if (refused) return refused;
+        const hasAccount = person && (await kindsOf(person)).includes(route.kind);
+        const chosen = hasAccount ? person : ownWorker;
         const { originalId, sessionId } = route;
         if (originalId !== undefined && !isOf(chosen.of.user, originalId)) {
           return refusal(commandId, "agent_not_ready", otherUser);
@@ -247,51 +241,12 @@ export function openWorkers(options: WorkersOptions): Work {
     }
   }
 
-  /** Throws if the worker does not run: the control plane then sends the command again. */
-  async function forward(
-    worker: Worker,
-    commandId: string,
-    data: Uint8Array,
-    timeoutMs = longestCommandMs,
-  ): Promise<Answer | undefined> {
-    const text = bodies.decode(data);
-    const answer = workerAnswers.command.parse(await worker.call("command", { text }, timeoutMs));
-    // A worker cannot answer another command, nor end the host.
-    return answer ? { reply: { ...answer.reply, commandId }, endsHost: false } : undefined;
-  }
-
-  /**
-   * The joined results of all workers. One that fails or is slow is left out: an agent must not be able to hide
-   * everybody's lists. What a worker says about people and sessions of others is left out, too.
-   */
-  async function everywhere(
-    name: JoinedCommand,
-    commandId: string,
-    data: Uint8Array,
-  ): Promise<Answer | undefined> {
-    const parts = [...workers.values()].map(async (worker) => {
-      try {
-        const answer = await forward(worker, commandId, data, joinMs);
-        const outcome = answer?.reply.outcome;
-        if (!outcome || !("result" in outcome)) return [];
-        const result = hostCommands[name].result.parse(outcome.result);
-        return [{ of: worker.of.user, result }];
-      } catch (error) {
-        log.warn("a worker gave no result", { user: worker.of.user, error: describe(error) });
-        return [];
-      }
-    });
-    const found = (await Promise.all(parts)).flat();
-    const result = await join[name](found as never[]);
-    return { reply: { commandId, outcome: { result } }, endsHost: false };
-  }
-
   start(own);
   const bound = new Set(places.owners().map(({ user }) => user));
   const former = new Set(places.users().filter((user) => !bound.has(user)));
   for (const of of separation.people) {
     if (bound.has(of.user)) start(of);
-    if (former.has(of.user)) cleanUp(of);
+    if (former.has(of.user)) void cleanUp(of);
   }
 
   return {
@@ -302,30 +257,49 @@ export function openWorkers(options: WorkersOptions): Work {
       if (!command || route.to === "front") return answerHere(data);
       const { commandId, body } = command;
       try {
-        if (route.to === "everywhere")
-          return await everywhere(body.command as JoinedCommand, commandId, data);
+        if (route.to === "everywhere") {
+          const name = body.command as JoinedCommand;
+          return await asker.once(commandId, () => asker.everywhere(name, commandId, data));
+        }
         const worker = await workerFor(route, commandId);
         if ("reply" in worker) return worker;
-        const answer = await forward(worker, commandId, data);
-        if (body.command === "unlink_identity") await endUnlinked(worker);
-        return answer;
+        const kind = typeof body.payload["kind"] === "string" ? body.payload["kind"] : null;
+        if (route.to === "owner" && route.makes && kind) places.noteKind(route.ownerId, kind);
+        if (route.to !== "owner" || body.command !== "unlink_identity")
+          return await asker.askOne(worker, commandId, data);
+        return await asker.once(commandId, () => {
+          const isLast = places.dropKind(route.ownerId, kind) === 0;
+          return unlink(worker, commandId, data, isLast);
+        });
       } catch (error) {
         log.warn("a command did not reach its worker", { commandId, error: describe(error) });
         return undefined;
       }
     },
     linkedKinds: () => [],
-    operations: () => [...operations.values()].flat(),
+    operations: () => [...operations.values()].flatMap((each) => fitting(each, workers.size)),
     online: tellState,
     offline: tellState,
     async readFacts() {
-      return workerAnswers.facts.parse(await workers.get(own.user)!.call("facts", {}, quickMs));
+      // The reason is not here: agents may have written it, and everybody reads the warnings.
+      const warnings = [...workers.values()]
+        .filter((worker) => worker.problem() !== undefined)
+        .map(({ of }) => ({ code: "worker_down", message: `${downOf(of.user)} ${seeLog}` }));
+      const worker = workers.get(own.user)!;
+      if (worker.problem() !== undefined) return { warnings };
+      const found = await worker.call("facts", {}, quickMs);
+      const { success, data } = workerAnswers.facts.safeParse(found);
+      // The message does not repeat the wrong facts, which may be very long.
+      if (!success || fitting([data], mostFactParts).length === 0)
+        throw new Error(`The worker of ${own.user} reports facts that are invalid or too long.`);
+      return { ...data, warnings: [...data.warnings, ...warnings] };
     },
     async close(ending = { endsAgents: false }) {
+      isClosed = true;
       await Promise.all([...workers.values()].map((worker) => worker.stop(ending)));
       if (ending.endsAgents) {
         options.sealing.remove();
-        await Promise.all(places.owners().map(({ user }) => endProcesses(user)));
+        await Promise.all(places.owners().map(({ user }) => endAllOf(user)));
       }
       places.close();
       journal.close();
@@ -337,8 +311,3 @@ const noUserFree =
   "All Unix users for people on this host are in use. The host's administrator can add more: run the install command again as root, with --separate and a larger number for --people.";
 const otherUser =
   "The agents of each person run as a Unix user of their own on this host, so a session can be continued only with the same account. Start a new session instead.";
-
-const refusal = (commandId: string, code: string, message: string): Answer => ({
-  reply: { commandId, outcome: { refusal: { code, message } } },
-  endsHost: false,
-});

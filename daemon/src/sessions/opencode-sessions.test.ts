@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { agentProgram } from "@hawser/testkit/agent-programs.ts";
 import { writeOpencodeHome } from "@hawser/testkit/opencode-home.ts";
-import { startScriptedModel } from "@hawser/testkit/scripted-model/scripted-model.ts";
+import { startScriptedModel } from "@hawser/testkit/scripted-model.ts";
 import { until } from "@hawser/testkit/until.ts";
 import { listAgentProcesses } from "../drivers/agent-processes.ts";
 import { createOpencodeDriver } from "../drivers/opencode/driver.ts";

@@ -6,19 +6,26 @@ import type { Pushed } from "../worktrees/push.ts";
 import { shortId } from "../worktrees/short-id.ts";
 import { objectToGit } from "./files.ts";
 import type { Session } from "./session.ts";
+import { notYours, type Person } from "./strangers.ts";
 
 export interface WantedPush {
   sessionId: string;
   pullRequest: { title: string; body: string } | null;
+  ownerId?: Person;
 }
+
+const othersLogin =
+  "On this host a person's session pushes with the logins of that person's Unix user, so only that person, whom accountOf names, can push it.";
 
 /** Throws refusals. */
 export async function pushSession(
   session: Session,
-  { pullRequest }: WantedPush,
+  { pullRequest, ownerId }: WantedPush,
   signal: AbortSignal,
 ): Promise<Pushed> {
   const record = session.require("push");
+  // Elsewhere all sessions push with the logins of the host's user.
+  if (session.host.clonesRepositories && record.ownerId !== ownerId) throw notYours(othersLogin);
   const { directory, origin, checkout } = record;
   if (origin === undefined) {
     const message = "The session does not work in a git repository, so there is nothing to push.";

@@ -17,9 +17,9 @@ const bo = "usr_bo.2000";
 const cy = "usr_cy.3000";
 
 /** A session with an account of Ada's. */
-async function startWithAccount(small: SmallHost) {
+async function startWithAccount(small: SmallHost, clonesRepositories = false) {
   setPolicy(small, "shared-logins = yes");
-  const opened = openSmall(small);
+  const opened = openSmall(small, undefined, { clonesRepositories });
   await logIn(opened.host, ada);
   const asked = { ...wanted(small.repository), kind: "claude_code" as const, ownerId: ada };
   await opened.host.must("start_session", asked);
@@ -111,4 +111,19 @@ test("a guest prompts, and decides nothing else", async () => {
   const no = await host.must("answer_request", { ...answer, answer: "reject" });
   assert.deepEqual(no, { status: "answered" });
   await host.close();
+});
+
+test("only the owner pushes a session that pushes with logins of the owner's own Unix user", async () => {
+  for (const isSeparated of [true, false]) {
+    using small = makeSmallHost();
+    const { host, sessionId } = await startWithAccount(small, isSeparated);
+    await host.must("share_session", { sessionId, ownerId: ada, guests: null });
+    const pushBy = async (ownerId: string | null | undefined) =>
+      codeOf(await host.ask("push_session", { sessionId, pullRequest: null, ownerId }));
+    // The repository has no origin.
+    for (const who of [bo, null, undefined])
+      assert.equal(await pushBy(who), isSeparated ? refused : "push_failed");
+    assert.equal(await pushBy(ada), "push_failed");
+    await host.close();
+  }
 });

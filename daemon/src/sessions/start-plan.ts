@@ -93,7 +93,8 @@ export async function planStart(
       directory: worktree?.directory ?? realPath,
       worktree: worktree ? planned(worktree) : null,
       startedIn: path,
-      baseCommit: worktree ? null : await host.worktrees.headOf(realPath, signal),
+      baseCommit:
+        worktree || !isGitRepository ? null : await host.worktrees.headOf(realPath, signal),
       ...(isGitRepository && { origin: await host.pushes.readOrigin(realPath, signal) }),
     }),
     async make(session, driver, signal) {

@@ -28,7 +28,7 @@ export function readRunning(state: State): { pid: number; version: string } | un
 const fileOf = (state: State) => join(state.directory, "process.json");
 
 /** The boot and the tick at which a process began: different for two processes with the same id. */
-function startOf(pid: number): string | undefined {
+export function startOf(pid: number): string | undefined {
   try {
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

@@ -8,6 +8,10 @@ import { replaceFile } from "./replace-file.ts";
 export interface Credentials {
   /** The origin of the control plane, such as https://hawser.example. */
   serverUrl: string;
+  /** The address that the service has announced, until it admits this host (decision 0078). */
+  nextServerUrl?: string | undefined;
+  /** The address before `serverUrl`, until a token was renewed at the present one. */
+  formerServerUrl?: string | undefined;
   instanceId: string;
   /** The host's own key (SU…). */
   seed: string;

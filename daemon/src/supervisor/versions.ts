@@ -41,7 +41,8 @@ export function chooseProgram(directory: string, own: Program): Program {
   return [current.node, ...current.script].every((path) => existsSync(path)) ? current : own;
 }
 
-function currentVersion(directory: string): string | undefined {
+/** undefined if the pointer is missing or damaged. */
+export function currentVersion(directory: string): string | undefined {
   try {
     return Version.safeParse(readlinkSync(pointer(directory))).data;
   } catch {

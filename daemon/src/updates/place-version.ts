@@ -14,17 +14,28 @@ import {
 import { dirname, join, relative } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
-import type { DaemonManifest } from "@hawser/host-protocol";
+import type { DaemonManifest, PublishedFile } from "@hawser/host-protocol";
 import { replaceBy } from "../state/replace-file.ts";
 import { nodePath, removeUnfinished, versionPath } from "../supervisor/versions.ts";
-import { download } from "./published.ts";
 
-type Published = NonNullable<DaemonManifest["platforms"]["linux-x64"]>;
+/** What a release has for one platform. */
+export type Published = NonNullable<DaemonManifest["platforms"]["linux-x64"]>;
 
 export interface Placing {
+  /** The state directory. */
   directory: string;
-  serverUrl: string;
-  step: (step: string, percent?: number) => void;
+  /** Copies a file of the release to `target`. Throws if it is not as published; the caller then removes it. */
+  copy: (file: PublishedFile, target: string) => Promise<void>;
+  /** Called when another step begins. */
+  step: (step: string) => void;
+}
+
+/** Throws an error whose message is a sentence if the release has nothing for this machine. */
+export function publishedForThis({ version, platforms }: DaemonManifest): Published {
+  const platform = `${process.platform}-${process.arch}`;
+  const published = (platforms as Record<string, Published | undefined>)[platform];
+  if (!published) throw new Error(`Version ${version} is not published for ${platform}.`);
+  return published;
 }
 
 /** Throws if a check fails or the disk is full, and then leaves nothing unfinished. */
@@ -36,7 +47,8 @@ export async function placeVersion(
   const { directory } = placing;
   removeUnfinished(directory);
   try {
-    if (!existsSync(nodePath(directory, published.node.version))) {
+    // The installer makes the folder first, and may have been interrupted then.
+    if (!existsSync(join(nodePath(directory, published.node.version), "node"))) {
       await placeNode(placing, published.node);
     }
     if (!isPlaced(directory, version, published)) await placeDaemon(placing, version, published);
@@ -50,7 +62,7 @@ async function placeNode(placing: Placing, node: Published["node"]): Promise<voi
   const place = nodePath(placing.directory, node.version);
   const part = gather(place);
   const packed = join(part, "node.gz");
-  await fetchTo(placing, node, packed);
+  await placing.copy(node, packed);
   placing.step("unpacking");
   const unpacked = join(part, "node");
   await pipeline(
@@ -60,6 +72,7 @@ async function placeNode(placing: Placing, node: Published["node"]): Promise<voi
   );
   chmodSync(unpacked, 0o755);
   rmSync(packed);
+  rmSync(place, { recursive: true, force: true });
   replaceBy(part, place);
 }
 
@@ -67,7 +80,7 @@ async function placeDaemon(placing: Placing, version: string, published: Publish
   const place = versionPath(placing.directory, version);
   const part = gather(place);
   const program = join(part, "hawserd.mjs");
-  await fetchTo(placing, published.daemon, program);
+  await placing.copy(published.daemon, program);
   // All users of a separated host run it.
   chmodSync(program, 0o644);
   placing.step("placing");
@@ -90,16 +103,4 @@ function gather(place: string): string {
   mkdirSync(dirname(place), { recursive: true });
   mkdirSync(part);
   return part;
-}
-
-function fetchTo(
-  { serverUrl, step }: Placing,
-  file: Published["daemon"],
-  target: string,
-): Promise<void> {
-  let reported = -1;
-  return download(serverUrl, file, target, (bytes) => {
-    const percent = Math.floor((bytes / file.size) * 100);
-    if (percent !== reported) step(`downloading ${file.file}`, (reported = percent));
-  });
 }

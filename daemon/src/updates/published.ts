@@ -76,10 +76,27 @@ async function request(address: URL, signal: AbortSignal): Promise<Readable> {
     throw new Error(`${address.href} cannot be reached.`, { cause });
   }
   if (!response.ok || !response.body) {
-    await response.body?.cancel();
-    throw new Error(`${address.href} was answered with ${response.status}.`);
+    const why = await sentenceOf(response);
+    throw new Error(`${address.href} was answered with ${response.status}.${why}`);
   }
   return Readable.fromWeb(response.body);
+}
+
+/** The service's own explanation, such as that it lacks the Node of this platform; empty if there is none. */
+async function sentenceOf({ body }: Response): Promise<string> {
+  try {
+    const parts: Buffer[] = [];
+    const source = Readable.fromWeb(body ?? new ReadableStream()).pipe(
+      atMost(10_000, "The answer"),
+    );
+    for await (const part of source) parts.push(part as Buffer);
+    const { error } = JSON.parse(Buffer.concat(parts).toString()) as {
+      error?: { message?: unknown };
+    };
+    return typeof error?.message === "string" ? ` ${error.message}` : "";
+  } catch {
+    return "";
+  }
 }
 
 /** Limits the download, so that a server cannot fill the disk. */

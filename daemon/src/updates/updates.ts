@@ -3,13 +3,13 @@
 // only when that works. Whatever fails, this daemon continues and reports why.
 import { statfsSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import { isNewer, type DaemonManifest } from "@hawser/host-protocol";
+import { isNewer, type DaemonManifest, type PublishedFile } from "@hawser/host-protocol";
 import type { FactReader } from "../facts.ts";
 import { describe, type Log } from "../log.ts";
 import type { Operations } from "../operations.ts";
 import { daemonVersion, trustedKeys } from "../release.ts";
-import { placeVersion } from "./place-version.ts";
-import { readPublished } from "./published.ts";
+import { placeVersion, publishedForThis, type Published } from "./place-version.ts";
+import { download, readPublished } from "./published.ts";
 import { clearFailure, noteFailure, readUpdates, type UpdateFailure } from "./record.ts";
 
 export interface UpdateOptions {
@@ -70,11 +70,17 @@ export function createUpdates(options: UpdateOptions): Updates {
     await operations.run("update_daemon", `daemon ${version}`, async (step) => {
       try {
         let last = "";
+        let lastPercent: number | undefined;
         const report = (name: string, percent?: number) => {
+          if (name === last && percent === lastPercent) return;
           if (name !== last) log.info("update", { step: (last = name), version });
-          step(name, percent);
+          step(name, (lastPercent = percent));
         };
-        await placeVersion({ directory, serverUrl, step: report }, version, published);
+        const copy = (file: PublishedFile, target: string) =>
+          download(serverUrl, file, target, (bytes) => {
+            report(`downloading ${file.file}`, Math.floor((bytes / file.size) * 100));
+          });
+        await placeVersion({ directory, copy, step: report }, version, published);
         report("placed");
         if (isBusy()) report("waiting for what the host is doing");
         for (const since = performance.now(); isBusy() && performance.now() - since < patienceMs;)
@@ -129,9 +135,8 @@ function checkRoom(directory: string): void {
   throw new Error("The disk is nearly full: less than 4 MB are free. Free some space.");
 }
 
-type Published = NonNullable<DaemonManifest["platforms"]["linux-x64"]>;
-
-function choose({ version, platforms }: DaemonManifest, directory: string): Published {
+function choose(manifest: DaemonManifest, directory: string): Published {
+  const { version } = manifest;
   const { highest = daemonVersion } = readUpdates(directory);
   const least = isNewer(highest, daemonVersion) ? highest : daemonVersion;
   if (isNewer(least, version)) {
@@ -139,10 +144,7 @@ function choose({ version, platforms }: DaemonManifest, directory: string): Publ
       `The service publishes version ${version}, and ${least} has run here. A daemon is never replaced by an older one.`,
     );
   }
-  const platform = `${process.platform}-${process.arch}`;
-  const published = (platforms as Record<string, Published | undefined>)[platform];
-  if (!published) throw new Error(`Version ${version} is not published for ${platform}.`);
-  return published;
+  return publishedForThis(manifest);
 }
 
 export function sentence({ version, reason }: UpdateFailure): string {

@@ -131,3 +131,13 @@ test("baselines of sessions that are over are removed", async () => {
   await baselines.tidy((sessionId) => two.baseline.endsWith(sessionId));
   assert.deepEqual([existsSync(one.baseline), existsSync(two.baseline)], [false, true]);
 });
+
+test("a baseline that its caller stops does not name the time limit for copies", async () => {
+  const directory = join(top, "stopped");
+  write(directory, "file.txt", "text\n");
+  await assert.rejects(
+    baselines.make("ses_stopped", directory, AbortSignal.abort()),
+    ({ message, reason }: GitError) => reason === "out_of_time" && !message.includes("seconds"),
+  );
+  assert.ok(!existsSync(baselines.gitDirectoryOf("ses_stopped")));
+});

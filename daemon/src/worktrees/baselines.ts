@@ -57,8 +57,10 @@ export function createBaselines(
         return await writeTree(index);
       } catch (error) {
         await rm(own, { recursive: true, force: true });
-        if (!(error instanceof GitError) || error.reason !== "out_of_time") throw error;
-        const message = `Copying them took longer than ${makeMs / 1_000} seconds.`;
+        const isLate = error instanceof GitError && error.reason === "out_of_time";
+        // A caller whose own time is up gets git's error, because these seconds are not the cause.
+        if (!isLate || signal.aborted) throw error;
+        const message = `Copying the files took longer than ${makeMs / 1_000} seconds.`;
         throw new GitError("out_of_time", message);
       }
     },

@@ -12,10 +12,7 @@ import { startCodexIssuer, type CodexIssuer } from "@hawser/testkit/codex-issuer
 import { never, startSession } from "@hawser/testkit/conformance/recording.ts";
 import { listProcesses } from "@hawser/testkit/processes.ts";
 import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
-import {
-  startScriptedModel,
-  type ScriptedModel,
-} from "@hawser/testkit/scripted-model/scripted-model.ts";
+import { startScriptedModel, type ScriptedModel } from "@hawser/testkit/scripted-model.ts";
 import type { LoginPlace, LoginProgram } from "../login.ts";
 import { createCodexLogin } from "./login.ts";
 

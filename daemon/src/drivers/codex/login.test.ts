@@ -9,10 +9,7 @@ import { openCodexBench } from "@hawser/testkit/codex-bench.ts";
 import { startCodexIssuer, type CodexIssuer } from "@hawser/testkit/codex-issuer.ts";
 import { never, startSession } from "@hawser/testkit/conformance/recording.ts";
 import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
-import {
-  startScriptedModel,
-  type ScriptedModel,
-} from "@hawser/testkit/scripted-model/scripted-model.ts";
+import { startScriptedModel, type ScriptedModel } from "@hawser/testkit/scripted-model.ts";
 import { until } from "@hawser/testkit/until.ts";
 import { listAgentProcesses } from "../agent-processes.ts";
 import { AgentNotReady } from "../driver.ts";

@@ -235,7 +235,11 @@ async function trySandbox(server: AppServer, home: string): Promise<AgentProblem
     (error: unknown) => (error as Error).message,
   );
   if (why === undefined) return [];
-  const message = `Codex's sandbox does not work on this host (${why}). Allow user namespaces on it.`;
+  // In /tmp, where every user can make it.
+  const cure = why.includes("socket directory")
+    ? `Remove /tmp/codex-daemon-${process.getuid?.()} as root: another user has made it.`
+    : "Allow user namespaces on it.";
+  const message = `Codex's sandbox does not work on this host (${why}). ${cure}`;
   return [{ code: "sandbox_unavailable", message }];
 }
 

@@ -10,6 +10,7 @@ import { until } from "@hawser/testkit/until.ts";
 import { never, startSession } from "@hawser/testkit/conformance/recording.ts";
 import type { Step } from "../scripted/script.ts";
 import { explainError, explainRetries } from "./failures.ts";
+import type { OpencodeSession } from "./session.ts";
 
 const limits = { silenceMs: 8_000, retryMs: 3_000 };
 let bench: OpencodeBench;
@@ -75,6 +76,23 @@ test("a turn that waits for the next call of the model can be aborted", async ()
   await recording.session.abort(never);
   const { outcome, reason } = await recording.untilType("turn_ended");
   assert.deepEqual([outcome, reason], ["aborted", null]);
+});
+
+test("the late error event of an aborted turn does not end the next one", async () => {
+  const recording = await startSession(bench);
+  await recording.prompt([{ text: "one two three four five six", paceMs: 1_000 }]);
+  await recording.session.abort(never);
+  const ends = () => recording.events.filter((event) => event.type === "turn_ended");
+  await until("the turn is aborted", () => ends().length === 1);
+  await recording.prompt([{ text: "Done.", delayMs: 3_000 }]);
+  // Where the event stream would deliver it, had it been slower than the answers of the API.
+  const session = recording.session as OpencodeSession;
+  const error = { name: "MessageAbortedError" };
+  session.onEvent({ type: "error", sessionID: session.handle, error });
+  await until("the next turn has ended", () => ends().length === 2);
+  const outcomes = ends().map(({ outcome }) => outcome);
+  assert.deepEqual(outcomes, ["aborted", "completed"], recording.describe());
+  assert.deepEqual(recording.messages().slice(-1), ["Done."]);
 });
 
 test("the rate limit of a sub-agent's model ends the turn too", async () => {

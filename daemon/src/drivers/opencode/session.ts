@@ -25,7 +25,7 @@ import { revertTo } from "./revert.ts";
 import type { ShellGate } from "./shell-gate.ts";
 import { checkMentions } from "./slash-commands.ts";
 import { bodyOf, exists, pathOf, sendTurn } from "./turn-request.ts";
-import { outcomeOf } from "./turn-outcome.ts";
+import { isOfTurn, outcomeOf } from "./turn-outcome.ts";
 
 export interface OpencodeSession extends AgentSession {
   directory: string;
@@ -148,7 +148,7 @@ export function openOpencodeSession(options: OpencodeSessionOptions): OpencodeSe
         requests.onSettled(live.requestID);
         return tracker.settleRequest(live.requestID, live.reply);
       case "error":
-        if (live.sessionID !== id || !tracker.turn()) return;
+        if (live.sessionID !== id || !tracker.turn() || !isOfTurn(live.error, stop)) return;
         error ??= live.error;
         return confirmSoon();
       case "status":

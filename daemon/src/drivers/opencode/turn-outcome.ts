@@ -5,6 +5,13 @@ import { explainError } from "./failures.ts";
 import type { ErrorData } from "./frames.ts";
 
 /**
+ * Whether an error event of the session is of the turn that runs. The event names no turn. That of an aborted turn can
+ * arrive after the next turn was sent, which it must not end; an abort by another client shows in the turn's message.
+ */
+export const isOfTurn = (error: ErrorData, stop: TurnEnd | undefined): boolean =>
+  stop !== undefined || error.name !== "MessageAbortedError";
+
+/**
  * `reported` is an error event of the session. `stop` is set if the turn was stopped: by a caller, or
  * because its model did not answer.
  */

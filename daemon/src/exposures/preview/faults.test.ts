@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { test } from "node:test";
-import { startPreviewBed } from "@hawser/testkit/preview-bed.ts";
+import { startPreviewBed, type PreviewBed } from "@hawser/testkit/preview-bed.ts";
 import { until } from "@hawser/testkit/until.ts";
 
 const codeOf = (answer: { json(): unknown }) =>
@@ -80,4 +80,46 @@ test("nothing but the checked address is connected", async () => {
   assert.deepEqual([answer.status, answer.headers["location"]], [302, `http://127.0.0.1:${port}/`]);
   assert.equal(connections, 0);
   elsewhere.close();
+});
+
+/** Answers every connection with these bytes, again and again if `repeats`, as fast as they are read. */
+function answerRaw(bed: PreviewBed, head: string, bytes: string, repeats = false): void {
+  bed.server.removeAllListeners("connection");
+  bed.server.on("connection", (socket) => {
+    socket.on("error", () => {});
+    socket.once("data", () => {
+      socket.write(head);
+      socket.write(bytes);
+      if (repeats) socket.on("drain", () => socket.write(bytes));
+    });
+  });
+}
+
+test("an answer in thousands of tiny pieces passes in a few, and is cut if too many wait", async () => {
+  await using bed = await startPreviewBed(() => {});
+  const head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+  answerRaw(bed, head, `${"1\r\nx\r\n".repeat(3_000)}0\r\n\r\n`);
+  let messages = 0;
+  bed.tunnel.socket.on("message", () => messages++);
+  const joined = await bed.tunnel.ask("GET", "/");
+  assert.deepEqual([joined.isWhole, joined.text], [true, "x".repeat(3_000)]);
+  assert.ok(messages < 100, `${messages} messages`);
+
+  answerRaw(bed, head, "1\r\nx\r\n".repeat(20_000), true);
+  const cut = await bed.tunnel.ask("GET", "/");
+  assert.equal(cut.isWhole, false);
+  await until("the connection is closed", () => bed.connections() === 0);
+});
+
+test("a server that sends interim answers without end is answered with 502", async () => {
+  for (const interim of [
+    "HTTP/1.1 100 Continue\r\n\r\n",
+    "HTTP/1.1 103 Early\r\nlink: </a>\r\n\r\n",
+  ]) {
+    await using bed = await startPreviewBed(() => {});
+    answerRaw(bed, "", interim.repeat(5_000), true);
+    const answer = await bed.tunnel.ask("GET", "/");
+    assert.deepEqual([answer.status, codeOf(answer)], [502, "server_failed"]);
+    await until("the connection is closed", () => bed.connections() === 0);
+  }
 });

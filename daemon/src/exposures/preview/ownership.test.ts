@@ -179,6 +179,26 @@ test("a port that another process shares is not served", { timeout }, async () =
 });
 
 test(
+  "N17: a server for IPv6 alone is not mistaken for that of another process for IPv4",
+  { timeout },
+  async () => {
+    await using preview = await startPreviewHost();
+    const sessionId = await preview.startSession();
+    const port = await freePort();
+    const tunnel = await preview.expose(sessionId, port);
+    await preview.run(sessionId, serverCommand(port, { host: "::", more: "ipv6Only: true" }));
+    await preview.untilListening(sessionId, port);
+    for (const host of ["127.0.0.1", "0.0.0.0", "::ffff:127.0.0.1", "::ffff:0.0.0.0"]) {
+      using foreign = await listenForeign({ port, host });
+      assert.equal(await read(tunnel), closed, host);
+      await preview.untilListening(sessionId);
+      assert.deepEqual(foreign.counts, { connections: 0, bytes: 0 });
+    }
+    await until("it is the session's alone", async () => (await read(tunnel)) === "own");
+  },
+);
+
+test(
   "servers of the agent's commands count, the agent's own and those of others do not",
   { timeout },
   async () => {

@@ -29,10 +29,18 @@ interface Holder {
 }
 
 const mostListed = 100;
+/** How long it is remembered that a socket is not the session's: at least, and in durations of the look. */
+const refusedMs = 1_000;
+const refusedLooks = 20;
 
-export function createSessionPorts(isOwn: (found: AgentProcess) => boolean): SessionPorts {
-  /** Holders by inode, as found last: looking at all processes takes milliseconds. */
+export function createSessionPorts(
+  isOwn: (found: AgentProcess) => boolean,
+  now: () => number = performance.now.bind(performance),
+): SessionPorts {
+  /** Holders by inode, as found last: looking at all processes takes milliseconds, and on a large host far more. */
   let known = new Map<string, Holder>();
+  /** The socket that was refused last. A page that asks again and again must not hold up the daemon. */
+  let refused: { inode: string; until: number } | undefined;
 
   /** Sockets that processes of this session have, and no process of another session or agent. */
   function findHolders(): Map<string, Holder> {
@@ -55,8 +63,14 @@ export function createSessionPorts(isOwn: (found: AgentProcess) => boolean): Ses
       const found = findAgentProcess(holder.pid);
       if (found && isOwn(found)) return true;
     }
+    const began = now();
+    if (refused?.inode === inode && began < refused.until) return false;
     known = findHolders();
-    return known.has(inode);
+    if (known.has(inode)) return true;
+    const ended = now();
+    const until = ended + Math.max(refusedMs, refusedLooks * (ended - began));
+    refused = { inode, until };
+    return false;
   }
 
   return {

@@ -4,6 +4,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { constants, type ClientHttp2Stream } from "node:http2";
 import type { RequestListener } from "node:http";
+import { createServer } from "node:net";
 import { Readable } from "node:stream";
 import { test } from "node:test";
 import { startPreviewBed } from "@hawser/testkit/preview-bed.ts";
@@ -60,6 +61,15 @@ test("N18: the server believes that it is used at localhost, and gets no login",
   });
 });
 
+test("three hundred headers pass", async () => {
+  await using bed = await startPreviewBed(mirror);
+  const own = Array.from({ length: 300 }, (_, i) => [`x-${i}`, "1"]);
+  const headers = Object.fromEntries(own) as Record<string, string>;
+  const answer = await bed.tunnel.ask("GET", "/", { headers });
+  const seen = answer.json() as { headers: Record<string, string> };
+  for (const name of Object.keys(headers)) assert.equal(seen.headers[name], "1");
+});
+
 test("every method passes, with and without a body", async () => {
   await using bed = await startPreviewBed(mirror);
   for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"]) {
@@ -100,6 +110,22 @@ test("N17: a port that changes hands while it is connected gets no byte", async 
   assert.deepEqual([between.status, codeOf(between)], [502, "port_closed"]);
   await until("the connection is closed", () => bed.connections() === 0);
   assert.deepEqual([bed.seen.length, bed.received()], [0, 0]);
+  assert.equal((await bed.tunnel.ask("POST", "/", { body: "secret" })).status, 200);
+});
+
+test("N17: after a connection to a port that changed hands, no other address is tried", async () => {
+  await using bed = await startPreviewBed(mirror);
+  const own = createServer().listen(bed.port, "::1");
+  await once(own, "listening");
+  const both = ["::1", "127.0.0.1"];
+  bed.checks.push(both, [], both);
+  const answer = await bed.tunnel.ask("POST", "/", { body: "secret" });
+  assert.deepEqual([answer.status, codeOf(answer)], [502, "port_closed"]);
+  assert.deepEqual([bed.seen.length, bed.received()], [0, 0]);
+  own.close();
+  await once(own, "close");
+  // Nothing listens at the first address.
+  bed.checks.push(both, both);
   assert.equal((await bed.tunnel.ask("POST", "/", { body: "secret" })).status, 200);
 });
 

@@ -8,6 +8,10 @@ import { headersForClient, headersForServer } from "./headers.ts";
 
 /** How long a server may do nothing before it answers. Some compile a page first. */
 const answerMs = 120_000;
+/** How many interim answers (1xx) a server may send before it answers. */
+const mostInterim = 100;
+/** How many pieces of an answer may wait. A server that writes lines of text has a few dozen. */
+const mostPieces = 4_096;
 const emptyStatuses = [204, 205, 304];
 
 /** Resolves when the answer has ended. Throws if the server does not answer. */
@@ -39,21 +43,32 @@ function send(
       headers: { ...headersForServer(headers, port, hasBody), connection: "close" },
       createConnection: () => socket,
     });
-    limitSilence(request, reject);
+    limitWait(request, reject);
     request.once("response", resolve);
     if (hasBody) sendBody(stream, request);
     else request.end();
   });
 }
 
-/** Rejects if the server closes the connection, or does nothing for too long, before it answers. */
-export function limitSilence(request: ClientRequest, reject: (error: Error) => void): void {
+/**
+ * Rejects if the server closes the connection, does nothing for too long, or sends too many interim answers, before it
+ * answers.
+ */
+export function limitWait(request: ClientRequest, reject: (error: Error) => void): void {
   request.setTimeout(answerMs, () => {
     const message = `The server did not answer within ${answerMs / 1000} s. Try again, or read its output.`;
     reject(new RequestRefused(504, "server_late", message));
     request.destroy();
   });
-  request.once("response", () => request.setTimeout(0));
+  let interim = 0;
+  request.on("information", () => {
+    interim += 1;
+    if (interim > mostInterim) request.destroy(new Error("The server sends only interim answers."));
+  });
+  request.once("response", (answer) => {
+    request.setTimeout(0);
+    limitPieces(answer);
+  });
   // The answer may be complete although the server did not read the whole body.
   request.on("error", reject);
   request.once("close", () => reject(new Error("The server closed the connection.")));
@@ -83,8 +98,22 @@ export async function passAnswer(
   const { statusCode: status = 502, headers } = answer;
   const endStream = !hasBody || emptyStatuses.includes(status);
   stream.respond({ ...headersForClient(headers, port), ":status": status }, { endStream });
-  // Reads no more of the answer than the client does.
   if (endStream) answer.resume();
-  else await pipeline(answer, stream);
+  // Reads no more of the answer than the client does. The iterator joins the pieces that wait, because each piece
+  // costs the tunnel a message.
+  else await pipeline(answer.iterator(), stream);
   leaveSoon(stream);
+}
+
+/** Cuts an answer of which too many pieces wait. Single bytes cost the daemon far more time and memory than others. */
+function limitPieces(answer: IncomingMessage): void {
+  let pieces = 0;
+  const push = answer.push.bind(answer);
+  answer.push = (...piece) => {
+    if (answer.destroyed) return false;
+    // There are no more pieces than bytes.
+    pieces = Math.min(pieces, answer.readableLength) + 1;
+    if (pieces > mostPieces) answer.destroy(new Error("The answer has too many small pieces."));
+    return push(...piece);
+  };
 }

@@ -59,12 +59,15 @@ async function connectToSession(
   signal: AbortSignal,
 ): Promise<Socket> {
   for (const host of ports.hostsOf(port)) {
-    // A socket may listen for IPv6 alone, which the next address is for.
-    const socket = await openSocket({ host, port }, signal).catch(() => undefined);
-    // Asked again now that there is a connection: the port may have changed hands just before it.
-    if (socket && ports.hostsOf(port).includes(host)) return socket;
-    socket?.destroy();
     if (signal.aborted) break;
+    // A system may have no ::1, although a socket listens on ::, which the next address is for.
+    const socket = await openSocket({ host, port }, signal).catch(() => undefined);
+    if (!socket) continue;
+    // Asked again now that there is a connection: the port may have changed hands just before it.
+    if (ports.hostsOf(port).includes(host)) return socket;
+    socket.destroy();
+    // Another process was here a moment ago, and may be at the next address.
+    break;
   }
   throw new RequestRefused(502, "port_closed", portClosed(port));
 }

@@ -232,6 +232,14 @@ test("a server that refuses a WebSocket is heard, and one that is none is not be
   assert.match(await textOf(foreign.stream), /port_closed/);
 });
 
+test("a server that answers with a page has opened no WebSocket", async () => {
+  await using bed = await startPreviewBed((_request, response) => response.end("<h1>Hello</h1>"));
+  const { stream, answer } = await open(bed);
+  assert.equal(answer[":status"], 502);
+  assert.match(await textOf(stream), /server_failed/);
+  await until("the connection is closed", () => bed.connections() === 0);
+});
+
 async function textOf(stream: ClientHttp2Stream): Promise<string> {
   const text = collect(stream);
   await once(stream, "end");

@@ -7,7 +7,7 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "nod
 import type { Socket } from "node:net";
 import { leaveSoon } from "../answer.ts";
 import { headersForServer } from "./headers.ts";
-import { limitSilence, onEnd, passAnswer } from "./request.ts";
+import { limitWait, onEnd, passAnswer } from "./request.ts";
 
 type Outcome = { opened: IncomingMessage; early: Buffer } | { refused: IncomingMessage };
 
@@ -20,6 +20,8 @@ export async function passWebSocket(
 ): Promise<void> {
   const outcome = await upgrade(headers, socket, port);
   if ("refused" in outcome) {
+    // In HTTP/2, this status would say that the WebSocket is open.
+    if (outcome.refused.statusCode === 200) throw new Error("The server answers with a page.");
     return passAnswer(stream, outcome.refused, { port, hasBody: true });
   }
   const { opened, early } = outcome;
@@ -49,7 +51,7 @@ function upgrade(headers: IncomingHttpHeaders, socket: Socket, port: number): Pr
       },
       createConnection: () => socket,
     });
-    limitSilence(request, reject);
+    limitWait(request, reject);
     request.once("response", (refused) => resolve({ refused }));
     request.once("upgrade", (opened, _socket, early) => {
       request.setTimeout(0);
