@@ -2,9 +2,8 @@
 // down which requirements it cites; --coverage shows how many of them the run has proven, and why not the others.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { bundleDaemon } from "@hawser/deploy/build-release.ts";
 import { requirements } from "../acceptance/requirements.ts";
 import { unproven } from "../acceptance/unproven.ts";
 import { countCoverage, coverageTable, wrongReasons, type Proof } from "./coverage.ts";
@@ -47,9 +46,7 @@ const waiting = [
 ];
 const isWaiting = (file: string) => waiting.some((part) => file.includes(part));
 const directory = mkdtempSync(join(tmpdir(), "hawser-proofs-"));
-const daemon = join(mkdtempSync(join(tmpdir(), "hawser-daemon-")), "hawserd.mjs");
 try {
-  await bundleDaemon(daemon);
   process.exitCode = await runTests(
     [
       // Three would be done a little sooner, but miss deadlines of the product on a machine that is slower.
@@ -58,11 +55,11 @@ try {
       // These hold times against goals, so each has the machine to itself.
       { files: measured.filter((file) => !isWaiting(file)), atOnce: 1 },
     ],
-    { HAWSER_PROOFS: directory, HAWSER_TEST_DAEMON: daemon },
+    { HAWSER_PROOFS: directory },
   );
   report(readProofs(directory));
 } finally {
-  for (const each of [directory, dirname(daemon)]) rmSync(each, { recursive: true, force: true });
+  rmSync(directory, { recursive: true, force: true });
 }
 
 /** Every test process appends JSON lines to files of its own in this folder. */

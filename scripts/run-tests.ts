@@ -7,6 +7,7 @@ import { finished } from "node:stream/promises";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { startPostgres } from "@hawser/testkit/postgres.ts";
+import { bundlePrograms } from "./bundle-programs.ts";
 
 /** The repository's root; every script works from here, wherever it was started. */
 export const root = normalize(`${import.meta.dirname}/..`);
@@ -74,7 +75,9 @@ export async function runTests(groups: TestGroup[], env: Record<string, string>)
     });
   }
   await using cluster = await startPostgres();
+  using programs = await bundlePrograms(root);
   Object.assign(process.env, {
+    HAWSER_TEST_PROGRAMS: programs.directory,
     HAWSER_TEST_POSTGRES: cluster.url,
     // Every test file is a process of its own, and starts more of them.
     NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compiled"),

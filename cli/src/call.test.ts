@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 import { freePort } from "@hawser/testkit/free-port.ts";
+import { mainFile } from "@hawser/testkit/main-file.ts";
 import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import {
   hangUp,
@@ -21,7 +22,7 @@ import { openTerminal } from "@hawser/testkit/terminal.ts";
 import { until } from "@hawser/testkit/until.ts";
 import { startWorld, type World } from "@hawser/testkit/world.ts";
 
-const main = join(import.meta.dirname, "main.ts");
+const main = mainFile("cli");
 const folder = mkdtempSync(join(tmpdir(), "hawser-call-"));
 let world: World;
 before(async () => (world = await startWorld()));

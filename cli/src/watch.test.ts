@@ -2,16 +2,16 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 import { startCuttingProxy } from "@hawser/testkit/cutting-proxy.ts";
 import { freePort } from "@hawser/testkit/free-port.ts";
+import { mainFile } from "@hawser/testkit/main-file.ts";
 import { openTerminal } from "@hawser/testkit/terminal.ts";
 import { until } from "@hawser/testkit/until.ts";
 import { startWorld, type World } from "@hawser/testkit/world.ts";
 
-const main = join(import.meta.dirname, "main.ts");
+const main = mainFile("cli");
 let world: World;
 before(async () => (world = await startWorld({ hosts: 1, agents: ["codex"] })));
 after(() => world[Symbol.asyncDispose]());

@@ -7,7 +7,6 @@ import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import {
   fabricPath,
@@ -18,13 +17,14 @@ import {
   type PairReply,
 } from "@hawser/host-protocol";
 import { freePort } from "@hawser/testkit/free-port.ts";
+import { mainFile } from "@hawser/testkit/main-file.ts";
 import { connectRawHost } from "@hawser/testkit/raw-host.ts";
 import { stopProcess } from "@hawser/testkit/stop-process.ts";
 import { until } from "@hawser/testkit/until.ts";
 import { startWorld } from "@hawser/testkit/world.ts";
 import type { EdgeIdentity } from "./fabric/edge-identity.ts";
 
-const main = fileURLToPath(new URL("main.ts", import.meta.url));
+const main = mainFile("control-plane");
 
 test("A14: a separate edge admits hosts with public keys and a NATS user that can only announce them", async (t) => {
   await using world = await startWorld({ nats: 1 });

@@ -6,9 +6,8 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } fr
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createCaller } from "@hawser/testkit/caller.ts";
 import {
@@ -16,12 +15,13 @@ import {
   type ControlPlaneNode,
 } from "@hawser/testkit/control-plane-node.ts";
 import { createEmptyDatabase, type TestDatabase } from "@hawser/testkit/database.ts";
+import { mainFile } from "@hawser/testkit/main-file.ts";
 import { nodeEnvironment } from "@hawser/testkit/node-environment.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { startPostgres } from "@hawser/testkit/postgres.ts";
 import { freezeProcess } from "@hawser/testkit/processes.ts";
 
-const main = fileURLToPath(new URL("main.ts", import.meta.url));
+const main = mainFile("control-plane");
 let folder: string;
 let masterKeyFile: string;
 let database: TestDatabase;
@@ -91,9 +91,9 @@ test("an install that lacks its migrations is not mistaken for a database that i
   // The modules are found through the checkout; the migrations are looked for beside the copy.
   const copy = join(folder, "incomplete");
   const workspace = join(copy, "control-plane");
-  cpSync(dirname(main), join(workspace, "src"), { recursive: true });
-  cpSync(join(dirname(main), "../package.json"), join(workspace, "package.json"));
-  symlinkSync(join(dirname(main), "../../node_modules"), join(copy, "node_modules"));
+  cpSync(import.meta.dirname, join(workspace, "src"), { recursive: true });
+  cpSync(join(import.meta.dirname, "../package.json"), join(workspace, "package.json"));
+  symlinkSync(join(import.meta.dirname, "../../node_modules"), join(copy, "node_modules"));
   const isIncomplete = (command: string) => {
     const { status, stderr } = run([command], {}, join(workspace, "src/main.ts"));
     assert.equal(status, 2, stderr);

@@ -6,15 +6,15 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { createCaller } from "@hawser/testkit/caller.ts";
 import { startControlPlaneNode } from "@hawser/testkit/control-plane-node.ts";
 import { freePort } from "@hawser/testkit/free-port.ts";
+import { mainFile } from "@hawser/testkit/main-file.ts";
 import { startNatsServer } from "@hawser/testkit/nats.ts";
 import { nodeEnvironment } from "@hawser/testkit/node-environment.ts";
 import { startPostgres, type PostgresCluster } from "@hawser/testkit/postgres.ts";
 
-const main = fileURLToPath(new URL("main.ts", import.meta.url));
+const main = mainFile("control-plane");
 let cluster: PostgresCluster;
 let folder: string;
 

@@ -7,12 +7,13 @@ import { existsSync, readFileSync, readdirSync, readlinkSync, statSync } from "n
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import type { Hello } from "@hawser/host-protocol";
+import { mainFile } from "@hawser/testkit/main-file.ts";
 import { stopProcess } from "@hawser/testkit/stop-process.ts";
 import { startSmallControlPlane } from "@hawser/testkit/small-control-plane.ts";
 import { until } from "@hawser/testkit/until.ts";
 import { openState } from "./state/state.ts";
 
-const main = join(import.meta.dirname, "main.ts");
+const main = mainFile("daemon");
 
 function call(...args: string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {

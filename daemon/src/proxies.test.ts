@@ -13,12 +13,13 @@ import { test, type TestContext } from "node:test";
 import { createServer as createTlsServer } from "node:tls";
 import { makeCertificate } from "@hawser/testkit/certificate-authority.ts";
 import { startConnectProxy } from "@hawser/testkit/connect-proxy.ts";
+import { mainFile } from "@hawser/testkit/main-file.ts";
 import { startSmallControlPlane } from "@hawser/testkit/small-control-plane.ts";
 import { stopProcess } from "@hawser/testkit/stop-process.ts";
 import { until } from "@hawser/testkit/until.ts";
 import { openState } from "./state/state.ts";
 
-const main = join(import.meta.dirname, "main.ts");
+const main = mainFile("daemon");
 
 function start(t: TestContext, environment: Record<string, string>, args: string[]) {
   const child = spawn(process.execPath, args, {

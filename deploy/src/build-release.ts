@@ -34,7 +34,8 @@ export async function buildRelease(options: ReleaseOptions): Promise<DaemonManif
   mkdirSync(out, { recursive: true });
   const trustedKeys = keys.keys.map(({ publicKey }) => publicKey);
   const file = `hawserd-${version}.mjs`;
-  await bundleDaemon(join(out, file), { version, trustedKeys });
+  const release = JSON.stringify({ version, trustedKeys });
+  await bundle("@hawser/daemon/main.ts", join(out, file), { hawserRelease: release });
   const daemon = await describe(out, file);
   const platforms: DaemonManifest["platforms"] = {};
   for (const platform of Platform.options) {
@@ -65,15 +66,6 @@ export async function buildRelease(options: ReleaseOptions): Promise<DaemonManif
   replace(join(out, "daemon.json.sig"), signManifest(keys.keys[0].privateKey, text));
   replace(join(out, "daemon.json"), text);
   return manifest;
-}
-
-/** Writes the daemon as one file. Without a release it trusts no key, as it does when run from the sources. */
-export async function bundleDaemon(
-  outfile: string,
-  release?: { version: string; trustedKeys: readonly string[] },
-): Promise<void> {
-  const define = release ? { hawserRelease: JSON.stringify(release) } : {};
-  await bundle("@hawser/daemon/main.ts", outfile, define);
 }
 
 async function describe(out: string, file: string): Promise<PublishedFile> {

@@ -1,7 +1,7 @@
 // Runs a command of the control plane that ends by itself, as an operator runs it, with the settings of
 // a world's nodes.
 import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
+import { mainFile } from "./main-file.ts";
 import { nodeEnvironment } from "./node-environment.ts";
 import type { World } from "./world.ts";
 
@@ -11,7 +11,7 @@ export interface CommandEnd {
   stderr: string;
 }
 
-const main = fileURLToPath(import.meta.resolve("@hawser/control-plane/main.ts"));
+const main = mainFile("control-plane");
 const patienceMs = 60_000;
 
 export function runControlPlane(

@@ -1,8 +1,8 @@
 // A control-plane node in its own process, started as an operator starts it.
 import { spawn, type ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { freePort } from "./free-port.ts";
+import { mainFile } from "./main-file.ts";
 import { stopProcess } from "./stop-process.ts";
 import { nodeEnvironment } from "./node-environment.ts";
 
@@ -24,7 +24,7 @@ interface NodeOptions {
   reload?: boolean;
 }
 
-const main = fileURLToPath(import.meta.resolve("@hawser/control-plane/main.ts"));
+const main = mainFile("control-plane");
 
 export async function startControlPlaneNode(options: NodeOptions): Promise<ControlPlaneNode> {
   const port = options.port ?? (await freePort());

@@ -4,7 +4,6 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { AgentKind } from "@hawser/contract";
 import { policyText } from "@hawser/daemon/policy/policy.ts";
@@ -12,6 +11,7 @@ import { endAgents } from "./agent-pids.ts";
 import type { Calls } from "./caller.ts";
 import { createRepository } from "./git-repository.ts";
 import { giveAgents } from "./give-agents.ts";
+import { mainFile } from "./main-file.ts";
 import { stopProcess } from "./stop-process.ts";
 import { nodeEnvironment } from "./node-environment.ts";
 
@@ -28,9 +28,7 @@ export interface TestHost extends AsyncDisposable {
   log: Record<string, unknown>[];
 }
 
-/** Acceptance tests run the daemon as one file, as hosts do: it starts in half the time of the sources. */
-const hawserd =
-  process.env["HAWSER_TEST_DAEMON"] ?? fileURLToPath(import.meta.resolve("@hawser/daemon/main.ts"));
+const hawserd = mainFile("daemon");
 
 export interface HostOptions {
   name?: string;

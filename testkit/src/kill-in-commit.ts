@@ -1,8 +1,8 @@
 // Kills a command of the control plane while the server carries out its COMMIT, and then lets the server
 // commit or roll back. Both happen in production, and the command learns of neither.
 import { spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import pg from "pg";
+import { mainFile } from "./main-file.ts";
 import { nodeEnvironment } from "./node-environment.ts";
 import { stopProcess } from "./stop-process.ts";
 import { until } from "./until.ts";
@@ -17,7 +17,7 @@ interface Killed {
   outcome: "committed" | "rolled back";
 }
 
-const main = fileURLToPath(import.meta.resolve("@hawser/control-plane/main.ts"));
+const main = mainFile("control-plane");
 const lockKey = 4711;
 const patienceMs = 60_000;
 

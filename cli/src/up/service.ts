@@ -103,7 +103,7 @@ ExecStart=${words.map((word) => quote(word).replaceAll("$", "$$$$")).join(" ")}
 ${lines.join("\n")}
 Restart=on-failure
 RestartSec=5
-# Only hawser up is told to stop, which stops its parts in order. Agents live on.
+# systemd signals only hawser up, which stops its parts in order. Agents keep running.
 KillMode=process
 TimeoutStopSec=120
 

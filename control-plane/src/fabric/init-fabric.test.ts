@@ -15,9 +15,9 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { fileURLToPath } from "node:url";
 import { freePort } from "@hawser/testkit/free-port.ts";
 import { killInCommit } from "@hawser/testkit/kill-in-commit.ts";
+import { mainFile } from "@hawser/testkit/main-file.ts";
 import { masterKeysOf } from "@hawser/testkit/master-keys.ts";
 import { startNatsServer } from "@hawser/testkit/nats.ts";
 import { nodeEnvironment } from "@hawser/testkit/node-environment.ts";
@@ -191,7 +191,7 @@ async function openService(t: TestContext) {
   const masterKey = randomBytes(32);
   const masterKeyFile = join(folder, "master-key");
   writeFileSync(masterKeyFile, masterKey.toString("hex"));
-  const main = fileURLToPath(new URL("../main.ts", import.meta.url));
+  const main = mainFile("control-plane");
   const directory = join(folder, "fabric");
   const masterKeys = masterKeysOf(masterKey);
   const read = (file: string) => readFileSync(join(directory, file), "utf8");

@@ -13,6 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { mainFile } from "@hawser/testkit/main-file.ts";
 import { stopProcess } from "@hawser/testkit/stop-process.ts";
 import { makeStartId } from "../drivers/start-id.ts";
 import { openJournal } from "../journal/journal.ts";
@@ -25,7 +26,7 @@ import { daemonVersion } from "../release.ts";
 import { openState } from "../state/state.ts";
 import { lookAtLink } from "./status.ts";
 
-const main = join(import.meta.dirname, "../main.ts");
+const main = mainFile("daemon");
 
 function open(t: TestContext, path = process.env["PATH"]) {
   const directory = mkdtempSync(join(tmpdir(), "hawser-commands-"));

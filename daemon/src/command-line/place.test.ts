@@ -20,6 +20,7 @@ import { join } from "node:path";
 import { after, before, test, type TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import type { DaemonManifest } from "@hawser/host-protocol";
+import { mainFile } from "@hawser/testkit/main-file.ts";
 import { openReleases, renamed, type Releases } from "@hawser/testkit/release.ts";
 import { startSmallControlPlane } from "@hawser/testkit/small-control-plane.ts";
 import { stopProcess } from "@hawser/testkit/stop-process.ts";
@@ -212,7 +213,7 @@ test("setup without a service pairs and writes the policy, and starts nothing", 
 });
 
 test("the sources trust no publisher, and place nothing", async (t) => {
-  const { home, place } = open(t, join(import.meta.dirname, "../main.ts"));
+  const { home, place } = open(t, mainFile("daemon"));
   const { code, output } = await place();
   assert.equal(code, 1);
   assert.match(output, /^This hawserd runs from the sources and trusts no publisher\./);

@@ -119,7 +119,7 @@ async function request(url: URL, from: number, signal: AbortSignal): Promise<Res
   }
 }
 
-/** Of an answer that is no file: enough for a sentence, however much is sent. */
+/** The first part of an answer that is not a file, long enough for a sentence of its error. */
 async function beginningOf(response: Response): Promise<string> {
   const parts: Uint8Array[] = [];
   let length = 0;

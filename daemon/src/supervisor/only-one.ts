@@ -1,10 +1,9 @@
-// Ensures one supervisor for each state directory. The kernel holds the lock and releases it when the
-// process ends, however it ends. Of two supervisors the newer version wins: it asks the older to stop.
-import { chmodSync } from "node:fs";
+// Ensures one supervisor for each state directory. Of two supervisors the newer version wins: it asks the older
+// to stop.
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
 import { isNewer } from "@hawser/host-protocol";
+import { openLockFile } from "../state/lock-file.ts";
 import { noteRunning, readRunning } from "../state/running.ts";
 import type { State } from "../state/state.ts";
 
@@ -18,13 +17,10 @@ const stopMs = 25_000;
 
 /** Throws AlreadyRuns. The lock is held until the process ends. */
 export async function takePlace(state: State, version: string): Promise<void> {
-  const file = join(state.directory, "run.lock");
-  const lock = new DatabaseSync(file, { timeout: 0 });
-  // A user who can open it could lock it.
-  chmodSync(file, 0o600);
+  const lock = openLockFile(join(state.directory, "run.lock"));
   const startedAt = Date.now();
   let asked: number | undefined;
-  while (!isTaken(lock)) {
+  while (!lock.acquire()) {
     const waitedMs = Date.now() - startedAt;
     const holder = readRunning(state);
     const isOlder = holder !== undefined && isNewer(version, holder.version);
@@ -38,7 +34,6 @@ export async function takePlace(state: State, version: string): Promise<void> {
     }
     await wait(50);
   }
-  held.add(lock);
   notePlace(state, version);
 }
 
@@ -48,21 +43,5 @@ export function notePlace(state: State, version: string): void {
     noteRunning(state, version);
   } catch {
     // On a full disk the daemon runs nevertheless; other commands then know less about it.
-  }
-}
-
-/** Kept here, because a lock that nothing refers to would be garbage-collected and released. */
-const held = new Set<DatabaseSync>();
-
-function isTaken(lock: DatabaseSync): boolean {
-  try {
-    // The open transaction is the lock. Nothing is ever written, not even a journal beside the file, so
-    // that a full disk does not matter.
-    lock.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
-    return true;
-  } catch (error) {
-    const busy = 5;
-    if ((error as { errcode?: number }).errcode === busy) return false;
-    throw error;
   }
 }

@@ -15,6 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test, type TestContext } from "node:test";
+import { mainFile } from "@hawser/testkit/main-file.ts";
 import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import { stopProcess } from "@hawser/testkit/stop-process.ts";
 import { until } from "@hawser/testkit/until.ts";
@@ -66,7 +67,7 @@ function makeState(): string {
 }
 
 function run(t: TestContext, state: string) {
-  const main = join(import.meta.dirname, "../main.ts");
+  const main = mainFile("daemon");
   const child = spawn(process.execPath, [main, "run", "--quiet", "--state", state], {
     stdio: "ignore",
   });
