@@ -292,7 +292,7 @@ export type ItemUpdate = Extract<
 
 /** Says that an agent is not installed, and which action installs it. */
 export const notInstalled = (name: string, action = "install_agent_kind") =>
-  `${name} is not installed on this host. Call ${action} to install it.`;
+  `${name} is not installed on this host. Call ${action}: it installs ${name}, or reports the installation that is running.`;
 
 /** The agent cannot work now: it is not installed, not logged in, or does not start. */
 export class AgentNotReady extends Error {}
