@@ -7,7 +7,7 @@ import { parseArgs } from "node:util";
 import { requirements } from "../acceptance/requirements.ts";
 import { unproven } from "../acceptance/unproven.ts";
 import { countCoverage, coverageTable, wrongReasons, type Proof } from "./coverage.ts";
-import { chooseTestFiles, longestFirst, runTests } from "./run-tests.ts";
+import { allSlots, chooseTestFiles, longestFirst, root, runTests } from "./run-tests.ts";
 
 const { values, positionals } = parseArgs({
   options: { coverage: { type: "boolean", default: false } },
@@ -45,15 +45,17 @@ const waiting = [
   "fabric-lost",
 ];
 const isWaiting = (file: string) => waiting.some((part) => file.includes(part));
+/** A scenario with real agents needs twice the processor time of another. */
+const slotsOf = (file: string) =>
+  /\bagents: /.test(readFileSync(join(root, file), "utf8")) ? 2 : 1;
 const directory = mkdtempSync(join(tmpdir(), "hawser-proofs-"));
 try {
   process.exitCode = await runTests(
     [
-      // Three would be done a little sooner, but miss deadlines of the product on a machine that is slower.
-      { files: longestFirst(scenarios, longest), atOnce: 2 },
-      { files: longestFirst(measured.filter(isWaiting), waiting), atOnce: 2 },
-      // These hold times against goals, so each has the machine to itself.
-      { files: measured.filter((file) => !isWaiting(file)), atOnce: 1 },
+      ...longestFirst(scenarios, longest).map((file) => ({ file, slots: slotsOf(file) })),
+      ...longestFirst(measured.filter(isWaiting), waiting).map((file) => ({ file, slots: 2 })),
+      // These compare times with goals, so no other file runs at the same time.
+      ...measured.filter((file) => !isWaiting(file)).map((file) => ({ file, slots: allSlots })),
     ],
     { HAWSER_PROOFS: directory },
   );

@@ -2,12 +2,12 @@
 // process reads in HAWSER_TEST_POSTGRES. The cluster is stopped however the run ends.
 import { globSync } from "node:fs";
 import { constants } from "node:os";
-import { join, matchesGlob, normalize, relative } from "node:path";
-import { finished } from "node:stream/promises";
+import { join, matchesGlob, normalize } from "node:path";
 import { run } from "node:test";
-import { spec } from "node:test/reporters";
+import type { TestEvent } from "node:test/reporters";
 import { startPostgres } from "@hawser/testkit/postgres.ts";
 import { bundlePrograms } from "./bundle-programs.ts";
+import { createReport, slowestFiles } from "./test-report.ts";
 
 /** The repository's root; every script works from here, wherever it was started. */
 export const root = normalize(`${import.meta.dirname}/..`);
@@ -33,19 +33,14 @@ export function chooseFiles(files: string[], patterns: string[]): string[] {
     .sort();
 }
 
-/** Files that are run in this order, so many at once. */
-export interface TestGroup {
-  files: string[];
-  atOnce: number;
-}
-
-/** How long a file took, without the start of its process. */
-interface FileTime {
+/** A test file, and how many of the machine's slots it needs while it runs. */
+export interface TestFile {
   file: string;
-  ms: number;
+  slots: number;
 }
 
-const shownFiles = 20;
+/** On two processors. More at once would be done a little sooner, but miss deadlines on a slower machine. */
+export const allSlots = 4;
 /** A file that takes longer hangs: it is ended and has failed. */
 const longestFileMs = 15 * 60_000;
 
@@ -58,9 +53,12 @@ export function longestFirst(files: string[], longest: string[]): string[] {
   return [...new Set([...named, ...files])];
 }
 
-/** Runs one group after the other and returns the exit code for this process. */
-export async function runTests(groups: TestGroup[], env: Record<string, string>): Promise<number> {
-  if (groups.every(({ files }) => files.length === 0)) {
+/**
+ * Runs the files in this order, as many at once as there are slots for; each file that fits fills a free slot.
+ * Returns the exit code for this process.
+ */
+export async function runTests(files: TestFile[], env: Record<string, string>): Promise<number> {
+  if (files.length === 0) {
     console.error(
       "No test file matches; give a part of a test file's path, or nothing to run all.",
     );
@@ -83,51 +81,49 @@ export async function runTests(groups: TestGroup[], env: Record<string, string>)
     NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compiled"),
     ...env,
   });
-  const times: FileTime[] = [];
-  let hasFailed = false;
-  for (const { files, atOnce } of groups) {
-    if (files.length === 0 || hasFailed || stoppedBy) continue;
-    hasFailed = !(await runGroup(files, atOnce, stop.signal, times));
-  }
+  const report = createReport(root);
+  await fillSlots(files, allSlots, async ({ file }) => {
+    if (!stop.signal.aborted) report.add(await runFile(file, stop.signal));
+  });
+  const times = await report.end();
   if (stoppedBy) return 128 + constants.signals[stoppedBy];
   // What failed stays the last thing that is printed.
-  if (hasFailed) return 1;
+  if (!times) return 1;
   console.log(slowestFiles(times));
   return 0;
 }
 
-/** Prints what the tests report, and adds how long each file took. Returns whether all tests passed. */
-async function runGroup(
-  files: string[],
-  concurrency: number,
-  signal: AbortSignal,
-  times: FileTime[],
-): Promise<boolean> {
-  const tests = run({
-    cwd: root,
-    files: files.map((file) => join(root, file)),
-    concurrency,
-    signal,
-    timeout: longestFileMs,
-  });
-  let hasPassed = true;
-  tests.on("test:fail", ({ todo }) => {
-    if (todo === undefined || todo === false) hasPassed = false;
-  });
-  tests.on("test:summary", ({ file, duration_ms, success }) => {
-    if (!success) hasPassed = false;
-    if (file !== undefined) times.push({ file: relative(root, file), ms: duration_ms });
-  });
-  const text = tests.compose(spec);
-  text.pipe(process.stdout, { end: false });
-  await finished(text);
-  return hasPassed;
+/** Calls `work` for each file in order, and for several at once while their slots fit into `slots`. */
+export async function fillSlots(
+  files: readonly TestFile[],
+  slots: number,
+  work: (file: TestFile) => Promise<void>,
+): Promise<void> {
+  const waiting = [...files];
+  const running = new Set<Promise<void>>();
+  let free = slots;
+  while (waiting.length > 0) {
+    const at = waiting.findIndex((each) => each.slots <= free);
+    if (at === -1) {
+      await Promise.race(running);
+      continue;
+    }
+    const [next] = waiting.splice(at, 1) as [TestFile];
+    free -= next.slots;
+    const run = work(next).finally(() => {
+      free += next.slots;
+      running.delete(run);
+    });
+    running.add(run);
+  }
+  await Promise.all(running);
 }
 
-export function slowestFiles(times: FileTime[]): string {
-  return times
-    .toSorted((a, b) => b.ms - a.ms)
-    .slice(0, shownFiles)
-    .map(({ file, ms }) => `ℹ slowest ${(ms / 1000).toFixed(1).padStart(6)} s  ${file}`)
-    .join("\n");
+async function runFile(file: string, signal: AbortSignal): Promise<TestEvent[]> {
+  const files = [join(root, file)];
+  const events: TestEvent[] = [];
+  for await (const event of run({ cwd: root, files, signal, timeout: longestFileMs })) {
+    events.push(event as TestEvent);
+  }
+  return events;
 }
