@@ -29,6 +29,9 @@ test("stop sends SIGINT, and waits for the program's end", async () => {
 test("a program that does not stop is killed", async () => {
   const kept = run("sh", "-c", "trap '' INT; while :; do sleep 0.2; done");
   const pid = await kept.pid;
+  // Before that, it does not ignore SIGINT yet.
+  const hasBegun = () => readFileSync(`/proc/${pid}/cmdline`, "utf8").startsWith("sh\0");
+  await until("the program has begun", hasBegun);
   await kept.stop(500);
   assert.equal(startOf(pid), undefined);
   assert.equal((await kept.ended).code, 137);
