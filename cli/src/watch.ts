@@ -17,6 +17,8 @@ interface Options {
 /** How long a lost connection is tried again. */
 const patienceMs = 10 * 60_000;
 const awayMs = 60_000;
+/** How long the last entry of a session that has ended may take to arrive. A host that is gone sends none. */
+const lastEntryMs = 5_000;
 
 export function addWatch(program: Command): void {
   program
@@ -56,17 +58,34 @@ async function watchSession(
   const screen = openScreen((text) => process.stdout.write(text), isTTY ? columns : undefined);
   const after = fromStart ? 0 : await beforeLastPrompt(client, sessionId, signal);
   let seq = after;
-  /** The log's last entry, if the session has ended. */
+  /** The newest entry that is stored, if the session has ended. */
   let lastSeq = Infinity;
-  for await (const event of client.followSession({ sessionId, after, signal })) {
-    if (json) printText(safeJson(event));
-    else if (event.type === "entry") screen.entry(event);
-    else if (event.type === "live") screen.live(event);
-    if (event.type === "entry") seq = event.seq;
-    if (event.type === "record") {
-      lastSeq = isOver(event.record) ? await lastOf(client, sessionId, signal) : Infinity;
+  let saysOver = false;
+  const late = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const until = AbortSignal.any([signal, late.signal]);
+  try {
+    for await (const event of client.followSession({ sessionId, after, signal: until })) {
+      if (json) printText(safeJson(event));
+      else if (event.type === "entry") screen.entry(event);
+      else if (event.type === "live") screen.live(event);
+      if (event.type === "entry") {
+        ({ seq } = event);
+        saysOver = event.update.sessionUpdate === "session_status" && isOver(event.update);
+      }
+      if (event.type === "record") {
+        lastSeq = isOver(event.record) ? await lastOf(client, sessionId, signal) : Infinity;
+      }
+      clearTimeout(timer);
+      if (seq < lastSeq) continue;
+      // The record can say so before the host's last entry is stored.
+      if (saysOver) return;
+      timer = setTimeout(() => late.abort(), lastEntryMs);
     }
-    if (seq >= lastSeq) return;
+  } catch (error) {
+    if (!late.signal.aborted) throw error;
+  } finally {
+    clearTimeout(timer);
   }
 }
 
