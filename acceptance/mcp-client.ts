@@ -1,5 +1,6 @@
 // A real MCP client with a key. Its requests count as requests of the scenario.
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { registry } from "@hawser/contract";
 import { requestCounter } from "@hawser/testkit/caller.ts";
 
 interface McpOptions {
@@ -8,6 +9,9 @@ interface McpOptions {
   /** Which protocol the client speaks: that of 2026, or an earlier one. */
   era?: "modern" | "legacy";
 }
+
+/** Selects every group, also those that are offered on request. */
+export const allToolsets = `?toolsets=${[...new Set(Object.values(registry).map(({ group }) => group))].join(",")}`;
 
 export async function connectMcp(
   baseUrl: string,

@@ -9,7 +9,7 @@ import {
 } from "@hawser/contract";
 import { refusalText, request } from "@hawser/testkit/caller.ts";
 import type { CallToolResult, ProtocolError } from "@modelcontextprotocol/client";
-import { connectMcp, toolNames } from "../mcp-client.ts";
+import { allToolsets, connectMcp, toolNames } from "../mcp-client.ts";
 import { pin } from "../pin.ts";
 import { assertRefused, refusalOf, resultOf } from "../refusal.ts";
 import { scenario, useWorld } from "../scenario.ts";
@@ -98,7 +98,7 @@ scenario(
   "A tool has its action's name and hints, and every action is a tool",
   ["mcp.tools.name"],
   async ({ world, caller }) => {
-    await using client = await connectMcp(world.baseUrl, caller.key);
+    await using client = await connectMcp(world.baseUrl, caller.key, { query: allToolsets });
     const { tools } = await client.listTools();
     assert.deepEqual(tools.map(({ name }) => name).sort(), Object.keys(registry).sort());
     for (const { name } of pin.actions) {
@@ -125,10 +125,10 @@ scenario(
 );
 
 scenario("A tool's input schema is the listing's", [], async ({ world, caller }) => {
-  await using client = await connectMcp(world.baseUrl, caller.key);
+  await using client = await connectMcp(world.baseUrl, caller.key, { query: allToolsets });
   const { tools } = await client.listTools();
   await using whole = await connectMcp(world.baseUrl, caller.key, {
-    query: "?outputSchemas=true",
+    query: `${allToolsets}&outputSchemas=true`,
   });
   const { tools: withResults } = await whole.listTools();
   const listing = (await caller.request("/api/rest/actions")).body as {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { actionNames, type ActionName, type ErrorBody, type Permission } from "@hawser/contract";
 import { concurrently } from "../concurrently.ts";
-import { connectMcp, toolNames } from "../mcp-client.ts";
+import { allToolsets, connectMcp, toolNames } from "../mcp-client.ts";
 import { pin } from "../pin.ts";
 import { assertRefused, refusalOf } from "../refusal.ts";
 import type { RequirementId } from "../requirement-ids.ts";
@@ -142,7 +142,7 @@ scenario(
     await concurrently(
       await keysIn(context),
       async ({ subset, key }) => {
-        await using client = await connectMcp(world.baseUrl, key);
+        await using client = await connectMcp(world.baseUrl, key, { query: allToolsets });
         assert.deepEqual(
           await toolNames(client),
           actionNames.filter((name) => may(subset, name)).sort(),
@@ -173,7 +173,7 @@ scenario("A tool call is refused exactly where the REST call is", [], async (con
   await concurrently(
     keys,
     async ({ subset, key }) => {
-      await using client = await connectMcp(world.baseUrl, key);
+      await using client = await connectMcp(world.baseUrl, key, { query: allToolsets });
       for (const name of actionNames) {
         const answer = await client.callTool({ name, arguments: {} });
         const error = (answer.structuredContent as Partial<ErrorBody> | undefined)?.error;

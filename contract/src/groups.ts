@@ -10,4 +10,8 @@ export const groups = {
   schedules: "Prompts that start new sessions at set times or when something happens.",
   webhooks: "Events that are sent to other systems.",
   access: "Keys, members, settings and the audit trail.",
+  people: "Roles, and how people get access.",
 } as const;
+
+/** Groups that the MCP server offers only to clients that select them, so that its list stays small. */
+export const groupsOnRequest: readonly (keyof typeof groups)[] = ["people"];

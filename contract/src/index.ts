@@ -18,7 +18,7 @@ export { sessionActions } from "./actions/sessions.ts";
 export { triggerActions } from "./actions/triggers.ts";
 export { webhookActions } from "./actions/webhooks.ts";
 
-export { groups } from "./groups.ts";
+export { groups, groupsOnRequest } from "./groups.ts";
 export { Refusal, commonRefusals, errorBody, hostRefusals, notFound, refusals } from "./errors.ts";
 export type { ErrorBody, FieldError, RefusalCode, RefusalDetails, RetryAdvice } from "./errors.ts";
 

@@ -1,6 +1,6 @@
 // The coding product: which registry this node serves, and which handlers answer it.
 import { readFileSync } from "node:fs";
-import { formatId, groups, registry } from "@hawser/contract";
+import { formatId, groups, groupsOnRequest, registry } from "@hawser/contract";
 import { accessHandlers } from "./access/handlers.ts";
 import type { KeyServices } from "./access/keys.ts";
 import { agentHandlers } from "./agents/handlers.ts";
@@ -82,6 +82,7 @@ export const codeApi: Product = {
   summary: "Coding agents on an organization's own hosts.",
   name: "hawser",
   actions: registry,
+  groupsOnRequest,
   guide,
   described: { groups, examples: readExamples(), paths: doorPaths, schemas: doorSchemas },
 };

@@ -209,6 +209,7 @@ export async function startToyProduct(options: ToyOptions): Promise<ToyProduct> 
     summary: "Counts things.",
     name: "toy",
     actions,
+    groupsOnRequest: [],
     described: { groups: { counts: "Counts." }, examples: {}, paths: {}, schemas: {} },
     guide: toyGuide,
   };

@@ -19,6 +19,8 @@ export interface Product {
   /** The name the MCP server gives itself. */
   name: string;
   actions: Actions;
+  /** Groups of actions that the MCP server offers only to clients that select them. */
+  groupsOnRequest: readonly string[];
   /** What the OpenAPI document contains beside the actions. */
   described: Pick<Description, "groups" | "examples" | "paths" | "schemas">;
   /** What the MCP server offers beside tools. */
@@ -46,7 +48,7 @@ export function createHttpServer({
   now = Date.now,
 }: Routes): Server {
   const app = new Hono();
-  const { title, version, summary, name, actions, guide } = product;
+  const { title, version, summary } = product;
   const description = openApiDocument(product.actions, {
     title,
     version,
@@ -62,7 +64,7 @@ export function createHttpServer({
   app.get("/api/openapi.json", (c) => c.json(description));
   const bodies = createBodyLimit();
   app.route("/", restTransport(dispatcher, bodies));
-  app.route("/", mcpTransport(dispatcher, bodies, { name, version, actions, guide, baseUrl }));
+  app.route("/", mcpTransport(dispatcher, bodies, { ...product, baseUrl }));
   for (const routes of more) app.route("/", routes);
   app.notFound((c) =>
     respond(c, {

@@ -4,10 +4,10 @@ import { Refusal, action, type Effect } from "@hawser/contract";
 import { z } from "zod";
 import { selectionOf } from "./selection.ts";
 
-const toy = (effect: Effect) =>
+const toy = (effect: Effect, group = "toys") =>
   action({
     summary: "Toy.",
-    group: "toys",
+    group,
     permission: null,
     effect,
     reach: "records",
@@ -15,10 +15,16 @@ const toy = (effect: Effect) =>
     result: z.strictObject({}),
     refusals: [],
   });
-const actions = { look: toy("reads"), make: toy("changes") };
+const actions = {
+  look: toy("reads"),
+  make: toy("changes"),
+  hire: toy("changes", "people"),
+  count: toy("reads", "people"),
+};
 
 function offered(query: string, headers: Record<string, string> = {}): string[] {
-  const selection = selectionOf(new Request(`http://h/api/mcp${query}`, { headers }), actions);
+  const request = new Request(`http://h/api/mcp${query}`, { headers });
+  const selection = selectionOf(request, actions, ["people"]);
   return Object.entries(actions)
     .filter(([name, each]) => selection.includes(name, each))
     .map(([name]) => name);
@@ -73,11 +79,21 @@ test("a setting that is given twice is refused, in the query and in headers", ()
     ["x-mcp-readonly", "false"],
     ["x-mcp-readonly", "true"],
   ]);
-  assert.throws(() => selectionOf(new Request("http://h/api/mcp", { headers }), actions), Refusal);
+  const request = new Request("http://h/api/mcp", { headers });
+  assert.throws(() => selectionOf(request, actions, []), Refusal);
 });
 
 test("a value that is neither true nor false is refused", () => {
   for (const value of ["", "TRUE", "1", "yes", "true%20"]) {
     assert.match(refusalOf(`?readonly=${value}`), /must be true or false/, value);
   }
+});
+
+test("a group on request is offered only if the group or the tool is named", () => {
+  assert.deepEqual(offered("?toolsets=people"), ["hire", "count"]);
+  assert.deepEqual(offered("", { "x-mcp-toolsets": "toys,people" }), Object.keys(actions));
+  assert.deepEqual(offered("?tools=hire,look"), ["look", "hire"]);
+  assert.deepEqual(offered("?toolsets=people&readonly=true"), ["count"]);
+  assert.deepEqual(offered("?toolsets=toys"), ["look", "make"]);
+  assert.deepEqual(offered("?outputSchemas=true"), ["look", "make"]);
 });

@@ -1,6 +1,7 @@
-// Which of its tools a client is offered. By default these are all actions that its key may call. A client
-// narrows them with the query of the address or with headers, and repeats that with every request, because
-// the server keeps no connections. What was not selected cannot be called either.
+// Which of its tools a client is offered. By default these are all actions that its key may call, except those of
+// groups that are offered on request. A client selects others with the query of the address or with headers, and
+// repeats that with every request, because the server keeps no connections. What was not selected cannot be called
+// either.
 import { Refusal, type Action, type Actions } from "@hawser/contract";
 
 export interface Selection {
@@ -24,7 +25,11 @@ const settingNames = Object.keys(settings) as Setting[];
  * Reads the selection of a request. The query precedes the headers, but read-only holds if either of them says so.
  * What is not understood is refused: a client that misspells a limit must not get everything.
  */
-export function selectionOf(request: Request, actions: Actions): Selection {
+export function selectionOf(
+  request: Request,
+  actions: Actions,
+  groupsOnRequest: readonly string[],
+): Selection {
   const query = new URL(request.url).searchParams;
   refuseUnknown(query, request.headers);
   const inQuery = (name: Setting) => query.get(name) ?? undefined;
@@ -38,8 +43,7 @@ export function selectionOf(request: Request, actions: Actions): Selection {
   const isReadOnly = readOnly.includes(true);
   return {
     includes: (name, { group, effect }) =>
-      (!toolsets || toolsets.has(group)) &&
-      (!tools || tools.has(name)) &&
+      (toolsets?.has(group) ?? tools?.has(name) ?? !groupsOnRequest.includes(group)) &&
       (!isReadOnly || effect === "reads"),
     withResults: switchIn("outputSchemas", setting("outputSchemas")),
   };

@@ -34,6 +34,8 @@ export interface McpSettings {
   name: string;
   version: string;
   actions: Actions;
+  /** Groups of actions that are offered only to clients that select them. */
+  groupsOnRequest: readonly string[];
   guide: Guide;
   /** The only origin a browser may call from, and the only host name served here. */
   baseUrl: string;
@@ -50,7 +52,7 @@ interface Exchange {
 export function mcpTransport(
   dispatcher: Dispatcher,
   bodies: OpenLimit,
-  { name, version, actions, guide, baseUrl }: McpSettings,
+  { name, version, actions, groupsOnRequest, guide, baseUrl }: McpSettings,
 ): Hono {
   const app = new Hono();
   const { host, origin } = new URL(baseUrl);
@@ -71,7 +73,7 @@ export function mcpTransport(
     const identified = await dispatcher.identify(authorization);
     if ("refusal" in identified) return respond(c, identified);
     try {
-      const selection = selectionOf(c.req.raw, actions);
+      const selection = selectionOf(c.req.raw, actions, groupsOnRequest);
       const handler = createMcpHandler(({ era }) =>
         serverFor({ authorization, callId: callId(c), selection, era }),
       );
