@@ -154,6 +154,7 @@ function permissionsPage(): string {
       ];
     }),
     "## Roles",
+    "Every organization has these roles, and can [define others](../guide/access.md#roles-of-your-own).",
     table(
       ["Role", "Permissions"],
       Object.entries(roles).map(([role, held]) => [

@@ -44,6 +44,47 @@ scenario("A change of role reaches the member's keys at once", [], async (contex
   await caller.update_member({ userId: member.userId, role: "member" });
 });
 
+scenario(
+  "An organization defines roles, and their members may do what they allow",
+  [],
+  async (context) => {
+    const { caller, stranger, world } = context;
+    const name = "reviewer";
+    await caller.create_role({ name, permissions: ["sessions:view", "access:view"] });
+    const email = newEmail();
+    const member = await caller.add_member({ email, role: name });
+    assert.equal(member.role, name);
+    const { key } = await caller.create_api_key({
+      name: "first",
+      scope: "user",
+      userId: member.userId,
+      permissions: ["sessions:view", "access:view"],
+    });
+    const reviewer = world.callerFor(key);
+    assert.equal((await reviewer.try("list_sessions")).status, 200);
+    assertRefused(await reviewer.try("list_instances"), 403, "forbidden");
+    const { roles } = await reviewer.list_roles({});
+    assert.deepEqual(
+      roles.map((role) => role.name),
+      ["owner", "member", "viewer", name],
+    );
+    assert.equal(roles.at(-1)?.memberCount, 1);
+    assertInvalid(await stranger.try("add_member", { email, role: name }), "role");
+
+    await caller.update_role({ name, permissions: ["access:view"] });
+    assertRefused(await reviewer.try("list_sessions"), 403, "forbidden");
+    assert.deepEqual((await reviewer.whoami({})).permissions, ["access:view"]);
+
+    assertRefused(await caller.try("delete_role", { name }), 409, "role_in_use");
+    await caller.remove_member({ userId: member.userId });
+    await caller.delete_role({ name });
+    assertRefused(await caller.try("delete_role", { name }), 404, "not_found");
+    const { entries } = await caller.list_audit_entries({ limit: 20 });
+    const [changed] = entries.filter(({ action }) => action === "update_role");
+    assert.deepEqual(changed?.input, { name, permissions: ["access:view"] });
+  },
+);
+
 scenario("A removed member's keys stop working at once", [], async (context) => {
   const { caller } = context;
   const member = await newMember(context, "member");

@@ -31,6 +31,26 @@ scenario("A client selects toolsets, by query or by header", [], async ({ world,
   }
 });
 
+scenario("Tools for people are offered to a client that selects them", [], async (context) => {
+  const { world, caller } = context;
+  await using usual = await connectMcp(world.baseUrl, caller.key);
+  assert.ok((await toolNames(usual)).every((name) => groupOf(name) !== "people"));
+  await assert.rejects(
+    usual.callTool({ name: "list_roles", arguments: {} }),
+    ({ message }: ProtocolError) => /list_roles is not among/.test(message),
+  );
+  for (const how of [
+    { query: "?toolsets=people" },
+    { headers: { "x-mcp-toolsets": "people" } },
+    { query: "?tools=list_roles" },
+  ]) {
+    await using client = await connectMcp(world.baseUrl, caller.key, how);
+    assert.ok((await toolNames(client)).every((name) => groupOf(name) === "people"));
+    const answer = await client.callTool({ name: "list_roles", arguments: {} });
+    assert.notEqual(answer.isError, true);
+  }
+});
+
 scenario("A client selects single tools", [], async ({ world, caller }) => {
   const query = "?tools=whoami,list_sessions";
   await using client = await connectMcp(world.baseUrl, caller.key, { query });

@@ -1191,16 +1191,16 @@ export interface Actions {
     email: string;
     /** The user's name. */
     name?: string | undefined;
-    /** owner: every permission. member: everything but access. viewer: sees hosts and sessions. */
-    role: "owner" | "member" | "viewer";
+    /** owner, member, viewer, or a role of list_roles. */
+    role: string;
   }, options?: CallOptions): Promise<Member>;
 
   /** Change a member's role. The member's keys never exceed the new role. Organization keys that the member created are revoked if they do. */
   update_member(body: {
     /** From list_members. */
     userId: string;
-    /** owner: every permission. member: everything but access. viewer: sees hosts and sessions. */
-    role: "owner" | "member" | "viewer";
+    /** owner, member, viewer, or a role of list_roles. */
+    role: string;
   }, options?: CallOptions): Promise<Member>;
 
   /** Remove a member; their keys stop working and their schedules are paused. Keys that the member created for the organization or for others are revoked too, and those created with them. */
@@ -1263,6 +1263,38 @@ export interface Actions {
     entries: Array<AuditEntry>;
     /** Null on the last page. */
     nextCursor: string | null;
+  }>;
+
+  /** List the roles that members can have, the built-in ones first. */
+  list_roles(body?: Record<string, never>, options?: CallOptions): Promise<{
+    roles: Array<Role>;
+  }>;
+
+  /** Define a role of the organization. The calling key needs every permission of the role. */
+  create_role(body: {
+    /** The name of the organization's own role. */
+    name: string;
+    /** What members with the role may do; can be empty. */
+    permissions: Array<"instances:view" | "instances:edit" | "instances:delete" | "settings:edit" | "sessions:view" | "sessions:edit" | "access:view" | "access:edit">;
+  }, options?: CallOptions): Promise<Role>;
+
+  /** Replace the permissions of a role of the organization. The calling key needs every permission that the role has before and after. The keys of members with the role never exceed it. Organization keys that they created are revoked if they do. */
+  update_role(body: {
+    /** The name of the organization's own role. */
+    name: string;
+    /** What members with the role may do; can be empty. */
+    permissions: Array<"instances:view" | "instances:edit" | "instances:delete" | "settings:edit" | "sessions:view" | "sessions:edit" | "access:view" | "access:edit">;
+  }, options?: CallOptions): Promise<Role>;
+
+  /** Delete a role of the organization that no member has. The calling key needs every permission of the role. */
+  delete_role(body: {
+    /** The name of the organization's own role. */
+    name: string;
+  }, options?: CallOptions): Promise<{
+    /** The name of the organization's own role. */
+    name: string;
+    /** Always true. */
+    deleted: true;
   }>;
 }
 
@@ -2413,8 +2445,8 @@ export type Member = {
   email: string;
   /** Null if none was set. */
   name: string | null;
-  /** owner: every permission. member: everything but access. viewer: sees hosts and sessions. */
-  role: "owner" | "member" | "viewer";
+  /** The name of the member's role. */
+  role: string;
   /** When it was created. */
   createdAt: string;
 };
@@ -2486,6 +2518,18 @@ export type AuditEntry = {
   records: Record<string, string>;
   /** Identifies the call in the service's logs. */
   callId: string;
+};
+
+/** A named set of permissions. */
+export type Role = {
+  /** The role's name. */
+  name: string;
+  /** Whether every organization has it. */
+  builtIn: boolean;
+  /** What its members may do. */
+  permissions: Array<"instances:view" | "instances:edit" | "instances:delete" | "settings:edit" | "sessions:view" | "sessions:edit" | "access:view" | "access:edit">;
+  /** How many members have it. */
+  memberCount: number;
 };
 
 /** An entry of a session's log. Later versions can add types. */
@@ -2911,6 +2955,8 @@ export type RefusalCode =
   | "user_key_required"
   /** An organization must have at least one owner. */
   | "last_owner"
+  /** Members have the role; give them another one first. */
+  | "role_in_use"
   /** Something with this name or path exists already. */
   | "already_exists"
   /** The organization has the maximum of what the call would add; the message says how many. */
@@ -3049,4 +3095,8 @@ export const actionNames = [
   "get_settings",
   "update_settings",
   "list_audit_entries",
+  "list_roles",
+  "create_role",
+  "update_role",
+  "delete_role",
 ] as const satisfies readonly (keyof Actions)[];

@@ -92,6 +92,11 @@ export const refusals = {
     retry: "changed",
     meaning: "An organization must have at least one owner.",
   },
+  role_in_use: {
+    status: 409,
+    retry: "changed",
+    meaning: "Members have the role; give them another one first.",
+  },
   already_exists: {
     status: 409,
     retry: "changed",
@@ -287,6 +292,7 @@ const listedBy = {
   schedule: "list_scheduled_prompts",
   trigger: "list_triggers",
   member: "list_members",
+  role: "list_roles",
   "API key": "list_api_keys",
   webhook: "list_webhooks",
   delivery: "list_webhook_deliveries",
@@ -305,8 +311,9 @@ export function notFound(what: keyof typeof listedBy | "file" | "blob" | "login"
     );
   }
   const action = (listedBy as Record<string, string>)[what];
+  const key = what === "role" ? "name" : "id";
   return new Refusal(
     "not_found",
-    `There is no ${what} with this id in your organization.${action ? ` ${action} lists the ids.` : ""}`,
+    `There is no ${what} with this ${key} in your organization.${action ? ` ${action} lists the ${key}s.` : ""}`,
   );
 }

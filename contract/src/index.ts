@@ -11,6 +11,7 @@ export { exposureActions } from "./actions/exposures.ts";
 export { identityActions } from "./actions/identities.ts";
 export { instanceActions } from "./actions/instances.ts";
 export { requestActions } from "./actions/requests.ts";
+export { roleActions } from "./actions/roles.ts";
 export { scheduleActions } from "./actions/schedules.ts";
 export { sessionFileActions } from "./actions/session-files.ts";
 export { sessionTurnActions } from "./actions/session-turns.ts";
@@ -25,12 +26,13 @@ export type { ErrorBody, FieldError, RefusalCode, RefusalDetails, RetryAdvice } 
 export {
   PermissionName,
   RoleName,
+  isBuiltInRole,
   agentKeyPermissions,
   permissionNames,
   permissions,
   roles,
 } from "./permissions.ts";
-export type { Permission, Role } from "./permissions.ts";
+export type { BuiltInRole, Permission } from "./permissions.ts";
 
 export {
   ApiKeyId,
@@ -74,6 +76,7 @@ export {
   LoginWay,
   MemberRecord,
   OrganizationRecord,
+  RoleRecord,
   SettingsRecord,
 } from "./records/access.ts";
 export { Caller, Starter, UserReference } from "./records/actor.ts";

@@ -7,6 +7,7 @@ import { exposureActions } from "./actions/exposures.ts";
 import { identityActions } from "./actions/identities.ts";
 import { instanceActions } from "./actions/instances.ts";
 import { requestActions } from "./actions/requests.ts";
+import { roleActions } from "./actions/roles.ts";
 import { scheduleActions } from "./actions/schedules.ts";
 import { sessionFileActions } from "./actions/session-files.ts";
 import { sessionTurnActions } from "./actions/session-turns.ts";
@@ -27,6 +28,7 @@ export const registry = {
   ...triggerActions,
   ...webhookActions,
   ...accessActions,
+  ...roleActions,
 } as const satisfies Actions;
 
 export type ActionName = keyof typeof registry;
@@ -53,6 +55,7 @@ export const extensionNames = [
   ...(Object.keys(triggerActions) as (keyof typeof triggerActions)[]),
   ...(Object.keys(webhookActions) as (keyof typeof webhookActions)[]),
   ...(Object.keys(accessActions) as (keyof typeof accessActions)[]),
+  ...(Object.keys(roleActions) as (keyof typeof roleActions)[]),
 ] as const satisfies readonly ActionName[];
 
 export const actionNames = Object.keys(registry) as ActionName[];

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { formatId, groups, groupsOnRequest, registry } from "@hawser/contract";
 import { accessHandlers } from "./access/handlers.ts";
 import type { KeyServices } from "./access/keys.ts";
+import { roleHandlers } from "./access/role-handlers.ts";
 import { agentHandlers } from "./agents/handlers.ts";
 import type { HandlersFor } from "./dispatch/handler.ts";
 import { identityHandlers } from "./identities/handlers.ts";
@@ -39,6 +40,7 @@ export type Services = KeyServices &
 
 export const handlers: HandlersFor<typeof registry, Services> = {
   ...accessHandlers,
+  ...roleHandlers,
   ...agentHandlers,
   ...identityHandlers,
   ...instanceHandlers,

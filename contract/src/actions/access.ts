@@ -6,7 +6,7 @@ import { objectTo } from "../exactly-one.ts";
 import { ApiKeyId, SessionId, UserId } from "../ids.ts";
 import { DateTime, Instant, TimeZone } from "../moments.ts";
 import { Cursor, NextCursor, limit } from "../pages.ts";
-import { PermissionName, RoleName, agentKeyPermissions } from "../permissions.ts";
+import { PermissionName, PermissionSet, RoleName, agentKeyPermissions } from "../permissions.ts";
 import {
   ApiKeyRecord,
   AuditEntry,
@@ -23,19 +23,10 @@ import { text } from "../text.ts";
 
 const Name = text({ min: 1, max: 120 }).meta({ description: "A name for people." });
 
-const Permissions = z
-  .array(PermissionName)
-  .min(1)
-  .check((context) => {
-    if (new Set(context.value).size < context.value.length) {
-      context.issues.push({
-        code: "custom",
-        input: context.value,
-        message: "must name each permission once",
-      });
-    }
-  })
-  .meta({ uniqueItems: true, description: "What the key may do." });
+const Permissions = PermissionSet.min(1).meta({
+  uniqueItems: true,
+  description: "What the key may do.",
+});
 
 const ExpiryTime = DateTime.check((context) => {
   if (!/(?:Z|[+-]\d\d:\d\d)$/.test(context.value)) {

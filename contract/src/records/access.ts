@@ -21,11 +21,21 @@ export const MemberRecord = z
     userId: UserId,
     email: z.string().meta({ description: "The user's e-mail address." }),
     name: z.string().nullable().meta({ description: "Null if none was set." }),
-    role: RoleName,
+    role: RoleName.meta({ description: "The name of the member's role." }),
     createdAt: CreatedAt,
   })
   .meta({ id: "Member", description: "A user of the organization." });
 export type MemberRecord = z.infer<typeof MemberRecord>;
+
+export const RoleRecord = z
+  .strictObject({
+    name: RoleName.meta({ description: "The role's name." }),
+    builtIn: z.boolean().meta({ description: "Whether every organization has it." }),
+    permissions: z.array(PermissionName).meta({ description: "What its members may do." }),
+    memberCount: z.int().min(0).meta({ description: "How many members have it." }),
+  })
+  .meta({ id: "Role", description: "A named set of permissions." });
+export type RoleRecord = z.infer<typeof RoleRecord>;
 
 /** Whom a key speaks for. An agent key is bound to a session and has few permissions. */
 export const KeyScope = z.enum(["user", "organization", "agent"]).meta({

@@ -1,11 +1,12 @@
 // Finds the caller of an Authorization header. A key is cached for a few seconds, so a busy key costs
 // no query. A revoked key therefore stops working within that time on every node, and immediately on
 // the node that revoked it. Keys that are looked up at the same time share one query.
-import { agentKeyPermissions, roles, type Permission } from "@hawser/contract";
+import { agentKeyPermissions, type Permission } from "@hawser/contract";
 import type { Caller } from "../dispatch/caller.ts";
 import { readInGroups } from "../postgres/in-groups.ts";
 import type { SystemSql } from "../postgres/statement.ts";
 import { createKeyUses } from "./key-uses.ts";
+import { permissionsOf } from "./roles.ts";
 import { hashSecret, looksLikeSecret } from "./secret-text.ts";
 import { selectKeyOwner, selectKeyOwners, selectOwnersOfKeys, type KeyOwner } from "./store.ts";
 
@@ -117,8 +118,9 @@ function callerOf(owner: KeyOwner): Caller {
  * A user's key has the permissions that both the key and the user's role allow, so a change of role
  * affects its keys.
  */
-function effectivePermissions({ permissions, role }: KeyOwner, isAgent: boolean): Permission[] {
-  const byRole: readonly Permission[] | undefined = role ? roles[role] : undefined;
+function effectivePermissions(owner: KeyOwner, isAgent: boolean): Permission[] {
+  const { permissions, role, own_permissions } = owner;
+  const byRole = role === null ? undefined : permissionsOf({ role, own_permissions });
   return permissions
     .filter((permission) => byRole?.includes(permission) ?? true)
     .filter((permission) => !isAgent || agentKeyPermissions.includes(permission));

@@ -89,7 +89,7 @@ export async function createOrganization(
   const organizationId = organization!.organization_id;
   const user = await tx.first(store.userForEmail, email);
   const userId = user!.user_id;
-  await tx.first(store.insertMember, organizationId, userId, email, null, "owner");
+  await tx.first(store.insertMember, organizationId, userId, email, null, "owner", null);
   const permissions: readonly Permission[] = permissionNames;
   const { key } = await makeApiKey(tx, {
     organizationId,

@@ -3,18 +3,16 @@
 import {
   Refusal,
   formatId,
-  roles,
   type accessActions,
   type MemberRecord,
-  type Role,
   type SettingsRecord,
 } from "@hawser/contract";
 import { listAuditEntries } from "../audit/page.ts";
 import { firstId, page, readCursor, readIdCursor } from "../cursor.ts";
-import type { Caller } from "../dispatch/caller.ts";
 import type { HandlersFor } from "../dispatch/handler.ts";
 import type { TenantSql } from "../postgres/statement.ts";
 import { apiKeyRecord } from "./api-key.ts";
+import { beginRoleChange } from "./caller-now.ts";
 import { userReference } from "./caller-reference.ts";
 import {
   createApiKey,
@@ -24,6 +22,7 @@ import {
   type KeyServices,
 } from "./keys.ts";
 import { findMember } from "./members.ts";
+import { chosenRole, permissionsOf, refuseWiderRole, storedRole } from "./roles.ts";
 import * as store from "./store.ts";
 
 export const accessHandlers: HandlersFor<typeof accessActions, KeyServices> = {
@@ -59,7 +58,9 @@ export const accessHandlers: HandlersFor<typeof accessActions, KeyServices> = {
   },
 
   async add_member({ caller, sql }, { email, name, role }) {
-    refuseWiderRole(caller, role);
+    const now = await beginRoleChange(sql, caller);
+    const chosen = await chosenRole(sql, role);
+    refuseWiderRole(now, chosen);
     const user = await sql.first(store.userForEmail, email);
     const row = await sql.first(
       store.insertMember,
@@ -67,7 +68,7 @@ export const accessHandlers: HandlersFor<typeof accessActions, KeyServices> = {
       user!.user_id,
       email,
       name || null,
-      role,
+      ...storedRole(chosen),
     );
     if (!row) {
       throw new Refusal("already_exists", "A user with this e-mail address is a member already.");
@@ -77,22 +78,30 @@ export const accessHandlers: HandlersFor<typeof accessActions, KeyServices> = {
 
   async update_member(context, { userId, role }) {
     const { caller, sql, authenticator } = context;
+    const now = await beginRoleChange(sql, caller);
     const member = await findMember(sql, userId);
-    refuseWiderRole(caller, role);
-    refuseWiderRole(caller, member.role);
+    const chosen = await chosenRole(sql, role);
+    refuseWiderRole(now, chosen);
+    refuseWiderRole(now, member);
     if (role !== "owner") await keepAnOwner(sql, member.user_id);
-    const row = await sql.first(store.updateMemberRole, sql.organizationId, member.user_id, role);
-    await revokeKeysOf(context, member.user_id, role);
+    const row = await sql.first(
+      store.updateMemberRole,
+      sql.organizationId,
+      member.user_id,
+      ...storedRole(chosen),
+    );
+    await revokeKeysOf(context, [member.user_id], permissionsOf(chosen));
     sql.afterCommit(() => authenticator.forget(sql.organizationId));
     return memberRecord(row!);
   },
 
   async remove_member(context, { userId }) {
     const { caller, sql, authenticator, memberAccounts } = context;
+    const now = await beginRoleChange(sql, caller);
     const member = await findMember(sql, userId);
-    refuseWiderRole(caller, member.role);
+    refuseWiderRole(now, member);
     await keepAnOwner(sql, member.user_id);
-    const revokedApiKeyIds = await revokeKeysOf(context, member.user_id);
+    const revokedApiKeyIds = await revokeKeysOf(context, [member.user_id]);
     sql.later(store.deleteMember, sql.organizationId, member.user_id);
     memberAccounts.remove(sql, member.user_id);
     sql.afterCommit(() => authenticator.forget(sql.organizationId));
@@ -123,15 +132,6 @@ export const accessHandlers: HandlersFor<typeof accessActions, KeyServices> = {
 
   list_audit_entries: ({ sql }, input) => listAuditEntries(sql, input),
 };
-
-function refuseWiderRole(caller: Caller, role: Role): void {
-  const missing = roles[role].filter((permission) => !caller.permissions.has(permission));
-  if (missing.length === 0) return;
-  throw new Refusal(
-    "forbidden",
-    `Granting or removing the role ${role} needs every permission it holds; this key lacks ${missing.join(", ")}.`,
-  );
-}
 
 async function keepAnOwner(sql: TenantSql, leaving: string): Promise<void> {
   const owners = await sql.rows(store.lockOwners, sql.organizationId);

@@ -6,10 +6,8 @@ import {
   formatId,
   notFound,
   parseId,
-  roles,
   type accessActions,
   type Permission,
-  type Role,
 } from "@hawser/contract";
 import type { Caller } from "../dispatch/caller.ts";
 import { auditValues } from "../dispatch/changes.ts";
@@ -19,8 +17,10 @@ import type { TenantTransaction } from "../postgres/database.ts";
 import type { TenantSql } from "../postgres/statement.ts";
 import { apiKeyRecord, makeApiKey } from "./api-key.ts";
 import type { Authenticator } from "./authenticate.ts";
+import { beginKeyChange } from "./caller-now.ts";
 import { callerReference } from "./caller-reference.ts";
 import { findMember } from "./members.ts";
+import { permissionsOf, type HeldRole } from "./roles.ts";
 import * as store from "./store.ts";
 
 export interface KeyServices {
@@ -49,19 +49,19 @@ type KeyHandler<Name extends keyof typeof accessActions> = RecordHandler<
 >;
 
 export const createApiKey: KeyHandler<"create_api_key"> = async (context, input) => {
-  const { caller, sql } = context;
+  const { sql } = context;
+  const caller = await beginKeyChange(sql, context.caller);
   const permissions: readonly Permission[] = input.permissions;
   const isOwn =
     input.scope === "user" && (input.userId === undefined || isUser(caller, input.userId));
   if (!isOwn) refuseWithoutEdit(caller);
-  await holdCallersKey(sql, caller);
   const owner = input.scope === "user" ? await keyOwner(sql, caller, input.userId) : null;
   const sessionId =
     input.sessionId === undefined ? null : await boundSession(context, input.sessionId);
-  if (isOwn) refuseNarrowKey(caller, owner!.role);
+  if (isOwn) refuseNarrowKey(caller, owner!);
   else if (owner) await refuseUnlessFirstKey(sql, owner);
   refuseWidening(caller, permissions, "permissions");
-  if (owner) refuseBeyondRole(owner.role, permissions);
+  if (owner) refuseBeyondRole(owner, permissions);
   const made = await makeApiKey(sql, {
     organizationId: sql.organizationId,
     name: input.name,
@@ -82,11 +82,12 @@ export const createApiKey: KeyHandler<"create_api_key"> = async (context, input)
 };
 
 export const rotateApiKey: KeyHandler<"rotate_api_key"> = async (context, input) => {
-  const { caller, sql, authenticator, moveSchedules, moveWebhooks } = context;
+  const { sql, authenticator, moveSchedules, moveWebhooks } = context;
   const { apiKeyId, overlapMinutes = 60 } = input;
   const id = parseId("apiKey", apiKeyId);
-  // A key that rotates itself is locked below.
-  if (id !== caller.apiKeyId) await holdCallersKey(sql, caller);
+  // A key that rotates itself gains nothing, and is locked below.
+  const isOwn = id === context.caller.apiKeyId;
+  const caller = isOwn ? context.caller : await beginKeyChange(sql, context.caller);
   const former = id ? await sql.first(store.lockValidApiKey, sql.organizationId, id) : undefined;
   refuseKeyOutOfReach(caller, former);
   if (!isItself(caller, former)) {
@@ -133,25 +134,20 @@ export const revokeApiKey: KeyHandler<"revoke_api_key"> = async (context, { apiK
 };
 
 /**
- * Revokes the keys that a member has and those that the member created, directly or with a key of the
- * organization. With `role`, revokes only created keys that have a permission beyond that role. Each
- * revoked key has its own audit entry. Returns their ids as callers see them.
+ * Revokes the keys that members have and those that they created, directly or with a key of the organization.
+ * With `allowed`, revokes only created keys that have another permission. Each revoked key has its own audit
+ * entry. Returns their ids as callers see them.
  */
 export async function revokeKeysOf(
   { sql, caller, callId }: ChangeContext,
-  userId: string,
-  role?: Role,
+  userIds: readonly string[],
+  allowed?: readonly Permission[],
 ): Promise<string[]> {
   const revoked: string[] = [];
   // Repeat until nothing is left: a call that was running may have created a key that the first pass did
-  // not see. None can follow, because `holdCallersKey` refuses revoked keys.
+  // not see. None can follow, because `beginKeyChange` refuses revoked keys.
   for (;;) {
-    const rows = await sql.rows(
-      store.revokeKeysOf,
-      sql.organizationId,
-      userId,
-      role ? roles[role] : null,
-    );
+    const rows = await sql.rows(store.revokeKeysOf, sql.organizationId, userIds, allowed ?? null);
     if (rows.length === 0) break;
     revoked.push(...rows.map(({ api_key_id }) => formatId("apiKey", api_key_id)));
   }
@@ -168,19 +164,15 @@ const isUser = ({ userId }: Caller, shownId: string) =>
 const isItself = (caller: Caller, key: store.ApiKeyRow) => key.api_key_id === caller.apiKeyId;
 
 /** What a key allows now: a user's key never exceeds the user's role. */
-function heldBy({ permissions, user_id, user_role }: store.ApiKeyRow): Permission[] {
-  const byRole: readonly Permission[] = user_role ? roles[user_role] : [];
-  return user_id ? permissions.filter((permission) => byRole.includes(permission)) : permissions;
+function heldBy(key: store.ApiKeyRow): Permission[] {
+  if (!key.user_id) return key.permissions;
+  const role = roleOfUser(key);
+  const byRole = role ? permissionsOf(role) : [];
+  return key.permissions.filter((permission) => byRole.includes(permission));
 }
 
-/**
- * Locks the calling key until the call commits, so that a key cannot be used to create another while it
- * is being revoked. Throws `unauthenticated` if the key is no longer valid; nodes cache keys for some seconds.
- */
-async function holdCallersKey(sql: TenantSql, caller: Caller): Promise<void> {
-  if (await sql.first(store.holdApiKey, sql.organizationId, caller.apiKeyId)) return;
-  throw new Refusal("unauthenticated", "The API key was revoked or has expired. Use another key.");
-}
+const roleOfUser = ({ user_role, user_own_permissions }: store.ApiKeyRow): HeldRole | null =>
+  user_role === null ? null : { role: user_role, own_permissions: user_own_permissions };
 
 function refuseWithoutEdit({ permissions }: Caller): void {
   if (permissions.has("access:edit")) return;
@@ -198,20 +190,21 @@ function refuseKeyOutOfReach(
   const isOwn = key !== undefined && key.user_id !== null && key.user_id === caller.userId;
   if (!isOwn) refuseWithoutEdit(caller);
   if (!key) throw notFound("API key");
-  if (isOwn && key.user_role && !isItself(caller, key)) refuseNarrowKey(caller, key.user_role);
+  const role = roleOfUser(key);
+  if (isOwn && role && !isItself(caller, key)) refuseNarrowKey(caller, role);
 }
 
 /**
  * A user's key that was made for one purpose must not create others. A key with every permission of the
  * user's role counts as the user.
  */
-function refuseNarrowKey({ permissions }: Caller, role: Role): void {
+function refuseNarrowKey({ permissions }: Caller, held: HeldRole): void {
   if (permissions.has("access:edit")) return;
-  const missing = roles[role].filter((permission) => !permissions.has(permission));
+  const missing = permissionsOf(held).filter((permission) => !permissions.has(permission));
   if (missing.length === 0) return;
   throw new Refusal(
     "forbidden",
-    `To manage your keys, call with a key that has every permission of your role, ${role}. This key lacks ${missing.join(", ")}.`,
+    `To manage your keys, call with a key that has every permission of your role, ${held.role}. This key lacks ${missing.join(", ")}.`,
   );
 }
 
@@ -243,11 +236,11 @@ async function keyOwner(
  * A user's key never has more permissions than the user's role. Refuse now, instead of creating a key
  * that lacks what it promises.
  */
-function refuseBeyondRole(role: Role, wanted: readonly Permission[]): void {
-  const allowed: readonly Permission[] = roles[role];
+function refuseBeyondRole(held: HeldRole, wanted: readonly Permission[]): void {
+  const allowed = permissionsOf(held);
   const beyond = wanted.filter((permission) => !allowed.includes(permission));
   if (beyond.length === 0) return;
-  const message = `must stay within the user's role, ${role}, which lacks ${beyond.join(", ")}`;
+  const message = `must stay within the user's role, ${held.role}, which lacks ${beyond.join(", ")}`;
   throw new Refusal("invalid_input", `The permissions ${message}.`, {
     fields: [{ field: "permissions", message }],
   });

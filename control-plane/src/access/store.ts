@@ -5,11 +5,11 @@ import type {
   Caller,
   LoginWay,
   Permission,
-  Role,
   SessionMode,
   TrustedRepository,
 } from "@hawser/contract";
 import { statement, systemStatement } from "../postgres/statement.ts";
+import type { HeldRole } from "./roles.ts";
 
 export const newId = systemStatement<{ id: string }>(
   "create an id",
@@ -24,7 +24,9 @@ export interface KeyOwner {
   user_id: string | null;
   session_id: string | null;
   permissions: Permission[];
-  role: Role | null;
+  /** The present role of the user; null if the key belongs to no user. */
+  role: string | null;
+  own_permissions: Permission[] | null;
   joined_at: string | null;
   expires_in_ms: number | null;
 }
@@ -32,11 +34,13 @@ export interface KeyOwner {
 /** No row for a key that is not valid. A user's key ends with the membership, an agent's key with its session. */
 const keyOwners = (keys: string) =>
   `SELECT k.secret_hash, k.organization_id, o.name AS organization_name, k.api_key_id, k.user_id, k.session_id,
-          k.permissions, m.role, m.created_at AS joined_at,
+          k.permissions, coalesce(m.own_role, m.role) AS role, r.permissions AS own_permissions,
+          m.created_at AS joined_at,
           (extract(epoch FROM k.expires_at - hawser_now()) * 1000)::bigint AS expires_in_ms
      FROM ${keys}
      JOIN organizations o ON o.organization_id = k.organization_id
      LEFT JOIN memberships m ON m.organization_id = k.organization_id AND m.user_id = k.user_id
+     LEFT JOIN roles r ON r.organization_id = m.organization_id AND r.name = m.own_role
     WHERE k.revoked_at IS NULL
       AND (k.expires_at IS NULL OR k.expires_at > hawser_now())
       AND (k.user_id IS NULL OR m.user_id IS NOT NULL)
@@ -96,14 +100,17 @@ export interface ApiKeyRow {
   revoked_at: string | null;
   user_name: string | null;
   /** The present role of the user; null after they have left. */
-  user_role: Role | null;
+  user_role: string | null;
+  user_own_permissions: Permission[] | null;
 }
 
 const ofUser = (column: string) => `(SELECT ${column} FROM memberships m
+     LEFT JOIN roles r ON r.organization_id = m.organization_id AND r.name = m.own_role
     WHERE m.organization_id = api_keys.organization_id AND m.user_id = api_keys.user_id)`;
 const apiKeyColumns = `api_key_id, name, user_id, session_id, permissions, created_by, created_at,
   expires_at, last_used_at, revoked_at,
-  ${ofUser("coalesce(name, email)")} AS user_name, ${ofUser("role")} AS user_role`;
+  ${ofUser("coalesce(m.name, m.email)")} AS user_name, ${ofUser("coalesce(m.own_role, m.role)")} AS user_role,
+  ${ofUser("r.permissions")} AS user_own_permissions`;
 
 export const insertApiKey = systemStatement<ApiKeyRow>(
   "create an API key",
@@ -179,22 +186,27 @@ export const expireApiKeyIn = statement<{ expires_at: string }>(
 );
 
 /**
- * Revokes the keys of user $2, the keys that the user created, and the keys created with those that belong to
- * the organization. A key that another user created with their first key stays. If $3 is not null, revokes only
+ * Revokes the keys of each user in $2, the keys that the user created, and the keys created with those that belong
+ * to the organization. A key that another user created with their first key stays. If $3 is not null, revokes only
  * keys that are not the user's own and have a permission that $3 lacks.
  */
 export const revokeKeysOf = statement<{ api_key_id: string }>(
-  `WITH RECURSIVE theirs (api_key_id) AS (
-     SELECT api_key_id FROM api_keys
-      WHERE organization_id = $1 AND (user_id = $2 OR creator_user_id = $2)
+  `WITH RECURSIVE theirs (holder_id, api_key_id) AS (
+     (SELECT user_id, api_key_id FROM api_keys
+       WHERE organization_id = $1 AND user_id = ANY ($2::uuid[])
+       UNION
+      SELECT creator_user_id, api_key_id FROM api_keys
+       WHERE organization_id = $1 AND creator_user_id = ANY ($2::uuid[]))
       UNION
-     SELECT k.api_key_id FROM theirs
+     SELECT theirs.holder_id, k.api_key_id FROM theirs
        JOIN api_keys k ON k.organization_id = $1 AND k.creator_key_id = theirs.api_key_id
         AND k.creator_user_id IS NULL)
    UPDATE api_keys SET revoked_at = hawser_now()
     WHERE organization_id = $1 AND revoked_at IS NULL
-      AND api_key_id IN (SELECT api_key_id FROM theirs)
-      AND ($3::text[] IS NULL OR user_id IS DISTINCT FROM $2 AND NOT permissions <@ $3::text[])
+      AND ($3::text[] IS NULL OR NOT permissions <@ $3::text[])
+      AND api_key_id IN (
+        SELECT api_key_id FROM theirs
+         WHERE $3::text[] IS NULL OR api_keys.user_id IS DISTINCT FROM holder_id)
    RETURNING api_key_id`,
 );
 
@@ -207,15 +219,26 @@ export const selectKeySinceJoining = statement<{ api_key_id: string }>(
     WHERE m.organization_id = $1 AND m.user_id = $2 LIMIT 1`,
 );
 
-export interface MemberRow {
+export interface MemberRow extends HeldRole {
   user_id: string;
   email: string;
   name: string | null;
-  role: Role;
   created_at: string;
 }
 
-const memberColumns = `user_id, email, name, role, created_at`;
+const memberColumns = `user_id, email, name, coalesce(own_role, role) AS role, created_at,
+  (SELECT r.permissions FROM roles r
+    WHERE r.organization_id = memberships.organization_id AND r.name = memberships.own_role) AS own_permissions`;
+
+/** Changes of members and roles run one after the other, so that each is judged by what the others left. */
+export const lockOrganization = statement(
+  `SELECT FROM organizations WHERE organization_id = $1 FOR NO KEY UPDATE`,
+);
+
+/** Waits for such a change, and lets none begin before the transaction ends. */
+export const shareOrganization = statement(
+  `SELECT FROM organizations WHERE organization_id = $1 FOR SHARE`,
+);
 
 /** By e-mail address, after ($2, $3). */
 export const selectMembers = statement<MemberRow>(
@@ -236,7 +259,8 @@ export const lockMember = statement(
 /** No row if the user is already a member. */
 export const insertMember = systemStatement<MemberRow>(
   "create a member",
-  `INSERT INTO memberships (organization_id, user_id, email, name, role) VALUES ($1, $2, lower($3), $4, $5)
+  `INSERT INTO memberships (organization_id, user_id, email, name, role, own_role)
+   VALUES ($1, $2, lower($3), $4, $5, $6)
    ON CONFLICT (organization_id, user_id) DO NOTHING
    RETURNING ${memberColumns}`,
 );
@@ -247,7 +271,8 @@ export const lockOwners = statement<{ user_id: string }>(
 );
 
 export const updateMemberRole = statement<MemberRow>(
-  `UPDATE memberships SET role = $3 WHERE organization_id = $1 AND user_id = $2 RETURNING ${memberColumns}`,
+  `UPDATE memberships SET role = $3, own_role = $4 WHERE organization_id = $1 AND user_id = $2
+   RETURNING ${memberColumns}`,
 );
 
 export const deleteMember = statement<MemberRow>(
