@@ -54,6 +54,8 @@ function actionPage(name: string, entry: Action, example: Example | undefined): 
     `- Answered: ${entry.reach === "records" ? "from the service's records" : "with the host's help"}`,
     entry.resultHoldsSecret && "- The result contains a secret that is shown only here.",
     entry.closedToAgents && "- Agent keys are refused.",
+    entry.openToGrants !== undefined &&
+      `- A member without the permission can call it for sessions that were [granted](../guide/access.md#single-sessions) at the level \`${entry.openToGrants}\` or a higher one.`,
   ];
   return page([
     `# ${name}`,

@@ -17,7 +17,7 @@ import { fingerprint } from "@hawser/testkit/fingerprint.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { insertSessions } from "@hawser/testkit/session-rows.ts";
 import type { TestOrganization } from "@hawser/testkit/organization.ts";
-import { connectMcp } from "../mcp-client.ts";
+import { allToolsets, connectMcp } from "../mcp-client.ts";
 import { refusalOf } from "../refusal.ts";
 import { scenario, useWorld, type Context } from "../scenario.ts";
 
@@ -154,6 +154,21 @@ const recipes: Record<string, Recipe> = {
   "revoke_api_key.apiKeyId": (apiKeyId) => ({ apiKeyId }),
   "update_member.userId": (userId) => ({ userId, role: "viewer" }),
   "remove_member.userId": (userId) => ({ userId }),
+  "grant_session.sessionId": (sessionId, { user: userId }) => ({
+    sessionId,
+    userId,
+    level: "view",
+  }),
+  "grant_session.userId": (userId, { session: sessionId }) => ({
+    sessionId,
+    userId,
+    level: "view",
+  }),
+  "list_session_grants.sessionId": (sessionId) => ({ sessionId }),
+  "revoke_session_grant.sessionId": (sessionId, { user: userId }) => ({ sessionId, userId }),
+  "revoke_session_grant.userId": (userId, { session: sessionId }) => ({ sessionId, userId }),
+  "create_session_link.sessionId": (sessionId) => ({ sessionId, level: "view" }),
+  "revoke_session_link.sessionId": (sessionId) => ({ sessionId, level: "view" }),
 };
 
 interface IdField {
@@ -346,7 +361,7 @@ for (const { action, field, kind } of idFields) {
           id,
         );
       }
-      await using client = await connectMcp(world.baseUrl, stranger.key);
+      await using client = await connectMcp(world.baseUrl, stranger.key, { query: allToolsets });
       const tool = await client.callTool({
         name: action,
         arguments: recipe(ours[kind]!, theirs) as Record<string, unknown>,

@@ -1143,7 +1143,7 @@ export interface Actions {
     userId?: string | undefined;
     /** Binds the key to this session. */
     sessionId?: string | undefined;
-    /** What the key may do. */
+    /** What the key may do; can be empty. */
     permissions: Array<"instances:view" | "instances:edit" | "instances:delete" | "settings:edit" | "sessions:view" | "sessions:edit" | "access:view" | "access:edit">;
     /** ISO 8601 with an offset; if omitted, the key does not expire. */
     expiresAt?: string | undefined;
@@ -1295,6 +1295,78 @@ export interface Actions {
     name: string;
     /** Always true. */
     deleted: true;
+  }>;
+
+  /** Let a member see, answer or prompt one session, whatever the member's role. Replaces the level that the member had, but no grant by link. The calling key needs sessions:view too. */
+  grant_session(body: {
+    /** From list_sessions. */
+    sessionId: string;
+    /** From list_members. */
+    userId: string;
+    /** view: see the session. answer: also answer its requests. edit: also prompt, abort and rename it. */
+    level: "view" | "answer" | "edit";
+  }, options?: CallOptions): Promise<SessionGrant>;
+
+  /** List the grants and links of a session. */
+  list_session_grants(body: {
+    /** From list_sessions. */
+    sessionId: string;
+  }, options?: CallOptions): Promise<{
+    grants: Array<SessionGrant>;
+    links: Array<SessionLink>;
+  }>;
+
+  /** Revoke what a member was granted on a session, by a caller or by links. No-op if nothing was granted. A link that is not revoked can be opened again. */
+  revoke_session_grant(body: {
+    /** From list_sessions. */
+    sessionId: string;
+    /** From list_members. */
+    userId: string;
+  }, options?: CallOptions): Promise<{
+    /** From list_sessions. */
+    sessionId: string;
+    /** From list_members. */
+    userId: string;
+    /** Always true. */
+    revoked: true;
+  }>;
+
+  /** Make a link that grants a level on a session to every member who opens it. A session has one link of each level at most. The token is shown only here. The calling key needs sessions:view too. */
+  create_session_link(body: {
+    /** From list_sessions. */
+    sessionId: string;
+    /** view: see the session. answer: also answer its requests. edit: also prompt, abort and rename it. */
+    level: "view" | "answer" | "edit";
+  }, options?: CallOptions): Promise<{
+    link: SessionLink;
+    /** What open_session_link takes, shown only here. */
+    token: string;
+  }>;
+
+  /** Revoke a session's link of a level, with every grant that was got by opening it. No-op if there is no such link. */
+  revoke_session_link(body: {
+    /** From list_sessions. */
+    sessionId: string;
+    /** view: see the session. answer: also answer its requests. edit: also prompt, abort and rename it. */
+    level: "view" | "answer" | "edit";
+  }, options?: CallOptions): Promise<{
+    /** From list_sessions. */
+    sessionId: string;
+    /** view: see the session. answer: also answer its requests. edit: also prompt, abort and rename it. */
+    level: "view" | "answer" | "edit";
+    /** Always true. */
+    revoked: true;
+  }>;
+
+  /** Get what a link to a session grants to members of the organization. */
+  open_session_link(body: {
+    /** The token of create_session_link. */
+    token: string;
+  }, options?: CallOptions): Promise<{
+    /** From list_sessions. */
+    sessionId: string;
+    /** view: see the session. answer: also answer its requests. edit: also prompt, abort and rename it. */
+    level: "view" | "answer" | "edit";
   }>;
 }
 
@@ -2532,6 +2604,53 @@ export type Role = {
   memberCount: number;
 };
 
+/** What a member may do with one session. */
+export type SessionGrant = {
+  /** From list_sessions. */
+  sessionId: string;
+  /** The member who has the grant. */
+  user: {
+    /** From list_members. */
+    userId: string;
+    /** The user's name. */
+    name: string;
+  };
+  /** view: see the session. answer: also answer its requests. edit: also prompt, abort and rename it. */
+  level: "view" | "answer" | "edit";
+  /** Whether the member got it by opening a link. */
+  byLink: boolean;
+  /** Who gave the grant, or made the link. */
+  grantedBy: {
+    /** What the caller is. */
+    type: "user" | "organization_key";
+    /** The id of the user, the key, the schedule or the trigger. */
+    id: string;
+    /** Its name, to show to people. */
+    name: string;
+  };
+  /** When it was created. */
+  createdAt: string;
+};
+
+/** A link that members can open, without its token. */
+export type SessionLink = {
+  /** From list_sessions. */
+  sessionId: string;
+  /** view: see the session. answer: also answer its requests. edit: also prompt, abort and rename it. */
+  level: "view" | "answer" | "edit";
+  /** A user, or a key of the organization. */
+  createdBy: {
+    /** What the caller is. */
+    type: "user" | "organization_key";
+    /** The id of the user, the key, the schedule or the trigger. */
+    id: string;
+    /** Its name, to show to people. */
+    name: string;
+  };
+  /** When it was created. */
+  createdAt: string;
+};
+
 /** An entry of a session's log. Later versions can add types. */
 export type SessionUpdate =
   /** A prompt, as it was sent to the agent. */
@@ -3099,4 +3218,10 @@ export const actionNames = [
   "create_role",
   "update_role",
   "delete_role",
+  "grant_session",
+  "list_session_grants",
+  "revoke_session_grant",
+  "create_session_link",
+  "revoke_session_link",
+  "open_session_link",
 ] as const satisfies readonly (keyof Actions)[];

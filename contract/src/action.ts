@@ -11,6 +11,10 @@ import type { Permission } from "./permissions.ts";
  */
 export type Effect = "reads" | "changes" | "destroys";
 
+/** What a user may do with a single record, without the permission for all of them. Each level includes those before. */
+export const grantLevels = ["view", "answer", "edit"] as const;
+export type GrantLevel = (typeof grantLevels)[number];
+
 export interface Action<
   Input extends z.ZodObject = z.ZodObject,
   Result extends z.ZodType = z.ZodType,
@@ -28,6 +32,8 @@ export interface Action<
   extraPermission?: { when: (input: z.output<Input>) => boolean; permission: Permission };
   /** A user's key needs no permission for what is the user's own. The handler refuses everything else. */
   ownNeedsNoPermission?: true;
+  /** A user without the permission may call it for the records that were granted to them at this level. */
+  openToGrants?: GrantLevel;
   effect: E;
   /** A second call with the same input changes nothing more. */
   idempotent?: true;

@@ -1,7 +1,7 @@
 // The public promise, as data: actions, records, refusals and permissions. Every other part of the
 // product imports it from here; it imports none of them.
-export { action } from "./action.ts";
-export type { Action, Actions, Effect, InputOf, ResultOf } from "./action.ts";
+export { action, grantLevels } from "./action.ts";
+export type { Action, Actions, Effect, GrantLevel, InputOf, ResultOf } from "./action.ts";
 
 export { actionNames, extensionNames, registry } from "./registry.ts";
 export type { ActionName } from "./registry.ts";
@@ -13,6 +13,7 @@ export { instanceActions } from "./actions/instances.ts";
 export { requestActions } from "./actions/requests.ts";
 export { roleActions } from "./actions/roles.ts";
 export { scheduleActions } from "./actions/schedules.ts";
+export { sessionGrantActions } from "./actions/session-grants.ts";
 export { sessionFileActions } from "./actions/session-files.ts";
 export { sessionTurnActions } from "./actions/session-turns.ts";
 export { sessionActions } from "./actions/sessions.ts";
@@ -99,6 +100,7 @@ export {
   RootListing,
   RootRecord,
 } from "./records/directory.ts";
+export { SessionGrantRecord, SessionLinkRecord } from "./records/session-grant.ts";
 export { ExposureRecord, NewExposure, NewPreview } from "./records/exposure.ts";
 export { IdentityRecord, IdentityWay, LinkWay, SealingKey } from "./records/identity.ts";
 export {

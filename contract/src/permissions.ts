@@ -9,7 +9,7 @@ export const permissions = {
   "instances:delete": "remove hosts",
   "settings:edit": "install, update and restart agents and daemons, and set fallback chains",
   "sessions:view": "see sessions, their requests, exposures and schedules",
-  "sessions:edit": "start, prompt, answer, push, end and delete sessions, and schedule them",
+  "sessions:edit": "start, prompt, answer, push, share, end and delete sessions, and schedule them",
   "access:view": "see members, roles, API keys, webhooks, settings and the audit trail",
   "access:edit": "manage members, roles, API keys, webhooks and settings",
 } as const;

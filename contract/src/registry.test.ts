@@ -42,7 +42,7 @@ test("every action has a one-sentence summary, a known group and a known permiss
     assert.ok(!/\. [A-Z]/.test(entry.summary), `${name}: more than one sentence`);
     assert.ok(Object.hasOwn(groups, entry.group), `${name}: ${entry.group}`);
     if (entry.details !== undefined) assert.match(entry.details, /\.$/, name);
-    if (entry.permission === null) assert.equal(name, "whoami");
+    if (entry.permission === null) assert.match(name, /^(?:whoami|open_session_link)$/);
     else assert.ok(Object.hasOwn(permissions, entry.permission), name);
   }
 });
@@ -74,9 +74,9 @@ test("an action that takes an id can answer that it names nothing", () => {
     const takesId = properties(inputSchema(entry)).some(({ schema }) => idMark(schema));
     // delete_session treats each id by itself, so unknown ids are failures among others.
     const code = name === "delete_session" ? "nothing_deleted" : "not_found";
-    // Roles have names instead of ids.
-    const takesRole = name === "update_role" || name === "delete_role";
-    assert.equal(entry.refusals.includes(code), takesId || takesRole, name);
+    // Roles have names instead of ids, and links have tokens.
+    const takesOther = /^(?:update_role|delete_role|open_session_link)$/.test(name);
+    assert.equal(entry.refusals.includes(code), takesId || takesOther, name);
   }
 });
 
@@ -124,6 +124,7 @@ test("the results that show a secret once are marked", () => {
     "create_exposure",
     "create_instance",
     "create_preview",
+    "create_session_link",
     "create_trigger",
     "create_webhook",
     "regenerate_pairing_token",
@@ -141,6 +142,7 @@ test("the inputs that are never logged are marked", () => {
   );
   assert.deepEqual(marked.sort(), [
     "link_agent_identity.sealedSecret",
+    "open_session_link.token",
     "run_shell.command",
     "submit_agent_login.code",
   ]);
@@ -246,9 +248,9 @@ test("a key's permissions are named once, and an agent's key holds no more than 
   const { input } = registry.create_api_key;
   const key = { name: "k", scope: "user", permissions: ["sessions:view"] };
   assert.ok(input.safeParse(key).success);
+  assert.ok(input.safeParse({ ...key, permissions: [] }).success);
   assert.ok(input.safeParse({ ...key, userId: "u", expiresAt: "2030-01-01T00:00:00Z" }).success);
   const broken: [object, string][] = [
-    [{ permissions: [] }, "permissions"],
     [{ permissions: ["sessions:view", "sessions:view"] }, "permissions"],
     [{ sessionId: "s", permissions: ["sessions:view", "access:edit"] }, "permissions"],
     [{ scope: "organization", userId: "u" }, "userId"],

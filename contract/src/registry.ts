@@ -10,6 +10,7 @@ import { requestActions } from "./actions/requests.ts";
 import { roleActions } from "./actions/roles.ts";
 import { scheduleActions } from "./actions/schedules.ts";
 import { sessionFileActions } from "./actions/session-files.ts";
+import { sessionGrantActions } from "./actions/session-grants.ts";
 import { sessionTurnActions } from "./actions/session-turns.ts";
 import { sessionActions } from "./actions/sessions.ts";
 import { triggerActions } from "./actions/triggers.ts";
@@ -29,6 +30,7 @@ export const registry = {
   ...webhookActions,
   ...accessActions,
   ...roleActions,
+  ...sessionGrantActions,
 } as const satisfies Actions;
 
 export type ActionName = keyof typeof registry;
@@ -56,6 +58,7 @@ export const extensionNames = [
   ...(Object.keys(webhookActions) as (keyof typeof webhookActions)[]),
   ...(Object.keys(accessActions) as (keyof typeof accessActions)[]),
   ...(Object.keys(roleActions) as (keyof typeof roleActions)[]),
+  ...(Object.keys(sessionGrantActions) as (keyof typeof sessionGrantActions)[]),
 ] as const satisfies readonly ActionName[];
 
 export const actionNames = Object.keys(registry) as ActionName[];

@@ -165,6 +165,13 @@ const otherFields: Record<string, object> = {
   revoke_api_key: {},
   update_member: { role: "viewer" },
   remove_member: {},
+  "grant_session.sessionId": { userId: "usr_x", level: "view" },
+  "grant_session.userId": { sessionId: "ses_x", level: "view" },
+  list_session_grants: {},
+  "revoke_session_grant.sessionId": { userId: "usr_x" },
+  "revoke_session_grant.userId": { sessionId: "ses_x" },
+  create_session_link: { level: "view" },
+  revoke_session_link: { level: "view" },
 };
 
 const idFields = Object.keys(handlers).flatMap((name) => {

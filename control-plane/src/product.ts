@@ -18,6 +18,7 @@ import { moveRunsToKey } from "./schedules/run-store.ts";
 import { moveSchedulesToKey } from "./schedules/store.ts";
 import { sessionLogHandlers } from "./session-log/handlers.ts";
 import type { SessionServices } from "./sessions/find-session.ts";
+import { sessionGrantHandlers } from "./sessions/grants.ts";
 import { sessionFileHandlers } from "./sessions/files.ts";
 import { sessionHandlers } from "./sessions/handlers.ts";
 import { sessionExists } from "./sessions/store.ts";
@@ -47,6 +48,7 @@ export const handlers: HandlersFor<typeof registry, Services> = {
   ...sessionHandlers,
   ...sessionTurnHandlers,
   ...sessionFileHandlers,
+  ...sessionGrantHandlers,
   ...sessionLogHandlers,
   ...forkHandlers,
   ...requestHandlers,

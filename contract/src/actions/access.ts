@@ -23,9 +23,9 @@ import { text } from "../text.ts";
 
 const Name = text({ min: 1, max: 120 }).meta({ description: "A name for people." });
 
-const Permissions = PermissionSet.min(1).meta({
+const Permissions = PermissionSet.meta({
   uniqueItems: true,
-  description: "What the key may do.",
+  description: "What the key may do; can be empty.",
 });
 
 const ExpiryTime = DateTime.check((context) => {

@@ -13,6 +13,7 @@ export const sessionFileActions = {
       "Same comparison as get_session_diff, in pages. If the file changes between two pages, the cursor is refused; begin again.",
     group: "code",
     permission: "sessions:view",
+    openToGrants: "view",
     effect: "reads",
     reach: "host",
     input: z.strictObject({

@@ -36,6 +36,7 @@ export const sessionTurnActions = {
       "Answers when the host has accepted the prompt. While a turn runs, prompts wait in order. `model` and `options` also apply to later prompts; `agent` does not.",
     group: "sessions",
     permission: "sessions:edit",
+    openToGrants: "edit",
     effect: "changes",
     reach: "host",
     shownBy: "wait_for_session",
@@ -71,6 +72,7 @@ export const sessionTurnActions = {
     details: "Its shell commands are ended too. The session stays usable. No-op if nothing runs.",
     group: "sessions",
     permission: "sessions:edit",
+    openToGrants: "edit",
     effect: "changes",
     idempotent: true,
     reach: "host",
@@ -183,6 +185,7 @@ export const sessionTurnActions = {
       "Entries are numbered 1, 2, 3 … without a gap. While `nextAfter` is not null, call again with it as `after`. With a filter, a page can be empty before the end.",
     group: "sessions",
     permission: "sessions:view",
+    openToGrants: "view",
     effect: "reads",
     reach: "records",
     input: z.strictObject({
@@ -234,6 +237,7 @@ export const sessionTurnActions = {
       "Ignores case; the oldest entries first. A call looks at 2,000 entries at most, so a page can be empty: while `nextAfter` is not null, call again with it as `after`.",
     group: "sessions",
     permission: "sessions:view",
+    openToGrants: "view",
     effect: "reads",
     reach: "records",
     input: z.strictObject({
@@ -272,6 +276,7 @@ export const sessionTurnActions = {
       "Answers at once if nothing runs. With `sinceSeq` it also waits for a later entry, and `lastMessage` is a later one. After the timeout, `timedOut` is true; call again to keep waiting.",
     group: "sessions",
     permission: "sessions:view",
+    openToGrants: "view",
     effect: "reads",
     reach: "records",
     input: z.strictObject({

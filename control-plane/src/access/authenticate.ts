@@ -111,7 +111,14 @@ function callerOf(owner: KeyOwner): Caller {
     joinedAt: owner.joined_at,
     sessionId: owner.session_id,
     permissions: new Set(effectivePermissions(owner, isAgent)),
+    usesGrants: !isAgent && owner.has_grants && countsAsUser(owner),
   };
+}
+
+/** A key with fewer permissions than the user's role was made for one purpose, and uses none of the user's grants. */
+function countsAsUser({ permissions, role, own_permissions }: KeyOwner): boolean {
+  if (role === null) return false;
+  return permissionsOf({ role, own_permissions }).every((each) => permissions.includes(each));
 }
 
 /**

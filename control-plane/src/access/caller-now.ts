@@ -1,6 +1,6 @@
 // The caller of a change of access, with what it may do at this moment. Nodes cache callers for some seconds,
 // and what a caller grants stays, so every grant is judged by the rows.
-import { Refusal } from "@hawser/contract";
+import { Refusal, type Permission } from "@hawser/contract";
 import type { Caller } from "../dispatch/caller.ts";
 import type { TenantTransaction } from "../postgres/database.ts";
 import type { Statement } from "../postgres/statement.ts";
@@ -13,16 +13,21 @@ import * as store from "./store.ts";
  */
 export async function beginRoleChange(sql: TenantTransaction, caller: Caller): Promise<Caller> {
   const now = await callerAfter(store.lockOrganization, sql, caller);
-  if (now.permissions.has("access:edit")) return now;
+  refuseWithout(now, "access:edit");
+  return now;
+}
+
+export function refuseWithout({ permissions }: Caller, needed: Permission): void {
+  if (permissions.has(needed)) return;
   throw new Refusal(
     "forbidden",
-    "This key lacks the permission access:edit, which the action needs.",
+    `This key lacks the permission ${needed}, which the action needs.`,
   );
 }
 
 /**
- * Keeps members and roles as they are until the call commits, and the calling key from being revoked. So a key
- * cannot be created with a permission that its creator is losing. Throws `unauthenticated` if the calling key is
+ * Keeps members and roles as they are until the call commits, and the calling key from being revoked. So a key or a
+ * grant cannot be created with a permission that its creator is losing. Throws `unauthenticated` if the calling key is
  * no longer valid.
  */
 export const beginKeyChange = (sql: TenantTransaction, caller: Caller): Promise<Caller> =>

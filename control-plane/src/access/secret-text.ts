@@ -3,7 +3,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
-/** `hwk_<id>_…` is an API key, `hwp_…` a pairing token. */
+/** `hwk_<id>_…` is an API key, `hwp_…` a pairing token, `hwl_…` the token of a link to a session. */
 export function makeSecretText(prefix: string): string {
   const body = `${prefix}_${BigInt(`0x${randomBytes(32).toString("hex")}`)
     .toString(36)

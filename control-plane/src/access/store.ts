@@ -27,6 +27,8 @@ export interface KeyOwner {
   /** The present role of the user; null if the key belongs to no user. */
   role: string | null;
   own_permissions: Permission[] | null;
+  /** Whether single sessions were granted to the user. */
+  has_grants: boolean;
   joined_at: string | null;
   expires_in_ms: number | null;
 }
@@ -36,6 +38,8 @@ const keyOwners = (keys: string) =>
   `SELECT k.secret_hash, k.organization_id, o.name AS organization_name, k.api_key_id, k.user_id, k.session_id,
           k.permissions, coalesce(m.own_role, m.role) AS role, r.permissions AS own_permissions,
           m.created_at AS joined_at,
+          EXISTS (SELECT FROM session_grants g
+                   WHERE g.organization_id = m.organization_id AND g.user_id = m.user_id) AS has_grants,
           (extract(epoch FROM k.expires_at - hawser_now()) * 1000)::bigint AS expires_in_ms
      FROM ${keys}
      JOIN organizations o ON o.organization_id = k.organization_id

@@ -3,6 +3,7 @@ import {
   formatId,
   type Fallback,
   type FallbackEntry,
+  type GrantLevel,
   type Permission,
   type SessionMode,
 } from "@hawser/contract";
@@ -20,6 +21,10 @@ export interface Caller {
   /** The session whose agent holds the key; the key reaches only it, its descendants and their host. */
   sessionId: string | null;
   permissions: ReadonlySet<Permission>;
+  /** Whether single sessions were granted to the user, and the key may use that. */
+  usesGrants?: boolean;
+  /** The caller reaches only what was granted to the user at this level or a higher one; undefined: everything. */
+  grantedAt?: GrantLevel;
   /** The schedule or trigger for which the service calls with this key; undefined if the key's holder calls. */
   schedule?: CallingSchedule;
   /** The turn for whose continuation the service calls with this key. */

@@ -78,6 +78,8 @@ export async function changeOnHost(
   const prepared = await prepare();
   if ("outcome" in prepared) return prepared.outcome;
   const { claim, intent } = prepared;
+  // What the host did is recorded even if a grant was revoked meanwhile.
+  const begun = { ...change, caller: withoutGrantedAt(caller) };
   const overtaken = new AbortController();
   const asked = await ask();
   if ("outcome" in asked) return asked.outcome;
@@ -156,8 +158,8 @@ export async function changeOnHost(
     mayBeginMs: number | undefined,
   ): Promise<{ outcome: Outcome } | UnknownOutcome> {
     if (!handler.unknown) return {};
-    return database.tenantTransaction(caller, async (sql) => {
-      const context = contextOf(change, sql, claim, services);
+    return database.tenantTransaction(begun.caller, async (sql) => {
+      const context = contextOf(begun, sql, claim, services);
       const recorded = await handler.unknown!(context, input, intent, mayBeginMs);
       if (!("result" in recorded)) return recorded;
       const outcome = await settle(change.action, () => Promise.resolve(recorded.result));
@@ -170,8 +172,8 @@ export async function changeOnHost(
   /** Runs the second transaction. Undefined if another node has taken the call over. */
   async function conclude(asked: Asked): Promise<Outcome | undefined> {
     try {
-      return await database.tenantTransaction(caller, async (sql) => {
-        const context = contextOf(change, sql, claim, services);
+      return await database.tenantTransaction(begun.caller, async (sql) => {
+        const context = contextOf(begun, sql, claim, services);
         const outcome = await settle(change.action, async () => {
           if ("refusal" in asked) {
             await handler.undo?.(context, input, intent, asked.refusal);
@@ -201,6 +203,10 @@ export async function changeOnHost(
     if (deadline.aborted) throw inProgress(change);
     await sleep(100);
   }
+}
+
+function withoutGrantedAt({ grantedAt: _grantedAt, ...caller }: Caller): Caller {
+  return caller;
 }
 
 /** The host's answer, or its refusal. */

@@ -81,7 +81,10 @@ export interface Dispatcher {
 }
 
 /** A path that is not an action, with what the dispatcher checks and records as it does for actions. */
-export interface Route extends Pick<Action, "permission" | "effect" | "closedToAgents"> {
+export interface Route extends Pick<
+  Action,
+  "permission" | "effect" | "closedToAgents" | "openToGrants"
+> {
   /** The name in read counts and audit entries. */
   name: string;
 }
@@ -170,7 +173,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
         rate = buckets.take(caller.apiKeyId);
         limit(rate);
         const open = [...entries].filter(
-          ([, { action }]) => refusalOfRight(caller, action) === undefined,
+          ([, { action }]) => refusalOfRight(reaching(caller, action), action) === undefined,
         );
         return { actions: open.map(([name, { action }]) => ({ name, action })), rate };
       } catch (error) {
@@ -180,7 +183,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     async admit(authorization, route, callId) {
       const { name } = route;
       try {
-        const caller = await authenticate(authorization);
+        const caller = reaching(await authenticate(authorization), route);
         limit(buckets.take(caller.apiKeyId));
         await authorize(caller, { action: name, callId }, route, refusalOfRight(caller, route));
         if (route.effect === "reads") parts.readCounts.count(caller, name);
@@ -212,8 +215,9 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     async admitAgain(authorization, route) {
       const identified = await identify(authorization, { fresh: true });
       if ("refusal" in identified) return identified;
-      const refusal = refusalOfRight(identified.caller, route);
-      return refusal ? { refusal } : identified;
+      const caller = reaching(identified.caller, route);
+      const refusal = refusalOfRight(caller, route);
+      return refusal ? { refusal } : { caller };
     },
   };
 
@@ -255,8 +259,9 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     );
   }
 
-  async function carryOut(caller: Caller, call: Call, entry: Entry): Promise<Outcome> {
+  async function carryOut(sender: Caller, call: Call, entry: Entry): Promise<Outcome> {
     const { action, handler } = entry;
+    const caller = reaching(sender, action);
     await authorize(caller, call, action, refusalOfRight(caller, action));
     const input = validate(action, await call.body(caller));
     if (
@@ -363,13 +368,24 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
   }
 }
 
+/** The caller as the action may serve it: a user without the permission reaches only what was granted to them. */
+function reaching(
+  caller: Caller,
+  { permission, openToGrants }: Pick<Action, "permission" | "openToGrants">,
+): Caller {
+  const isAllowed = permission === null || caller.permissions.has(permission);
+  if (isAllowed || openToGrants === undefined || !caller.usesGrants) return caller;
+  return { ...caller, grantedAt: openToGrants };
+}
+
 function refusalOfRight(
   caller: Caller,
   action: Pick<Action, "permission" | "ownNeedsNoPermission" | "closedToAgents">,
 ): Refusal | undefined {
   const { permission, ownNeedsNoPermission } = action;
   const mayBeOwn = ownNeedsNoPermission && caller.scope === "user";
-  if (permission && !mayBeOwn && !caller.permissions.has(permission))
+  const isAllowed = mayBeOwn || caller.grantedAt !== undefined;
+  if (permission && !isAllowed && !caller.permissions.has(permission))
     return missingPermission(permission);
   if (action.closedToAgents && caller.scope === "agent") {
     return new Refusal("forbidden", "This action is closed to keys that agents hold.");

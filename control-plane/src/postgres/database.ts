@@ -6,6 +6,7 @@
 //
 // Each kind of system work has its own connections, so that work that waits for a lock does not delay work
 // of another kind (decision 0043).
+import { grantLevels, type GrantLevel } from "@hawser/contract";
 import { NoAnswer, runBatch } from "./batch.ts";
 import { openPool, readOnlyCode, type Pool, type PoolSettings } from "./pool.ts";
 import {
@@ -56,7 +57,15 @@ const systemConnections: Record<SystemWork, number> = {
  * Whose rows are visible: an organization's, or those that one of its callers reaches. Pass the caller
  * wherever there is one: an agent's key reaches only its own sessions (decision 0033).
  */
-export type Tenant = string | { organizationId: string; sessionId: string | null };
+export type Tenant =
+  | string
+  | {
+      organizationId: string;
+      sessionId: string | null;
+      userId?: string | null;
+      /** Only what was granted to the user at this level or a higher one (decision 0082). */
+      grantedAt?: GrantLevel | undefined;
+    };
 
 /**
  * A transaction saves round trips: a statement that is sent with `later` travels with the next one, or
@@ -92,7 +101,8 @@ const rollback = statement("ROLLBACK");
 const setSavepoint = statement("SAVEPOINT work");
 const rollbackToSavepoint = statement("ROLLBACK TO SAVEPOINT work");
 const setTenant = statement(
-  `SELECT set_config('hawser.organization_id', $1, true), set_config('hawser.agent_session_id', $2, true)`,
+  `SELECT set_config('hawser.organization_id', $1, true), set_config('hawser.agent_session_id', $2, true),
+          set_config('hawser.granted_user_id', $3, true), set_config('hawser.grant_levels', $4, true)`,
 );
 
 const setLockTimeout = statement(`SELECT set_config('lock_timeout', $1, true)`);
@@ -127,12 +137,12 @@ export function openDatabase(settings: DatabaseSettings): Database {
   return {
     tenant(whose) {
       const of = tenantOf(whose);
-      const tenantSet = query(setTenant, of.organizationId, of.agentSessionId ?? "");
+      const tenantSet = setTenantTo(whose);
       return { ...of, ...sqlAfter(callersOf(of.organizationId), [tenantSet]) };
     },
     tenantTransaction(whose, work) {
       const of = tenantOf(whose);
-      const tenantSet = query(setTenant, of.organizationId, of.agentSessionId ?? "");
+      const tenantSet = setTenantTo(whose);
       const opening = [query(begin), tenantSet];
       return inTransaction(callersOf(of.organizationId), opening, (tx) => work({ ...of, ...tx }));
     },
@@ -168,10 +178,29 @@ function sqlAfter(connections: Connections, opening: Query<unknown>[]): Sql {
   );
 }
 
-function tenantOf(whose: Tenant): Pick<TenantSql, "organizationId" | "agentSessionId"> {
-  return typeof whose === "string"
-    ? { organizationId: whose, agentSessionId: null }
-    : { organizationId: whose.organizationId, agentSessionId: whose.sessionId };
+function tenantOf(whose: Tenant): Omit<TenantSql, keyof Sql> {
+  if (typeof whose === "string") {
+    return { organizationId: whose, agentSessionId: null, grantedUserId: null };
+  }
+  const { organizationId, sessionId, userId, grantedAt } = whose;
+  const grantedUserId = grantedAt === undefined ? null : (userId ?? nobody);
+  return { organizationId, agentSessionId: sessionId, grantedUserId };
+}
+
+/** A caller without a user has no grants. */
+const nobody = "00000000-0000-0000-0000-000000000000";
+
+function setTenantTo(whose: Tenant): Query<unknown> {
+  const { organizationId, agentSessionId, grantedUserId } = tenantOf(whose);
+  const level = typeof whose === "string" ? undefined : whose.grantedAt;
+  const levels = level === undefined ? [] : grantLevels.slice(grantLevels.indexOf(level));
+  return query(
+    setTenant,
+    organizationId,
+    agentSessionId ?? "",
+    grantedUserId ?? "",
+    `{${levels.join(",")}}`,
+  );
 }
 
 async function runOnce(connections: Connections, queries: Query<unknown>[]) {

@@ -69,6 +69,8 @@ export interface TenantSql extends Sql {
   readonly organizationId: string;
   /** The session of an agent's key, which limits what is visible; null for every other caller. */
   readonly agentSessionId: string | null;
+  /** The member who is served by grants alone, which limits what is visible; null for every other caller. */
+  readonly grantedUserId: string | null;
 }
 
 /** Creates the three forms from a function that runs a list of queries. */

@@ -81,7 +81,7 @@ async function readOf(
 
 /** The statements for a combination of filters, and the values of the filters. */
 function listingOf(
-  { agentSessionId }: TenantSql,
+  { agentSessionId, grantedUserId }: TenantSql,
   { sessionId, instanceId, scope = "pending" }: RequestFilter,
 ): Named & { listing: store.Listing; values: unknown[] } {
   const session = sessionId === undefined ? undefined : parseId("session", sessionId);
@@ -93,6 +93,10 @@ function listingOf(
   if (agentSessionId !== null) {
     const values = [agentSessionId, session ?? null, instance ?? null];
     return { ...named, listing: listings.ofAgent, values };
+  }
+  if (grantedUserId !== null) {
+    const values = [grantedUserId, session ?? null, instance ?? null];
+    return { ...named, listing: listings.ofGrants, values };
   }
   if (session && instance)
     return { ...named, listing: listings.ofSessionOnInstance, values: [session, instance] };

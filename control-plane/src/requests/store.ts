@@ -84,12 +84,18 @@ function newestFirst(scope: Scope, conditions: string, nextParameter: number): L
 const reachOfAgent = `AND r.listed_id >= $4
         AND ($5::uuid IS NULL OR r.session_id = $5) AND ($6::uuid IS NULL OR r.instance_id = $6)`;
 
+/** The same for the sessions that were granted to user $4, whose requests are found by their ids. */
+const reachOfGrants = `AND r.session_id = ANY (ARRAY(
+          SELECT g.session_id FROM session_grants g WHERE g.organization_id = $1 AND g.user_id = $4::uuid))
+        AND ($5::uuid IS NULL OR r.session_id = $5) AND ($6::uuid IS NULL OR r.instance_id = $6)`;
+
 const listings = (scope: Scope) => ({
   every: newestFirst(scope, "", 4),
   ofSession: newestFirst(scope, "AND r.session_id = $4", 5),
   ofInstance: newestFirst(scope, "AND r.instance_id = $4", 5),
   ofSessionOnInstance: newestFirst(scope, "AND r.session_id = $4 AND r.instance_id = $5", 6),
   ofAgent: newestFirst(scope, reachOfAgent, 7),
+  ofGrants: newestFirst(scope, reachOfGrants, 7),
 });
 
 export const newest = {

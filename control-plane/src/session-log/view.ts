@@ -1,8 +1,9 @@
 // A session as one viewer sees it: its record, at first and when it changes, its log after a seq, and
 // the text that is being written. The viewer sets the pace until it reaches the newest entry. From then
 // on a viewer that does not keep up is cut off with `resync` before much waits for it.
-import { formatId, parseId } from "@hawser/contract";
-import type { Database } from "../postgres/database.ts";
+import { formatId, notFound, parseId } from "@hawser/contract";
+import { unavailable } from "../dispatch/unavailable.ts";
+import { DatabaseUnavailable, type Database } from "../postgres/database.ts";
 import type { SessionViews, ViewFrame } from "../transports/session-stream.ts";
 import { followLog, type Follower, type Follows } from "./follow.ts";
 import { selectEntriesOf, type LogRow } from "./follow-store.ts";
@@ -45,8 +46,8 @@ export function createSessionViews({ database, follows, live }: ViewParts): Sess
       const { organizationId } = caller;
       const sessionId = parseId("session", shownId);
       if (!sessionId) return undefined;
-      // The caller's own read decides whether the caller reaches the session, which does not change. All
-      // later reads are shared.
+      // The caller's own read decides whether the caller reaches the session. All later reads are shared. Only a
+      // grant can end before the session, which refusalOf finds out.
       const sql = database.tenant(caller);
       const row = await sql.first(selectSessionVersion, organizationId, sessionId);
       if (!row) return undefined;
@@ -131,6 +132,18 @@ export function createSessionViews({ database, follows, live }: ViewParts): Sess
         waiting.drop();
       }
       return { next, close };
+    },
+    async refusalOf(caller, shownId) {
+      if (caller.grantedAt === undefined) return undefined;
+      const sessionId = parseId("session", shownId);
+      try {
+        const sql = database.tenant(caller);
+        const row = await sql.first(selectSessionVersion, caller.organizationId, sessionId);
+        return row ? undefined : notFound("session");
+      } catch (error) {
+        if (error instanceof DatabaseUnavailable) return unavailable(error);
+        throw error;
+      }
     },
   };
 }

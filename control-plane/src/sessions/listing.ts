@@ -71,12 +71,19 @@ async function readOf(
 }
 
 /** The statements for a combination of filters, and the values of the filters. */
-function listingOf({ agentSessionId }: TenantSql, { instanceId, status }: SessionFilter) {
+function listingOf(
+  { agentSessionId, grantedUserId }: TenantSql,
+  { instanceId, status }: SessionFilter,
+) {
   const instance = instanceId === undefined ? undefined : parseId("instance", instanceId);
   if (instance === null) throw notFound("instance");
   if (agentSessionId !== null) {
     const values = [agentSessionId, instance ?? null, status ?? null];
     return { listing: store.newestOfAgent, values, instance };
+  }
+  if (grantedUserId !== null) {
+    const values = [grantedUserId, instance ?? null, status ?? null];
+    return { listing: store.newestOfGrants, values, instance };
   }
   if (instance && status)
     return { listing: store.newestOfInstanceInStatus, values: [instance, status], instance };

@@ -94,6 +94,17 @@ export const newestOfAgent = newestFirst(
   7,
 );
 
+/**
+ * The sessions that were granted to user $4; row-level security hides those whose level is too low. Without the
+ * list of ids, PostgreSQL would read all sessions to find them. A null filter matches all.
+ */
+export const newestOfGrants = newestFirst(
+  `AND s.session_id = ANY (ARRAY(
+     SELECT g.session_id FROM session_grants g WHERE g.organization_id = $1 AND g.user_id = $4::uuid))
+   AND ($5::uuid IS NULL OR s.instance_id = $5) AND ($6::text IS NULL OR s.status = $6)`,
+  7,
+);
+
 /** Hides the sessions of an instance, together with the instance itself. */
 export const deleteSessionsOfInstance = statement(
   `UPDATE sessions SET deleted_at = hawser_now()

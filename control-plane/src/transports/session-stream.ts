@@ -25,11 +25,14 @@ export interface SessionView {
 export interface SessionViews {
   /** Undefined if the caller's organization has no such session. */
   open: (caller: Caller, sessionId: string, after: number) => Promise<SessionView | undefined>;
+  /** Why the caller may not continue to view the session; undefined if they may. */
+  refusalOf: (caller: Caller, sessionId: string) => Promise<Refusal | undefined>;
 }
 
 const followSession: Route = {
   name: "follow_session",
   permission: "sessions:view",
+  openToGrants: "view",
   effect: "reads",
 };
 const keepAliveMs = 15_000;
@@ -52,11 +55,12 @@ export function sessionStreamTransport(
     if (after instanceof Refusal) return respond(c, { refusal: after });
     const refused = streams.during((c.env as HttpBindings).outgoing, admitted.caller)(1);
     if (refused) return respond(c, { refusal: refused });
-    const view = await views.open(admitted.caller, c.req.param("sessionId"), after);
+    const sessionId = c.req.param("sessionId");
+    const view = await views.open(admitted.caller, sessionId, after);
     if (!view) return respond(c, { refusal: notFound("session") });
     const refusalOfKey = async () => {
       const again = await dispatcher.admitAgain(authorization, followSession);
-      return "refusal" in again ? again.refusal : undefined;
+      return "refusal" in again ? again.refusal : views.refusalOf(again.caller, sessionId);
     };
     const watchKey = (end: () => void) => keys.watch(refusalOfKey, end);
     return new Response(frameStream(view, watchKey), {
