@@ -126,6 +126,7 @@ const layers = [
   "triggers",
   "continuations",
   "webhooks",
+  "sign-in",
   "exposures",
   "instances",
   "model-guide",

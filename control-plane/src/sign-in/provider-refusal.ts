@@ -1,0 +1,84 @@
+// Why a sign-in with a provider did not succeed: stable codes, and a sentence for each that says what to do.
+import {
+  AuthorizationResponseError,
+  ClientError,
+  ResponseBodyError,
+  WWWAuthenticateChallengeError,
+} from "openid-client";
+
+const sentences = {
+  issuer_invalid:
+    "The issuer is not a web address. Enter the address that the provider calls its issuer.",
+  issuer_mismatch:
+    "The provider's discovery document names another issuer. Enter the issuer exactly as the document writes it, with or without a slash at its end.",
+  address_not_allowed:
+    "The provider leads to an address that this service may not connect to. Use https addresses of the public internet, or ask the operator to allow the provider's network.",
+  unreachable: "The provider did not answer. Try again in a few minutes.",
+  answer_unreadable:
+    "The provider's answer could not be read. Check that the issuer is the address of an OpenID Connect provider.",
+  answer_unverified:
+    "The sign-in could not be verified: it is too old, was started elsewhere, or does not come from the expected provider. Start again.",
+  client_refused:
+    "The provider refused this service. Check the client id, the client secret and the redirect address that the provider knows.",
+  grant_refused: "The provider no longer accepts this sign-in. Start again.",
+  sign_in_denied:
+    "The provider did not sign this person in. Start again, or ask who manages the provider.",
+} as const;
+
+export type ProviderRefusalCode = keyof typeof sentences;
+
+/** A code of OAuth, a code of the network, or a status. Tokens have other forms. */
+const detailForm = /^(?:[a-z_ ]{1,40}|[A-Z][A-Z0-9_]{1,60}|status \d{3})$/;
+
+/** Has no cause: errors of the client contain what the provider sent, which may be a token. */
+export class ProviderRefusal extends Error {
+  readonly code: ProviderRefusalCode;
+  /** For the log: the code of an error of OAuth or of the network; null if there is none. */
+  readonly detail: string | null;
+
+  constructor(code: ProviderRefusalCode, detail: unknown = null) {
+    super(sentences[code]);
+    this.code = code;
+    this.detail = typeof detail === "string" && detailForm.test(detail) ? detail : null;
+  }
+}
+
+/** OAuth's error codes that say something else than that the client is refused. */
+const byOauthCode = new Map<string, ProviderRefusalCode>([
+  ["invalid_grant", "grant_refused"],
+  ["server_error", "unreachable"],
+  ["slow_down", "unreachable"],
+  ["temporarily_unavailable", "unreachable"],
+]);
+
+/** Codes of the client that are not about what an answer claims. */
+const byClientCode = new Map<string, ProviderRefusalCode>([
+  ["OAUTH_HTTP_REQUEST_FORBIDDEN", "address_not_allowed"],
+  ["OAUTH_INVALID_SERVER_METADATA", "answer_unreadable"],
+  ["OAUTH_MISSING_SERVER_METADATA", "answer_unreadable"],
+  ["OAUTH_PARSE_ERROR", "answer_unreadable"],
+  ["OAUTH_REQUEST_PROTOCOL_FORBIDDEN", "address_not_allowed"],
+  ["OAUTH_RESPONSE_IS_NOT_CONFORM", "answer_unreadable"],
+  ["OAUTH_RESPONSE_IS_NOT_JSON", "answer_unreadable"],
+]);
+
+export function refusalOf(error: unknown): ProviderRefusal {
+  if (error instanceof ProviderRefusal) return error;
+  // The client wraps what a request throws.
+  if (error instanceof ClientError && error.cause instanceof ProviderRefusal) return error.cause;
+  if (error instanceof AuthorizationResponseError) {
+    return new ProviderRefusal("sign_in_denied", error.error);
+  }
+  if (error instanceof ResponseBodyError) {
+    return new ProviderRefusal(byOauthCode.get(error.error) ?? "client_refused", error.error);
+  }
+  if (error instanceof WWWAuthenticateChallengeError) {
+    return new ProviderRefusal("client_refused", `status ${error.status}`);
+  }
+  // Documents that are no JSON, or have a value of another type than the client expects.
+  if (error instanceof SyntaxError || error instanceof TypeError) {
+    return new ProviderRefusal("answer_unreadable");
+  }
+  const { code = "" } = error as { code?: string };
+  return new ProviderRefusal(byClientCode.get(code) ?? "answer_unverified", code);
+}
