@@ -154,7 +154,7 @@ scenario("A9: Nobody receives the secret of another user's key", [], async (cont
   const [sessionId] = await insertSessions(world, world.organizations[0], at);
   assertRefused(await caller.try("create_api_key", { ...forMember, sessionId }), 403, "forbidden");
   // A revoked key does not make room for another.
-  await caller.revoke_api_key({ apiKeyId: first.apiKeyId });
+  await caller.revoke_api_key({ apiKeyId: first.apiKeyId! });
   assert.equal((await member.as.try("whoami")).status, 401);
   assertRefused(await caller.try("create_api_key", forMember), 403, "forbidden");
   // Somebody who is removed and added starts again.
@@ -183,7 +183,7 @@ scenario(
     const { as, userId } = await newMember(context, "member");
     // The owner knows the first key until it is rotated.
     const { apiKeyId } = await as.whoami({});
-    const rotated = await as.rotate_api_key({ apiKeyId, overlapMinutes: 0 });
+    const rotated = await as.rotate_api_key({ apiKeyId: apiKeyId!, overlapMinutes: 0 });
     assert.equal((await as.try("whoami")).status, 401);
     const member = world.callerFor(rotated.key);
     const ci = { name: "ci", scope: "user" as const, permissions: ["sessions:view" as const] };
@@ -230,7 +230,7 @@ scenario("A10: A removed owner's keys of the organization are revoked", [], asyn
   const known = await newMember({ ...context, caller: owner.as }, "viewer");
   const taken = await newMember({ ...context, caller: owner.as }, "viewer");
   const { apiKeyId } = await taken.as.whoami({});
-  const own = await taken.as.rotate_api_key({ apiKeyId, overlapMinutes: 0 });
+  const own = await taken.as.rotate_api_key({ apiKeyId: apiKeyId!, overlapMinutes: 0 });
   const elsewhere = await caller.create_api_key(edit);
 
   const { apiKeyId: ownersId } = await owner.as.whoami({});
@@ -252,7 +252,7 @@ scenario("A10: A removed owner's keys of the organization are revoked", [], asyn
   for (const { apiKey } of [direct, indirect, rotated]) {
     assert.ok(revokedApiKeyIds.includes(apiKey.apiKeyId));
   }
-  assert.ok(revokedApiKeyIds.includes(ownersId));
+  assert.ok(revokedApiKeyIds.includes(ownersId!));
 });
 
 scenario(

@@ -39,6 +39,7 @@ scenario(
       outcome: "done",
       apiKeyId: me.apiKeyId,
       accountOf: null,
+      signInId: null,
       input: { name: "audited" },
       records: { instanceId: instance?.instanceId },
       callId: "my-call-1",

@@ -179,7 +179,7 @@ scenario(
     assert.deepEqual(ids(there), [theirs.instanceId]);
     assert.equal(there.total, 1);
     const keys = (await stranger.list_api_keys({})).apiKeys.map(({ apiKeyId }) => apiKeyId);
-    assert.ok(!keys.includes((await caller.whoami({})).apiKeyId));
+    assert.ok(!keys.includes((await caller.whoami({})).apiKeyId!));
     const actors = (await stranger.list_audit_entries({})).entries.map(({ actor }) => actor.id);
     assert.deepEqual(new Set(actors), new Set([(await stranger.whoami({})).apiKeyId]));
   },

@@ -1103,11 +1103,13 @@ export interface Actions {
     deliveryId: string;
   }, options?: CallOptions): Promise<WebhookDelivery>;
 
-  /** Show whose key this is and what it may do. */
+  /** Show who calls, and what the caller may do. */
   whoami(body?: Record<string, never>, options?: CallOptions): Promise<{
     organization: Organization;
-    /** From list_api_keys. */
-    apiKeyId: string;
+    /** Null for a signed-in person. */
+    apiKeyId: string | null;
+    /** Null for a key. */
+    signInId: string | null;
     /** Whom the key speaks for. An agent key is bound to one session. */
     scope: "user" | "organization" | "agent";
     /** Null if the key belongs to no user. */
@@ -1295,6 +1297,54 @@ export interface Actions {
     name: string;
     /** Always true. */
     deleted: true;
+  }>;
+
+  /** Make a link with which a person can join the organization and sign in. Hand the link to the person; no mail is sent. It works once, for 72 hours, for an account with this e-mail address. A member who has no sign-in yet gets one, and keeps their role. */
+  create_invitation(body: {
+    /** The person's e-mail address. */
+    email: string;
+    /** The person's name. */
+    name?: string | undefined;
+    /** owner, member, viewer, or a role of list_roles. */
+    role: string;
+  }, options?: CallOptions): Promise<{
+    invitation: Invitation;
+    /** The link, shown only here. */
+    url: string;
+  }>;
+
+  /** Page through the open invitations, the newest first. */
+  list_invitations(body?: {
+    /** `nextCursor` of the previous page. */
+    cursor?: string | undefined;
+    /** Page size. */
+    limit?: number | undefined;
+  }, options?: CallOptions): Promise<{
+    invitations: Array<Invitation>;
+    /** Null on the last page. */
+    nextCursor: string | null;
+  }>;
+
+  /** Withdraw an invitation: its link stops working at once. */
+  revoke_invitation(body: {
+    /** From list_invitations. */
+    invitationId: string;
+  }, options?: CallOptions): Promise<Invitation>;
+
+  /** List the browsers in which you are signed in, the newest sign-in first. Needs no permission. Lists at most 200. */
+  list_sign_ins(body?: Record<string, never>, options?: CallOptions): Promise<{
+    signIns: Array<SignIn>;
+  }>;
+
+  /** Sign out of one of your browsers. Needs no permission. The browser's open streams end within five seconds. */
+  revoke_sign_in(body: {
+    /** From list_sign_ins. */
+    signInId: string;
+  }, options?: CallOptions): Promise<{
+    /** From list_sign_ins. */
+    signInId: string;
+    /** Always true. */
+    revoked: true;
   }>;
 
   /** Let a member see, answer or prompt one session, whatever the member's role. Replaces the level that the member had, but no grant by link. The calling key needs sessions:view too. */
@@ -2577,6 +2627,8 @@ export type AuditEntry = {
     name: string;
   };
   apiKeyId: string | null;
+  /** Null unless a signed-in person called. */
+  signInId: string | null;
   /** The other member whose agent account the call uses; null if it uses none. */
   accountOf: {
     /** From list_members. */
@@ -2602,6 +2654,49 @@ export type Role = {
   permissions: Array<"instances:view" | "instances:edit" | "instances:delete" | "settings:edit" | "sessions:view" | "sessions:edit" | "access:view" | "access:edit">;
   /** How many members have it. */
   memberCount: number;
+};
+
+/** An invitation that nobody has accepted yet. */
+export type Invitation = {
+  /** From list_invitations. */
+  invitationId: string;
+  /** Whom it invites. */
+  email: string;
+  /** Null if none was set. */
+  name: string | null;
+  /** owner, member, viewer, or a role of list_roles. */
+  role: string;
+  /** A user, or a key of the organization. */
+  createdBy: {
+    /** What the caller is. */
+    type: "user" | "organization_key";
+    /** The id of the user, the key, the schedule or the trigger. */
+    id: string;
+    /** Its name, to show to people. */
+    name: string;
+  };
+  /** When it was created. */
+  createdAt: string;
+  /** When its link stops working. */
+  expiresAt: string;
+};
+
+/** A browser in which a person is signed in. */
+export type SignIn = {
+  /** From list_sign_ins. */
+  signInId: string;
+  /** How the person signed in. invitation: by accepting one. */
+  way: "password" | "passkey" | "invitation";
+  /** The browser, as it calls itself. */
+  device: string;
+  /** Whether this call was made with it. */
+  isCurrent: boolean;
+  /** When it was created. */
+  createdAt: string;
+  /** To within five minutes. */
+  lastUsedAt: string;
+  /** When the person has to sign in again. */
+  expiresAt: string;
 };
 
 /** What a member may do with one session. */
@@ -3070,6 +3165,12 @@ export type RefusalCode =
   | "idempotency_mismatch"
   /** It is not known yet whether the call takes effect: the host has not answered, or an earlier call with the same idempotency key is not finished. The message says whether to call again, or which action shows the effect. */
   | "in_progress"
+  /** The action needs a sign-in of the last five minutes. Confirm who you are, then call again. */
+  | "sign_in_again"
+  /** There is an account already, and only its person can do this. Sign in, then try again. */
+  | "sign_in_first"
+  /** The invitation was accepted, so it cannot be withdrawn. */
+  | "already_accepted"
   /** The action acts for a user, and this key belongs to an organization. */
   | "user_key_required"
   /** An organization must have at least one owner. */
@@ -3218,6 +3319,11 @@ export const actionNames = [
   "create_role",
   "update_role",
   "delete_role",
+  "create_invitation",
+  "list_invitations",
+  "revoke_invitation",
+  "list_sign_ins",
+  "revoke_sign_in",
   "grant_session",
   "list_session_grants",
   "revoke_session_grant",

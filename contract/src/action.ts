@@ -50,6 +50,8 @@ export interface Action<
   refusals: readonly RefusalCode[];
   /** The result contains a secret that is shown once and never stored in readable form. */
   resultHoldsSecret?: true;
+  /** A signed-in person must have proven who they are within the last minutes. Keys are not concerned. */
+  needsFreshSignIn?: true;
   /** Agent keys are refused, whatever their permissions. Otherwise they reach their own sessions only. */
   closedToAgents?: true;
 }

@@ -82,6 +82,23 @@ export const refusals = {
     meaning:
       "It is not known yet whether the call takes effect: the host has not answered, or an earlier call with the same idempotency key is not finished. The message says whether to call again, or which action shows the effect.",
   },
+  sign_in_again: {
+    status: 403,
+    retry: "changed",
+    meaning:
+      "The action needs a sign-in of the last five minutes. Confirm who you are, then call again.",
+  },
+  sign_in_first: {
+    status: 409,
+    retry: "changed",
+    meaning:
+      "There is an account already, and only its person can do this. Sign in, then try again.",
+  },
+  already_accepted: {
+    status: 409,
+    retry: "never",
+    meaning: "The invitation was accepted, so it cannot be withdrawn.",
+  },
   user_key_required: {
     status: 409,
     retry: "never",
@@ -297,13 +314,17 @@ const listedBy = {
   webhook: "list_webhooks",
   delivery: "list_webhook_deliveries",
   exposure: "list_exposures",
+  invitation: "list_invitations",
+  "sign-in": "list_sign_ins",
 } as const;
 
 /**
  * Answer to an unknown id and to another organization's id, word for word the same. It names the action that
  * lists the ids, if there is one. A login attempt of another user is answered in the same way.
  */
-export function notFound(what: keyof typeof listedBy | "file" | "blob" | "login"): Refusal {
+export function notFound(
+  what: keyof typeof listedBy | "file" | "blob" | "login" | "passkey",
+): Refusal {
   if (what === "login") {
     return new Refusal(
       "not_found",

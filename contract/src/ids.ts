@@ -20,6 +20,8 @@ export const idPrefixes = {
   file: "fil",
   webhook: "whk",
   delivery: "dlv",
+  invitation: "inv",
+  signIn: "sgn",
 } as const;
 
 export type IdKind = keyof typeof idPrefixes;
@@ -96,4 +98,6 @@ export const ExposureId = id("exposure", "From list_exposures.");
 export const LoginId = id("login", "From start_agent_login.");
 export const AuditId = id("audit", "From list_audit_entries.");
 export const WebhookId = id("webhook", "From list_webhooks.");
+export const InvitationId = id("invitation", "From list_invitations.");
+export const SignInId = id("signIn", "From list_sign_ins.");
 export const DeliveryId = id("delivery", "From list_webhook_deliveries.");

@@ -10,6 +10,7 @@ export { agentActions } from "./actions/agents.ts";
 export { exposureActions } from "./actions/exposures.ts";
 export { identityActions } from "./actions/identities.ts";
 export { instanceActions } from "./actions/instances.ts";
+export { peopleActions } from "./actions/people.ts";
 export { requestActions } from "./actions/requests.ts";
 export { roleActions } from "./actions/roles.ts";
 export { scheduleActions } from "./actions/schedules.ts";
@@ -41,12 +42,14 @@ export {
   DeliveryId,
   ExposureId,
   InstanceId,
+  InvitationId,
   LoginId,
   OrganizationId,
   RequestId,
   RunId,
   ScheduleId,
   SessionId,
+  SignInId,
   TriggerId,
   UserId,
   WebhookId,
@@ -112,6 +115,7 @@ export {
   InstanceStatusReason,
 } from "./records/instance.ts";
 export { LoginFlow, LoginRecord } from "./records/login.ts";
+export { InvitationRecord, SignInRecord } from "./records/people.ts";
 export {
   AnswerOutcome,
   AskedPermission,

@@ -6,6 +6,7 @@ import { agentActions } from "./actions/agents.ts";
 import { exposureActions } from "./actions/exposures.ts";
 import { identityActions } from "./actions/identities.ts";
 import { instanceActions } from "./actions/instances.ts";
+import { peopleActions } from "./actions/people.ts";
 import { requestActions } from "./actions/requests.ts";
 import { roleActions } from "./actions/roles.ts";
 import { scheduleActions } from "./actions/schedules.ts";
@@ -30,6 +31,7 @@ export const registry = {
   ...webhookActions,
   ...accessActions,
   ...roleActions,
+  ...peopleActions,
   ...sessionGrantActions,
 } as const satisfies Actions;
 
@@ -58,6 +60,7 @@ export const extensionNames = [
   ...(Object.keys(webhookActions) as (keyof typeof webhookActions)[]),
   ...(Object.keys(accessActions) as (keyof typeof accessActions)[]),
   ...(Object.keys(roleActions) as (keyof typeof roleActions)[]),
+  ...(Object.keys(peopleActions) as (keyof typeof peopleActions)[]),
   ...(Object.keys(sessionGrantActions) as (keyof typeof sessionGrantActions)[]),
 ] as const satisfies readonly ActionName[];
 

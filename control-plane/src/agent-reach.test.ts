@@ -9,6 +9,7 @@ import { z } from "zod";
 import { createLiveWatch } from "./session-log/live-watch.ts";
 import { createSessionViews } from "./session-log/view.ts";
 import { statement } from "./postgres/statement.ts";
+import { keysOnly } from "./transports/credentials.ts";
 import { eventStreamTransport } from "./transports/event-stream.ts";
 import { sessionStreamTransport } from "./transports/session-stream.ts";
 
@@ -171,7 +172,7 @@ test("A11: streams show an agent's key its own sessions only", async () => {
   const views = createSessionViews({ database: service.database, follows, live });
   // These requests have no connection that could be counted.
   const unlimited = { during: () => () => undefined };
-  const streams = sessionStreamTransport(node.dispatcher, views, unlimited);
+  const streams = sessionStreamTransport(node.dispatcher, views, unlimited, keysOnly);
   const headers = { authorization: `Bearer ${key}` };
   const statusOf = async (sessionId: string) => {
     const response = await streams.request(`/api/sessions/${sessionId}/events`, { headers }, {});
@@ -186,7 +187,7 @@ test("A11: streams show an agent's key its own sessions only", async () => {
     follow: () => () => {},
     settled: () => Promise.resolve(),
   };
-  const events = eventStreamTransport(node.dispatcher, feed, unlimited);
+  const events = eventStreamTransport(node.dispatcher, feed, unlimited, keysOnly);
   assert.equal((await events.request("/api/events", { headers }, {})).status, 403);
 });
 

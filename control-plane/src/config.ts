@@ -40,7 +40,9 @@ const networks = addresses.check((context) => {
 const settings = z.object({
   HAWSER_DATABASE_URL: z
     .url("must be an address such as postgres://user@host/database")
-    .describe("PostgreSQL, as a login that may switch to hawser_app and hawser_system"),
+    .describe(
+      "PostgreSQL, as a login that may switch to hawser_app, hawser_system and hawser_sign_in",
+    ),
   HAWSER_MASTER_KEY_FILE: z
     .string()
     .optional()
@@ -162,7 +164,7 @@ const settings = z.object({
     .int()
     .min(2)
     .default(16)
-    .describe("database connections for callers; up to 17 more are for the node's own work"),
+    .describe("database connections for callers; up to 20 more are for the node's own work"),
   HAWSER_DATABASE_PATIENCE_MS: z.coerce
     .number()
     .int()

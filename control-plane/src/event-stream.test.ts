@@ -20,6 +20,7 @@ import { createDispatcher } from "./dispatch/dispatcher.ts";
 import { createTokenBuckets } from "./dispatch/token-bucket.ts";
 import type { FeedEvent } from "./events/organization-feed.ts";
 import { createLog } from "./log.ts";
+import { keysOnly } from "./transports/credentials.ts";
 import { eventStreamTransport, type Feed } from "./transports/event-stream.ts";
 import { createKeyWatch } from "./transports/key-watch.ts";
 
@@ -42,7 +43,8 @@ before(async () => {
     handlers: {},
     services: {},
     database,
-    authenticate: authenticator.authenticate,
+    authenticate: ({ authorization }, options) =>
+      authenticator.authenticate(authorization, options),
     buckets: createTokenBuckets({ perSecond: 100, burst: 100 }),
     pepper: randomBytes(32),
     readCounts: createReadCounts(database.system),
@@ -66,6 +68,7 @@ before(async () => {
       dispatcher,
       feed,
       unlimited,
+      keysOnly,
       createKeyWatch({ everyMs, unjudgedMs: 60_000 }),
     );
   app = stream(2_500);

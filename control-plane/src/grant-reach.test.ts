@@ -18,6 +18,7 @@ import { z } from "zod";
 import { statement } from "./postgres/statement.ts";
 import { createLiveWatch } from "./session-log/live-watch.ts";
 import { createSessionViews } from "./session-log/view.ts";
+import { keysOnly } from "./transports/credentials.ts";
 import { sessionStreamTransport } from "./transports/session-stream.ts";
 
 let bed: SessionBed;
@@ -156,8 +157,9 @@ for (const [name, action] of openToGrants) {
 test("every other action is refused, and not offered", async () => {
   const open = new Set(openToGrants.map(([name]) => name));
   const own = ["create_api_key", "rotate_api_key", "revoke_api_key"];
-  const allowed = [...open, ...own, "whoami", "open_session_link"].sort();
-  const listing = await node.dispatcher.list(`Bearer ${guest.key}`);
+  const personal = ["whoami", "open_session_link", "list_sign_ins", "revoke_sign_in"];
+  const allowed = [...open, ...own, ...personal].sort();
+  const listing = await node.dispatcher.list({ authorization: `Bearer ${guest.key}` });
   assert.ok("actions" in listing);
   assert.deepEqual(listing.actions.map(({ name }) => name).sort(), allowed);
   for (const [name] of actions) {
@@ -386,7 +388,7 @@ test("a stream shows a granted session, and ends within five seconds of the revo
   const views = createSessionViews({ database: service.database, follows, live });
   // These requests have no connection that could be counted.
   const unlimited = { during: () => () => undefined };
-  const streams = sessionStreamTransport(node.dispatcher, views, unlimited);
+  const streams = sessionStreamTransport(node.dispatcher, views, unlimited, keysOnly);
   const { userId, key } = await addMember("guest");
   const open = (sessionId: string) =>
     streams.request(

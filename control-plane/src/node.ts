@@ -3,6 +3,7 @@
 import type { Server } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { createAuthenticator } from "./access/authenticate.ts";
+import { createCallerCache } from "./access/caller-cache.ts";
 import { createReadCounts } from "./audit/read-counts.ts";
 import { createBlobs } from "./blobs/blobs.ts";
 import { ConfigError, type Config } from "./config.ts";
@@ -28,9 +29,15 @@ import { calledFromBelow, codeApi, handlers, type Services } from "./product.ts"
 import { purge } from "./purge.ts";
 import { createQueueAges } from "./queue-ages.ts";
 import { startSweeping } from "./schedules/sweep.ts";
+import { readCookie, sessionCookie } from "./sign-in/cookies.ts";
+import { deleteOldAttempts } from "./sign-in/passkey-store.ts";
+import { signInRoutes } from "./sign-in/routes.ts";
+import { createSignIns } from "./sign-in/sign-ins.ts";
+import { deleteOldInvitations, deleteOldSignIns } from "./sign-in/store.ts";
 import { readMasterKeys } from "./secrets/master-key.ts";
 import { randomSecret } from "./secrets/secrets.ts";
 import { agentPackageRoute } from "./transports/agent-packages.ts";
+import { createReadCredentials } from "./transports/credentials.ts";
 import { eventStreamTransport, type Feed } from "./transports/event-stream.ts";
 import { fileRoutes } from "./transports/file-routes.ts";
 import { createStreamLimit } from "./transports/open-limit.ts";
@@ -69,6 +76,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
   });
   const masterKeys = await readMasterKeys(config);
   const pepper = await randomSecret(database.system, masterKeys, "idempotency");
+  const signInSecret = await randomSecret(database.system, masterKeys, "sign-in");
   const triggerSecret = await randomSecret(database.system, masterKeys, "triggers");
   const webhooks = {
     secretOf: createSecretOf(await randomSecret(database.system, masterKeys, "webhooks")),
@@ -76,7 +84,10 @@ export async function startNode(config: Config): Promise<RunningNode> {
   };
   await createPartitions();
   const signIn = database.connectionsFor("sign-in").system;
-  const authenticator = createAuthenticator(signIn);
+  const callers = createCallerCache();
+  const authenticator = createAuthenticator(signIn, Date.now, callers);
+  const accounts = database.connectionsFor("accounts");
+  const signIns = createSignIns(accounts, callers);
   const readCounts = createReadCounts(database.system);
   const buckets = createTokenBuckets(config.rateLimit);
   const nodes = await joinNodes(database.system);
@@ -114,6 +125,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
   const services: Services = {
     ...calledFromBelow,
     authenticator,
+    signIns,
     baseUrl: config.baseUrl,
     triggerSecret,
     hosts: link?.hosts ?? noHosts,
@@ -129,7 +141,10 @@ export async function startNode(config: Config): Promise<RunningNode> {
     handlers,
     services,
     database,
-    authenticate: authenticator.authenticate,
+    authenticate: ({ authorization, signIn: browser }, options = { fresh: false }) =>
+      browser
+        ? signIns.callerOf(browser, options)
+        : authenticator.authenticate(authorization, options),
     buckets,
     pepper,
     readCounts,
@@ -137,10 +152,14 @@ export async function startNode(config: Config): Promise<RunningNode> {
     observe: (call) => metrics.observeCall(call),
   });
   const streams = createStreamLimit(config.streams);
+  const credentialsOf = createReadCredentials(config.baseUrl, (cookies) =>
+    readCookie(cookies, sessionCookie),
+  );
   let draining = false;
   const server = createHttpServer({
     product: codeApi,
     dispatcher,
+    credentialsOf,
     baseUrl: config.baseUrl,
     now: () => nodes.now(),
     async unready() {
@@ -156,13 +175,14 @@ export async function startNode(config: Config): Promise<RunningNode> {
     more: [
       releaseRoutes(config.releases, config.baseUrl),
       agentPackageRoute(config.agentPackages),
-      fileRoutes({ dispatcher, files, log }),
+      fileRoutes({ dispatcher, files, credentialsOf, log }),
+      signInRoutes({ accounts, signIns, secret: signInSecret, baseUrl: config.baseUrl, log }),
       triggerRoutes({ database: database.connectionsFor("deliveries"), triggerSecret, log }),
       ...(link
         ? [
             ...link.routes,
-            eventStreamTransport(dispatcher, visibleEvents(link.feed), streams),
-            sessionStreamTransport(dispatcher, link.views, streams),
+            eventStreamTransport(dispatcher, visibleEvents(link.feed), streams, credentialsOf),
+            sessionStreamTransport(dispatcher, link.views, streams, credentialsOf),
           ]
         : []),
     ],
@@ -228,7 +248,12 @@ export async function startNode(config: Config): Promise<RunningNode> {
         link?.databaseReplaced();
       }
       buckets.share(live);
-      await Promise.all([readCounts.flush(), link?.flush(), authenticator.noteUses()]);
+      await Promise.all([
+        readCounts.flush(),
+        link?.flush(),
+        authenticator.noteUses(),
+        signIns.noteUses(),
+      ]);
       return true;
     } catch (error) {
       log.warn({ err: error }, "heartbeat failed");
@@ -264,6 +289,15 @@ export async function startNode(config: Config): Promise<RunningNode> {
         name: "note forged deliveries",
         everySeconds: 60,
         run: () => noteForged(database),
+      },
+      {
+        name: "delete old sign-ins",
+        everySeconds: 3_600,
+        run: async () => {
+          await accounts.system.rows(deleteOldSignIns);
+          await accounts.system.rows(deleteOldAttempts);
+          await database.system.rows(deleteOldInvitations);
+        },
       },
     ];
   }

@@ -47,7 +47,8 @@ before(async () => {
       triggerSecret: randomBytes(32),
     },
     database,
-    authenticate: authenticator.authenticate,
+    authenticate: ({ authorization }, options) =>
+      authenticator.authenticate(authorization, options),
     buckets: createTokenBuckets({ perSecond: 1000, burst: 1000 }),
     pepper: randomBytes(32),
     readCounts: createReadCounts(service.database.system),
@@ -165,6 +166,8 @@ const otherFields: Record<string, object> = {
   revoke_api_key: {},
   update_member: { role: "viewer" },
   remove_member: {},
+  revoke_invitation: {},
+  revoke_sign_in: {},
   "grant_session.sessionId": { userId: "usr_x", level: "view" },
   "grant_session.userId": { sessionId: "ses_x", level: "view" },
   list_session_grants: {},
@@ -193,12 +196,15 @@ for (const { name, field, idOf } of idFields) {
     const attempts: { words: string; statements: number }[] = [];
     for (const id of [foreign, unknown]) {
       statements = 0;
-      const answer = await dispatcher.dispatch(`Bearer ${globex.keys.owner}`, {
-        action: name,
-        body: () => Promise.resolve({ ...rest, [field]: id }),
-        callId: "test",
-        transport: "test",
-      });
+      const answer = await dispatcher.dispatch(
+        { authorization: `Bearer ${globex.keys.owner}` },
+        {
+          action: name,
+          body: () => Promise.resolve({ ...rest, [field]: id }),
+          callId: "test",
+          transport: "test",
+        },
+      );
       assert.ok("refusal" in answer);
       attempts.push({ words: `${answer.refusal.code} ${answer.refusal.message}`, statements });
     }
@@ -221,6 +227,8 @@ async function foreignId(kind: string): Promise<string> {
       | "webhook"
       | "delivery"
       | "exposure"
+      | "invitation"
+      | "signIn"
       | "key",
       string
     >
@@ -253,11 +261,19 @@ async function foreignId(kind: string): Promise<string> {
           d AS (INSERT INTO webhook_deliveries (organization_id, webhook_id, event, subject_id, seq, facts, behind, try_at)
                 SELECT organization_id, webhook_id, 'host_status', webhook_id, 0, '{}', false, now() FROM w
                 RETURNING delivery_id),
+          n AS (INSERT INTO invitations (organization_id, secret_hash, email, role, created_by, creator_key_id, expires_at)
+                SELECT organization_id, sha256(organization_id::text::bytea || now()::text::bytea), 'x@y.example', 'viewer', '{}', gen_random_uuid(), now() + interval '1 hour'
+                  FROM o RETURNING invitation_id),
+          p AS (INSERT INTO sign_in.accounts (user_id) SELECT user_id FROM memberships JOIN o USING (organization_id) LIMIT 1
+                ON CONFLICT (user_id) DO UPDATE SET user_id = excluded.user_id RETURNING user_id),
+          q AS (INSERT INTO sign_in.sign_ins (token_hash, user_id, way, device, expires_at)
+                SELECT sha256(now()::text::bytea), user_id, 'password', '', now() + interval '1 hour' FROM p RETURNING sign_in_id),
           x AS (INSERT INTO exposures (organization_id, instance_id, password_hash, api_key_id, created_by, expires_at)
                 SELECT organization_id, instance_id, '', gen_random_uuid(), '{}', now() + interval '1 hour'
                   FROM i RETURNING exposure_id)
      SELECT (SELECT webhook_id FROM w) AS webhook, (SELECT delivery_id FROM d) AS delivery,
-            (SELECT exposure_id FROM x) AS exposure,
+            (SELECT exposure_id FROM x) AS exposure, (SELECT invitation_id FROM n) AS invitation,
+            (SELECT sign_in_id FROM q) AS "signIn",
             (SELECT schedule_id FROM c) AS schedule, (SELECT schedule_id FROM t) AS trigger, (SELECT login_id FROM l) AS login, (SELECT request_id FROM r) AS request, (SELECT instance_id FROM i) AS instance, (SELECT session_id FROM s) AS session,
             (SELECT api_key_id FROM api_keys JOIN o USING (organization_id) LIMIT 1) AS key`,
   );
@@ -280,6 +296,10 @@ async function foreignId(kind: string): Promise<string> {
       return formatId("delivery", row!.delivery);
     case "exposure":
       return formatId("exposure", row!.exposure);
+    case "invitation":
+      return formatId("invitation", row!.invitation);
+    case "signIn":
+      return formatId("signIn", row!.signIn);
     case "apiKey":
       return formatId("apiKey", row!.key);
     case "user":

@@ -11,6 +11,7 @@ import { forkHandlers } from "./forks/handlers.ts";
 import { doorPaths, doorSchemas } from "./doors.ts";
 import { guide } from "./model-guide/guide.ts";
 import { instanceHandlers, type InstanceServices } from "./instances/handlers.ts";
+import { peopleHandlers, type PeopleServices } from "./sign-in/handlers.ts";
 import { requestHandlers } from "./requests/handlers.ts";
 import { sessionRequests } from "./requests/of-sessions.ts";
 import { scheduleHandlers } from "./schedules/handlers.ts";
@@ -37,11 +38,13 @@ export type Services = KeyServices &
   SessionLogServices &
   TriggerServices &
   WebhookServices &
-  ExposureServices;
+  ExposureServices &
+  PeopleServices;
 
 export const handlers: HandlersFor<typeof registry, Services> = {
   ...accessHandlers,
   ...roleHandlers,
+  ...peopleHandlers,
   ...agentHandlers,
   ...identityHandlers,
   ...instanceHandlers,

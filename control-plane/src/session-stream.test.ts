@@ -9,6 +9,7 @@ import { until } from "@hawser/testkit/until.ts";
 import type { Hono } from "hono";
 import { createLiveWatch } from "./session-log/live-watch.ts";
 import { createSessionViews } from "./session-log/view.ts";
+import { keysOnly } from "./transports/credentials.ts";
 import { sessionStreamTransport } from "./transports/session-stream.ts";
 
 let bed: SessionBed;
@@ -24,7 +25,7 @@ before(async () => {
   const live = createLiveWatch({ notices, hosts });
   const { database } = service;
   const views = createSessionViews({ database, follows, live });
-  app = sessionStreamTransport(node.dispatcher, views, unlimited);
+  app = sessionStreamTransport(node.dispatcher, views, unlimited, keysOnly);
 });
 after(() => bed[Symbol.asyncDispose]());
 

@@ -49,7 +49,7 @@ test("a program sets a service up twice, reads the results, and starts it", asyn
   const key = readFileSync(keyFile, "utf8").trim();
   const urlOf = (login: string) => `postgres://${login}@127.0.0.1:${cluster.port}/hawser`;
   const urls = { ownerUrl: urlOf("hawser_owner"), nodeUrl: urlOf("hawser_node") };
-  const roles = ["hawser_owner", "hawser_node", "hawser_app", "hawser_system"];
+  const roles = ["hawser_owner", "hawser_node", "hawser_app", "hawser_system", "hawser_sign_in"];
   assert.deepEqual(first.database, { created: [...roles, "hawser"], ...urls });
   const { applied } = first.migrated as { applied: string[] };
   assert.equal(applied[0], "0001-ids-and-roles.sql");

@@ -189,7 +189,8 @@ export async function openSessionBed(): Promise<SessionBed> {
           },
         },
         database,
-        authenticate: authenticator.authenticate,
+        authenticate: ({ authorization }, options) =>
+          authenticator.authenticate(authorization, options),
         buckets: createTokenBuckets({ perSecond: 10_000, burst: 10_000 }),
         pepper,
         readCounts: createReadCounts(database.system),
@@ -198,13 +199,16 @@ export async function openSessionBed(): Promise<SessionBed> {
         deadlineMs,
       });
       const call = async (action: string, body: object, options: CallOptions = {}) =>
-        (await dispatcher.dispatch(`Bearer ${options.key ?? organization.keys.member}`, {
-          action,
-          body: () => Promise.resolve(body),
-          callId: "test",
-          transport: "test",
-          idempotencyKey: options.idempotencyKey,
-        })) as CallAnswer;
+        (await dispatcher.dispatch(
+          { authorization: `Bearer ${options.key ?? organization.keys.member}` },
+          {
+            action,
+            body: () => Promise.resolve(body),
+            callId: "test",
+            transport: "test",
+            idempotencyKey: options.idempotencyKey,
+          },
+        )) as CallAnswer;
       return {
         dispatcher,
         call,

@@ -190,7 +190,8 @@ export async function startToyProduct(options: ToyOptions): Promise<ToyProduct> 
     handlers: options.isNewer ? newerHandlers : toyHandlers,
     services,
     database,
-    authenticate: authenticator.authenticate,
+    authenticate: ({ authorization }, options) =>
+      authenticator.authenticate(authorization, options),
     buckets: createTokenBuckets(
       options.calls === undefined
         ? { perSecond: 10_000, burst: 10_000 }

@@ -83,6 +83,7 @@ test("a restored service has the same rows, roles, keys and modes", async () => 
       { rolname: "hawser_app", rolcanlogin: false, rolcreaterole: false },
       { rolname: "hawser_node", rolcanlogin: true, rolcreaterole: false },
       { rolname: "hawser_owner", rolcanlogin: true, rolcreaterole: true },
+      { rolname: "hawser_sign_in", rolcanlogin: false, rolcreaterole: false },
       { rolname: "hawser_system", rolcanlogin: false, rolcreaterole: false },
     ]);
     const asNode = await ownerSql(

@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { action } from "../action.ts";
 import { objectTo } from "../exactly-one.ts";
-import { ApiKeyId, SessionId, UserId } from "../ids.ts";
+import { ApiKeyId, SessionId, SignInId, UserId } from "../ids.ts";
 import { DateTime, Instant, TimeZone } from "../moments.ts";
 import { Cursor, NextCursor, limit } from "../pages.ts";
 import { PermissionName, PermissionSet, RoleName, agentKeyPermissions } from "../permissions.ts";
@@ -54,7 +54,7 @@ const NewPolicy = z.strictObject({
 
 export const accessActions = {
   whoami: action({
-    summary: "Show whose key this is and what it may do.",
+    summary: "Show who calls, and what the caller may do.",
     group: "access",
     permission: null,
     effect: "reads",
@@ -62,7 +62,8 @@ export const accessActions = {
     input: z.strictObject({}),
     result: z.strictObject({
       organization: OrganizationRecord,
-      apiKeyId: ApiKeyId,
+      apiKeyId: ApiKeyId.nullable().meta({ description: "Null for a signed-in person." }),
+      signInId: SignInId.nullable().meta({ description: "Null for a key." }),
       scope: KeyScope,
       user: UserReference.nullable().meta({ description: "Null if the key belongs to no user." }),
       permissions: z.array(PermissionName).meta({ description: "What the key may do." }),
@@ -121,6 +122,7 @@ export const accessActions = {
     }),
     refusals: ["not_found", "user_key_required"],
     resultHoldsSecret: true,
+    needsFreshSignIn: true,
     closedToAgents: true,
   }),
 
@@ -149,6 +151,7 @@ export const accessActions = {
     }),
     refusals: ["not_found"],
     resultHoldsSecret: true,
+    needsFreshSignIn: true,
     closedToAgents: true,
   }),
 
@@ -210,6 +213,7 @@ export const accessActions = {
     input: z.strictObject({ userId: UserId, role: RoleName }),
     result: MemberRecord,
     refusals: ["not_found", "last_owner"],
+    needsFreshSignIn: true,
     closedToAgents: true,
   }),
 
@@ -229,6 +233,7 @@ export const accessActions = {
       revokedApiKeyIds: z.array(ApiKeyId).meta({ description: "The keys that no longer work." }),
     }),
     refusals: ["not_found", "last_owner"],
+    needsFreshSignIn: true,
     closedToAgents: true,
   }),
 

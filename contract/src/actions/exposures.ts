@@ -37,6 +37,7 @@ export const exposureActions = {
       ttlMinutes,
     }),
     result: NewExposure,
+    needsFreshSignIn: true,
     refusals: [
       "not_found",
       "agent_not_ready",
@@ -88,6 +89,7 @@ export const exposureActions = {
       ttlMinutes,
     }),
     result: NewPreview,
+    needsFreshSignIn: true,
     refusals: ["not_found", "session_ended", "limit_reached", ...hostRefusals],
     resultHoldsSecret: true,
     closedToAgents: true,

@@ -1,6 +1,6 @@
 // Records of access: the organization, its members, API keys, settings and audit entries.
 import { z } from "zod";
-import { ApiKeyId, AuditId, OrganizationId, SessionId, UserId } from "../ids.ts";
+import { ApiKeyId, AuditId, OrganizationId, SessionId, SignInId, UserId } from "../ids.ts";
 import { CreatedAt, Instant } from "../moments.ts";
 import { PermissionName, RoleName } from "../permissions.ts";
 import { restriction } from "../received.ts";
@@ -131,6 +131,7 @@ export const AuditEntry = z
       })
       .meta({ description: "Who made the call." }),
     apiKeyId: ApiKeyId.nullable(),
+    signInId: SignInId.nullable().meta({ description: "Null unless a signed-in person called." }),
     accountOf: UserReference.nullable().meta({
       description: "The other member whose agent account the call uses; null if it uses none.",
     }),

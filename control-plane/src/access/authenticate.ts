@@ -1,17 +1,13 @@
-// Finds the caller of an Authorization header. A key is cached for a few seconds, so a busy key costs
-// no query. A revoked key therefore stops working within that time on every node, and immediately on
-// the node that revoked it. Keys that are looked up at the same time share one query.
+// Finds the caller of an Authorization header. Keys that are looked up at the same time share one query.
 import { agentKeyPermissions, type Permission } from "@hawser/contract";
 import type { Caller } from "../dispatch/caller.ts";
 import { readInGroups } from "../postgres/in-groups.ts";
 import type { SystemSql } from "../postgres/statement.ts";
+import { createCallerCache, type CallerCache } from "./caller-cache.ts";
 import { createKeyUses } from "./key-uses.ts";
 import { permissionsOf } from "./roles.ts";
 import { hashSecret, looksLikeSecret } from "./secret-text.ts";
 import { selectKeyOwner, selectKeyOwners, selectOwnersOfKeys, type KeyOwner } from "./store.ts";
-
-const rememberedMs = 5_000;
-const mostRemembered = 10_000;
 
 /** Returns undefined if the key is missing or not valid. `fresh`: reads the key again, even if it is cached. */
 export type Authenticate = (
@@ -29,18 +25,17 @@ export interface Authenticator {
   ) => Promise<Map<string, Caller>>;
   /** Records which keys were used since the last call. */
   noteUses: () => Promise<void>;
-  /** Drops the cached keys of an organization. Call it when its keys or members have changed. */
+  /** Drops the cached callers of an organization. Call it when its keys or members have changed. */
   forget: (organizationId: string) => void;
 }
 
+/** `cache`: shared with the sign-ins, so that `forget` reaches them too. */
 export function createAuthenticator(
   system: SystemSql,
   now: () => number = Date.now,
+  cache: CallerCache = createCallerCache(now),
 ): Authenticator {
-  const remembered = new Map<string, { caller: Caller; until: number }>();
   const uses = createKeyUses(system, now);
-  // A lookup that began before the cache was dropped must not be cached after it.
-  let forgotten = 0;
 
   const findOwner = readInGroups(async (hashes: string[]) => {
     const rows = await system.rows(
@@ -56,22 +51,13 @@ export function createAuthenticator(
       const key = bearer(authorization);
       if (!key || !looksLikeSecret("hwk", key)) return undefined;
       const hash = hashSecret(key).toString("hex");
-      const known = remembered.get(hash);
-      if (!fresh && known && known.until > now()) return known.caller;
-      const asked = now();
-      const forgottenBefore = forgotten;
-      const owner = await findOwner(hash);
-      if (!owner) {
-        remembered.delete(hash);
-        return undefined;
-      }
-      const caller = callerOf(owner);
-      uses.note(caller);
-      if (forgotten !== forgottenBefore) return caller;
-      if (remembered.size >= mostRemembered) remembered.clear();
-      const lives = Math.min(rememberedMs, owner.expires_in_ms ?? rememberedMs);
-      remembered.set(hash, { caller, until: asked + lives });
-      return caller;
+      return cache.find(hash, { fresh }, async () => {
+        const owner = await findOwner(hash);
+        if (!owner) return undefined;
+        const caller = callerOf(owner);
+        uses.note(caller);
+        return { caller, expiresInMs: owner.expires_in_ms };
+      });
     },
     async callerOfKey(organizationId, apiKeyId) {
       const owner = await system.first(selectKeyOwner, organizationId, apiKeyId);
@@ -87,12 +73,7 @@ export function createAuthenticator(
       return new Map(owners.map((owner) => [owner.api_key_id, callerOf(owner)]));
     },
     noteUses: () => uses.flush(),
-    forget(organizationId) {
-      forgotten += 1;
-      for (const [key, { caller }] of remembered) {
-        if (caller.organizationId === organizationId) remembered.delete(key);
-      }
-    },
+    forget: (organizationId) => cache.forget((caller) => caller.organizationId === organizationId),
   };
 }
 

@@ -198,13 +198,13 @@ function refuseKeyOutOfReach(
  * A user's key that was made for one purpose must not create others. A key with every permission of the
  * user's role counts as the user.
  */
-function refuseNarrowKey({ permissions }: Caller, held: HeldRole): void {
+export function refuseNarrowKey({ permissions }: Caller, held: HeldRole): void {
   if (permissions.has("access:edit")) return;
   const missing = permissionsOf(held).filter((permission) => !permissions.has(permission));
   if (missing.length === 0) return;
   throw new Refusal(
     "forbidden",
-    `To manage your keys, call with a key that has every permission of your role, ${held.role}. This key lacks ${missing.join(", ")}.`,
+    `To manage your keys and sign-ins, call with a key that has every permission of your role, ${held.role}. This key lacks ${missing.join(", ")}.`,
   );
 }
 

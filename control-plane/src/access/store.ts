@@ -128,7 +128,7 @@ export const insertApiKey = systemStatement<ApiKeyRow>(
 /** Newest first, older than $2. */
 export const selectApiKeys = statement<ApiKeyRow>(
   `SELECT ${apiKeyColumns} FROM api_keys
-    WHERE organization_id = $1 AND api_key_id < $2 AND revoked_at IS NULL
+    WHERE organization_id = $1 AND api_key_id < $2 AND revoked_at IS NULL AND secret_hash IS NOT NULL
     ORDER BY api_key_id DESC LIMIT $3`,
 );
 
@@ -158,7 +158,9 @@ export const noteKeyUses = systemStatement<{ api_key_id: string }>(
    SELECT api_key_id FROM due EXCEPT SELECT api_key_id FROM free`,
 );
 
-const oneApiKey = `SELECT ${apiKeyColumns} FROM api_keys WHERE organization_id = $1 AND api_key_id = $2`;
+/** The key of a signed-in member has no secret, and is none that callers can see or change. */
+const oneApiKey = `SELECT ${apiKeyColumns} FROM api_keys
+    WHERE organization_id = $1 AND api_key_id = $2 AND secret_hash IS NOT NULL`;
 
 /** Locks the key, so that a rotation and a revocation of it run one after the other. */
 export const lockApiKey = statement<ApiKeyRow>(`${oneApiKey} FOR UPDATE`);

@@ -28,7 +28,8 @@ function auditEntry(row: AuditRow, names: ReadonlyMap<string, string>): AuditEnt
     action: row.action,
     outcome: row.outcome,
     actor: actorOf(row),
-    apiKeyId: row.api_key_id && formatId("apiKey", row.api_key_id),
+    apiKeyId: row.api_key_id && !row.sign_in_id ? formatId("apiKey", row.api_key_id) : null,
+    signInId: row.sign_in_id && formatId("signIn", row.sign_in_id),
     accountOf: owner
       ? { userId: formatId("user", owner), name: names.get(owner) ?? "former member" }
       : null,

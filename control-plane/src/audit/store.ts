@@ -4,8 +4,8 @@ import { statement, systemStatement } from "../postgres/statement.ts";
 export const insertEntry = systemStatement(
   "write an audit entry",
   `INSERT INTO audit_entries
-     (organization_id, api_key_id, user_id, agent_session_id, action, outcome, input, records, call_id)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+     (organization_id, api_key_id, user_id, agent_session_id, action, outcome, input, records, call_id, sign_in_id)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 );
 
 export interface AuditRow {
@@ -14,6 +14,8 @@ export interface AuditRow {
   api_key_id: string | null;
   user_id: string | null;
   agent_session_id: string | null;
+  /** Of a signed-in person, who calls with the key that has no secret. */
+  sign_in_id: string | null;
   action: string;
   outcome: string;
   input: Record<string, unknown>;
@@ -25,7 +27,7 @@ export interface AuditRow {
 
 /** A page of the trail, newest first, after the entry of the cursor. */
 export const selectPage = statement<AuditRow>(
-  `SELECT a.audit_id, a.at, a.api_key_id, a.user_id, a.agent_session_id, a.action, a.outcome,
+  `SELECT a.audit_id, a.at, a.api_key_id, a.user_id, a.agent_session_id, a.sign_in_id, a.action, a.outcome,
           a.input, a.records, a.call_id, k.name AS key_name, coalesce(m.name, m.email) AS user_name
      FROM audit_entries a
      LEFT JOIN api_keys k ON k.organization_id = a.organization_id AND k.api_key_id = a.api_key_id

@@ -1,6 +1,7 @@
 // The caller as the dispatcher sees it: an organization, and what the key allows.
 import {
   formatId,
+  type Refusal,
   type Fallback,
   type FallbackEntry,
   type GrantLevel,
@@ -21,6 +22,8 @@ export interface Caller {
   /** The session whose agent holds the key; the key reaches only it, its descendants and their host. */
   sessionId: string | null;
   permissions: ReadonlySet<Permission>;
+  /** The sign-in of a member who calls without a key. `apiKeyId` is then the member's key that has no secret. */
+  signIn?: CallersSignIn;
   /** Whether single sessions were granted to the user, and the key may use that. */
   usesGrants?: boolean;
   /** The caller reaches only what was granted to the user at this level or a higher one; undefined: everything. */
@@ -29,6 +32,21 @@ export interface Caller {
   schedule?: CallingSchedule;
   /** The turn for whose continuation the service calls with this key. */
   continued?: ContinuedTurn;
+}
+
+export interface CallersSignIn {
+  signInId: string;
+  /** When the member last proved who they are, in milliseconds since 1970. */
+  authenticatedAt: number;
+}
+
+/** What a request says about its caller. */
+export interface Credentials {
+  authorization?: string | undefined;
+  /** A browser's sign-in, and the organization that the request names. Ignored beside an `authorization`. */
+  signIn?: { token: string; organizationId: string };
+  /** Why the browser's sign-in does not count for this request. */
+  refused?: Refusal;
 }
 
 export interface CallingSchedule {

@@ -251,8 +251,9 @@ export function auditValues(
   records: Record<string, string> = {},
 ): unknown[] {
   const { caller, name, auditInput, callId } = attempt;
-  const { organizationId, apiKeyId, userId, sessionId } = caller;
-  return [organizationId, apiKeyId, userId, sessionId, name, outcome, auditInput, records, callId];
+  const { organizationId, apiKeyId, userId, sessionId, signIn } = caller;
+  const what = [name, outcome, auditInput, records, callId];
+  return [organizationId, apiKeyId, userId, sessionId, ...what, signIn?.signInId ?? null];
 }
 
 /** The refusal of a call whose outcome is not known, with advice that a caller without a key can follow. */

@@ -16,7 +16,7 @@ import {
   type TenantTransaction,
 } from "../postgres/database.ts";
 import type { Log } from "../log.ts";
-import type { Caller } from "./caller.ts";
+import type { Caller, Credentials } from "./caller.ts";
 import {
   auditValues,
   changeOnHost,
@@ -49,25 +49,25 @@ export type Listing = ({ actions: { name: string; action: Action }[] } | { refus
 };
 
 export interface Dispatcher {
-  dispatch(authorization: string | undefined, call: Call): Promise<Answer>;
+  dispatch(credentials: Credentials, call: Call): Promise<Answer>;
   /**
    * A call that the service makes with the key of a caller it has found: without authentication and rate limit,
    * and with every other check.
    */
   dispatchAs(caller: Caller, call: Call): Promise<Answer>;
   /** The actions that this key may call. Counts as a call of the key. */
-  list(authorization: string | undefined): Promise<Listing>;
+  list(credentials: Credentials): Promise<Listing>;
   /**
    * The caller of a route that is not an action. Counts as a call of the key. A read is counted; a
    * refused change has an audit entry.
    */
   admit(
-    authorization: string | undefined,
+    credentials: Credentials,
     route: Route,
     callId: string,
   ): Promise<Admitted | { refusal: Refusal }>;
   /** The caller of a key, for a route that must know it before it reads a message. Counts as no call. */
-  identify(authorization: string | undefined): Promise<{ caller: Caller } | { refusal: Refusal }>;
+  identify(credentials: Credentials): Promise<{ caller: Caller } | { refusal: Refusal }>;
   /** Counts messages that are no calls of actions as calls of the key. Returns the refusal, if it has too few. */
   charge(caller: Caller, messages: number): Refusal | undefined;
   /**
@@ -75,7 +75,7 @@ export interface Dispatcher {
    * route. A cached key is read again. Counts as no call.
    */
   admitAgain(
-    authorization: string | undefined,
+    credentials: Credentials,
     route: Route,
   ): Promise<{ caller: Caller } | { refusal: Refusal }>;
 }
@@ -108,7 +108,7 @@ export interface DispatcherParts {
   database: Database;
   /** `fresh`: reads the key again, even if it is cached. */
   authenticate: (
-    authorization: string | undefined,
+    credentials: Credentials,
     options?: { fresh: boolean },
   ) => Promise<Caller | undefined>;
   buckets: TokenBuckets;
@@ -120,6 +120,18 @@ export interface DispatcherParts {
   deadlineMs?: number;
   leaseSeconds?: number;
 }
+
+/** How long a sign-in lasts for the actions that need a fresh one (N27). */
+const freshMs = 5 * 60_000;
+
+const isStale = ({ signIn }: Caller) =>
+  signIn !== undefined && Date.now() - signIn.authenticatedAt > freshMs;
+
+const signInAgain = () =>
+  new Refusal(
+    "sign_in_again",
+    "This needs a sign-in of the last five minutes. Confirm with POST /api/sign-in/confirm who you are, then call again.",
+  );
 
 interface Entry {
   action: Action;
@@ -138,13 +150,13 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
   );
 
   return {
-    async dispatch(authorization, call) {
+    async dispatch(credentials, call) {
       const started = performance.now();
       let caller: Caller | undefined;
       let rate: RateState | undefined;
       let answer: Answer;
       try {
-        caller = await authenticate(authorization);
+        caller = await authenticate(credentials);
         const entry = find(call.action);
         rate = buckets.take(caller.apiKeyId);
         limit(rate);
@@ -166,10 +178,10 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
       report(caller, call, answer, (performance.now() - started) / 1000);
       return answer;
     },
-    async list(authorization) {
+    async list(credentials) {
       let rate: RateState | undefined;
       try {
-        const caller = await authenticate(authorization);
+        const caller = await authenticate(credentials);
         rate = buckets.take(caller.apiKeyId);
         limit(rate);
         const open = [...entries].filter(
@@ -180,10 +192,10 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
         return { refusal: asRefusal(error, {}), rate };
       }
     },
-    async admit(authorization, route, callId) {
+    async admit(credentials, route, callId) {
       const { name } = route;
       try {
-        const caller = reaching(await authenticate(authorization), route);
+        const caller = reaching(await authenticate(credentials), route);
         limit(buckets.take(caller.apiKeyId));
         await authorize(caller, { action: name, callId }, route, refusalOfRight(caller, route));
         if (route.effect === "reads") parts.readCounts.count(caller, name);
@@ -198,7 +210,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
         return { refusal: asRefusal(error, { callId, action: name }) };
       }
     },
-    identify: (authorization) => identify(authorization),
+    identify: (credentials) => identify(credentials),
     charge(caller, messages) {
       try {
         if (messages === 0) return undefined;
@@ -212,8 +224,8 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
         return asRefusal(error, {});
       }
     },
-    async admitAgain(authorization, route) {
-      const identified = await identify(authorization, { fresh: true });
+    async admitAgain(credentials, route) {
+      const identified = await identify(credentials, { fresh: true });
       if ("refusal" in identified) return identified;
       const caller = reaching(identified.caller, route);
       const refusal = refusalOfRight(caller, route);
@@ -221,20 +233,27 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     },
   };
 
-  async function identify(authorization: string | undefined, options?: { fresh: boolean }) {
+  async function identify(credentials: Credentials, options?: { fresh: boolean }) {
     try {
-      return { caller: await authenticate(authorization, options) };
+      return { caller: await authenticate(credentials, options) };
     } catch (error) {
       return { refusal: asRefusal(error, {}) };
     }
   }
 
   async function authenticate(
-    authorization: string | undefined,
+    credentials: Credentials,
     options?: { fresh: boolean },
   ): Promise<Caller> {
-    const caller = await parts.authenticate(authorization, options);
+    if (credentials.refused) throw credentials.refused;
+    const caller = await parts.authenticate(credentials, options);
     if (caller) return caller;
+    if (credentials.signIn) {
+      throw new Refusal(
+        "unauthenticated",
+        "You are not signed in any more, or not to this organization. Sign in again.",
+      );
+    }
     throw new Refusal(
       "unauthenticated",
       "The API key is missing or not valid. Send it as: Authorization: Bearer <key>.",
@@ -263,6 +282,9 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     const { action, handler } = entry;
     const caller = reaching(sender, action);
     await authorize(caller, call, action, refusalOfRight(caller, action));
+    if (action.needsFreshSignIn && isStale(caller)) {
+      await authorize(caller, call, action, signInAgain());
+    }
     const input = validate(action, await call.body(caller));
     if (
       action.extraPermission?.when(input) &&

@@ -23,7 +23,7 @@ export function recordUse(
       const userId = created_by?.type === "user" ? parseId("user", created_by.id)! : null;
       const who = [parseId("organization", organizationId)!, api_key_id, userId, null] as const;
       const outcome = wasAdmitted(input) ? "ok" : "unauthenticated";
-      tx.later(insertEntry, ...who, "use_exposure", outcome, input, {}, randomUUID());
+      tx.later(insertEntry, ...who, "use_exposure", outcome, input, {}, randomUUID(), null);
     }
   });
 }

@@ -64,7 +64,7 @@ export async function pairHost(
     const input = { instanceId, publicKey, machineId, daemonVersion, ...more };
     const records = outcome === "done" ? { instanceId } : {};
     const { organization_id: organizationId } = found;
-    return [organizationId, null, null, null, "pair_host", outcome, input, records, callId];
+    return [organizationId, null, null, null, "pair_host", outcome, input, records, callId, null];
   };
   try {
     if (found.refused !== null) throw wrongToken();

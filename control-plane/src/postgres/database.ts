@@ -40,9 +40,10 @@ export interface SystemDatabase {
 
 /**
  * sign-in: find out who calls, a key or a host. intake: store reports. presence: store what hosts say about
- * themselves, and their connections. deliveries: record what is sent to triggers. upkeep: everything else.
+ * themselves, and their connections. deliveries: record what is sent to triggers. accounts: people's accounts and
+ * sign-ins, as hawser_sign_in. upkeep: everything else.
  */
-export type SystemWork = "sign-in" | "intake" | "presence" | "deliveries" | "upkeep";
+export type SystemWork = "sign-in" | "intake" | "presence" | "deliveries" | "accounts" | "upkeep";
 
 /** Maximum number of connections. The intake writes in two lanes. */
 const systemConnections: Record<SystemWork, number> = {
@@ -50,6 +51,7 @@ const systemConnections: Record<SystemWork, number> = {
   intake: 2,
   presence: 5,
   deliveries: 3,
+  accounts: 3,
   upkeep: 4,
 };
 
@@ -95,6 +97,11 @@ export interface DatabaseSettings extends PoolSettings {
 
 type PoolName = "callers" | SystemWork;
 
+function roleOf(name: PoolName): string {
+  if (name === "callers") return "hawser_app";
+  return name === "accounts" ? "hawser_sign_in" : "hawser_system";
+}
+
 const begin = statement("BEGIN");
 const commit = statement("COMMIT");
 const rollback = statement("ROLLBACK");
@@ -115,7 +122,7 @@ export function openDatabase(settings: DatabaseSettings): Database {
   const sizes = { callers: settings.connections, ...systemConnections };
   const open = (name: PoolName): Pool =>
     openPool(settings, {
-      role: name === "callers" ? "hawser_app" : "hawser_system",
+      role: roleOf(name),
       most: sizes[name],
       onWait: (seconds) => onWait(name, seconds),
     });

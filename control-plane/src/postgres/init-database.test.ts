@@ -11,7 +11,14 @@ import { initDatabase } from "./init-database.ts";
 import { migrate } from "./migrate.ts";
 import { systemStatement } from "./statement.ts";
 
-const all = ["hawser_owner", "hawser_node", "hawser_app", "hawser_system", "hawser"];
+const all = [
+  "hawser_owner",
+  "hawser_node",
+  "hawser_app",
+  "hawser_system",
+  "hawser_sign_in",
+  "hawser",
+];
 
 test("init-database makes what migrate and nodes need, and does nothing the second time", async () => {
   await using cluster = await startPostgres();
@@ -54,7 +61,7 @@ test("init-database completes what is half done, also by an administrator withou
       await serves(nodeUrl);
       if (before === halfDone.at(-1)) await migrate(ownerUrl);
       await ownerSql(cluster.url, "DROP DATABASE hawser");
-      const roles = "hawser_owner, hawser_node, hawser_app, hawser_system";
+      const roles = "hawser_owner, hawser_node, hawser_app, hawser_system, hawser_sign_in";
       await ownerSql(cluster.url, `DROP ROLE ${roles}`);
     }
   }

@@ -6,8 +6,8 @@ import { ConfigError } from "../config.ts";
 import { explainAdmin, unreachable } from "./unfit-database.ts";
 
 const names = { database: "hawser", owner: "hawser_owner", node: "hawser_node" };
-/** The first migration creates these too, for databases that were made by hand. */
-const databaseRoles = ["hawser_app", "hawser_system"];
+/** Migrations create these too, for databases that were made by hand. */
+const databaseRoles = ["hawser_app", "hawser_system", "hawser_sign_in"];
 const oldestVersion = 15;
 const lockKey = 0x4a57_5346; // any number that migrate does not use
 const connectionTimeoutMillis = 10_000;
@@ -50,7 +50,7 @@ export async function initDatabase(options: InitDatabaseOptions): Promise<Initia
     await ensureRole(client, names.node, { login: true, createRole: false }, created);
     for (const role of databaseRoles) {
       await ensureRole(client, role, { login: false, createRole: false }, created);
-      // The first migration grants the roles to the owner again, which needs the ADMIN OPTION.
+      // Migrations grant the roles to the owner again, which needs the ADMIN OPTION.
       await ensureMember(client, role, names.owner, { admin: true });
       await ensureMember(client, role, names.node, { admin: false });
     }

@@ -25,7 +25,7 @@ export function explainUnfit(error: unknown): unknown {
   if (error instanceof DatabaseUnavailable) return unreachable(error.cause);
   if (code !== notAllowedCode) return error;
   return new ConfigError(
-    `PostgreSQL does not allow this: ${messageOf(error)}. Run migrate as the login that owns the schema, and everything else as a login in the roles hawser_app and hawser_system.`,
+    `PostgreSQL does not allow this: ${messageOf(error)}. Run migrate as the login that owns the schema, and everything else as a login in the roles hawser_app, hawser_system and hawser_sign_in.`,
     { cause: error },
   );
 }

@@ -126,7 +126,7 @@ test("a schedule acts as the caller who created, changed or resumed it last", as
   assert.deepEqual(changed.actsAs, first.createdBy);
   const [row] = await stage.bed.sql<{ same: boolean }>(
     `SELECT api_key_id <> $2 AS same FROM schedules WHERE schedule_id = $1`,
-    [parseId("schedule", first.scheduleId), parseId("apiKey", apiKeyId)],
+    [parseId("schedule", first.scheduleId), parseId("apiKey", apiKeyId!)],
   );
   assert.ok(row!.same);
 });
@@ -141,7 +141,7 @@ test("rotating a key moves its schedules to the new key", async () => {
   const moved = await stage.create({}, { key });
   const other = await stage.create();
   assert.equal(moved.actsAs.id, apiKeyId);
-  const rotated = await stage.call("rotate_api_key", { apiKeyId }, { key: keys.owner });
+  const rotated = await stage.call("rotate_api_key", { apiKeyId: apiKeyId! }, { key: keys.owner });
   const newId = rotated.apiKey.apiKeyId;
   const { actsAs, createdBy } = await stage.read(moved.scheduleId);
   assert.deepEqual([actsAs.id, createdBy.id], [newId, apiKeyId]);

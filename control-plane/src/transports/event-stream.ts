@@ -6,6 +6,7 @@ import { Hono } from "hono";
 import type { Caller } from "../dispatch/caller.ts";
 import type { Dispatcher, Route } from "../dispatch/dispatcher.ts";
 import type { FeedEvent } from "../events/organization-feed.ts";
+import type { ReadCredentials } from "./credentials.ts";
 import { createKeyWatch } from "./key-watch.ts";
 import type { OpenLimit } from "./open-limit.ts";
 import { callId, respond } from "./rest.ts";
@@ -35,6 +36,7 @@ export function eventStreamTransport(
   dispatcher: Dispatcher,
   feed: Feed,
   streams: OpenLimit,
+  credentialsOf: ReadCredentials,
   keys = createKeyWatch(),
 ): Hono {
   const app = new Hono();
@@ -45,15 +47,15 @@ export function eventStreamTransport(
       const refusal = new Refusal("method_not_allowed", "Only GET is served at this path.");
       return respond(c, { refusal });
     }
-    const authorization = c.req.header("authorization");
-    const admitted = await dispatcher.admit(authorization, followEvents, callId(c));
+    const credentials = credentialsOf(c);
+    const admitted = await dispatcher.admit(credentials, followEvents, callId(c));
     if ("refusal" in admitted) return respond(c, admitted);
     let { caller } = admitted;
     if (!feed.mayFollow(caller)) return respond(c, { refusal: seesNothing() });
     const refused = streams.during((c.env as HttpBindings).outgoing, caller)(1);
     if (refused) return respond(c, { refusal: refused });
     const checkKey = async () => {
-      const again = await dispatcher.admitAgain(authorization, followEvents);
+      const again = await dispatcher.admitAgain(credentials, followEvents);
       if ("refusal" in again) return again.refusal;
       // What the caller may see is decided by the permissions of now, not by those of the opening.
       ({ caller } = again);

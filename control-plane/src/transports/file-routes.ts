@@ -6,6 +6,7 @@ import { Hono, type Context } from "hono";
 import type { Dispatcher, Route } from "../dispatch/dispatcher.ts";
 import { largestFile, type Files, type NewFile } from "../files/files.ts";
 import type { Log } from "../log.ts";
+import type { ReadCredentials } from "./credentials.ts";
 import { answerHost } from "./host-routes.ts";
 import { callId, respond } from "./rest.ts";
 import { afterBody, bodyOf, createGate, streamOf } from "./transfers.ts";
@@ -20,16 +21,18 @@ const longestName = 255;
 export function fileRoutes({
   dispatcher,
   files,
+  credentialsOf,
   log,
 }: {
   dispatcher: Pick<Dispatcher, "admit">;
   files: Files;
+  credentialsOf: ReadCredentials;
   log: Log;
 }): Hono {
   const app = new Hono();
   const gate = createGate({ most: 32, mostOfOne: 10, what: "files" });
   const admit = async (c: Context, route: Route) => {
-    const admitted = await dispatcher.admit(c.req.header("authorization"), route, callId(c));
+    const admitted = await dispatcher.admit(credentialsOf(c), route, callId(c));
     if ("refusal" in admitted) throw admitted.refusal;
     return admitted;
   };

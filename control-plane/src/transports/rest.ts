@@ -7,17 +7,22 @@ import { Hono, type Context } from "hono";
 import type { Answer, Dispatcher } from "../dispatch/dispatcher.ts";
 import { publishedSchemas } from "../dispatch/published-schema.ts";
 import type { RateState } from "../dispatch/token-bucket.ts";
+import type { ReadCredentials } from "./credentials.ts";
 import { readJsonBody } from "./json-body.ts";
 import type { OpenLimit } from "./open-limit.ts";
 
 const actionPrefix = "/api/rest/actions/";
 
-export function restTransport(dispatcher: Dispatcher, bodies: OpenLimit): Hono {
+export function restTransport(
+  dispatcher: Dispatcher,
+  bodies: OpenLimit,
+  credentialsOf: ReadCredentials,
+): Hono {
   const app = new Hono();
   const actionPath = `${actionPrefix}*`;
 
   app.get("/api/rest/actions", async (c) => {
-    const listing = await dispatcher.list(c.req.header("authorization"));
+    const listing = await dispatcher.list(credentialsOf(c));
     if ("refusal" in listing) return respond(c, listing);
     if (listing.rate) setRateHeaders(c, listing.rate);
     const actions = listing.actions.map(({ name, action }) => ({
@@ -36,7 +41,7 @@ export function restTransport(dispatcher: Dispatcher, bodies: OpenLimit): Hono {
 
   app.post(actionPath, async (c) => {
     const http = c.env as HttpBindings;
-    const answer = await dispatcher.dispatch(c.req.header("authorization"), {
+    const answer = await dispatcher.dispatch(credentialsOf(c), {
       action: c.req.path.slice(actionPrefix.length),
       body: (caller) => readJsonBody(http, { hold: bodies.during(http.outgoing, caller) }),
       idempotencyKey: c.req.header("idempotency-key"),

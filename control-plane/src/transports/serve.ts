@@ -5,6 +5,7 @@ import { Refusal, type Actions } from "@hawser/contract";
 import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import { keysOnly, type ReadCredentials } from "./credentials.ts";
 import { createBodyLimit } from "./json-body.ts";
 import type { Guide } from "./mcp/guide.ts";
 import { mcpTransport } from "./mcp/transport.ts";
@@ -30,6 +31,8 @@ export interface Product {
 export interface Routes {
   product: Product;
   dispatcher: Dispatcher;
+  /** By default only keys count. */
+  credentialsOf?: ReadCredentials;
   baseUrl: string;
   /** Further routes of the product. */
   more?: Hono[];
@@ -42,6 +45,7 @@ export interface Routes {
 export function createHttpServer({
   product,
   dispatcher,
+  credentialsOf = keysOnly,
   baseUrl,
   more = [],
   unready,
@@ -63,7 +67,7 @@ export function createHttpServer({
   });
   app.get("/api/openapi.json", (c) => c.json(description));
   const bodies = createBodyLimit();
-  app.route("/", restTransport(dispatcher, bodies));
+  app.route("/", restTransport(dispatcher, bodies, credentialsOf));
   app.route("/", mcpTransport(dispatcher, bodies, { ...product, baseUrl }));
   for (const routes of more) app.route("/", routes);
   app.notFound((c) =>

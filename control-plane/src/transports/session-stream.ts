@@ -5,6 +5,7 @@ import type { HttpBindings } from "@hono/node-server";
 import { Hono, type Context } from "hono";
 import type { Dispatcher, Route } from "../dispatch/dispatcher.ts";
 import type { Caller } from "../dispatch/caller.ts";
+import type { ReadCredentials } from "./credentials.ts";
 import { createKeyWatch } from "./key-watch.ts";
 import type { OpenLimit } from "./open-limit.ts";
 import { callId, respond } from "./rest.ts";
@@ -41,6 +42,7 @@ export function sessionStreamTransport(
   dispatcher: Dispatcher,
   views: SessionViews,
   streams: OpenLimit,
+  credentialsOf: ReadCredentials,
 ): Hono {
   const app = new Hono();
   const keys = createKeyWatch();
@@ -48,8 +50,8 @@ export function sessionStreamTransport(
   app.get(path, async (c) => {
     // GET routes also answer HEAD; nobody would read or end such a stream.
     if (c.req.method === "HEAD") return onlyGet(c);
-    const authorization = c.req.header("authorization");
-    const admitted = await dispatcher.admit(authorization, followSession, callId(c));
+    const credentials = credentialsOf(c);
+    const admitted = await dispatcher.admit(credentials, followSession, callId(c));
     if ("refusal" in admitted) return respond(c, admitted);
     const after = readCursor(c);
     if (after instanceof Refusal) return respond(c, { refusal: after });
@@ -59,7 +61,7 @@ export function sessionStreamTransport(
     const view = await views.open(admitted.caller, sessionId, after);
     if (!view) return respond(c, { refusal: notFound("session") });
     const refusalOfKey = async () => {
-      const again = await dispatcher.admitAgain(authorization, followSession);
+      const again = await dispatcher.admitAgain(credentials, followSession);
       return "refusal" in again ? again.refusal : views.refusalOf(again.caller, sessionId);
     };
     const watchKey = (end: () => void) => keys.watch(refusalOfKey, end);

@@ -68,5 +68,5 @@ function enter(
 ): void {
   const input = { triggerId: formatId("trigger", schedule_id), count };
   const who = [organization_id, null, null, null] as const;
-  tx.later(insertEntry, ...who, "receive_delivery", "unauthenticated", input, {}, callId);
+  tx.later(insertEntry, ...who, "receive_delivery", "unauthenticated", input, {}, callId, null);
 }

@@ -72,7 +72,7 @@ test("N34: rotating a key moves its webhooks to the new one", async () => {
   const key = await makeKey(database, organizationId, permissionNames, { name: "rotated" });
   const { id, webhookId } = await beds.addWebhook({}, key);
   const { apiKeyId } = await beds.call("whoami", {}, key);
-  const { apiKey } = await beds.call("rotate_api_key", { apiKeyId, overlapMinutes: 0 });
+  const { apiKey } = await beds.call("rotate_api_key", { apiKeyId: apiKeyId!, overlapMinutes: 0 });
   assert.equal((await webhookOf(webhookId)).actsAs.id, apiKey.apiKeyId);
   await beds.addEvents(id, 1);
   await beds.addSender().deliver();

@@ -43,6 +43,7 @@ export interface McpSettings {
 
 /** One request: whose it is, and how it is answered. */
 interface Exchange {
+  /** A browser's sign-in does not count here (N24). */
   authorization: string | undefined;
   callId: string;
   selection: Selection;
@@ -70,7 +71,7 @@ export function mcpTransport(
       });
     }
     const authorization = c.req.header("authorization");
-    const identified = await dispatcher.identify(authorization);
+    const identified = await dispatcher.identify({ authorization });
     if ("refusal" in identified) return respond(c, identified);
     try {
       const selection = selectionOf(c.req.raw, actions, groupsOnRequest);
@@ -160,18 +161,13 @@ export function mcpTransport(
     input: Record<string, unknown>,
     idempotencyKey?: string,
   ): Promise<Answer> {
-    return dispatcher.dispatch(authorization, {
-      action,
-      body: () => Promise.resolve(input),
-      idempotencyKey,
-      callId,
-      transport: "mcp",
-    });
+    const call = { action, body: () => Promise.resolve(input), idempotencyKey, callId };
+    return dispatcher.dispatch({ authorization }, { ...call, transport: "mcp" });
   }
 
   /** The tools that the client selected and the key may call. Counts as a call. */
   async function openTools({ authorization, selection, callId }: Exchange) {
-    const listing = await dispatcher.list(authorization);
+    const listing = await dispatcher.list({ authorization });
     if ("refusal" in listing) throw asProtocolError(listing.refusal, callId);
     return listing.actions.filter(({ name, action }) => selection.includes(name, action));
   }

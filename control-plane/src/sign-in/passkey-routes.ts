@@ -1,0 +1,143 @@
+// Adding, using and removing passkeys.
+import { Refusal, notFound } from "@hawser/contract";
+import { z } from "zod";
+import { hashSecret, looksLikeSecret, makeSecretText } from "../access/secret-text.ts";
+import type { SystemDatabase } from "../postgres/database.ts";
+import { attemptCookie, attemptCookieOf, readCookie } from "./cookies.ts";
+import { deviceOf, type Door } from "./door.ts";
+import * as store from "./passkey-store.ts";
+import type { Passkey, Passkeys } from "./passkeys.ts";
+import { createSignIn, deviceName } from "./sign-ins.ts";
+import type { Context } from "hono";
+
+/** How long a person may take to confirm with the device. */
+const attemptSeconds = 300;
+const attemptPrefix = "hwa";
+const mostPasskeys = 20;
+
+const bodies = {
+  none: z.strictObject({}),
+  response: z.strictObject({ response: z.record(z.string(), z.unknown()) }),
+  remove: z.strictObject({ passkeyId: z.string().max(1_400) }),
+};
+
+export function addPasskeyRoutes(door: Door, accounts: SystemDatabase, baseUrl: string): void {
+  const { system } = accounts;
+  const { origin } = new URL(baseUrl);
+  let loaded: Promise<Passkeys | undefined> | undefined;
+
+  /** The library is loaded when the first person uses a passkey. */
+  async function passkeys(): Promise<Passkeys> {
+    loaded ??= import("./passkeys.ts").then(({ createPasskeys }) => createPasskeys(origin));
+    const made = await loaded;
+    if (made) return made;
+    throw new Refusal(
+      "capability_missing",
+      "Passkeys need a service whose address has a name. Open it by its name; a service on this machine is also localhost.",
+    );
+  }
+
+  async function begin(c: Context, purpose: store.AttemptPurpose, challenge: string) {
+    const token = makeSecretText(attemptPrefix);
+    await system.rows(
+      store.insertAttempt,
+      hashSecret(token),
+      purpose,
+      { challenge },
+      attemptSeconds,
+    );
+    c.header("Set-Cookie", attemptCookieOf(token, attemptSeconds), { append: true });
+  }
+
+  async function challengeOf(c: Context, purpose: store.AttemptPurpose): Promise<string> {
+    const token = readCookie(c.req.header("cookie"), attemptCookie);
+    if (token === undefined || !looksLikeSecret(attemptPrefix, token)) throw notConfirmed();
+    const attempt = await system.first(store.takeAttempt, hashSecret(token), purpose);
+    if (!attempt) throw notConfirmed();
+    return attempt.data.challenge;
+  }
+
+  // A passkey gives lasting access, so it is added with a fresh sign-in only.
+  door.post("/passkeys/begin", bodies.none, async (c) => {
+    const person = await door.freshPersonOf(c);
+    const rows = await system.rows(store.selectPasskeysOf, person.user_id);
+    const { options, challenge } = await (
+      await passkeys()
+    ).beginRegistration({
+      userId: person.user_id,
+      email: person.email,
+      name: null,
+      passkeys: rows.map(passkeyOf),
+    });
+    await begin(c, "new_passkey", challenge);
+    return { options };
+  });
+
+  door.post("/passkeys/add", bodies.response, async (c, { response }) => {
+    const { user_id: userId } = await door.freshPersonOf(c);
+    const challenge = await challengeOf(c, "new_passkey");
+    const made = await (await passkeys()).finishRegistration(response, challenge);
+    if (!made) throw notConfirmed();
+    const added = await system.first(
+      store.insertPasskey,
+      made.credentialId,
+      userId,
+      made.publicKey,
+      made.counter,
+      made.transports,
+      deviceName(deviceOf(c)),
+      mostPasskeys,
+    );
+    if (!added) {
+      throw new Refusal(
+        "limit_reached",
+        `You have ${mostPasskeys} passkeys, or this one already. Remove one first.`,
+      );
+    }
+    return { passkeyId: made.credentialId };
+  });
+
+  door.post("/passkeys/remove", bodies.remove, async (c, { passkeyId }) => {
+    const { user_id: userId } = await door.freshPersonOf(c);
+    const removed = await system.first(store.deletePasskey, userId, passkeyId);
+    if (!removed) throw notFound("passkey");
+    return { passkeyId, removed: true };
+  });
+
+  door.post("/passkey/begin", bodies.none, async (c) => {
+    const { options, challenge } = await (await passkeys()).beginSignIn();
+    await begin(c, "passkey", challenge);
+    return { options };
+  });
+
+  door.post("/passkey", bodies.response, async (c, { response }) => {
+    const challenge = await challengeOf(c, "passkey");
+    const made = await passkeys();
+    const id = made.credentialIdOf(response);
+    const row = id === undefined ? undefined : await system.first(store.selectPasskey, id);
+    const used = row && (await made.finishSignIn(response, challenge, passkeyOf(row)));
+    if (!row || !used) throw notConfirmed();
+    const token = await accounts.systemTransaction(async (tx) => {
+      const { credential_id: credentialId, counter, user_id: userId } = row;
+      const isFirst = await tx.first(store.usePasskey, credentialId, counter, used.counter);
+      if (!isFirst) throw notConfirmed();
+      return createSignIn(tx, { userId, way: "passkey", device: deviceOf(c) });
+    });
+    return door.enter(c, row.user_id, token);
+  });
+}
+
+function passkeyOf(row: store.PasskeyRow): Passkey {
+  return {
+    credentialId: row.credential_id,
+    publicKey: row.public_key,
+    counter: row.counter,
+    transports: row.transports,
+  };
+}
+
+const notConfirmed = () =>
+  new Refusal(
+    "unauthenticated",
+    "The passkey was not accepted: the request is too old, was answered before, or this service does not know the passkey. Try again.",
+  );

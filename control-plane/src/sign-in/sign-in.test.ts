@@ -1,0 +1,402 @@
+// People who sign in at real nodes: invitations, passwords, cookies as callers, and what ends a sign-in.
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { createCaller } from "@hawser/testkit/caller.ts";
+import {
+  startControlPlaneNode,
+  type ControlPlaneNode,
+} from "@hawser/testkit/control-plane-node.ts";
+import { createTestOrganization, type TestOrganization } from "@hawser/testkit/organization.ts";
+import { ownerSql } from "@hawser/testkit/owner-sql.ts";
+import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
+import { openTestBrowser, type TestBrowser } from "@hawser/testkit/signed-in-browser.ts";
+import { until } from "@hawser/testkit/until.ts";
+
+const password = "correct horse battery";
+let service: ServiceDatabase;
+let acme: TestOrganization;
+let globex: TestOrganization;
+let node: ControlPlaneNode;
+let other: ControlPlaneNode;
+const directory = mkdtempSync(join(tmpdir(), "hawser-sign-in-"));
+
+before(async () => {
+  service = await openServiceDatabase();
+  acme = await createTestOrganization(service.database, "Acme", "ada@acme.example");
+  globex = await createTestOrganization(service.database, "Globex", "grace@globex.example");
+  const masterKeyFile = join(directory, "master-key");
+  writeFileSync(masterKeyFile, randomBytes(32).toString("hex"));
+  const start = () => startControlPlaneNode({ databaseUrl: service.url, masterKeyFile });
+  [node, other] = await Promise.all([start(), start()]);
+});
+after(async () => {
+  await Promise.all([node, other].map((each) => each?.[Symbol.asyncDispose]()));
+  await service[Symbol.asyncDispose]();
+  rmSync(directory, { recursive: true });
+});
+
+const keys = (organization: TestOrganization, on = node) =>
+  createCaller(on.baseUrl, organization.keys.owner);
+
+let people = 0;
+const newEmail = () => `person${++people}@people.example`;
+
+/** The secret of a new invitation. */
+async function invite(email: string, role = "member", organization = acme): Promise<string> {
+  const { url } = await keys(organization).create_invitation({ email, role });
+  const { origin, pathname, hash } = new URL(url);
+  assert.deepEqual([origin, pathname], [node.baseUrl, "/invite"]);
+  return hash.slice(1);
+}
+
+/** A browser in which a new person has accepted an invitation. */
+async function joinAs(
+  email: string,
+  role = "member",
+  organization = acme,
+): Promise<TestBrowser & { userId: string }> {
+  const browser = openTestBrowser(node.baseUrl);
+  const invitation = await invite(email, role, organization);
+  const reply = await browser.send("/api/sign-in/invitations/accept", { invitation, password });
+  assert.equal(reply.status, 200, JSON.stringify(reply.body));
+  return { ...browser, userId: reply.body["userId"] as string };
+}
+
+const codeOf = ({ body }: { body: Record<string, unknown> }) =>
+  (body["error"] as { code?: string } | undefined)?.code;
+
+const signIn = (browser: TestBrowser, email: string, typed = password) =>
+  browser.send("/api/sign-in/password", { email, password: typed });
+
+test("an invited person makes an account, and calls with the cookie as a key would", async () => {
+  const email = newEmail();
+  const browser = openTestBrowser(node.baseUrl);
+  const invitation = await invite(email, "member");
+  const shown = await browser.send("/api/sign-in/invitations/read", { invitation });
+  assert.deepEqual(
+    [shown.body["organization"], shown.body["email"], shown.body["role"]],
+    ["Acme", email, "member"],
+  );
+  const accepted = await browser.send("/api/sign-in/invitations/accept", { invitation, password });
+  assert.equal(accepted.status, 200);
+  const cookie = accepted.headers.getSetCookie().find((each) => each.includes("_session="))!;
+  assert.match(
+    cookie,
+    /^__Host-hawser_session=hws_[a-z0-9]+; Path=\/; Max-Age=\d+; HttpOnly; Secure; SameSite=Lax$/,
+  );
+  assert.doesNotMatch(JSON.stringify(accepted.body), /hws_/);
+
+  const me = (await browser.call(acme.organizationId, "whoami")).body["result"] as Record<
+    string,
+    unknown
+  >;
+  assert.equal(me["apiKeyId"], null);
+  assert.match(me["signInId"] as string, /^sgn_/);
+  assert.deepEqual([me["scope"], (me["user"] as { name: string }).name], ["user", email]);
+  assert.ok(!(me["permissions"] as string[]).includes("access:edit"));
+
+  const made = await browser.call(acme.organizationId, "create_instance", { name: email });
+  assert.equal(made.status, 200);
+  const { entries } = await keys(acme).list_audit_entries({ limit: 1 });
+  assert.deepEqual(
+    [entries[0]!.action, entries[0]!.actor.type, entries[0]!.apiKeyId, entries[0]!.signInId],
+    ["create_instance", "user", null, me["signInId"]],
+  );
+  // The key that calls are made with has no secret, and nobody sees it.
+  const { apiKeys } = await keys(acme).list_api_keys({});
+  assert.ok(apiKeys.every(({ name }) => name !== "sign-in"));
+});
+
+test("an invitation is good once, for one address, while its creator may grant the role (N28)", async () => {
+  const email = newEmail();
+  const invitation = await invite(email);
+  const accept = (browser: TestBrowser) =>
+    browser.send("/api/sign-in/invitations/accept", { invitation, password });
+  const replies = await Promise.all(
+    Array.from({ length: 10 }, () => accept(openTestBrowser(node.baseUrl))),
+  );
+  const statuses = replies.map(({ status }) => status).toSorted((one, next) => one - next);
+  assert.deepEqual(statuses, [200, ...Array<number>(9).fill(404)]);
+
+  const someone = await joinAs(newEmail());
+  const forAnother = await invite(newEmail());
+  const taken = await someone.send("/api/sign-in/invitations/accept", { invitation: forAnother });
+  assert.deepEqual([taken.status, codeOf(taken)], [403, "forbidden"]);
+
+  const owner = await joinAs(newEmail(), "owner");
+  const made = await owner.call(acme.organizationId, "create_invitation", {
+    email: newEmail(),
+    role: "owner",
+  });
+  const { url } = made.body["result"] as { url: string };
+  await keys(acme).remove_member({ userId: owner.userId });
+  const late = await openTestBrowser(node.baseUrl).send("/api/sign-in/invitations/accept", {
+    invitation: new URL(url).hash.slice(1),
+    password,
+  });
+  assert.equal(late.status, 404);
+
+  const withdrawn = await keys(acme).create_invitation({ email: newEmail(), role: "viewer" });
+  await keys(acme).revoke_invitation({ invitationId: withdrawn.invitation.invitationId });
+  const revoked = await openTestBrowser(node.baseUrl).send("/api/sign-in/invitations/read", {
+    invitation: new URL(withdrawn.url).hash.slice(1),
+  });
+  assert.equal(revoked.status, 404);
+});
+
+test("who invites an address gets at no account that exists, and at nothing it reaches elsewhere", async () => {
+  const email = newEmail();
+  const victim = await joinAs(email, "owner", acme);
+  // The other organization invites the same address, and opens the link itself.
+  const invitation = await invite(email, "owner", globex);
+  const intruder = openTestBrowser(node.baseUrl);
+  const taken = await intruder.send("/api/sign-in/invitations/accept", {
+    invitation,
+    password: "the intruder's own",
+  });
+  assert.deepEqual([taken.status, codeOf(taken)], [409, "sign_in_first"]);
+  // The person accepts it, and then reaches both.
+  assert.equal((await victim.call(globex.organizationId, "whoami")).status, 401);
+  const accepted = await victim.send("/api/sign-in/invitations/accept", { invitation });
+  assert.equal(accepted.status, 200);
+  assert.equal((await victim.call(globex.organizationId, "whoami")).status, 200);
+
+  // A member without an account, whom another organization invites: the new account reaches only the inviter.
+  const keyed = newEmail();
+  await keys(acme).add_member({ email: keyed, role: "owner" });
+  const made = await joinAs(keyed, "member", globex);
+  assert.equal((await made.call(globex.organizationId, "whoami")).status, 200);
+  assert.equal((await made.call(acme.organizationId, "whoami")).status, 401);
+});
+
+test("a cookie counts only for requests of the service's own pages (N24, N25)", async () => {
+  const browser = await joinAs(newEmail());
+  const path = "/api/rest/actions/whoami";
+  const organization = { "x-hawser-organization": acme.organizationId };
+  const cases: [string, Record<string, string | undefined>, number][] = [
+    ["its own page", {}, 200],
+    ["only the origin", { "sec-fetch-site": undefined }, 200],
+    ["only the fetch metadata", { origin: undefined }, 200],
+    ["neither", { origin: undefined, "sec-fetch-site": undefined }, 403],
+    ["a sibling name", { origin: "http://evil.localhost", "sec-fetch-site": "same-site" }, 403],
+    ["another site", { origin: "https://evil.example", "sec-fetch-site": "cross-site" }, 403],
+    ["a sandboxed frame", { origin: "null" }, 403],
+    ["an address bar", { origin: undefined, "sec-fetch-site": "none" }, 403],
+    ["a lying origin", { "sec-fetch-site": "cross-site" }, 403],
+    ["a form", { "content-type": "text/plain" }, 403],
+    ["another form", { "content-type": "application/x-www-form-urlencoded" }, 403],
+    ["no organization", { "x-hawser-organization": undefined }, 401],
+    ["another organization", { "x-hawser-organization": globex.organizationId }, 401],
+  ];
+  for (const [name, headers, status] of cases) {
+    const reply = await browser.send(path, {}, { ...organization, ...headers });
+    assert.equal(reply.status, status, name);
+  }
+  for (const stream of ["/api/sign-in"]) {
+    const reply = await browser.send(stream, undefined, { origin: "https://evil.example" });
+    assert.equal(reply.status, 403, stream);
+  }
+  for (const change of ["password", "confirm", "change-password", "out", "invitations/accept"]) {
+    for (const headers of [
+      { origin: "https://evil.example", "sec-fetch-site": "cross-site" },
+      { origin: undefined, "sec-fetch-site": undefined },
+      { "content-type": "text/plain" },
+    ]) {
+      const reply = await browser.send(`/api/sign-in/${change}`, {}, headers);
+      assert.equal(reply.status, 403, change);
+    }
+  }
+  // A key beside the cookie is the caller, and MCP knows no cookie.
+  const key = { authorization: `Bearer ${globex.keys.owner}` };
+  const keyed = await browser.send(path, {}, { ...organization, ...key });
+  const result = keyed.body["result"] as { organization: { name: string } };
+  assert.equal(result.organization.name, "Globex");
+  const wrong = await browser.send(path, {}, { ...organization, authorization: "Bearer hwk_x" });
+  assert.equal(wrong.status, 401);
+  assert.equal((await browser.send("/api/mcp", {}, organization)).status, 401);
+  // The cookie's text is no key.
+  const token = browser.cookies.get("__Host-hawser_session")!;
+  const bearer = await openTestBrowser(node.baseUrl).send(
+    path,
+    {},
+    { ...organization, authorization: `Bearer ${token}` },
+  );
+  assert.equal(bearer.status, 401);
+});
+
+test("the cookie changes with each sign-in, and with a changed role (N26)", async () => {
+  const email = newEmail();
+  const browser = await joinAs(email);
+  const first = browser.cookies.get("__Host-hawser_session")!;
+  assert.equal((await signIn(browser, email)).status, 200);
+  const second = browser.cookies.get("__Host-hawser_session")!;
+  assert.notEqual(second, first);
+  const former = openTestBrowser(node.baseUrl, new Map([["__Host-hawser_session", first]]));
+  const status = (await former.call(acme.organizationId, "whoami")).status;
+  assert.equal(status, 401);
+
+  await keys(acme).update_member({ userId: browser.userId, role: "owner" });
+  assert.equal((await browser.call(acme.organizationId, "whoami")).status, 401);
+  assert.equal((await signIn(browser, email)).status, 200);
+  const me = (await browser.call(acme.organizationId, "whoami")).body["result"] as {
+    permissions: string[];
+  };
+  assert.ok(me.permissions.includes("access:edit"));
+});
+
+test("what gives lasting access needs a sign-in of the last five minutes (N27)", async () => {
+  const owner = await joinAs(newEmail(), "owner");
+  const organizationId = acme.organizationId;
+  await ownerSql(
+    service.url,
+    "UPDATE sign_in.sign_ins SET authenticated_at = now() - interval '6 minutes'",
+  );
+  const needs: [string, object][] = [
+    ["create_api_key", { name: "x", scope: "user", permissions: ["sessions:view"] }],
+    ["rotate_api_key", { apiKeyId: "key_x" }],
+    ["create_exposure", { instanceId: "ins_x", ttlMinutes: 5 }],
+    ["create_preview", { sessionId: "ses_x", port: 80 }],
+    ["create_webhook", { url: "https://example.com" }],
+    ["update_webhook", { webhookId: "whk_x" }],
+    ["create_invitation", { email: newEmail(), role: "viewer" }],
+    ["update_member", { userId: "usr_x", role: "viewer" }],
+    ["remove_member", { userId: "usr_x" }],
+  ];
+  await until("the node looks the sign-in up again", async () => {
+    const reply = await owner.call(organizationId, needs[0]![0], needs[0]![1]);
+    return codeOf(reply) === "sign_in_again";
+  });
+  for (const [action, input] of needs) {
+    const reply = await owner.call(organizationId, action, input);
+    assert.deepEqual([reply.status, codeOf(reply)], [403, "sign_in_again"], action);
+  }
+  assert.equal((await owner.call(organizationId, "list_instances")).status, 200);
+  assert.equal((await owner.send("/api/sign-in/confirm", { password })).status, 200);
+  const [action, input] = needs[0]!;
+  assert.equal((await owner.call(organizationId, action, input)).status, 200);
+});
+
+test("ended sign-ins, removed members and changed passwords stop working on every node within 5 s", async () => {
+  const ends: [string, (browser: TestBrowser & { userId: string }) => Promise<unknown>][] = [
+    ["signed out", (browser) => browser.send("/api/sign-in/out", {})],
+    ["removed", ({ userId }) => keys(acme).remove_member({ userId })],
+    [
+      "revoked",
+      async (browser) => {
+        const listed = await browser.call(acme.organizationId, "list_sign_ins");
+        const { signIns } = listed.body["result"] as {
+          signIns: { signInId: string; isCurrent: boolean; way: string; device: string }[];
+        };
+        assert.deepEqual(
+          signIns.map(({ isCurrent, way, device }) => [isCurrent, way, device]),
+          [[true, "invitation", "TestBrowser/1"]],
+        );
+        const { signInId } = signIns[0]!;
+        await browser.call(acme.organizationId, "revoke_sign_in", { signInId });
+      },
+    ],
+  ];
+  for (const [name, end] of ends) {
+    const browser = await joinAs(newEmail());
+    const cookies = new Map(browser.cookies);
+    const here = openTestBrowser(node.baseUrl, new Map(cookies));
+    const there = openTestBrowser(other.baseUrl, cookies);
+    const status = async (on: TestBrowser) => (await on.call(acme.organizationId, "whoami")).status;
+    assert.deepEqual([await status(here), await status(there)], [200, 200], name);
+    await end(browser);
+    assert.equal(await status(here), 401, name);
+    const startedAt = performance.now();
+    await until(`${name} on the other node`, async () => (await status(there)) === 401);
+    assert.ok(performance.now() - startedAt < 5_500, name);
+  }
+});
+
+test("a changed password ends every other sign-in", async () => {
+  const email = newEmail();
+  const browser = await joinAs(email);
+  const second = openTestBrowser(node.baseUrl);
+  assert.equal((await signIn(second, email)).status, 200);
+  const wrong = await browser.send("/api/sign-in/change-password", {
+    password: "not this one at all",
+    newPassword: "a new and longer one",
+  });
+  assert.equal(wrong.status, 401);
+  const short = await browser.send("/api/sign-in/change-password", {
+    password,
+    newPassword: "short",
+  });
+  assert.equal(short.status, 400);
+  const changed = await browser.send("/api/sign-in/change-password", {
+    password,
+    newPassword: "a new and longer one",
+  });
+  assert.equal(changed.status, 200);
+  assert.equal((await browser.call(acme.organizationId, "whoami")).status, 200);
+  assert.equal((await second.call(acme.organizationId, "whoami")).status, 401);
+  assert.equal((await signIn(openTestBrowser(node.baseUrl), email)).status, 401);
+  const again = await signIn(openTestBrowser(node.baseUrl), email, "a new and longer one");
+  assert.equal(again.status, 200);
+});
+
+test("wrong passwords lock out neither the person's own browser nor show which accounts exist", async () => {
+  const email = newEmail();
+  const browser = await joinAs(email);
+  const tries = async (address: string) => {
+    const statuses = [];
+    for (let i = 0; i < 12; i++) {
+      const guess = `guess number ${i} of many`;
+      statuses.push((await signIn(openTestBrowser(node.baseUrl), address, guess)).status);
+    }
+    return statuses;
+  };
+  const guessed = await tries(email);
+  assert.deepEqual(guessed, [...Array(10).fill(401), 429, 429]);
+  assert.deepEqual(await tries(newEmail()), guessed);
+  // Not even the right password helps an unknown browser now; the person's own browser is not concerned.
+  assert.equal((await signIn(openTestBrowser(node.baseUrl), email)).status, 429);
+  assert.equal((await signIn(browser, email)).status, 200);
+  const guessedAtOnce = await Promise.all(
+    Array.from({ length: 20 }, (_, i) =>
+      signIn(openTestBrowser(node.baseUrl), "nobody@else.example", `guess number ${i} at once`),
+    ),
+  );
+  assert.equal(guessedAtOnce.filter(({ status }) => status === 401).length, 10);
+});
+
+test("a dump of the database has no password, cookie or invitation that can be used", async () => {
+  const browser = await joinAs(newEmail());
+  const secret = await invite(newEmail());
+  const token = browser.cookies.get("__Host-hawser_session")!;
+  const tables = await ownerSql<{ name: string }>(
+    service.url,
+    `SELECT format('%I.%I', table_schema, table_name) AS name FROM information_schema.tables
+      WHERE table_type = 'BASE TABLE' AND table_schema IN ('public', 'sign_in')`,
+  );
+  assert.ok(tables.some(({ name }) => name === "sign_in.sign_ins"));
+  for (const { name } of tables) {
+    const rows = await ownerSql<{ text: string }>(
+      service.url,
+      `SELECT coalesce(string_agg(t::text, ' '), '') AS text FROM ${name} t`,
+    );
+    for (const each of [password, token, secret]) {
+      assert.ok(!rows[0]!.text.includes(each), name);
+      const hex = Buffer.from(each).toString("hex");
+      assert.ok(!rows[0]!.text.includes(hex), name);
+    }
+  }
+});
+
+test("neither callers nor the system's own statements can read accounts and sign-ins", async () => {
+  for (const role of ["hawser_app", "hawser_system"]) {
+    for (const table of ["accounts", "sign_ins"]) {
+      await assert.rejects(
+        ownerSql(service.url, `SET ROLE ${role}; SELECT * FROM sign_in.${table}`),
+        /permission denied/,
+      );
+    }
+  }
+});

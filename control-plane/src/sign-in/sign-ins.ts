@@ -1,0 +1,132 @@
+// Sign-ins: created for a browser, found again by its cookie, and ended. A sign-in has a cookie of its own, which is
+// stored as its SHA-256 only.
+import { formatId } from "@hawser/contract";
+import type { CallerCache } from "../access/caller-cache.ts";
+import { permissionsOf } from "../access/roles.ts";
+import { hashSecret, looksLikeSecret, makeSecretText } from "../access/secret-text.ts";
+import type { Caller } from "../dispatch/caller.ts";
+import type { SystemDatabase, SystemTransaction } from "../postgres/database.ts";
+import { readInGroups } from "../postgres/in-groups.ts";
+import * as store from "./store.ts";
+
+/** After this time a person signs in again, whatever they do. */
+export const signInDays = 14;
+
+export interface NewSignIn {
+  userId: string;
+  way: store.SignInWay;
+  /** The browser's own description of itself. */
+  device: string | undefined;
+}
+
+export interface SignIns {
+  /** The person of a sign-in; undefined if it is over. */
+  personOf(token: string | undefined): Promise<store.PersonRow | undefined>;
+  /** The caller that a sign-in is in one organization; undefined if it is over or does not reach it. */
+  callerOf(
+    signIn: { token: string; organizationId: string },
+    options: { fresh: boolean },
+  ): Promise<Caller | undefined>;
+  /** Ends one sign-in. */
+  end(token: string): Promise<void>;
+  /** Drops the cached callers of a person, whose sign-ins have changed. Takes the stored id. */
+  forget(userId: string): void;
+  /** Records which sign-ins were used since the last call. */
+  noteUses(): Promise<void>;
+}
+
+export function createSignIns(accounts: SystemDatabase, cache: CallerCache): SignIns {
+  let used = new Set<string>();
+
+  const findOwner = readInGroups(async (asked: { hash: string; organizationId: string }[]) => {
+    const rows = await accounts.system.rows(
+      store.selectSignInOwners,
+      asked.map(({ hash }) => `\\x${hash}`),
+      asked.map(({ organizationId }) => organizationId),
+    );
+    const owners = new Map(rows.map((row) => [idOf(row.token_hash, row.organization_id), row]));
+    return asked.map(({ hash, organizationId }) => owners.get(`${hash} ${organizationId}`));
+  });
+
+  function forget(userId: string): void {
+    cache.forget((caller) => caller.signIn !== undefined && caller.userId === userId);
+  }
+
+  return {
+    async personOf(token) {
+      if (token === undefined || !looksLikeSecret(tokenPrefix, token)) return undefined;
+      return accounts.system.first(store.selectPerson, hashSecret(token));
+    },
+    async callerOf({ token, organizationId }, options) {
+      if (!looksLikeSecret(tokenPrefix, token)) return undefined;
+      const hash = hashSecret(token).toString("hex");
+      return cache.find(`${hash} ${organizationId}`, options, async () => {
+        const owner = await findOwner({ hash, organizationId });
+        if (!owner) return undefined;
+        used.add(owner.sign_in_id);
+        return { caller: callerOf(owner), expiresInMs: owner.expires_in_ms };
+      });
+    },
+    async end(token) {
+      const ended = await accounts.system.first(store.endSignIn, hashSecret(token));
+      if (ended) forget(ended.user_id);
+    },
+    forget,
+    async noteUses() {
+      if (used.size === 0) return;
+      const noted = used;
+      used = new Set();
+      try {
+        await accounts.system.rows(store.noteSignInUses, [...noted]);
+      } catch (error) {
+        for (const id of noted) used.add(id);
+        throw error;
+      }
+    },
+  };
+}
+
+const tokenPrefix = "hws";
+const longestDevice = 200;
+
+/** Creates a sign-in in the transaction of what caused it. Returns the cookie's value, which is not stored. */
+export async function createSignIn(
+  tx: Pick<SystemTransaction, "first">,
+  { userId, way, device }: NewSignIn,
+): Promise<string> {
+  const token = makeSecretText(tokenPrefix);
+  await tx.first(
+    store.insertSignIn,
+    hashSecret(token),
+    userId,
+    way,
+    deviceName(device),
+    signInDays,
+  );
+  return token;
+}
+
+/** A browser's user agent, as it is stored. */
+export function deviceName(device: string | undefined): string {
+  return (device ?? "unknown browser").replaceAll(/[^\x20-\x7e]/g, "").slice(0, longestDevice);
+}
+
+const idOf = (hash: Buffer, organizationId: string) => `${hash.toString("hex")} ${organizationId}`;
+
+function callerOf(owner: store.SignInOwner): Caller {
+  return {
+    organizationId: owner.organization_id,
+    organizationName: owner.organization_name,
+    apiKeyId: owner.api_key_id,
+    scope: "user",
+    userId: owner.user_id,
+    joinedAt: owner.joined_at,
+    sessionId: null,
+    permissions: new Set(permissionsOf(owner)),
+    usesGrants: owner.has_grants,
+    signIn: { signInId: owner.sign_in_id, authenticatedAt: owner.authenticated_ms },
+  };
+}
+
+/** A person's sign-in, as callers see its id. */
+export const shownSignIn = (signInId: string) => formatId("signIn", signInId);

@@ -1,0 +1,315 @@
+// The SQL of accounts, sign-ins and invitations. Statements of the first part run as hawser_sign_in; those of
+// the second run for the calling organization.
+import type { Caller as CallerReference, Permission } from "@hawser/contract";
+import type { HeldRole } from "../access/roles.ts";
+import { statement, systemStatement } from "../postgres/statement.ts";
+
+export type SignInWay = "password" | "passkey" | "invitation";
+
+export interface SignInOwner extends HeldRole {
+  token_hash: Buffer;
+  sign_in_id: string;
+  organization_id: string;
+  organization_name: string;
+  api_key_id: string;
+  user_id: string;
+  joined_at: string;
+  /** Whether single sessions were granted to the person. */
+  has_grants: boolean;
+  /** In milliseconds since 1970. */
+  authenticated_ms: number;
+  expires_in_ms: number;
+}
+
+/** $1 hashes of cookies, each in bytea's hex form, and $2 organizations, in pairs. */
+export const selectSignInOwners = systemStatement<SignInOwner>(
+  "find the callers of sign-ins",
+  `SELECT s.token_hash, s.sign_in_id, o.organization_id, o.name AS organization_name,
+          m.sign_in_key AS api_key_id, m.user_id, coalesce(m.own_role, m.role) AS role,
+          r.permissions AS own_permissions, m.created_at AS joined_at,
+          EXISTS (SELECT FROM session_grants g
+                   WHERE g.organization_id = m.organization_id AND g.user_id = m.user_id) AS has_grants,
+          (extract(epoch FROM s.authenticated_at) * 1000)::bigint AS authenticated_ms,
+          (extract(epoch FROM s.expires_at - hawser_now()) * 1000)::bigint AS expires_in_ms
+     FROM unnest($1::bytea[], $2::uuid[]) AS asked (token_hash, organization_id)
+     JOIN sign_in.sign_ins s ON s.token_hash = asked.token_hash
+      AND s.ended_at IS NULL AND s.expires_at > hawser_now()
+     JOIN memberships m ON m.organization_id = asked.organization_id AND m.user_id = s.user_id
+      AND m.sign_in_key IS NOT NULL
+     LEFT JOIN roles r ON r.organization_id = m.organization_id AND r.name = m.own_role
+     JOIN organizations o ON o.organization_id = m.organization_id`,
+);
+
+export interface PersonRow {
+  sign_in_id: string;
+  user_id: string;
+  email: string;
+  has_password: boolean;
+  expires_at: string;
+  /** How long ago the person proved who they are. */
+  authenticated_for_ms: number;
+}
+
+/** $1 hash of the cookie. */
+export const selectPerson = systemStatement<PersonRow>(
+  "find the person of a sign-in",
+  `SELECT s.sign_in_id, s.user_id, u.email, a.password_hash IS NOT NULL AS has_password, s.expires_at,
+          (extract(epoch FROM hawser_now() - s.authenticated_at) * 1000)::bigint AS authenticated_for_ms
+     FROM sign_in.sign_ins s
+     JOIN sign_in.accounts a ON a.user_id = s.user_id
+     JOIN users u ON u.user_id = s.user_id
+    WHERE s.token_hash = $1 AND s.ended_at IS NULL AND s.expires_at > hawser_now()`,
+);
+
+export interface ReachedRow {
+  organization_id: string;
+  organization_name: string;
+  role: string;
+  name: string | null;
+}
+
+export const selectReached = systemStatement<ReachedRow>(
+  "find the organizations that a person's sign-ins reach",
+  `SELECT o.organization_id, o.name AS organization_name, coalesce(m.own_role, m.role) AS role, m.name
+     FROM memberships m JOIN organizations o ON o.organization_id = m.organization_id
+    WHERE m.user_id = $1 AND m.sign_in_key IS NOT NULL
+    ORDER BY o.name, o.organization_id LIMIT 200`,
+);
+
+export interface AccountRow {
+  user_id: string;
+  password_hash: string | null;
+  wrong_passwords: number;
+  /** How long wrong passwords have been counted; null if none is. */
+  wrong_for_ms: number | null;
+}
+
+const accountColumns = `a.user_id, a.password_hash, a.wrong_passwords,
+  (extract(epoch FROM hawser_now() - a.wrong_since) * 1000)::bigint AS wrong_for_ms`;
+
+/** $1 e-mail address in lower case. */
+export const selectAccount = systemStatement<AccountRow>(
+  "find the account of an e-mail address",
+  `SELECT ${accountColumns} FROM users u JOIN sign_in.accounts a ON a.user_id = u.user_id WHERE u.email = $1`,
+);
+
+/** $2 milliseconds after which the count begins again, $3 the most in that time. No row if it is reached. */
+export const countWrongPassword = systemStatement<{ user_id: string }>(
+  "count a wrong password",
+  `UPDATE sign_in.accounts
+      SET wrong_passwords = CASE WHEN wrong_since > hawser_now() - make_interval(secs => $2 / 1000.0)
+                                 THEN wrong_passwords + 1 ELSE 1 END,
+          wrong_since = CASE WHEN wrong_since > hawser_now() - make_interval(secs => $2 / 1000.0)
+                             THEN wrong_since ELSE hawser_now() END
+    WHERE user_id = $1
+      AND (wrong_passwords < $3 OR wrong_since <= hawser_now() - make_interval(secs => $2 / 1000.0))
+    RETURNING user_id`,
+);
+
+export const undoWrongPassword = systemStatement(
+  "count a password that was right",
+  `UPDATE sign_in.accounts SET wrong_passwords = greatest(wrong_passwords - 1, 0) WHERE user_id = $1`,
+);
+
+/** No row if the user has an account. */
+export const insertAccount = systemStatement<{ user_id: string }>(
+  "create an account",
+  `INSERT INTO sign_in.accounts (user_id, password_hash) VALUES ($1, $2)
+   ON CONFLICT (user_id) DO NOTHING RETURNING user_id`,
+);
+
+/** Changes the password only if it is still the one that was checked. */
+export const updatePassword = systemStatement<{ user_id: string }>(
+  "change a password",
+  `UPDATE sign_in.accounts SET password_hash = $3
+    WHERE user_id = $1 AND password_hash IS NOT DISTINCT FROM $2 RETURNING user_id`,
+);
+
+/** $5 days until the sign-in expires. */
+export const insertSignIn = systemStatement<{ sign_in_id: string; expires_at: string }>(
+  "create a sign-in",
+  `INSERT INTO sign_in.sign_ins (token_hash, user_id, way, device, expires_at)
+   VALUES ($1, $2, $3, $4, hawser_now() + make_interval(days => $5))
+   RETURNING sign_in_id, expires_at`,
+);
+
+/** $1 hash of the cookie. */
+export const endSignIn = systemStatement<{ user_id: string }>(
+  "end a sign-in",
+  `UPDATE sign_in.sign_ins SET ended_at = hawser_now()
+    WHERE token_hash = $1 AND ended_at IS NULL RETURNING user_id`,
+);
+
+/** All sign-ins of user $1. */
+export const endSignInsOf = systemStatement(
+  "end a person's sign-ins",
+  `UPDATE sign_in.sign_ins SET ended_at = hawser_now() WHERE user_id = $1 AND ended_at IS NULL`,
+);
+
+/** Skips sign-ins whose use was written within five minutes, or that another transaction has locked. */
+export const noteSignInUses = systemStatement(
+  "record when sign-ins were last used",
+  `UPDATE sign_in.sign_ins SET last_used_at = hawser_now()
+    WHERE sign_in_id IN (
+      SELECT sign_in_id FROM sign_in.sign_ins
+       WHERE sign_in_id = ANY ($1::uuid[]) AND last_used_at <= hawser_now() - interval '5 minutes'
+       ORDER BY sign_in_id FOR NO KEY UPDATE SKIP LOCKED)`,
+);
+
+export const deleteOldSignIns = systemStatement<{ count: number }>(
+  "delete sign-ins that have ended",
+  `WITH gone AS (
+     DELETE FROM sign_in.sign_ins
+      WHERE sign_in_id IN (
+        SELECT sign_in_id FROM sign_in.sign_ins
+         WHERE expires_at < hawser_now() - interval '1 day' ORDER BY expires_at LIMIT 1000)
+     RETURNING 1)
+   SELECT count(*)::int AS count FROM gone`,
+);
+
+export interface InvitationRow {
+  organization_id: string;
+  invitation_id: string;
+  email: string;
+  name: string | null;
+  role: string;
+  created_by: CallerReference;
+  creator_key_id: string;
+  created_at: string;
+  expires_at: string;
+  accepted_at: string | null;
+  revoked_at: string | null;
+}
+
+const invitationColumns = `i.organization_id, i.invitation_id, i.email, i.name, i.role, i.created_by,
+  i.creator_key_id, i.created_at, i.expires_at, i.accepted_at, i.revoked_at`;
+
+/** $1 hash of the secret. Locks the invitation, so that it is accepted once. No row if it is not open. */
+export const lockOpenInvitation = systemStatement<InvitationRow>(
+  "find the invitation that is accepted",
+  `SELECT ${invitationColumns} FROM invitations i
+    WHERE secret_hash = $1 AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > hawser_now()
+      FOR UPDATE`,
+);
+
+export const selectOpenInvitation = systemStatement<InvitationRow & { organization_name: string }>(
+  "show the invitation of a link",
+  `SELECT ${invitationColumns}, o.name AS organization_name
+     FROM invitations i JOIN organizations o ON o.organization_id = i.organization_id
+    WHERE i.secret_hash = $1 AND i.accepted_at IS NULL AND i.revoked_at IS NULL AND i.expires_at > hawser_now()`,
+);
+
+export const acceptInvitation = systemStatement(
+  "accept an invitation",
+  `UPDATE invitations SET accepted_at = hawser_now() WHERE organization_id = $1 AND invitation_id = $2`,
+);
+
+export interface MembershipRow {
+  sign_in_key: string | null;
+}
+
+/** $2 user. */
+export const lockMembership = systemStatement<MembershipRow>(
+  "find the membership of an invited person",
+  `SELECT sign_in_key FROM memberships WHERE organization_id = $1 AND user_id = $2 FOR UPDATE`,
+);
+
+export const insertInvitedMember = systemStatement(
+  "create the member of an invitation",
+  `INSERT INTO memberships (organization_id, user_id, email, name, role, own_role) VALUES ($1, $2, $3, $4, $5, $6)`,
+);
+
+/** Creates the key without a secret that a signed-in member's calls are made with. */
+export const insertSignInKey = systemStatement<{ api_key_id: string }>(
+  "create the key of a signed-in member",
+  `INSERT INTO api_keys (organization_id, name, user_id, permissions, creator_user_id)
+   VALUES ($1, 'sign-in', $2, $3, $2) RETURNING api_key_id`,
+);
+
+export const setSignInKey = systemStatement(
+  "let a person's sign-ins reach an organization",
+  `UPDATE memberships SET sign_in_key = $3 WHERE organization_id = $1 AND user_id = $2`,
+);
+
+/** $1 organization, $2 name. */
+export const selectInvitedRole = systemStatement<{ name: string; permissions: Permission[] }>(
+  "find the role that an invitation names",
+  `SELECT name, permissions FROM roles WHERE organization_id = $1 AND name = $2`,
+);
+
+interface Inviter {
+  permissions: Permission[];
+  user_id: string | null;
+  /** Null for a key of the organization. */
+  role: string | null;
+  own_permissions: Permission[] | null;
+}
+
+/** $1 organization, $2 key. No row if the key is not valid. */
+export const selectInviter = systemStatement<Inviter>(
+  "check that the creator of an invitation may still grant its role",
+  `SELECT k.permissions, k.user_id, coalesce(m.own_role, m.role) AS role, r.permissions AS own_permissions
+     FROM api_keys k
+     LEFT JOIN memberships m ON m.organization_id = k.organization_id AND m.user_id = k.user_id
+     LEFT JOIN roles r ON r.organization_id = m.organization_id AND r.name = m.own_role
+    WHERE k.organization_id = $1 AND k.api_key_id = $2 AND k.revoked_at IS NULL
+      AND (k.expires_at IS NULL OR k.expires_at > hawser_now())
+      AND (k.user_id IS NULL OR m.user_id IS NOT NULL)`,
+);
+
+// For the calling organization, or the calling person.
+
+/** $8 hours for which the link is good. */
+export const insertInvitation = statement<InvitationRow>(
+  `INSERT INTO invitations AS i (organization_id, secret_hash, email, name, role, created_by, creator_key_id, expires_at)
+   VALUES ($1, $2, lower($3), $4, $5, $6, $7, hawser_now() + make_interval(hours => $8))
+   RETURNING ${invitationColumns}`,
+);
+
+/** Open ones, the newest first, older than $2. */
+export const selectInvitations = statement<InvitationRow>(
+  `SELECT ${invitationColumns} FROM invitations i
+    WHERE organization_id = $1 AND invitation_id < $2
+      AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > hawser_now()
+    ORDER BY invitation_id DESC LIMIT $3`,
+);
+
+export const lockInvitation = statement<InvitationRow>(
+  `SELECT ${invitationColumns} FROM invitations i WHERE organization_id = $1 AND invitation_id = $2 FOR UPDATE`,
+);
+
+export const revokeInvitation = statement<InvitationRow>(
+  `UPDATE invitations i SET revoked_at = coalesce(i.revoked_at, hawser_now())
+    WHERE organization_id = $1 AND invitation_id = $2 RETURNING ${invitationColumns}`,
+);
+
+export interface SignInRow {
+  sign_in_id: string;
+  way: SignInWay;
+  device: string;
+  created_at: string;
+  last_used_at: string;
+  expires_at: string;
+}
+
+/** $1 user. */
+export const selectSignIns = statement<SignInRow>(
+  `SELECT sign_in_id, way, device, created_at, last_used_at, expires_at
+     FROM sign_in.sign_ins_of($1) ORDER BY sign_in_id DESC LIMIT 200`,
+);
+
+/** $1 user, $2 sign-in. No row if the user has no such sign-in. */
+export const endOwnSignIn = statement<{ end_sign_in: string }>(
+  `SELECT sign_in.end_sign_in($1, $2)`,
+);
+
+export const deleteOldInvitations = systemStatement<{ count: number }>(
+  "delete invitations that are over",
+  `WITH gone AS (
+     DELETE FROM invitations
+      WHERE (organization_id, invitation_id) IN (
+        SELECT organization_id, invitation_id FROM invitations
+         WHERE expires_at < hawser_now() - interval '30 days' ORDER BY expires_at LIMIT 1000)
+     RETURNING 1)
+   SELECT count(*)::int AS count FROM gone`,
+);
