@@ -18,6 +18,7 @@ import {
 } from "./presence.ts";
 import { measureRevocations, revocationsSizes } from "./revocations.ts";
 import { measureSchema, schemaSizes } from "./schema.ts";
+import { guessesSizes, measureGuesses, measureSignIns, signInsSizes } from "./sign-ins.ts";
 import { measureStorm, stormSizes } from "./storm.ts";
 import { measureUpgrade, upgradeSizes } from "./upgrade.ts";
 import { growViewers, viewerGrowthFigures, viewerGrowthSizes } from "./viewer-growth.ts";
@@ -106,6 +107,25 @@ export const experiments: Record<string, Experiment> = {
       storm_all_at_once_dials_per_host: "never",
     },
     measure: sized(measureStorm, stormSizes),
+  },
+  "sign-ins": {
+    summary: "100 times, a person's sign-in ends who has 200 streams open at three nodes",
+    figures: {
+      sign_ins_late_trials: "large",
+      sign_ins_last_stream_ms: "large",
+      sign_ins_open_streams: "never",
+    },
+    measure: sized(measureSignIns, signInsSizes),
+  },
+  guesses: {
+    summary: "100,000 passwords are guessed: nobody gets in, and nobody is shut out",
+    figures: {
+      guesses_let_in: "always",
+      guesses_own_browser_refused: "always",
+      guesses_own_sign_in_ms: "never",
+      guesses_latency_ratio: "large",
+    },
+    measure: sized(measureGuesses, guessesSizes),
   },
   revocations: {
     summary: "50,000 hosts were removed within two hours: instances are removed, and nodes start",

@@ -7,9 +7,9 @@ import { Refusal } from "@hawser/contract";
 const hash = promisify(argon2);
 /** As OWASP recommends for argon2id. */
 const cost = { memory: 19 * 1024, passes: 2, parallelism: 1, tagLength: 32 };
-/** Hashes that a node computes at the same time; it has four threads for this and for files. */
-const mostComputing = 2;
-/** About a second of waiting. */
+/** Hashes that a node computes at the same time, so that a flood of guesses occupies one processor: 14 a second. */
+const mostComputing = 1;
+/** Less than two seconds of waiting. */
 const mostWaiting = 24;
 
 export interface Passwords {
