@@ -1,7 +1,8 @@
 // The paths of the coding product that are no actions, as the OpenAPI document describes them: streams of
-// events, files, and deliveries to triggers.
+// events, files, deliveries to triggers, and signing in.
 import { SessionRecord, sessionUpdates } from "@hawser/contract";
 import { publishResult } from "./dispatch/published-schema.ts";
+import { signInPaths } from "./sign-in/requests.ts";
 import { refusalResponses } from "./transports/openapi.ts";
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
@@ -129,6 +130,7 @@ const inPath = (name: string, description: string) => ({
 });
 
 export const doorPaths: Record<string, object> = {
+  ...signInPaths,
   "/api/events": {
     get: {
       operationId: "follow_events",

@@ -9,17 +9,16 @@ import { objectionTo } from "../transports/credentials.ts";
 import { answerHost } from "../transports/host-routes.ts";
 import { readJsonBody } from "../transports/json-body.ts";
 import { readCookie, sessionCookie, sessionCookieOf, type KnownBrowsers } from "./cookies.ts";
+import { signInPath, type SignInRequest } from "./requests.ts";
 import { signInDays, type SignIns } from "./sign-ins.ts";
 import type { PersonRow } from "./store.ts";
 
-export const signInPath = "/api/sign-in";
 const largestBody = 64 * 1024;
 
 export interface Door {
   get(path: string, work: (c: Context) => Promise<object>): void;
   post<Body extends z.ZodObject>(
-    path: string,
-    body: Body,
+    request: SignInRequest<Body>,
     work: (c: Context, input: z.output<Body>) => Promise<object>,
   ): void;
   /** The person who is signed in. Throws `unauthenticated` if nobody is. */
@@ -64,7 +63,7 @@ export function createDoor({ app, signIns, known, baseUrl, log }: DoorParts): Do
 
   return {
     get: (path, work) => void app.get(`${signInPath}${path}`, (c) => answer(c, () => work(c))),
-    post(path, body, work) {
+    post({ path, body }, work) {
       app.post(`${signInPath}${path}`, (c) =>
         answer(c, async () => {
           if (c.req.header("content-type")?.split(";")[0] !== "application/json") {

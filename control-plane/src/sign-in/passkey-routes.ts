@@ -1,12 +1,12 @@
 // Adding, using and removing passkeys.
 import { Refusal, notFound } from "@hawser/contract";
-import { z } from "zod";
 import { hashSecret, looksLikeSecret, makeSecretText } from "../access/secret-text.ts";
 import type { SystemDatabase } from "../postgres/database.ts";
 import { attemptCookie, attemptCookieOf, readCookie } from "./cookies.ts";
 import { deviceOf, type Door } from "./door.ts";
 import * as store from "./passkey-store.ts";
 import type { Passkey, Passkeys } from "./passkeys.ts";
+import { requests } from "./requests.ts";
 import { createSignIn, deviceName } from "./sign-ins.ts";
 import type { Context } from "hono";
 
@@ -14,12 +14,6 @@ import type { Context } from "hono";
 const attemptSeconds = 300;
 const attemptPrefix = "hwa";
 const mostPasskeys = 20;
-
-const bodies = {
-  none: z.strictObject({}),
-  response: z.strictObject({ response: z.record(z.string(), z.unknown()) }),
-  remove: z.strictObject({ passkeyId: z.string().max(1_400) }),
-};
 
 export function addPasskeyRoutes(door: Door, accounts: SystemDatabase, baseUrl: string): void {
   const { system } = accounts;
@@ -58,7 +52,7 @@ export function addPasskeyRoutes(door: Door, accounts: SystemDatabase, baseUrl: 
   }
 
   // A passkey gives lasting access, so it is added with a fresh sign-in only.
-  door.post("/passkeys/begin", bodies.none, async (c) => {
+  door.post(requests.beginPasskey, async (c) => {
     const person = await door.freshPersonOf(c);
     const rows = await system.rows(store.selectPasskeysOf, person.user_id);
     const { options, challenge } = await (
@@ -73,7 +67,7 @@ export function addPasskeyRoutes(door: Door, accounts: SystemDatabase, baseUrl: 
     return { options };
   });
 
-  door.post("/passkeys/add", bodies.response, async (c, { response }) => {
+  door.post(requests.addPasskey, async (c, { response }) => {
     const { user_id: userId } = await door.freshPersonOf(c);
     const challenge = await challengeOf(c, "new_passkey");
     const made = await (await passkeys()).finishRegistration(response, challenge);
@@ -97,20 +91,20 @@ export function addPasskeyRoutes(door: Door, accounts: SystemDatabase, baseUrl: 
     return { passkeyId: made.credentialId };
   });
 
-  door.post("/passkeys/remove", bodies.remove, async (c, { passkeyId }) => {
+  door.post(requests.removePasskey, async (c, { passkeyId }) => {
     const { user_id: userId } = await door.freshPersonOf(c);
     const removed = await system.first(store.deletePasskey, userId, passkeyId);
     if (!removed) throw notFound("passkey");
     return { passkeyId, removed: true };
   });
 
-  door.post("/passkey/begin", bodies.none, async (c) => {
+  door.post(requests.beginPasskeySignIn, async (c) => {
     const { options, challenge } = await (await passkeys()).beginSignIn();
     await begin(c, "passkey", challenge);
     return { options };
   });
 
-  door.post("/passkey", bodies.response, async (c, { response }) => {
+  door.post(requests.passkey, async (c, { response }) => {
     const challenge = await challengeOf(c, "passkey");
     const made = await passkeys();
     const id = made.credentialIdOf(response);

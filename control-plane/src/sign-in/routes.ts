@@ -2,7 +2,6 @@
 // these requests (N24, N25).
 import { Refusal, formatId } from "@hawser/contract";
 import { Hono, type Context } from "hono";
-import { z } from "zod";
 import type { Log } from "../log.ts";
 import type { SystemDatabase } from "../postgres/database.ts";
 import { query } from "../postgres/statement.ts";
@@ -10,10 +9,11 @@ import { callId, respond } from "../transports/rest.ts";
 import { createInvitations } from "./accept-invitation.ts";
 import { createCheckPassword } from "./check-password.ts";
 import { createKnownBrowsers, noSessionCookie } from "./cookies.ts";
-import { createDoor, deviceOf, signInPath, tokenOf } from "./door.ts";
+import { createDoor, deviceOf, tokenOf } from "./door.ts";
 import { addPasskeyRoutes } from "./passkey-routes.ts";
 import { selectPasskeysOf } from "./passkey-store.ts";
 import { createPasswords } from "./password.ts";
+import { requests, signInPath } from "./requests.ts";
 import { createSignIn, shownSignIn, type SignIns } from "./sign-ins.ts";
 import * as store from "./store.ts";
 
@@ -25,21 +25,6 @@ export interface SignInParts {
   baseUrl: string;
   log: Log;
 }
-
-const Email = z.string().max(254);
-const Password = z.string().max(1000);
-/** Long enough that a thousand guesses a day find none, and without rules about its letters. */
-const NewPassword = z.string().min(12, "must have at least 12 characters").max(1000);
-const InvitationSecret = z.string().max(200);
-
-const bodies = {
-  password: z.strictObject({ email: Email, password: Password }),
-  confirm: z.strictObject({ password: Password }),
-  change: z.strictObject({ password: Password, newPassword: NewPassword }),
-  invitation: z.strictObject({ invitation: InvitationSecret }),
-  accept: z.strictObject({ invitation: InvitationSecret, password: NewPassword.optional() }),
-  out: z.strictObject({}),
-};
 
 export function signInRoutes({ accounts, signIns, secret, baseUrl, log }: SignInParts): Hono {
   const app = new Hono();
@@ -75,20 +60,20 @@ export function signInRoutes({ accounts, signIns, secret, baseUrl, log }: SignIn
     };
   });
 
-  door.post("/password", bodies.password, async (c, { email, password }) => {
+  door.post(requests.password, async (c, { email, password }) => {
     const account = await checkPassword({ email, password, cookies: c.req.header("cookie") });
     return enterWithPassword(c, account.user_id);
   });
 
   // Shows who it is, for what needs a fresh sign-in.
-  door.post("/confirm", bodies.confirm, async (c, { password }) => {
+  door.post(requests.confirm, async (c, { password }) => {
     const { email, user_id: userId } = await door.personOf(c);
     await checkPassword({ email, password, cookies: c.req.header("cookie") });
     return enterWithPassword(c, userId);
   });
 
   // Ends every other sign-in: whoever has the former password may have one.
-  door.post("/change-password", bodies.change, async (c, { password, newPassword }) => {
+  door.post(requests.changePassword, async (c, { password, newPassword }) => {
     const { email, user_id: userId } = await door.personOf(c);
     const account = await checkPassword({ email, password, cookies: c.req.header("cookie") });
     const hash = await passwords.hash(newPassword);
@@ -104,14 +89,14 @@ export function signInRoutes({ accounts, signIns, secret, baseUrl, log }: SignIn
     return door.enter(c, userId, token);
   });
 
-  door.post("/out", bodies.out, async (c) => {
+  door.post(requests.out, async (c) => {
     const token = tokenOf(c);
     if (token !== undefined) await signIns.end(token);
     c.header("Set-Cookie", noSessionCookie);
     return { signedOut: true };
   });
 
-  door.post("/invitations/read", bodies.invitation, async (_c, { invitation }) => {
+  door.post(requests.readInvitation, async (_c, { invitation }) => {
     const row = await invitations.read(invitation);
     return {
       organization: row.organization_name,
@@ -123,7 +108,7 @@ export function signInRoutes({ accounts, signIns, secret, baseUrl, log }: SignIn
     };
   });
 
-  door.post("/invitations/accept", bodies.accept, async (c, { invitation, password }) => {
+  door.post(requests.acceptInvitation, async (c, { invitation, password }) => {
     const person = await signIns.personOf(tokenOf(c));
     const device = deviceOf(c);
     const acceptance = { secret: invitation, person, password, device, callId: callId(c) };
