@@ -89,7 +89,7 @@ export const guessesSizes: Record<"large" | "small", GuessesSize> = {
 };
 
 /** Guesses that are sent at the same time. */
-const atOnce = 32;
+const atOnce = 200;
 /** Calls of a key, before the flood and during it. */
 const calls = 200;
 

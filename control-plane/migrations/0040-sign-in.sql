@@ -30,9 +30,6 @@ CREATE TABLE sign_in.accounts (
   user_id uuid PRIMARY KEY REFERENCES public.users,
   -- Argon2id, with its parameters and salt. Null if the person signs in otherwise.
   password_hash text,
-  -- Wrong passwords of unknown browsers, and since when they count.
-  wrong_passwords int NOT NULL DEFAULT 0,
-  wrong_since timestamptz,
   created_at timestamptz NOT NULL DEFAULT public.hawser_now()
 );
 
@@ -53,6 +50,15 @@ CREATE TABLE sign_in.sign_ins (
 );
 CREATE INDEX sign_ins_of_user ON sign_in.sign_ins (user_id, sign_in_id) WHERE ended_at IS NULL;
 CREATE INDEX sign_ins_by_expiry ON sign_in.sign_ins (expires_at);
+
+-- Wrong passwords of unknown browsers, counted by a secret digest of the address, whether it has an account or not.
+CREATE TABLE sign_in.wrong_passwords (
+  bucket int PRIMARY KEY CHECK (bucket BETWEEN 0 AND 65535),
+  wrong int NOT NULL,
+  since timestamptz NOT NULL
+);
+GRANT SELECT, INSERT, UPDATE ON sign_in.wrong_passwords TO hawser_sign_in;
+
 CREATE TABLE sign_in.passkeys (
   -- In base64url, as browsers name it.
   credential_id text PRIMARY KEY,
@@ -67,24 +73,23 @@ CREATE TABLE sign_in.passkeys (
 );
 CREATE INDEX passkeys_of_user ON sign_in.passkeys (user_id, created_at);
 
--- Challenges that a browser has yet to answer. Each is answered once.
-CREATE TABLE sign_in.attempts (
-  -- SHA-256 of the cookie of the browser that began it.
-  token_hash bytea PRIMARY KEY,
-  purpose text NOT NULL CHECK (purpose IN ('passkey', 'new_passkey')),
-  data jsonb NOT NULL,
+-- Challenges that a browser has answered, until they are too old to be answered again.
+CREATE TABLE sign_in.spent_challenges (
+  -- SHA-256 of the challenge.
+  challenge_hash bytea PRIMARY KEY,
   expires_at timestamptz NOT NULL
 );
-CREATE INDEX attempts_by_expiry ON sign_in.attempts (expires_at);
+CREATE INDEX spent_challenges_by_expiry ON sign_in.spent_challenges (expires_at);
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON sign_in.passkeys TO hawser_sign_in;
-GRANT SELECT, INSERT, DELETE ON sign_in.attempts TO hawser_sign_in;
+GRANT SELECT, INSERT, DELETE ON sign_in.spent_challenges TO hawser_sign_in;
 GRANT SELECT, INSERT, UPDATE ON sign_in.accounts TO hawser_sign_in;
 GRANT SELECT, INSERT, UPDATE, DELETE ON sign_in.sign_ins TO hawser_sign_in;
 
 -- The key that calls of a signed-in member are made with. It has no secret, so nobody can send it. Schedules,
 -- webhooks and exposures that the member creates act with it.
-ALTER TABLE memberships ADD COLUMN sign_in_key uuid;
+-- A sign-in from before `sign_ins_from` does not reach the organization: the member's role has changed since.
+ALTER TABLE memberships ADD COLUMN sign_in_key uuid, ADD COLUMN sign_ins_from timestamptz;
 ALTER TABLE api_keys ALTER COLUMN secret_hash DROP NOT NULL;
 
 -- Invitations let a person create an account, or let an account reach one more organization.
@@ -149,17 +154,25 @@ CREATE FUNCTION sign_in.end_sign_in(person uuid, ended uuid) RETURNS SETOF uuid
   RETURNING sign_in_id
 $$;
 
--- A person whose role changes signs in again, so that a cookie that somebody has stolen gains no right.
-CREATE FUNCTION sign_in.end_with_role() RETURNS trigger
-  LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public AS $$
+-- A person whose role changes, or gets other permissions, signs in again, so that a cookie that somebody has stolen
+-- gains no right. Only this organization's sign-ins end.
+CREATE FUNCTION hawser_end_sign_ins() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  UPDATE sign_in.sign_ins SET ended_at = hawser_now()
-   WHERE user_id = NEW.user_id AND ended_at IS NULL;
+  NEW.sign_ins_from := hawser_now();
+  RETURN NEW;
+END $$;
+CREATE TRIGGER sign_ins_end BEFORE UPDATE OF role, own_role ON memberships FOR EACH ROW
+  WHEN ((OLD.role, OLD.own_role) IS DISTINCT FROM (NEW.role, NEW.own_role))
+  EXECUTE FUNCTION hawser_end_sign_ins();
+CREATE FUNCTION hawser_end_sign_ins_with_role() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE memberships SET sign_ins_from = hawser_now()
+   WHERE organization_id = NEW.organization_id AND own_role = NEW.name;
   RETURN NULL;
 END $$;
-CREATE TRIGGER end_sign_ins AFTER UPDATE OF role, own_role ON memberships
-  FOR EACH ROW WHEN (NEW.sign_in_key IS NOT NULL AND (OLD.role, OLD.own_role) IS DISTINCT FROM (NEW.role, NEW.own_role))
-  EXECUTE FUNCTION sign_in.end_with_role();
+CREATE TRIGGER sign_ins_end AFTER UPDATE OF permissions ON roles FOR EACH ROW
+  WHEN (OLD.permissions IS DISTINCT FROM NEW.permissions)
+  EXECUTE FUNCTION hawser_end_sign_ins_with_role();
 
-REVOKE EXECUTE ON FUNCTION sign_in.sign_ins_of, sign_in.end_sign_in, sign_in.end_with_role FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION sign_in.sign_ins_of, sign_in.end_sign_in FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sign_in.sign_ins_of, sign_in.end_sign_in TO hawser_app;

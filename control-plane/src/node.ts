@@ -23,17 +23,16 @@ import { joinNodes } from "./nodes.ts";
 import { ReadOnlyDatabase, openDatabase } from "./postgres/database.ts";
 import { pendingMigrations } from "./postgres/migrate.ts";
 import { makeNextPartitions, readPartitionLeads } from "./postgres/partitions.ts";
-import { systemStatement } from "./postgres/statement.ts";
+import { systemStatement, type SystemSql } from "./postgres/statement.ts";
 import { unreachable } from "./postgres/unfit-database.ts";
 import { calledFromBelow, codeApi, handlers, type Services } from "./product.ts";
 import { purge } from "./purge.ts";
 import { createQueueAges } from "./queue-ages.ts";
 import { startSweeping } from "./schedules/sweep.ts";
 import { readCookie, sessionCookie } from "./sign-in/cookies.ts";
-import { deleteOldAttempts } from "./sign-in/passkey-store.ts";
+import { removeOldSignIns } from "./sign-in/remove-old.ts";
 import { signInRoutes } from "./sign-in/routes.ts";
 import { createSignIns } from "./sign-in/sign-ins.ts";
-import { deleteOldInvitations, deleteOldSignIns } from "./sign-in/store.ts";
 import { readMasterKeys } from "./secrets/master-key.ts";
 import { randomSecret } from "./secrets/secrets.ts";
 import { agentPackageRoute } from "./transports/agent-packages.ts";
@@ -60,6 +59,10 @@ const askToWrite = systemStatement(
   "check that the database can be written",
   `SELECT FROM nodes WHERE false FOR UPDATE`,
 );
+const selectSignInRole = systemStatement<{ login: string; may_switch: boolean }>(
+  "check that the node's login may switch to hawser_sign_in",
+  `SELECT session_user AS login, pg_has_role(session_user, 'hawser_sign_in', 'MEMBER') AS may_switch`,
+);
 const beatEveryMs = 5_000;
 const longestDrainMs = 10_000;
 
@@ -74,6 +77,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
     onIdleError: (error) => log.warn({ err: error }, "an idle database connection was lost"),
     onWait: (pool, seconds) => metrics.observePoolWait(pool, seconds),
   });
+  await refuseMissingRole(database.system);
   const masterKeys = await readMasterKeys(config);
   const pepper = await randomSecret(database.system, masterKeys, "idempotency");
   const signInSecret = await randomSecret(database.system, masterKeys, "sign-in");
@@ -176,7 +180,14 @@ export async function startNode(config: Config): Promise<RunningNode> {
       releaseRoutes(config.releases, config.baseUrl),
       agentPackageRoute(config.agentPackages),
       fileRoutes({ dispatcher, files, credentialsOf, log }),
-      signInRoutes({ accounts, signIns, secret: signInSecret, baseUrl: config.baseUrl, log }),
+      signInRoutes({
+        // A row that somebody has locked must not hold the connections that find callers.
+        accounts: accounts.waitingAtMost(500),
+        signIns,
+        secret: signInSecret,
+        baseUrl: config.baseUrl,
+        log,
+      }),
       triggerRoutes({ database: database.connectionsFor("deliveries"), triggerSecret, log }),
       ...(link
         ? [
@@ -292,12 +303,9 @@ export async function startNode(config: Config): Promise<RunningNode> {
       },
       {
         name: "delete old sign-ins",
-        everySeconds: 3_600,
-        run: async () => {
-          await accounts.system.rows(deleteOldSignIns);
-          await accounts.system.rows(deleteOldAttempts);
-          await database.system.rows(deleteOldInvitations);
-        },
+        everySeconds: 300,
+        run: (signal) =>
+          removeOldSignIns({ accounts: accounts.system, system: database.system }, signal),
       },
     ];
   }
@@ -352,6 +360,15 @@ async function refuseUnready(databaseUrl: string): Promise<void> {
   if (pending.length === 0) return;
   throw new ConfigError(
     `The database lacks ${pending.join(", ")}. Run "hawser-control-plane migrate" first.`,
+  );
+}
+
+/** Throws if the login cannot find signed-in people: it was created for an earlier version. */
+async function refuseMissingRole(system: SystemSql): Promise<void> {
+  const [found] = await system.rows(selectSignInRole);
+  if (found!.may_switch) return;
+  throw new ConfigError(
+    `The login ${found!.login} of HAWSER_DATABASE_URL may not switch to hawser_sign_in. Run "hawser-control-plane init-database" again, or let an administrator run: GRANT hawser_sign_in TO ${found!.login}.`,
   );
 }
 

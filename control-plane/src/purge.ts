@@ -11,7 +11,7 @@ import type { Log } from "./log.ts";
 import { dropExpiredPartitions } from "./postgres/partitions.ts";
 import { deleteOldRuns } from "./schedules/store.ts";
 import { deleteOldDeliveries } from "./webhooks/delivery-store.ts";
-import type { SystemSql } from "./postgres/statement.ts";
+import type { SystemSql, SystemStatement } from "./postgres/statement.ts";
 
 /** Stops between two statements when `signal` aborts; the next run continues. */
 export async function purge(system: SystemSql, log: Log, signal: AbortSignal): Promise<void> {
@@ -31,6 +31,15 @@ export async function purge(system: SystemSql, log: Log, signal: AbortSignal): P
     deleteOldExposures,
   ];
   for (const removeSome of removals) {
-    while (!signal.aborted && (await system.rows<unknown>(removeSome)).length > 0);
+    await removeAll(system, removeSome, signal);
   }
+}
+
+/** Repeats a statement that removes some rows and returns them, until none is left or `signal` aborts. */
+export async function removeAll(
+  system: SystemSql,
+  removeSome: SystemStatement<unknown>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted && (await system.rows(removeSome)).length > 0);
 }

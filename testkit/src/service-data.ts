@@ -172,7 +172,7 @@ async function setUp(
   }
 }
 
-/** An instance, a session with a log, an exposure, and schedules: one is due, one is not. */
+/** An instance, a session with a log, an exposure, a sign-in, an invitation, and schedules: one is due, one is not. */
 async function fill(
   url: string,
   entries: number,
@@ -196,6 +196,15 @@ async function fill(
      ) SELECT instance_id, session_id FROM s`,
   );
   const { instance_id: instance, session_id: session } = made!;
+  await ownerSql(
+    url,
+    `INSERT INTO sign_in.accounts (user_id) SELECT user_id FROM users;
+     INSERT INTO sign_in.sign_ins (token_hash, user_id, way, device, expires_at)
+       SELECT '\\x01', user_id, 'password', 'browser', now() + interval '14 days' FROM sign_in.accounts;
+     INSERT INTO invitations (organization_id, secret_hash, email, role, created_by, creator_key_id, expires_at)
+       SELECT organization_id, '\\x02', 'bob@acme.example', 'member', '{}', hawser_new_id(), now() + interval '3 days'
+         FROM organizations`,
+  );
   await ownerSql(
     url,
     `INSERT INTO session_log (session_id, seq, organization_id, at, update)

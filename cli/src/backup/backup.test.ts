@@ -39,7 +39,10 @@ const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 const unchanged = (text: string) =>
   text
     .split("\n")
-    .filter((line) => !/^INSERT INTO public\.(exposures|schedules) /.test(line))
+    .filter(
+      (line) =>
+        !/^INSERT INTO (public\.(exposures|schedules|invitations)|sign_in\.sign_ins) /.test(line),
+    )
     .join("\n");
 
 test("a backup of a stopped service contains everything it needs, and only its owner can read it", async () => {
@@ -122,6 +125,7 @@ test("what an earlier time would do again is stopped, and said", async () => {
   assert.equal(code, 0, output);
   assert.match(output, /Revoked: 1 exposures/);
   assert.match(output, /Paused: 1 schedules/);
+  assert.match(output, /People sign in again, and open invitations are withdrawn\./);
   await made.start(target);
   try {
     const rows = await ownerSql(
@@ -132,8 +136,18 @@ test("what an earlier time would do again is stopped, and said", async () => {
       { name: "ahead", enabled: true, stopped: false },
       { name: "due", enabled: false, stopped: true },
     ]);
-    const open = await ownerSql(made.url(target), "SELECT FROM exposures WHERE revoked_at IS NULL");
+    const open = await ownerSql(
+      made.url(target),
+      `SELECT FROM exposures WHERE revoked_at IS NULL
+       UNION ALL SELECT FROM sign_in.sign_ins WHERE ended_at IS NULL
+       UNION ALL SELECT FROM invitations WHERE revoked_at IS NULL`,
+    );
     assert.equal(open.length, 0);
+    const asNode = await ownerSql(
+      made.url(target, "hawser_node"),
+      "SET ROLE hawser_sign_in; SELECT count(*)::int AS n FROM sign_in.accounts",
+    );
+    assert.deepEqual(asNode, [{ n: 1 }]);
   } finally {
     await made.stop(target);
   }

@@ -270,6 +270,15 @@ async function settleTime(
   // that it had during the backup counts as open.
   await runSql(server, "UPDATE instances SET machine_id = NULL WHERE machine_id IS NOT NULL");
   const has = (part: string) => migrations.some((name) => name.includes(part));
+  // Of sign-ins and invitations nobody can tell which ended since: by signing out, by a changed password or role, or
+  // by being used.
+  if (has("sign-in")) {
+    await runSql(server, "UPDATE sign_in.sign_ins SET ended_at = now() WHERE ended_at IS NULL");
+    await runSql(
+      server,
+      "UPDATE invitations SET revoked_at = now() WHERE accepted_at IS NULL AND revoked_at IS NULL",
+    );
+  }
   const count = async (sql: string) =>
     Number(
       (
@@ -335,6 +344,7 @@ export function describeRestored(data: string, restored: Restored): string[] {
           `Paused: ${pausedSchedules} schedules that may have run since the backup. Resume them with resume_schedule.`,
         ]
       : []),
+    "People sign in again, and open invitations are withdrawn. Passwords are as they were then.",
     "API keys and members are as they were then: revoke again what was revoked since. Hosts that were paired since must be paired again.",
   ];
 }

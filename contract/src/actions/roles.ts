@@ -48,6 +48,7 @@ export const roleActions = {
     input: z.strictObject({ name: OwnRoleName, permissions: Permissions }),
     result: RoleRecord,
     refusals: ["not_found"],
+    needsFreshSignIn: true,
     closedToAgents: true,
   }),
 

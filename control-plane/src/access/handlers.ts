@@ -85,12 +85,16 @@ export const accessHandlers: HandlersFor<typeof accessActions, KeyServices> = {
     refuseWiderRole(now, chosen);
     refuseWiderRole(now, member);
     if (role !== "owner") await keepAnOwner(sql, member.user_id);
-    const row = await sql.first(
-      store.updateMemberRole,
-      sql.organizationId,
-      member.user_id,
-      ...storedRole(chosen),
-    );
+    // The database takes an own role that stays for a change by a node that knows none.
+    const row =
+      member.role === chosen.role
+        ? member
+        : await sql.first(
+            store.updateMemberRole,
+            sql.organizationId,
+            member.user_id,
+            ...storedRole(chosen),
+          );
     await revokeKeysOf(context, [member.user_id], permissionsOf(chosen));
     sql.afterCommit(() => authenticator.forget(sql.organizationId));
     return memberRecord(row!);
@@ -101,6 +105,8 @@ export const accessHandlers: HandlersFor<typeof accessActions, KeyServices> = {
     const now = await beginRoleChange(sql, caller);
     const member = await findMember(sql, userId);
     refuseWiderRole(now, member);
+    // An invitation that the person has not used would bring them back.
+    await sql.rows(store.revokeInvitationsOf, sql.organizationId, member.email);
     await keepAnOwner(sql, member.user_id);
     const revokedApiKeyIds = await revokeKeysOf(context, [member.user_id]);
     sql.later(store.deleteMember, sql.organizationId, member.user_id);

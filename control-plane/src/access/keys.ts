@@ -149,7 +149,9 @@ export async function revokeKeysOf(
   for (;;) {
     const rows = await sql.rows(store.revokeKeysOf, sql.organizationId, userIds, allowed ?? null);
     if (rows.length === 0) break;
-    revoked.push(...rows.map(({ api_key_id }) => formatId("apiKey", api_key_id)));
+    // The key of a signed-in member has no secret, and is none that callers know.
+    const known = rows.filter(({ has_secret }) => has_secret);
+    revoked.push(...known.map(({ api_key_id }) => formatId("apiKey", api_key_id)));
   }
   for (const apiKeyId of revoked) {
     const entry = { caller, name: "revoke_api_key", auditInput: { apiKeyId }, callId };

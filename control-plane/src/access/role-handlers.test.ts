@@ -223,6 +223,23 @@ test("a lower role of the organization's own revokes keys as a built-in one does
   assert.deepEqual([await works(strong), await works(weak)], [false, true]);
 });
 
+test("a node of an earlier version takes members out of own roles", async () => {
+  const name = await addRole("access:edit");
+  const { userId } = await addMember("viewer");
+  for (const role of ["viewer", "member"]) {
+    // The second time changes nothing.
+    await call("update_member", { userId, role: name });
+    const kept = await call<MemberRecord>("update_member", { userId, role: name });
+    assert.equal(kept.role, name);
+    // As such a node does it.
+    await bed.sql(
+      `UPDATE memberships SET role = '${role}' WHERE user_id = '${parseId("user", userId)}'`,
+    );
+    const { members } = await call<{ members: MemberRecord[] }>("list_members", {});
+    assert.equal(members.find((member) => member.userId === userId)!.role, role);
+  }
+});
+
 test("nobody defines, widens, lowers, deletes or assigns a role with a permission that they lack", async () => {
   const strong = await addRole("access:edit", "sessions:edit");
   const weak = await addRole("instances:view");

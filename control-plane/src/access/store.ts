@@ -196,7 +196,7 @@ export const expireApiKeyIn = statement<{ expires_at: string }>(
  * to the organization. A key that another user created with their first key stays. If $3 is not null, revokes only
  * keys that are not the user's own and have a permission that $3 lacks.
  */
-export const revokeKeysOf = statement<{ api_key_id: string }>(
+export const revokeKeysOf = statement<{ api_key_id: string; has_secret: boolean }>(
   `WITH RECURSIVE theirs (holder_id, api_key_id) AS (
      (SELECT user_id, api_key_id FROM api_keys
        WHERE organization_id = $1 AND user_id = ANY ($2::uuid[])
@@ -213,7 +213,7 @@ export const revokeKeysOf = statement<{ api_key_id: string }>(
       AND api_key_id IN (
         SELECT api_key_id FROM theirs
          WHERE $3::text[] IS NULL OR api_keys.user_id IS DISTINCT FROM holder_id)
-   RETURNING api_key_id`,
+   RETURNING api_key_id, secret_hash IS NOT NULL AS has_secret`,
 );
 
 /** Any key that user $2 has had since they became a member. */
@@ -279,6 +279,12 @@ export const lockOwners = statement<{ user_id: string }>(
 export const updateMemberRole = statement<MemberRow>(
   `UPDATE memberships SET role = $3, own_role = $4 WHERE organization_id = $1 AND user_id = $2
    RETURNING ${memberColumns}`,
+);
+
+/** $2 e-mail address of a member. */
+export const revokeInvitationsOf = statement(
+  `UPDATE invitations SET revoked_at = hawser_now()
+    WHERE organization_id = $1 AND email = $2 AND accepted_at IS NULL AND revoked_at IS NULL`,
 );
 
 export const deleteMember = statement<MemberRow>(

@@ -160,6 +160,10 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
         const entry = find(call.action);
         rate = buckets.take(caller.apiKeyId);
         limit(rate);
+        // What gives lasting access needs a sign-in that has not ended on another node.
+        if (entry.action.needsFreshSignIn && caller.signIn) {
+          caller = await authenticate(credentials, { fresh: true });
+        }
         answer = asAnswer(await carryOut(caller, call, entry));
       } catch (error) {
         answer = { refusal: asRefusal(error, { callId: call.callId, action: knownName(call) }) };

@@ -1,7 +1,13 @@
 // Accepting an invitation. It lets the account of one e-mail address reach one organization. The address proves
 // nothing by itself: whoever has the link creates the account if there is none, and otherwise has to be signed in as
 // its person. So nobody who invites an address gets at an account that exists (decision 0080).
-import { Refusal, formatId, isBuiltInRole, permissionNames } from "@hawser/contract";
+import {
+  Refusal,
+  formatId,
+  isBuiltInRole,
+  permissionNames,
+  type Permission,
+} from "@hawser/contract";
 import { insertEntry } from "../audit/store.ts";
 import { permissionsOf, storedRole, type HeldRole } from "../access/roles.ts";
 import { userForEmail } from "../access/store.ts";
@@ -18,6 +24,8 @@ export interface Acceptance {
   person: store.PersonRow | undefined;
   /** Of a new account. */
   password: string | undefined;
+  /** A key of a member who has had one: others may have opened the link. */
+  key: string | undefined;
   device: string | undefined;
   callId: string;
 }
@@ -36,18 +44,22 @@ export interface Invitations {
 }
 
 export function createInvitations(accounts: SystemDatabase, passwords: Passwords): Invitations {
+  async function read(secret: string) {
+    refuseMistyped(secret);
+    const row = await accounts.system.first(store.selectOpenInvitation, hashSecret(secret));
+    if (!row) throw notGood();
+    return row;
+  }
+
   return {
-    async read(secret) {
-      refuseMistyped(secret);
-      const row = await accounts.system.first(store.selectOpenInvitation, hashSecret(secret));
-      if (!row) throw notGood();
-      return row;
-    },
+    read,
     async accept(acceptance) {
-      refuseMistyped(acceptance.secret);
+      const { secret, password } = acceptance;
+      // Strangers can write secrets that look good, and must not occupy the node with hashes.
+      await read(secret);
       // Before the transaction, because it takes a while.
-      const { password } = acceptance;
-      const passwordHash = password === undefined ? null : await passwords.hash(password);
+      const passwordHash =
+        password === undefined ? null : await passwords.hash(password, { isKnown: false });
       return accounts.systemTransaction((tx) => accept(tx, acceptance, passwordHash));
     },
   };
@@ -55,12 +67,12 @@ export function createInvitations(accounts: SystemDatabase, passwords: Passwords
 
 async function accept(
   tx: SystemTransaction,
-  { secret, person, device, callId }: Acceptance,
+  { secret, person, key, device, callId }: Acceptance,
   passwordHash: string | null,
 ): Promise<Accepted> {
   const invitation = await tx.first(store.lockOpenInvitation, hashSecret(secret));
   if (!invitation) throw notGood();
-  const role = await offeredRole(tx, invitation);
+  const { role, rights } = await offeredRole(tx, invitation);
   const { organization_id: organizationId, email } = invitation;
   if (person && person.email !== email) {
     throw new Refusal(
@@ -85,7 +97,7 @@ async function accept(
     }
     token = await createSignIn(tx, { userId, way: "invitation", device });
   }
-  await reach(tx, invitation, { userId, role });
+  await reach(tx, invitation, { userId, role, rights, key });
   await tx.rows(store.acceptInvitation, organizationId, invitation.invitation_id);
   const records = {
     invitationId: formatId("invitation", invitation.invitation_id),
@@ -111,29 +123,46 @@ async function accept(
 async function reach(
   tx: SystemTransaction,
   invitation: store.InvitationRow,
-  { userId, role }: { userId: string; role: HeldRole },
+  {
+    userId,
+    role,
+    rights,
+    key: shown,
+  }: { userId: string; role: HeldRole; rights: Permission[]; key: string | undefined },
 ): Promise<void> {
   const { organization_id: organizationId, email, name } = invitation;
   const member = await tx.first(store.lockMembership, organizationId, userId);
-  // Who is a member already keeps the role that they have.
+  if (member?.sign_in_key) return;
+  // Who is a member already keeps the role that they have. The inviter may have opened the link, so the invitation
+  // ends if the inviter may not grant that role.
+  if (member && !permissionsOf(member).every((each) => rights.includes(each))) throw notGood();
+  // Nor may the inviter act as a member who has keys (decision 0033).
+  const keys = member ? await tx.rows(store.selectKeysSinceJoining, organizationId, userId) : [];
+  const hash = hashSecret(shown ?? "");
+  const isShown = keys.some(
+    ({ secret_hash, permissions, is_valid }) =>
+      is_valid &&
+      secret_hash.equals(hash) &&
+      permissionsOf(member!).every((each) => permissions.includes(each)),
+  );
+  if (keys.length > 0 && !isShown) throw keyNeeded();
   if (!member) {
     const values = [organizationId, userId, email, name, ...storedRole(role)];
     await tx.rows(store.insertInvitedMember, ...values);
   }
-  if (member?.sign_in_key) return;
   // It never limits the member: a user's key has what the role allows.
   const key = await tx.first(store.insertSignInKey, organizationId, userId, permissionNames);
   await tx.rows(store.setSignInKey, organizationId, userId, key!.api_key_id);
 }
 
 /**
- * The role that the invitation grants. An invitation ends when its creator may no longer grant that role: the key
+ * The role that the invitation grants, and what its creator may grant now. An invitation ends when its creator may no longer grant that role: the key
  * was revoked, the person demoted, or the role widened.
  */
 async function offeredRole(
   tx: SystemTransaction,
   { organization_id, creator_key_id, role: name }: store.InvitationRow,
-): Promise<HeldRole> {
+): Promise<{ role: HeldRole; rights: Permission[] }> {
   const own = isBuiltInRole(name)
     ? undefined
     : await tx.first(store.selectInvitedRole, organization_id, name);
@@ -146,12 +175,19 @@ async function offeredRole(
   const rights = inviter.permissions.filter((each) => byRole.includes(each));
   const isGrantable = permissionsOf(role).every((each) => rights.includes(each));
   if (!rights.includes("access:edit") || !isGrantable) throw notGood();
-  return role;
+  return { role, rights };
 }
 
 function refuseMistyped(secret: string): void {
   if (!looksLikeSecret(invitationPrefix, secret)) throw notGood();
 }
+
+const keyNeeded = () =>
+  new Refusal(
+    "forbidden",
+    "You are a member with keys already. Show that it is you: send a key of yours that has every permission of your role.",
+    { fields: [{ field: "key", message: "must be a key of the invited member" }] },
+  );
 
 const notGood = () =>
   new Refusal(

@@ -1,6 +1,9 @@
-// Checking a password. An account accepts only some wrong passwords of unknown browsers in a period, from whatever
-// addresses they come. A browser in which the person has signed in before has a limit of its own, so nobody can lock
-// the person out. An address without an account gets the same answers after the same work.
+// Checking a password. Only some wrong passwords of unknown browsers are accepted for an address in a period, from
+// wherever they come. A browser in which the person has signed in before has a limit of its own, so nobody can lock
+// the person out. An address
+// without an account gets the same answers after the same work.
+import { createHmac } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import { Refusal } from "@hawser/contract";
 import type { SystemDatabase } from "../postgres/database.ts";
 import type { KnownBrowsers } from "./cookies.ts";
@@ -11,6 +14,8 @@ import { createWrongCounts } from "./wrong-counts.ts";
 const periodMs = 15 * 60_000;
 const mostWrong = 10;
 const mostWrongOfKnown = 100;
+/** No refusal comes sooner. Who guesses without a pause then occupies the node less, and learns nothing from the time. */
+const refusalMs = 500;
 
 export interface PasswordAttempt {
   email: string;
@@ -26,53 +31,67 @@ export function createCheckPassword({
   accounts,
   passwords,
   known,
+  secret,
 }: {
   accounts: SystemDatabase;
   passwords: Passwords;
   known: KnownBrowsers;
+  /** For the digests of addresses. */
+  secret: Buffer;
 }): CheckPassword {
+  const { system } = accounts;
   const wrongOfKnown = createWrongCounts({ most: mostWrongOfKnown, periodMs });
-  const wrongOfNobody = createWrongCounts({ most: mostWrong, periodMs });
+
+  /** The same for each address, whether it has an account or not, so that counts do not show which have one. */
+  const bucketOf = (email: string) =>
+    createHmac("sha256", secret).update(`wrong passwords\n${email}`).digest().readUInt16BE(0);
 
   /** Counts an attempt as wrong before it is checked, so that guesses at the same time are no way around the limit. */
-  async function begin(email: string, account: store.AccountRow | undefined, isKnown: boolean) {
-    if (!account) {
-      return { pauseMs: wrongOfNobody.begin(email), undo: () => Promise.resolve() };
+  async function begin(email: string, knownUser: string | undefined) {
+    if (knownUser !== undefined) {
+      const pauseMs = wrongOfKnown.begin(knownUser);
+      return { pauseMs, undo: async () => wrongOfKnown.undo(knownUser) };
     }
-    const id = account.user_id;
-    if (isKnown) {
-      return { pauseMs: wrongOfKnown.begin(id), undo: async () => wrongOfKnown.undo(id) };
-    }
-    const pauseMs = pauseOf(account) || ((await isCounted(id)) ? 0 : periodMs);
-    return { pauseMs, undo: () => accounts.system.rows(store.undoWrongPassword, id) };
+    const bucket = bucketOf(email);
+    const undo = () => system.rows(store.undoWrongPassword, bucket);
+    const paused = await system.first(store.selectPause, bucket, periodMs, mostWrong);
+    if (paused) return { pauseMs: paused.ms, undo };
+    const isCounted = await system.first(store.countWrongPassword, bucket, periodMs, mostWrong);
+    return { pauseMs: isCounted ? 0 : periodMs, undo };
   }
 
-  const isCounted = async (userId: string) =>
-    (await accounts.system.first(store.countWrongPassword, userId, periodMs, mostWrong)) !==
-    undefined;
-
-  return async ({ email: given, password, cookies }) => {
+  async function check({ email: given, password, cookies }: PasswordAttempt) {
     const email = given.toLowerCase();
-    const account = await accounts.system.first(store.selectAccount, email);
+    const account = await system.first(store.selectAccount, email);
     const isKnown = account !== undefined && known.isKnown(cookies, account.user_id);
-    const attempt = await begin(email, account, isKnown);
-    if (attempt.pauseMs > 0) throw paused(attempt.pauseMs);
-    const isRight = await passwords.isRight(password, account?.password_hash, isKnown);
+    const attempt = await begin(email, isKnown ? account.user_id : undefined);
+    if (attempt.pauseMs > 0) throw waiting(attempt.pauseMs);
+    const isRight = await passwords
+      .isRight(password, account?.password_hash, isKnown)
+      .catch(async (error: unknown) => {
+        // Nobody knows whether it was wrong, so it is no guess.
+        await attempt.undo();
+        throw error;
+      });
     if (!account || !isRight) {
       throw new Refusal("unauthenticated", "The e-mail address or the password is wrong.");
     }
     await attempt.undo();
     return account;
+  }
+
+  return async (attempt) => {
+    const startedAt = performance.now();
+    try {
+      return await check(attempt);
+    } catch (error) {
+      await pause(Math.max(0, refusalMs - (performance.now() - startedAt)));
+      throw error;
+    }
   };
 }
 
-/** How long the account accepts no password of an unknown browser. */
-function pauseOf({ wrong_passwords, wrong_for_ms }: store.AccountRow): number {
-  if (wrong_for_ms === null || wrong_passwords < mostWrong) return 0;
-  return Math.max(0, periodMs - wrong_for_ms);
-}
-
-const paused = (retryAfterMs: number) =>
+const waiting = (retryAfterMs: number) =>
   new Refusal(
     "rate_limited",
     "There were too many wrong passwords for this address from browsers that the service does not know. Use a browser in which you have signed in before, or wait.",

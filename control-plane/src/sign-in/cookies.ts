@@ -7,7 +7,7 @@ export const sessionCookie = "__Host-hawser_session";
 /** Shows that the person of an account has signed in with this browser before. */
 const knownCookie = "__Host-hawser_known";
 
-/** Names a challenge that this browser has to answer. */
+/** Has the challenge that this browser has to answer. */
 export const attemptCookie = "__Host-hawser_attempt";
 
 const knownDays = 365;

@@ -96,7 +96,10 @@ function invitationUrl(baseUrl: string, secret: string): string {
   return `${baseUrl}/invite#${secret}`;
 }
 
-/** The person whose sign-ins an action is about. */
+/**
+ * The person whose sign-ins an action is about. Sign-ins reach all organizations of the person, and whoever adds a
+ * member of one may create the member's first key. So only keys count that the person has made in a browser.
+ */
 async function personOf({ caller, sql }: { caller: Caller; sql: TenantSql }): Promise<string> {
   const { userId, signIn } = caller;
   if (userId === null) {
@@ -105,8 +108,14 @@ async function personOf({ caller, sql }: { caller: Caller; sql: TenantSql }): Pr
       "Sign-ins belong to a person, and this key belongs to the organization.",
     );
   }
-  if (!signIn) refuseNarrowKey(caller, await findMember(sql, formatId("user", userId)));
-  return userId;
+  if (signIn) return userId;
+  refuseNarrowKey(caller, await findMember(sql, formatId("user", userId)));
+  const made = await sql.first(store.selectKeyOfSignIn, sql.organizationId, caller.apiKeyId);
+  if (made) return userId;
+  throw new Refusal(
+    "forbidden",
+    "Somebody else may have made this key. Call in a browser in which you are signed in, or with a key that you have created there.",
+  );
 }
 
 function invitationRecord(row: store.InvitationRow): InvitationRecord {

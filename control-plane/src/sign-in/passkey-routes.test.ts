@@ -15,6 +15,7 @@ import { freePort } from "@hawser/testkit/free-port.ts";
 import { createTestOrganization, type TestOrganization } from "@hawser/testkit/organization.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
+import { openTestBrowser } from "@hawser/testkit/signed-in-browser.ts";
 import { addVirtualAuthenticator } from "@hawser/testkit/virtual-authenticator.ts";
 
 const password = "correct horse battery";
@@ -128,6 +129,21 @@ test("a person adds a passkey, signs in with it once, and removes it", async () 
   assert.deepEqual(removed.body, { passkeyId, removed: true });
   const orphan = await device.signIn(await options());
   assert.equal((await send(page, "/api/sign-in/passkey", { response: orphan })).status, 401);
+});
+
+test("sign-ins that strangers begin store nothing", async () => {
+  const count = async () =>
+    (
+      await ownerSql<{ count: number }>(
+        service.url,
+        "SELECT count(*)::int AS count FROM sign_in.spent_challenges",
+      )
+    )[0]!.count;
+  const before = await count();
+  const stranger = openTestBrowser(origin);
+  assert.equal((await stranger.send("/api/sign-in/passkey/begin", {})).status, 200);
+  assert.equal((await stranger.send("/api/sign-in/passkey", { response: {} })).status, 401);
+  assert.equal(await count(), before);
 });
 
 test("a page of another origin gets nothing from the browser's sign-in (N24, N25)", async () => {

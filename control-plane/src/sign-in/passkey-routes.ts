@@ -1,7 +1,8 @@
 // Adding, using and removing passkeys.
 import { Refusal, notFound } from "@hawser/contract";
-import { hashSecret, looksLikeSecret, makeSecretText } from "../access/secret-text.ts";
-import type { SystemDatabase } from "../postgres/database.ts";
+import { hashSecret } from "../access/secret-text.ts";
+import type { SystemDatabase, SystemTransaction } from "../postgres/database.ts";
+import type { Challenges, Purpose } from "./challenges.ts";
 import { attemptCookie, attemptCookieOf, readCookie } from "./cookies.ts";
 import { deviceOf, type Door } from "./door.ts";
 import * as store from "./passkey-store.ts";
@@ -12,10 +13,19 @@ import type { Context } from "hono";
 
 /** How long a person may take to confirm with the device. */
 const attemptSeconds = 300;
-const attemptPrefix = "hwa";
 const mostPasskeys = 20;
 
-export function addPasskeyRoutes(door: Door, accounts: SystemDatabase, baseUrl: string): void {
+export function addPasskeyRoutes({
+  door,
+  accounts,
+  challenges,
+  baseUrl,
+}: {
+  door: Door;
+  accounts: SystemDatabase;
+  challenges: Challenges;
+  baseUrl: string;
+}): void {
   const { system } = accounts;
   const { origin } = new URL(baseUrl);
   let loaded: Promise<Passkeys | undefined> | undefined;
@@ -31,24 +41,22 @@ export function addPasskeyRoutes(door: Door, accounts: SystemDatabase, baseUrl: 
     );
   }
 
-  async function begin(c: Context, purpose: store.AttemptPurpose, challenge: string) {
-    const token = makeSecretText(attemptPrefix);
-    await system.rows(
-      store.insertAttempt,
-      hashSecret(token),
-      purpose,
-      { challenge },
-      attemptSeconds,
-    );
-    c.header("Set-Cookie", attemptCookieOf(token, attemptSeconds), { append: true });
+  function begin(c: Context, purpose: Purpose, challenge: string) {
+    const sealed = challenges.seal(purpose, challenge, attemptSeconds);
+    c.header("Set-Cookie", attemptCookieOf(sealed, attemptSeconds), { append: true });
   }
 
-  async function challengeOf(c: Context, purpose: store.AttemptPurpose): Promise<string> {
-    const token = readCookie(c.req.header("cookie"), attemptCookie);
-    if (token === undefined || !looksLikeSecret(attemptPrefix, token)) throw notConfirmed();
-    const attempt = await system.first(store.takeAttempt, hashSecret(token), purpose);
-    if (!attempt) throw notConfirmed();
-    return attempt.data.challenge;
+  function challengeOf(c: Context, purpose: Purpose): string {
+    const sealed = readCookie(c.req.header("cookie"), attemptCookie);
+    const challenge = sealed && challenges.open(purpose, sealed);
+    if (!challenge) throw notConfirmed();
+    return challenge;
+  }
+
+  /** Call it with what the good answer of a challenge causes: another answer of the same is refused. */
+  async function spend(tx: SystemTransaction, challenge: string) {
+    const values = [hashSecret(challenge), 2 * attemptSeconds];
+    if (!(await tx.first(store.spendChallenge, ...values))) throw notConfirmed();
   }
 
   // A passkey gives lasting access, so it is added with a fresh sign-in only.
@@ -63,25 +71,28 @@ export function addPasskeyRoutes(door: Door, accounts: SystemDatabase, baseUrl: 
       name: null,
       passkeys: rows.map(passkeyOf),
     });
-    await begin(c, "new_passkey", challenge);
+    begin(c, "new_passkey", challenge);
     return { options };
   });
 
   door.post(requests.addPasskey, async (c, { response }) => {
     const { user_id: userId } = await door.freshPersonOf(c);
-    const challenge = await challengeOf(c, "new_passkey");
+    const challenge = challengeOf(c, "new_passkey");
     const made = await (await passkeys()).finishRegistration(response, challenge);
     if (!made) throw notConfirmed();
-    const added = await system.first(
-      store.insertPasskey,
-      made.credentialId,
-      userId,
-      made.publicKey,
-      made.counter,
-      made.transports,
-      deviceName(deviceOf(c)),
-      mostPasskeys,
-    );
+    const added = await accounts.systemTransaction(async (tx) => {
+      await spend(tx, challenge);
+      return tx.first(
+        store.insertPasskey,
+        made.credentialId,
+        userId,
+        made.publicKey,
+        made.counter,
+        made.transports,
+        deviceName(deviceOf(c)),
+        mostPasskeys,
+      );
+    });
     if (!added) {
       throw new Refusal(
         "limit_reached",
@@ -100,18 +111,19 @@ export function addPasskeyRoutes(door: Door, accounts: SystemDatabase, baseUrl: 
 
   door.post(requests.beginPasskeySignIn, async (c) => {
     const { options, challenge } = await (await passkeys()).beginSignIn();
-    await begin(c, "passkey", challenge);
+    begin(c, "passkey", challenge);
     return { options };
   });
 
   door.post(requests.passkey, async (c, { response }) => {
-    const challenge = await challengeOf(c, "passkey");
+    const challenge = challengeOf(c, "passkey");
     const made = await passkeys();
     const id = made.credentialIdOf(response);
     const row = id === undefined ? undefined : await system.first(store.selectPasskey, id);
     const used = row && (await made.finishSignIn(response, challenge, passkeyOf(row)));
     if (!row || !used) throw notConfirmed();
     const token = await accounts.systemTransaction(async (tx) => {
+      await spend(tx, challenge);
       const { credential_id: credentialId, counter, user_id: userId } = row;
       const isFirst = await tx.first(store.usePasskey, credentialId, counter, used.counter);
       if (!isFirst) throw notConfirmed();

@@ -1,4 +1,4 @@
-// The SQL of passkeys, and of the challenges that browsers have yet to answer.
+// The SQL of passkeys, and of the challenges that browsers have answered.
 import { systemStatement } from "../postgres/statement.ts";
 
 export interface PasskeyRow {
@@ -48,23 +48,19 @@ export const deletePasskey = systemStatement<{ credential_id: string }>(
   `DELETE FROM sign_in.passkeys WHERE user_id = $1 AND credential_id = $2 RETURNING credential_id`,
 );
 
-export type AttemptPurpose = "passkey" | "new_passkey";
-
-/** $4 seconds in which it can be answered. */
-export const insertAttempt = systemStatement(
-  "create a challenge",
-  `INSERT INTO sign_in.attempts (token_hash, purpose, data, expires_at)
-   VALUES ($1, $2, $3, hawser_now() + make_interval(secs => $4))`,
-);
-
-/** No row if there is no such challenge, or if it was answered. */
-export const takeAttempt = systemStatement<{ data: { challenge: string } }>(
+/** $1 hash of the challenge, $2 seconds after which it is too old anyway. No row if it was answered before. */
+export const spendChallenge = systemStatement<{ challenge_hash: Buffer }>(
   "answer a challenge once",
-  `DELETE FROM sign_in.attempts
-    WHERE token_hash = $1 AND purpose = $2 AND expires_at > hawser_now() RETURNING data`,
+  `INSERT INTO sign_in.spent_challenges (challenge_hash, expires_at) VALUES ($1, hawser_now() + make_interval(secs => $2))
+   ON CONFLICT (challenge_hash) DO NOTHING RETURNING challenge_hash`,
 );
 
-export const deleteOldAttempts = systemStatement(
-  "delete challenges that nobody has answered",
-  `DELETE FROM sign_in.attempts WHERE expires_at < hawser_now()`,
+/** At most 1,000; no row if none is left. */
+export const deleteSpentChallenges = systemStatement<{ challenge_hash: Buffer }>(
+  "delete challenges that are too old to be answered again",
+  `DELETE FROM sign_in.spent_challenges
+    WHERE challenge_hash IN (
+      SELECT challenge_hash FROM sign_in.spent_challenges
+       WHERE expires_at < hawser_now() ORDER BY expires_at LIMIT 1000)
+   RETURNING challenge_hash`,
 );

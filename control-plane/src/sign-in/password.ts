@@ -13,7 +13,8 @@ const mostComputing = 1;
 const mostWaiting = 24;
 
 export interface Passwords {
-  hash(password: string): Promise<string>;
+  /** `isKnown`: as below. Throws `rate_limited` if too many passwords wait. */
+  hash(password: string, options: { isKnown: boolean }): Promise<string>;
   /**
    * Takes the same time without a stored hash. `isKnown`: the attempt of a browser that the person has signed in with
    * precedes those of strangers. Throws `rate_limited` if too many passwords wait.
@@ -24,9 +25,9 @@ export interface Passwords {
 export function createPasswords(): Passwords {
   const places = createPlaces();
   return {
-    async hash(password) {
+    async hash(password, { isKnown }) {
       const salt = randomBytes(16);
-      const tag = await places.run(true, () => derive(password, salt));
+      const tag = await places.run(isKnown, () => derive(password, salt));
       return [
         "argon2id",
         cost.memory,

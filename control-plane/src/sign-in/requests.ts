@@ -85,6 +85,11 @@ export const requests = {
     body: z.strictObject({
       invitation: Invitation,
       password: NewPassword.meta({ description: "Of a new account." }).optional(),
+      key: z
+        .string()
+        .max(200)
+        .meta({ description: "Of a member who has keys: one with every permission of the role." })
+        .optional(),
     }),
     result: z.strictObject({
       userId: described("The new member."),

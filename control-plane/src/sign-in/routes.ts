@@ -7,6 +7,7 @@ import type { SystemDatabase } from "../postgres/database.ts";
 import { query } from "../postgres/statement.ts";
 import { callId, respond } from "../transports/rest.ts";
 import { createInvitations } from "./accept-invitation.ts";
+import { createChallenges } from "./challenges.ts";
 import { createCheckPassword } from "./check-password.ts";
 import { createKnownBrowsers, noSessionCookie } from "./cookies.ts";
 import { createDoor, deviceOf, tokenOf } from "./door.ts";
@@ -20,7 +21,7 @@ import * as store from "./store.ts";
 export interface SignInParts {
   accounts: SystemDatabase;
   signIns: SignIns;
-  /** For the cookies that show known browsers. */
+  /** For the cookies that show known browsers, and those with challenges. */
   secret: Buffer;
   baseUrl: string;
   log: Log;
@@ -30,7 +31,7 @@ export function signInRoutes({ accounts, signIns, secret, baseUrl, log }: SignIn
   const app = new Hono();
   const known = createKnownBrowsers(secret);
   const passwords = createPasswords();
-  const checkPassword = createCheckPassword({ accounts, passwords, known });
+  const checkPassword = createCheckPassword({ accounts, passwords, known, secret });
   const invitations = createInvitations(accounts, passwords);
   const door = createDoor({ app, signIns, known, baseUrl, log });
 
@@ -76,7 +77,7 @@ export function signInRoutes({ accounts, signIns, secret, baseUrl, log }: SignIn
   door.post(requests.changePassword, async (c, { password, newPassword }) => {
     const { email, user_id: userId } = await door.personOf(c);
     const account = await checkPassword({ email, password, cookies: c.req.header("cookie") });
-    const hash = await passwords.hash(newPassword);
+    const hash = await passwords.hash(newPassword, { isKnown: true });
     const token = await accounts.systemTransaction(async (tx) => {
       const changed = await tx.first(store.updatePassword, userId, account.password_hash, hash);
       if (!changed) {
@@ -108,10 +109,10 @@ export function signInRoutes({ accounts, signIns, secret, baseUrl, log }: SignIn
     };
   });
 
-  door.post(requests.acceptInvitation, async (c, { invitation, password }) => {
+  door.post(requests.acceptInvitation, async (c, { invitation, password, key }) => {
     const person = await signIns.personOf(tokenOf(c));
     const device = deviceOf(c);
-    const acceptance = { secret: invitation, person, password, device, callId: callId(c) };
+    const acceptance = { secret: invitation, person, password, key, device, callId: callId(c) };
     const { userId, organizationId, token } = await invitations.accept(acceptance);
     signIns.forget(userId);
     if (token !== undefined) await door.enter(c, userId, token);
@@ -121,7 +122,7 @@ export function signInRoutes({ accounts, signIns, secret, baseUrl, log }: SignIn
     };
   });
 
-  addPasskeyRoutes(door, accounts, baseUrl);
+  addPasskeyRoutes({ door, accounts, challenges: createChallenges(secret), baseUrl });
 
   app.all(`${signInPath}/*`, (c) => respond(c, { refusal: notServed() }));
   return app;

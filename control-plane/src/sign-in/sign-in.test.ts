@@ -15,6 +15,7 @@ import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
 import { openTestBrowser, type TestBrowser } from "@hawser/testkit/signed-in-browser.ts";
 import { until } from "@hawser/testkit/until.ts";
+import { makeSecretText } from "../access/secret-text.ts";
 
 const password = "correct horse battery";
 let service: ServiceDatabase;
@@ -111,6 +112,20 @@ test("an invited person makes an account, and calls with the cookie as a key wou
   assert.ok(apiKeys.every(({ name }) => name !== "sign-in"));
 });
 
+test("made-up invitations do not occupy the node with hashes of their passwords", async () => {
+  const made = () => ({ invitation: makeSecretText("hwi"), password });
+  const browser = await joinAs(newEmail());
+  const guesses = Array.from({ length: 60 }, () =>
+    openTestBrowser(node.baseUrl).send("/api/sign-in/invitations/accept", made()),
+  );
+  const [rightful, ...replies] = await Promise.all([
+    browser.send("/api/sign-in/confirm", { password }),
+    ...guesses,
+  ]);
+  assert.equal(rightful.status, 200);
+  assert.deepEqual([...new Set(replies.map(({ status }) => status))], [404]);
+});
+
 test("an invitation is good once, for one address, while its creator may grant the role (N28)", async () => {
   const email = newEmail();
   const invitation = await invite(email);
@@ -148,6 +163,44 @@ test("an invitation is good once, for one address, while its creator may grant t
   assert.equal(revoked.status, 404);
 });
 
+test("who invites a member with keys cannot act as that member", async () => {
+  const email = newEmail();
+  const { userId } = await keys(acme).add_member({ email, role: "viewer" });
+  const { key } = await keys(acme).create_api_key({
+    name: "first",
+    scope: "user",
+    userId,
+    permissions: ["instances:view", "sessions:view"],
+  });
+  const narrow = await createCaller(node.baseUrl, key).create_api_key({
+    name: "narrow",
+    scope: "user",
+    permissions: ["sessions:view"],
+  });
+  const invitation = await invite(email);
+  const accept = (shown?: string) =>
+    openTestBrowser(node.baseUrl).send("/api/sign-in/invitations/accept", {
+      invitation,
+      password,
+      ...(shown && { key: shown }),
+    });
+  for (const wrong of [undefined, acme.keys.owner, narrow.key]) {
+    assert.equal(codeOf(await accept(wrong)), "forbidden");
+  }
+  assert.equal((await accept(key)).status, 200);
+});
+
+test("a removed member cannot come back with an invitation from before", async () => {
+  const email = newEmail();
+  const invitation = await invite(email, "owner");
+  const member = await joinAs(email);
+  await keys(acme).remove_member({ userId: member.userId });
+  const late = await member.send("/api/sign-in/invitations/accept", { invitation });
+  assert.equal(late.status, 404);
+  const again = { invitation: await invite(email) };
+  assert.equal((await member.send("/api/sign-in/invitations/accept", again)).status, 200);
+});
+
 test("who invites an address gets at no account that exists, and at nothing it reaches elsewhere", async () => {
   const email = newEmail();
   const victim = await joinAs(email, "owner", acme);
@@ -171,6 +224,55 @@ test("who invites an address gets at no account that exists, and at nothing it r
   const made = await joinAs(keyed, "member", globex);
   assert.equal((await made.call(globex.organizationId, "whoami")).status, 200);
   assert.equal((await made.call(acme.organizationId, "whoami")).status, 401);
+});
+
+test("an invitation gives nobody the role of a member that the inviter may not grant", async () => {
+  const email = newEmail();
+  await keys(acme).add_member({ email, role: "owner" });
+  await keys(acme).create_role({ name: "inviter", permissions: ["access:view", "access:edit"] });
+  const inviter = await joinAs(newEmail(), "inviter");
+  const made = await inviter.call(acme.organizationId, "create_invitation", {
+    email,
+    role: "inviter",
+  });
+  const { url } = made.body["result"] as { url: string };
+  const browser = openTestBrowser(node.baseUrl);
+  const invitation = new URL(url).hash.slice(1);
+  const taken = await browser.send("/api/sign-in/invitations/accept", { invitation, password });
+  assert.deepEqual([taken.status, browser.cookies.size], [404, 0]);
+  // An owner may grant it, and the member keeps the role.
+  const good = { invitation: await invite(email, "viewer"), password };
+  assert.equal((await browser.send("/api/sign-in/invitations/accept", good)).status, 200);
+  const me = (await browser.call(acme.organizationId, "whoami")).body["result"];
+  assert.ok((me as { permissions: string[] }).permissions.includes("access:edit"));
+});
+
+test("who adds a person to an organization cannot see or end the person's sign-ins", async () => {
+  const email = newEmail();
+  const victim = await joinAs(email);
+  const { userId } = await keys(globex).add_member({ email, role: "viewer" });
+  const permissions = ["instances:view", "sessions:view"] as const;
+  const first = await keys(globex).create_api_key({
+    name: "first",
+    scope: "user",
+    userId,
+    permissions: [...permissions],
+  });
+  const listed = await victim.call(acme.organizationId, "list_sign_ins");
+  const [{ signInId }] = (listed.body["result"] as { signIns: [{ signInId: string }] }).signIns;
+  const second = await createCaller(node.baseUrl, first.key).create_api_key({
+    name: "second",
+    scope: "user",
+    permissions: [...permissions],
+  });
+  for (const { key } of [first, second]) {
+    const headers = { authorization: `Bearer ${key}` };
+    const send = (action: string, input: object) =>
+      openTestBrowser(node.baseUrl).send(`/api/rest/actions/${action}`, input, headers);
+    assert.equal(codeOf(await send("list_sign_ins", {})), "forbidden");
+    assert.equal(codeOf(await send("revoke_sign_in", { signInId })), "forbidden");
+  }
+  assert.equal((await victim.call(acme.organizationId, "whoami")).status, 200);
 });
 
 test("a cookie counts only for requests of the service's own pages (N24, N25)", async () => {
@@ -248,6 +350,16 @@ test("the cookie changes with each sign-in, and with a changed role (N26)", asyn
   assert.ok(me.permissions.includes("access:edit"));
 });
 
+test("a role whose permissions change ends the sign-ins of its members", async () => {
+  await keys(acme).create_role({ name: "widened", permissions: ["sessions:view"] });
+  const browser = await joinAs(newEmail(), "widened");
+  const status = async () => (await browser.call(acme.organizationId, "whoami")).status;
+  await keys(acme).update_role({ name: "widened", permissions: ["sessions:view"] });
+  assert.equal(await status(), 200);
+  await keys(acme).update_role({ name: "widened", permissions: ["sessions:view", "access:view"] });
+  assert.equal(await status(), 401);
+});
+
 test("what gives lasting access needs a sign-in of the last five minutes (N27)", async () => {
   const owner = await joinAs(newEmail(), "owner");
   const organizationId = acme.organizationId;
@@ -264,6 +376,7 @@ test("what gives lasting access needs a sign-in of the last five minutes (N27)",
     ["update_webhook", { webhookId: "whk_x" }],
     ["create_invitation", { email: newEmail(), role: "viewer" }],
     ["update_member", { userId: "usr_x", role: "viewer" }],
+    ["update_role", { name: "x", permissions: ["sessions:view"] }],
     ["remove_member", { userId: "usr_x" }],
   ];
   await until("the node looks the sign-in up again", async () => {
@@ -315,6 +428,47 @@ test("ended sign-ins, removed members and changed passwords stop working on ever
   }
 });
 
+test("an ended sign-in gives no lasting access on any node", async () => {
+  const owner = await joinAs(newEmail(), "owner");
+  const there = openTestBrowser(other.baseUrl, new Map(owner.cookies));
+  assert.equal((await there.call(acme.organizationId, "whoami")).status, 200);
+  await owner.send("/api/sign-in/out", {});
+  const made = { name: "late", scope: "user", permissions: ["sessions:view"] };
+  const late = await there.call(acme.organizationId, "create_api_key", made);
+  assert.equal(late.status, 401);
+});
+
+test("a role that changes in one organization ends the sign-in there, and nowhere else", async () => {
+  const email = newEmail();
+  const browser = await joinAs(email);
+  const invitation = await invite(email, "viewer", globex);
+  await browser.send("/api/sign-in/invitations/accept", { invitation });
+  const status = async ({ organizationId }: TestOrganization) =>
+    (await browser.call(organizationId, "whoami")).status;
+  assert.deepEqual([await status(acme), await status(globex)], [200, 200]);
+  await keys(globex).update_member({ userId: browser.userId, role: "member" });
+  assert.deepEqual([await status(acme), await status(globex)], [200, 401]);
+  await signIn(browser, email);
+  assert.deepEqual([await status(acme), await status(globex)], [200, 200]);
+});
+
+test("a person with more than a hundred browsers is signed out of the oldest", async () => {
+  const email = newEmail();
+  const browser = await joinAs(email);
+  await ownerSql(
+    service.url,
+    `INSERT INTO sign_in.sign_ins (token_hash, user_id, way, device, expires_at)
+     SELECT sha256(n::text::bytea), a.user_id, 'password', 'another', now() + interval '1 day'
+       FROM generate_series(1, 98) AS n, sign_in.accounts a JOIN users USING (user_id) WHERE email = '${email}'`,
+  );
+  const last = openTestBrowser(node.baseUrl);
+  assert.equal((await signIn(last, email)).status, 200);
+  assert.equal((await browser.send("/api/sign-in")).status, 200);
+  assert.equal((await signIn(openTestBrowser(node.baseUrl), email)).status, 200);
+  assert.equal((await browser.send("/api/sign-in")).status, 401);
+  assert.equal((await last.send("/api/sign-in")).status, 200);
+});
+
 test("a changed password ends every other sign-in", async () => {
   const email = newEmail();
   const browser = await joinAs(email);
@@ -355,7 +509,13 @@ test("wrong passwords lock out neither the person's own browser nor show which a
   };
   const guessed = await tries(email);
   assert.deepEqual(guessed, [...Array(10).fill(401), 429, 429]);
-  assert.deepEqual(await tries(newEmail()), guessed);
+  const missing = newEmail();
+  assert.deepEqual(await tries(missing), guessed);
+  // Another node answers both in the same way.
+  for (const address of [email, missing]) {
+    const there = await signIn(openTestBrowser(other.baseUrl), address, "one more guess of many");
+    assert.equal(there.status, 429, address);
+  }
   // Not even the right password helps an unknown browser now; the person's own browser is not concerned.
   assert.equal((await signIn(openTestBrowser(node.baseUrl), email)).status, 429);
   assert.equal((await signIn(browser, email)).status, 200);
@@ -365,6 +525,33 @@ test("wrong passwords lock out neither the person's own browser nor show which a
     ),
   );
   assert.equal(guessedAtOnce.filter(({ status }) => status === 401).length, 10);
+});
+
+test("a right password that found no place is not counted as wrong", async () => {
+  const email = newEmail();
+  await joinAs(email);
+  const attempt = (address: string) => signIn(openTestBrowser(node.baseUrl), address);
+  const refused = [];
+  for (let round = 0; round < 4; round++) {
+    const flood = Array.from({ length: 60 }, (_, each) =>
+      attempt(`${round}.${each}@flood.example`),
+    );
+    const own = Array.from({ length: 8 }, () => attempt(email));
+    refused.push(...(await Promise.all(own)).filter(({ status }) => status === 429));
+    await Promise.all(flood);
+  }
+  assert.ok(refused.length >= 10, `${refused.length} of 32 found no place`);
+  assert.equal((await attempt(email)).status, 200);
+});
+
+test("strangers with made-up invitations cause no work with passwords", async () => {
+  const accept = () => {
+    const invitation = makeSecretText("hwi");
+    const body = { invitation, password };
+    return openTestBrowser(node.baseUrl).send("/api/sign-in/invitations/accept", body);
+  };
+  const replies = await Promise.all(Array.from({ length: 80 }, accept));
+  assert.deepEqual([...new Set(replies.map(({ status }) => status))], [404]);
 });
 
 test("a dump of the database has no password, cookie or invitation that can be used", async () => {

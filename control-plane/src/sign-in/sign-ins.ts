@@ -87,6 +87,8 @@ export function createSignIns(accounts: SystemDatabase, cache: CallerCache): Sig
 }
 
 const tokenPrefix = "hws";
+/** A person with more browsers than this is signed out of the oldest one. */
+const mostSignIns = 100;
 const longestDevice = 200;
 
 /** Creates a sign-in in the transaction of what caused it. Returns the cookie's value, which is not stored. */
@@ -103,6 +105,7 @@ export async function createSignIn(
     deviceName(device),
     signInDays,
   );
+  await tx.first(store.endOldestSignIns, userId, mostSignIns);
   return token;
 }
 

@@ -35,7 +35,7 @@ export const selectSignInOwners = systemStatement<SignInOwner>(
      JOIN sign_in.sign_ins s ON s.token_hash = asked.token_hash
       AND s.ended_at IS NULL AND s.expires_at > hawser_now()
      JOIN memberships m ON m.organization_id = asked.organization_id AND m.user_id = s.user_id
-      AND m.sign_in_key IS NOT NULL
+      AND m.sign_in_key IS NOT NULL AND s.authenticated_at >= coalesce(m.sign_ins_from, '-infinity')
      LEFT JOIN roles r ON r.organization_id = m.organization_id AND r.name = m.own_role
      JOIN organizations o ON o.organization_id = m.organization_id`,
 );
@@ -79,36 +79,39 @@ export const selectReached = systemStatement<ReachedRow>(
 export interface AccountRow {
   user_id: string;
   password_hash: string | null;
-  wrong_passwords: number;
-  /** How long wrong passwords have been counted; null if none is. */
-  wrong_for_ms: number | null;
 }
-
-const accountColumns = `a.user_id, a.password_hash, a.wrong_passwords,
-  (extract(epoch FROM hawser_now() - a.wrong_since) * 1000)::bigint AS wrong_for_ms`;
 
 /** $1 e-mail address in lower case. */
 export const selectAccount = systemStatement<AccountRow>(
   "find the account of an e-mail address",
-  `SELECT ${accountColumns} FROM users u JOIN sign_in.accounts a ON a.user_id = u.user_id WHERE u.email = $1`,
+  `SELECT a.user_id, a.password_hash
+     FROM users u JOIN sign_in.accounts a ON a.user_id = u.user_id WHERE u.email = $1`,
 );
 
-/** $2 milliseconds after which the count begins again, $3 the most in that time. No row if it is reached. */
-export const countWrongPassword = systemStatement<{ user_id: string }>(
+/** $2 milliseconds after which a count begins again, $3 the most in that time. No row if more may be tried. */
+export const selectPause = systemStatement<{ ms: number }>(
+  "find how long no password of an address is checked",
+  `SELECT (extract(epoch FROM since - hawser_now()) * 1000 + $2::int)::bigint AS ms
+     FROM sign_in.wrong_passwords
+    WHERE bucket = $1 AND wrong >= $3 AND since > hawser_now() - make_interval(secs => $2::int / 1000.0)`,
+);
+
+/** As above. No row if the most is reached. */
+export const countWrongPassword = systemStatement<{ bucket: number }>(
   "count a wrong password",
-  `UPDATE sign_in.accounts
-      SET wrong_passwords = CASE WHEN wrong_since > hawser_now() - make_interval(secs => $2 / 1000.0)
-                                 THEN wrong_passwords + 1 ELSE 1 END,
-          wrong_since = CASE WHEN wrong_since > hawser_now() - make_interval(secs => $2 / 1000.0)
-                             THEN wrong_since ELSE hawser_now() END
-    WHERE user_id = $1
-      AND (wrong_passwords < $3 OR wrong_since <= hawser_now() - make_interval(secs => $2 / 1000.0))
-    RETURNING user_id`,
+  `INSERT INTO sign_in.wrong_passwords AS known (bucket, wrong, since) VALUES ($1, 1, hawser_now())
+   ON CONFLICT (bucket) DO UPDATE
+      SET wrong = CASE WHEN known.since > hawser_now() - make_interval(secs => $2::int / 1000.0)
+                       THEN known.wrong + 1 ELSE 1 END,
+          since = CASE WHEN known.since > hawser_now() - make_interval(secs => $2::int / 1000.0)
+                       THEN known.since ELSE hawser_now() END
+    WHERE known.wrong < $3 OR known.since <= hawser_now() - make_interval(secs => $2::int / 1000.0)
+   RETURNING bucket`,
 );
 
 export const undoWrongPassword = systemStatement(
   "count a password that was right",
-  `UPDATE sign_in.accounts SET wrong_passwords = greatest(wrong_passwords - 1, 0) WHERE user_id = $1`,
+  `UPDATE sign_in.wrong_passwords SET wrong = greatest(wrong - 1, 0) WHERE bucket = $1`,
 );
 
 /** No row if the user has an account. */
@@ -133,11 +136,28 @@ export const insertSignIn = systemStatement<{ sign_in_id: string; expires_at: st
    RETURNING sign_in_id, expires_at`,
 );
 
+/** Ends the oldest sign-ins of user $1 beyond $2. */
+export const endOldestSignIns = systemStatement(
+  "end a person's oldest sign-ins",
+  `UPDATE sign_in.sign_ins SET ended_at = hawser_now()
+    WHERE sign_in_id IN (
+      SELECT sign_in_id FROM sign_in.sign_ins
+       WHERE user_id = $1 AND ended_at IS NULL ORDER BY sign_in_id DESC OFFSET $2)`,
+);
+
 /** $1 hash of the cookie. */
 export const endSignIn = systemStatement<{ user_id: string }>(
   "end a sign-in",
   `UPDATE sign_in.sign_ins SET ended_at = hawser_now()
     WHERE token_hash = $1 AND ended_at IS NULL RETURNING user_id`,
+);
+
+/** No row if key $2 was not created by its own user in a browser. */
+export const selectKeyOfSignIn = statement<{ api_key_id: string }>(
+  `SELECT k.api_key_id FROM api_keys k
+     JOIN memberships m ON m.organization_id = k.organization_id AND m.user_id = k.user_id
+      AND m.sign_in_key = k.creator_key_id
+    WHERE k.organization_id = $1 AND k.api_key_id = $2`,
 );
 
 /** All sign-ins of user $1. */
@@ -156,15 +176,14 @@ export const noteSignInUses = systemStatement(
        ORDER BY sign_in_id FOR NO KEY UPDATE SKIP LOCKED)`,
 );
 
-export const deleteOldSignIns = systemStatement<{ count: number }>(
+/** At most 1,000; no row if none is left. */
+export const deleteOldSignIns = systemStatement<{ sign_in_id: string }>(
   "delete sign-ins that have ended",
-  `WITH gone AS (
-     DELETE FROM sign_in.sign_ins
-      WHERE sign_in_id IN (
-        SELECT sign_in_id FROM sign_in.sign_ins
-         WHERE expires_at < hawser_now() - interval '1 day' ORDER BY expires_at LIMIT 1000)
-     RETURNING 1)
-   SELECT count(*)::int AS count FROM gone`,
+  `DELETE FROM sign_in.sign_ins
+    WHERE sign_in_id IN (
+      SELECT sign_in_id FROM sign_in.sign_ins
+       WHERE expires_at < hawser_now() - interval '1 day' ORDER BY expires_at LIMIT 1000)
+   RETURNING sign_in_id`,
 );
 
 export interface InvitationRow {
@@ -204,14 +223,35 @@ export const acceptInvitation = systemStatement(
   `UPDATE invitations SET accepted_at = hawser_now() WHERE organization_id = $1 AND invitation_id = $2`,
 );
 
-export interface MembershipRow {
+export interface MembershipRow extends HeldRole {
+  /** Null also if a node of an earlier version has revoked it. */
   sign_in_key: string | null;
 }
 
 /** $2 user. */
 export const lockMembership = systemStatement<MembershipRow>(
   "find the membership of an invited person",
-  `SELECT sign_in_key FROM memberships WHERE organization_id = $1 AND user_id = $2 FOR UPDATE`,
+  `SELECT (SELECT api_key_id FROM api_keys k
+             WHERE k.organization_id = m.organization_id AND k.api_key_id = m.sign_in_key
+               AND k.revoked_at IS NULL) AS sign_in_key,
+          coalesce(m.own_role, m.role) AS role, r.permissions AS own_permissions
+     FROM memberships m LEFT JOIN roles r ON r.organization_id = m.organization_id AND r.name = m.own_role
+    WHERE m.organization_id = $1 AND m.user_id = $2 FOR UPDATE OF m`,
+);
+
+/** The keys that member $2 has had since joining, except one for sign-ins. */
+export const selectKeysSinceJoining = systemStatement<{
+  secret_hash: Buffer;
+  permissions: Permission[];
+  is_valid: boolean;
+}>(
+  "find the keys of an invited member",
+  `SELECT k.secret_hash, k.permissions,
+          k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > hawser_now()) AS is_valid
+     FROM memberships m
+     JOIN api_keys k ON k.organization_id = m.organization_id AND k.user_id = m.user_id
+      AND k.created_at >= m.created_at AND k.secret_hash IS NOT NULL AND k.session_id IS NULL
+    WHERE m.organization_id = $1 AND m.user_id = $2`,
 );
 
 export const insertInvitedMember = systemStatement(
@@ -303,13 +343,12 @@ export const endOwnSignIn = statement<{ end_sign_in: string }>(
   `SELECT sign_in.end_sign_in($1, $2)`,
 );
 
-export const deleteOldInvitations = systemStatement<{ count: number }>(
+/** At most 1,000; no row if none is left. */
+export const deleteOldInvitations = systemStatement<{ invitation_id: string }>(
   "delete invitations that are over",
-  `WITH gone AS (
-     DELETE FROM invitations
-      WHERE (organization_id, invitation_id) IN (
-        SELECT organization_id, invitation_id FROM invitations
-         WHERE expires_at < hawser_now() - interval '30 days' ORDER BY expires_at LIMIT 1000)
-     RETURNING 1)
-   SELECT count(*)::int AS count FROM gone`,
+  `DELETE FROM invitations
+    WHERE (organization_id, invitation_id) IN (
+      SELECT organization_id, invitation_id FROM invitations
+       WHERE expires_at < hawser_now() - interval '30 days' ORDER BY expires_at LIMIT 1000)
+   RETURNING invitation_id`,
 );
