@@ -21,7 +21,10 @@ interface Group {
 }
 
 const groups: Record<string, Group> = {
-  read: { measure: measureRead, figures: ["list_sessions", "get_instance", "signed_in_calls", "list_latency_growth"] },
+  read: {
+    measure: measureRead,
+    figures: ["list_sessions", "get_instance", "signed_in_calls", "list_latency_growth"],
+  },
   link: {
     measure: measureLink,
     figures: [
