@@ -21,10 +21,11 @@ const stopMs = 60_000;
 
 /**
  * A shell beside the server that interrupts it (SIGINT: PostgreSQL's fast shutdown) when descriptor 3 closes,
- * which happens when this process ends.
+ * which happens when this process ends. A server that has just begun loses the signal, so it is repeated.
  */
 const keeper = `"$@" 3<&- & server=$!
-  { read -r _ <&3; kill -INT $server; } 2>/dev/null & reader=$!
+  { trap 'kill $pause; exit' TERM; read -r _ <&3
+    while kill -INT $server; do sleep 3 & pause=$!; wait $pause; done; } 2>/dev/null & reader=$!
   exec 3<&-; wait $server; status=$?; kill $reader 2>/dev/null; exit $status`;
 
 /** For a cluster that does not exist until it is renamed: it is flushed to disk as a whole at its end. */

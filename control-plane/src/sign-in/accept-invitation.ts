@@ -156,8 +156,8 @@ async function reach(
 }
 
 /**
- * The role that the invitation grants, and what its creator may grant now. An invitation ends when its creator may no longer grant that role: the key
- * was revoked, the person demoted, or the role widened.
+ * The role that the invitation grants, and what its creator may grant now. An invitation ends when its creator may
+ * no longer grant that role: the key was revoked, the person demoted, or the role widened.
  */
 async function offeredRole(
   tx: SystemTransaction,

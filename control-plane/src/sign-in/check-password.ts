@@ -14,7 +14,7 @@ import { createWrongCounts } from "./wrong-counts.ts";
 const periodMs = 15 * 60_000;
 const mostWrong = 10;
 const mostWrongOfKnown = 100;
-/** No refusal comes sooner. Who guesses without a pause then occupies the node less, and learns nothing from the time. */
+/** No refusal comes sooner, so that guessing without pauses occupies the node less. */
 const refusalMs = 500;
 
 export interface PasswordAttempt {
