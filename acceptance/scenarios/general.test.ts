@@ -395,10 +395,14 @@ scenario(
       "list_schedule_runs",
       "list_scheduled_prompts",
       "list_session_events",
+      "list_session_grants",
       "list_session_ports",
       "list_sessions",
+      "list_sign_ins",
       "list_triggers",
+      "open_session_link",
       "preview_scheduled_prompt",
+      "revoke_sign_in",
       "search_requests",
       "search_session_events",
       "search_sessions",
@@ -449,6 +453,19 @@ scenario(
       paths: Record<string, object>;
     };
     assert.deepEqual([info.title, info.version], ["Code API", "1.0.0"]);
+    const signInPaths = [
+      "password",
+      "confirm",
+      "change-password",
+      "out",
+      "invitations/read",
+      "invitations/accept",
+      "passkeys/begin",
+      "passkeys/add",
+      "passkeys/remove",
+      "passkey/begin",
+      "passkey",
+    ];
     const doors = ["/api/events", "/api/files", "/api/files/{fileId}", "/api/rest/actions"];
     assert.deepEqual(
       Object.keys(paths).sort(),
@@ -457,6 +474,8 @@ scenario(
         ...doors,
         "/api/sessions/{sessionId}/events",
         "/api/triggers/{triggerId}",
+        "/api/sign-in",
+        ...signInPaths.map((each) => `/api/sign-in/${each}`),
       ].sort(),
     );
     for (const published of Object.keys(paths)) assert.doesNotMatch(published, /\/v\d+(\/|$)/i);

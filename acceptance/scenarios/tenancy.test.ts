@@ -169,6 +169,8 @@ const recipes: Record<string, Recipe> = {
   "revoke_session_grant.userId": (userId, { session: sessionId }) => ({ sessionId, userId }),
   "create_session_link.sessionId": (sessionId) => ({ sessionId, level: "view" }),
   "revoke_session_link.sessionId": (sessionId) => ({ sessionId, level: "view" }),
+  "revoke_invitation.invitationId": (invitationId) => ({ invitationId }),
+  "revoke_sign_in.signInId": (signInId) => ({ signInId }),
 };
 
 interface IdField {
@@ -234,6 +236,10 @@ async function recordsOf(
     source: "json",
     directory: "/srv/code",
   });
+  const { invitation } = await owner.create_invitation({
+    email: "invited@people.example",
+    role: "viewer",
+  });
   const url = "https://hooks.example";
   const { webhookId } = (await owner.create_webhook({ url, events: ["host_status"] })).webhook;
   return {
@@ -249,6 +255,8 @@ async function recordsOf(
     webhook: webhookId,
     delivery: await insertDelivery(world, webhookId),
     exposure: await insertExposure(world, instanceId),
+    invitation: invitation.invitationId,
+    signIn: await insertSignIn(world, member.userId),
   };
 }
 
@@ -277,6 +285,18 @@ async function insertExposure(world: Context["world"], instanceId: string): Prom
     [parseId("instance", instanceId)],
   );
   return formatId("exposure", row!.exposure_id);
+}
+
+/** As a page would have made it. */
+async function insertSignIn(world: Context["world"], userId: string): Promise<string> {
+  const [row] = await ownerSql<{ sign_in_id: string }>(
+    world.database.url,
+    `WITH account AS (INSERT INTO sign_in.accounts (user_id) VALUES ('${parseId("user", userId)}') RETURNING user_id)
+     INSERT INTO sign_in.sign_ins (token_hash, user_id, way, device, expires_at)
+     SELECT sha256(user_id::text::bytea), user_id, 'password', '', hawser_now() + interval '1 hour' FROM account
+     RETURNING sign_in_id`,
+  );
+  return formatId("signIn", row!.sign_in_id);
 }
 
 /** As start_agent_login would have made it. */
@@ -407,6 +427,8 @@ const refusedWithoutHost: Record<string, string> = {
   // No host can open a tunnel here, so exposures have no address.
   create_exposure: "host_refused",
   create_preview: "host_refused",
+  // The key is the organization's, which has no sign-ins.
+  revoke_sign_in: "not_found",
   // The record is a question.
   answer_permission: "wrong_request_type",
   // Deleted by the case before.
