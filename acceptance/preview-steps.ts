@@ -1,4 +1,5 @@
 // Steps of scenarios about previews: servers that sessions run, and end again.
+import type { BrowserPage } from "@hawser/testkit/browser.ts";
 import type { Calls } from "@hawser/testkit/caller.ts";
 import { until } from "./scenario.ts";
 
@@ -28,3 +29,7 @@ export async function stopServers(caller: Calls, sessionId: string): Promise<voi
     (ports) => ports.length === 0,
   );
 }
+
+/** Resolves once Vite can tell the page about an edit; an edit from before is lost. Call it before the page is opened. */
+export const hotReloadOf = (page: BrowserPage["page"]): Promise<unknown> =>
+  page.waitForEvent("console", (message) => message.text().includes("[vite] connected."));

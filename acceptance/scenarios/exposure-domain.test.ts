@@ -6,7 +6,7 @@ import { openBrowser } from "@hawser/testkit/browser.ts";
 import { freePort } from "@hawser/testkit/free-port.ts";
 import { startTlsProxy } from "@hawser/testkit/tls-proxy.ts";
 import { writeViteProject } from "@hawser/testkit/vite-project.ts";
-import { runServer } from "../preview-steps.ts";
+import { hotReloadOf, runServer } from "../preview-steps.ts";
 import { scenario, useWorld } from "../scenario.ts";
 import { startSession, worktreeOf } from "../session-steps.ts";
 
@@ -45,8 +45,10 @@ scenario(
     assert.ok(name.endsWith(`.${domain}:${ports.listen}`), name);
     await using browser = await openBrowser(preview, { domain });
     const { page, errors } = browser;
+    const connected = hotReloadOf(page);
     await page.goto(preview.url);
     await page.getByText("As it was", { exact: true }).waitFor();
+    await connected;
     await page.evaluate("globalThis.mark = 'kept'");
     project.write("Changed");
     await page.getByText("Changed", { exact: true }).waitFor();

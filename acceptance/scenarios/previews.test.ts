@@ -10,7 +10,7 @@ import { openBrowser } from "@hawser/testkit/browser.ts";
 import { freePort } from "@hawser/testkit/free-port.ts";
 import { writeViteProject } from "@hawser/testkit/vite-project.ts";
 import { assertEnded, openStream, through } from "../exposure-steps.ts";
-import { portsOf, runServer, stopServers } from "../preview-steps.ts";
+import { hotReloadOf, portsOf, runServer, stopServers } from "../preview-steps.ts";
 import { assertRefused } from "../refusal.ts";
 import { scenario, until, useWorld, type Context } from "../scenario.ts";
 import { outcomeOf, runTurn, scripted, startSession, worktreeOf } from "../session-steps.ts";
@@ -76,8 +76,10 @@ scenario(
     );
     await using browser = await openBrowser(preview);
     const { page, errors } = browser;
+    const connected = hotReloadOf(page);
     await page.goto(preview.url);
     await page.getByText("As it was", { exact: true }).waitFor();
+    await connected;
     // A reload of the page would lose it.
     await page.evaluate("globalThis.mark = 'kept'");
     // The agent can work while the server runs.
