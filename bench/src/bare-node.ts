@@ -67,6 +67,7 @@ function openWork(
       { instanceId },
       outcome === "done" ? { instanceId } : {},
       callId,
+      null,
     ],
   });
 

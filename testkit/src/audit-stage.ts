@@ -47,6 +47,7 @@ export async function openAuditStage(cluster: PostgresCluster): Promise<AuditSta
     input,
     input,
     "call",
+    null,
   ];
   const sql = database.tenant(organizationId);
   return {
