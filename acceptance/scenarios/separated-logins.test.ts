@@ -137,8 +137,17 @@ scenario(
     const { user: self } = await person.whoami({});
     await context.caller.remove_member({ userId: self!.userId });
     const homes = join(host.homeOf(user), ".hawser/homes", instanceId);
-    const left = async () => readdirSync(homes, { recursive: true, withFileTypes: true });
-    await until("no login is left", 10_000, left, (files) => !files.some((each) => each.isFile()));
+    const isEmpty = async () => {
+      try {
+        const files = readdirSync(homes, { recursive: true, withFileTypes: true });
+        return !files.some((each) => each.isFile());
+      } catch (error) {
+        // A directory was removed while it was read.
+        if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+        throw error;
+      }
+    };
+    await until("no login is left", 10_000, isEmpty, (empty) => empty);
     const agents = async () =>
       host.processesOf(user).filter(({ command }) => /\/claude |app-server/.test(command));
     await until("no agent is left", 5_000, agents, (found) => found.length === 0);
