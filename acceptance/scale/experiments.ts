@@ -109,7 +109,7 @@ export const experiments: Record<string, Experiment> = {
     measure: sized(measureStorm, stormSizes),
   },
   "sign-ins": {
-    summary: "100 times, a person's sign-in ends who has 200 streams open at three nodes",
+    summary: "a person with 200 open streams at three nodes is signed out, 100 times",
     figures: {
       sign_ins_late_trials: "large",
       sign_ins_last_stream_ms: "large",
@@ -118,7 +118,7 @@ export const experiments: Record<string, Experiment> = {
     measure: sized(measureSignIns, signInsSizes),
   },
   guesses: {
-    summary: "100,000 passwords are guessed: nobody gets in, and nobody is shut out",
+    summary: "100,000 wrong passwords are sent: each is refused, and the person still signs in",
     figures: {
       guesses_let_in: "always",
       guesses_own_browser_refused: "always",

@@ -3169,6 +3169,8 @@ export type RefusalCode =
   | "sign_in_again"
   /** There is an account already, and only its person can do this. Sign in, then try again. */
   | "sign_in_first"
+  /** Browsers make no passkeys for this service, because its address is an IP address. */
+  | "passkeys_unavailable"
   /** The invitation was accepted, so it cannot be withdrawn. */
   | "already_accepted"
   /** The action acts for a user, and this key belongs to an organization. */

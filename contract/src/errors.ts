@@ -94,6 +94,11 @@ export const refusals = {
     meaning:
       "There is an account already, and only its person can do this. Sign in, then try again.",
   },
+  passkeys_unavailable: {
+    status: 409,
+    retry: "changed",
+    meaning: "Browsers make no passkeys for this service, because its address is an IP address.",
+  },
   already_accepted: {
     status: 409,
     retry: "never",

@@ -186,6 +186,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
         signIns,
         secret: signInSecret,
         baseUrl: config.baseUrl,
+        now: () => nodes.now(),
         log,
       }),
       triggerRoutes({ database: database.connectionsFor("deliveries"), triggerSecret, log }),

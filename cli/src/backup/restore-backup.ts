@@ -270,8 +270,8 @@ async function settleTime(
   // that it had during the backup counts as open.
   await runSql(server, "UPDATE instances SET machine_id = NULL WHERE machine_id IS NOT NULL");
   const has = (part: string) => migrations.some((name) => name.includes(part));
-  // Of sign-ins and invitations nobody can tell which ended since: by signing out, by a changed password or role, or
-  // by being used.
+  // A sign-in or invitation of the backup may have ended since: the person signed out or changed the password, the role
+  // was changed, or the invitation was accepted.
   if (has("sign-in")) {
     await runSql(server, "UPDATE sign_in.sign_ins SET ended_at = now() WHERE ended_at IS NULL");
     await runSql(

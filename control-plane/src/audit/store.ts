@@ -14,7 +14,7 @@ export interface AuditRow {
   api_key_id: string | null;
   user_id: string | null;
   agent_session_id: string | null;
-  /** Of a signed-in person, who calls with the key that has no secret. */
+  /** The sign-in with which a person called; null if a key called. */
   sign_in_id: string | null;
   action: string;
   outcome: string;

@@ -36,8 +36,8 @@ export interface Caller {
 
 export interface CallersSignIn {
   signInId: string;
-  /** When the member last proved who they are, in milliseconds since 1970. */
-  authenticatedAt: number;
+  /** How long before the look-up of this caller the member proved who they are, by the clock of the database. */
+  authenticatedForMs: number;
 }
 
 /** What a request says about its caller. */

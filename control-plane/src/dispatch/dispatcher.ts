@@ -24,6 +24,7 @@ import {
   type AnyHostHandler,
   type AnyRecordHandler,
 } from "./changes.ts";
+import { staleSignIn } from "./fresh-sign-in.ts";
 import { IdempotentCall, type Outcome } from "./idempotency.ts";
 import { asPromised } from "./promise.ts";
 import type { RateState, TokenBuckets } from "./token-bucket.ts";
@@ -120,18 +121,6 @@ export interface DispatcherParts {
   deadlineMs?: number;
   leaseSeconds?: number;
 }
-
-/** How long a sign-in lasts for the actions that need a fresh one (N27). */
-const freshMs = 5 * 60_000;
-
-const isStale = ({ signIn }: Caller) =>
-  signIn !== undefined && Date.now() - signIn.authenticatedAt > freshMs;
-
-const signInAgain = () =>
-  new Refusal(
-    "sign_in_again",
-    "This needs a sign-in of the last five minutes. Confirm with POST /api/sign-in/confirm who you are, then call again.",
-  );
 
 interface Entry {
   action: Action;
@@ -286,8 +275,8 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     const { action, handler } = entry;
     const caller = reaching(sender, action);
     await authorize(caller, call, action, refusalOfRight(caller, action));
-    if (action.needsFreshSignIn && isStale(caller)) {
-      await authorize(caller, call, action, signInAgain());
+    if (action.needsFreshSignIn && caller.signIn) {
+      await authorize(caller, call, action, staleSignIn(caller.signIn.authenticatedForMs));
     }
     const input = validate(action, await call.body(caller));
     if (

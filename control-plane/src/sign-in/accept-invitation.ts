@@ -20,9 +20,9 @@ import * as store from "./store.ts";
 
 export interface Acceptance {
   secret: string;
-  /** The person who is signed in; undefined if nobody is. */
+  /** The person who is signed in with this browser; undefined if the browser has no sign-in. */
   person: store.PersonRow | undefined;
-  /** Of a new account. */
+  /** The password for a new account; undefined for a person who has an account. */
   password: string | undefined;
   /** A key of a member who has had one: others may have opened the link. */
   key: string | undefined;
@@ -150,7 +150,7 @@ async function reach(
     const values = [organizationId, userId, email, name, ...storedRole(role)];
     await tx.rows(store.insertInvitedMember, ...values);
   }
-  // It never limits the member: a user's key has what the role allows.
+  // The key has every permission, so that only the role limits what the member may do.
   const key = await tx.first(store.insertSignInKey, organizationId, userId, permissionNames);
   await tx.rows(store.setSignInKey, organizationId, userId, key!.api_key_id);
 }
@@ -192,5 +192,5 @@ const keyNeeded = () =>
 const notGood = () =>
   new Refusal(
     "not_found",
-    "This link is not good: it was used, was withdrawn, or is older than 72 hours. Ask for another invitation.",
+    "This link is not good: it was used or withdrawn, is older than 72 hours, or its creator may no longer invite to this role. Ask for another invitation.",
   );

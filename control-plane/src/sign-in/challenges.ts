@@ -12,7 +12,7 @@ export interface Challenges {
   open(purpose: Purpose, sealed: string): string | undefined;
 }
 
-export function createChallenges(secret: Buffer, now: () => number = Date.now): Challenges {
+export function createChallenges(secret: Buffer, now: () => number): Challenges {
   const sealOf = (text: string) =>
     createHmac("sha256", secret).update(`challenge\n${text}`).digest("base64url");
   return {

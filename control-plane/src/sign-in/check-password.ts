@@ -1,7 +1,6 @@
 // Checking a password. Only some wrong passwords of unknown browsers are accepted for an address in a period, from
 // wherever they come. A browser in which the person has signed in before has a limit of its own, so nobody can lock
-// the person out. An address
-// without an account gets the same answers after the same work.
+// the person out. An address without an account gets the same answers after the same work.
 import { createHmac } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { Refusal } from "@hawser/contract";

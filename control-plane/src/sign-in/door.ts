@@ -3,6 +3,7 @@ import { Refusal, formatId, type Action } from "@hawser/contract";
 import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
 import type { z } from "zod";
+import { staleSignIn } from "../dispatch/fresh-sign-in.ts";
 import { validate } from "../dispatch/validate.ts";
 import type { Log } from "../log.ts";
 import { objectionTo } from "../transports/credentials.ts";
@@ -21,7 +22,7 @@ export interface Door {
     request: SignInRequest<Body>,
     work: (c: Context, input: z.output<Body>) => Promise<object>,
   ): void;
-  /** The person who is signed in. Throws `unauthenticated` if nobody is. */
+  /** The person who is signed in with this browser. Throws `unauthenticated` if the browser has no sign-in. */
   personOf(c: Context): Promise<PersonRow>;
   /** The same; throws `sign_in_again` if the sign-in is not fresh. */
   freshPersonOf(c: Context): Promise<PersonRow>;
@@ -36,8 +37,6 @@ interface DoorParts {
   baseUrl: string;
   log: Log;
 }
-
-const freshMs = 5 * 60_000;
 
 export const tokenOf = (c: Context) => readCookie(c.req.header("cookie"), sessionCookie);
 export const deviceOf = (c: Context) => c.req.header("user-agent");
@@ -77,11 +76,9 @@ export function createDoor({ app, signIns, known, baseUrl, log }: DoorParts): Do
     personOf,
     async freshPersonOf(c) {
       const person = await personOf(c);
-      if (person.authenticated_for_ms <= freshMs) return person;
-      throw new Refusal(
-        "sign_in_again",
-        "This needs a sign-in of the last five minutes. Sign in again, then repeat it.",
-      );
+      const refusal = staleSignIn(person.authenticated_for_ms);
+      if (refusal) throw refusal;
+      return person;
     },
     async enter(c, userId, token) {
       const former = tokenOf(c);

@@ -1,5 +1,6 @@
 // Adding, using and removing passkeys.
 import { Refusal, notFound } from "@hawser/contract";
+import type { Context } from "hono";
 import { hashSecret } from "../access/secret-text.ts";
 import type { SystemDatabase, SystemTransaction } from "../postgres/database.ts";
 import type { Challenges, Purpose } from "./challenges.ts";
@@ -9,7 +10,6 @@ import * as store from "./passkey-store.ts";
 import type { Passkey, Passkeys } from "./passkeys.ts";
 import { requests } from "./requests.ts";
 import { createSignIn, deviceName } from "./sign-ins.ts";
-import type { Context } from "hono";
 
 /** How long a person may take to confirm with the device. */
 const attemptSeconds = 300;
@@ -36,7 +36,7 @@ export function addPasskeyRoutes({
     const made = await loaded;
     if (made) return made;
     throw new Refusal(
-      "capability_missing",
+      "passkeys_unavailable",
       "Passkeys need a service whose address has a name. Open it by its name; a service on this machine is also localhost.",
     );
   }

@@ -69,7 +69,7 @@ async function signIn(sign: Sign = issuer.signToken) {
   return providers.finish(settings, callback, pending);
 }
 
-/** Also checks that nothing secret is in what a log would show. */
+/** Checks the code of a refusal, and that a log of the error would contain no secret. */
 function refusedAs(code: ProviderRefusalCode) {
   return (error: unknown) => {
     assert.ok(error instanceof ProviderRefusal, String(error));

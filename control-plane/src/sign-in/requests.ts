@@ -84,11 +84,14 @@ export const requests = {
     summary: "Accept an invitation, with the account that is signed in or with a new one.",
     body: z.strictObject({
       invitation: Invitation,
-      password: NewPassword.meta({ description: "Of a new account." }).optional(),
+      password: NewPassword.meta({ description: "The password for a new account." }).optional(),
       key: z
         .string()
         .max(200)
-        .meta({ description: "Of a member who has keys: one with every permission of the role." })
+        .meta({
+          description:
+            "Only for a member who has keys: one of them that has every permission of the role.",
+        })
         .optional(),
     }),
     result: z.strictObject({
@@ -164,7 +167,7 @@ const refusals = refusalResponses([
   "sign_in_first",
   "sign_in_again",
   "limit_reached",
-  "capability_missing",
+  "passkeys_unavailable",
   "payload_too_large",
   "rate_limited",
   "internal",

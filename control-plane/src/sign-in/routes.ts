@@ -24,10 +24,13 @@ export interface SignInParts {
   /** For the cookies that show known browsers, and those with challenges. */
   secret: Buffer;
   baseUrl: string;
+  /** The time of the database, which is the same on every node. */
+  now: () => number;
   log: Log;
 }
 
-export function signInRoutes({ accounts, signIns, secret, baseUrl, log }: SignInParts): Hono {
+export function signInRoutes(parts: SignInParts): Hono {
+  const { accounts, signIns, secret, baseUrl, now, log } = parts;
   const app = new Hono();
   const known = createKnownBrowsers(secret);
   const passwords = createPasswords();
@@ -122,7 +125,7 @@ export function signInRoutes({ accounts, signIns, secret, baseUrl, log }: SignIn
     };
   });
 
-  addPasskeyRoutes({ door, accounts, challenges: createChallenges(secret), baseUrl });
+  addPasskeyRoutes({ door, accounts, challenges: createChallenges(secret, now), baseUrl });
 
   app.all(`${signInPath}/*`, (c) => respond(c, { refusal: notServed() }));
   return app;

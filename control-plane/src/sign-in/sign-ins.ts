@@ -127,7 +127,10 @@ function callerOf(owner: store.SignInOwner): Caller {
     sessionId: null,
     permissions: new Set(permissionsOf(owner)),
     usesGrants: owner.has_grants,
-    signIn: { signInId: owner.sign_in_id, authenticatedAt: owner.authenticated_ms },
+    signIn: {
+      signInId: owner.sign_in_id,
+      authenticatedForMs: owner.authenticated_for_ms,
+    },
   };
 }
 

@@ -16,8 +16,8 @@ export interface SignInOwner extends HeldRole {
   joined_at: string;
   /** Whether single sessions were granted to the person. */
   has_grants: boolean;
-  /** In milliseconds since 1970. */
-  authenticated_ms: number;
+  /** How long ago the person proved who they are. */
+  authenticated_for_ms: number;
   expires_in_ms: number;
 }
 
@@ -29,7 +29,7 @@ export const selectSignInOwners = systemStatement<SignInOwner>(
           r.permissions AS own_permissions, m.created_at AS joined_at,
           EXISTS (SELECT FROM session_grants g
                    WHERE g.organization_id = m.organization_id AND g.user_id = m.user_id) AS has_grants,
-          (extract(epoch FROM s.authenticated_at) * 1000)::bigint AS authenticated_ms,
+          (extract(epoch FROM hawser_now() - s.authenticated_at) * 1000)::bigint AS authenticated_for_ms,
           (extract(epoch FROM s.expires_at - hawser_now()) * 1000)::bigint AS expires_in_ms
      FROM unnest($1::bytea[], $2::uuid[]) AS asked (token_hash, organization_id)
      JOIN sign_in.sign_ins s ON s.token_hash = asked.token_hash

@@ -1,4 +1,4 @@
-// How often something went wrong lately, in this node's memory.
+// Counts failed attempts of a period, by id, in the memory of this node.
 
 export interface WrongCounts {
   /** Counts an attempt as wrong until it is known to be right. Returns how long to wait instead; 0 if it may be tried. */
@@ -7,7 +7,7 @@ export interface WrongCounts {
   undo(id: string): void;
 }
 
-/** Of twice as many ids, those that were counted longest ago are forgotten. */
+/** Bounds the memory: once there are twice as many ids, the older half is dropped. */
 const mostIds = 10_000;
 
 export function createWrongCounts(

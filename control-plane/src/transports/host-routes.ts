@@ -106,7 +106,7 @@ export function hostRoutes({ log, ...routes }: HostRoutes): Hono {
   }
 }
 
-/** Answers a host's request. An error of the work becomes a refusal. */
+/** Answers a request that is no call of an action. An error of the work becomes a refusal. */
 export async function answerHost(
   c: Context,
   log: Log,
@@ -130,7 +130,7 @@ function asRefusal(error: unknown, id: string, log: Log): Refusal {
     });
   }
   const incidentId = randomUUID();
-  log.error({ callId: id, incidentId, err: error }, "a host's request failed");
+  log.error({ callId: id, incidentId, err: error }, "a request failed");
   return new Refusal(
     "internal",
     "The service failed while carrying this out. Quote the incident id when you report it.",
