@@ -1,6 +1,8 @@
 // A separated host that is uninstalled as the guide says, and installed again.
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { untilStatus } from "@hawser/testkit/host.ts";
 import { installSeparatedHost } from "@hawser/testkit/separated-host.ts";
@@ -51,10 +53,15 @@ scenario(
     assert.equal(code, 0, output);
     assert.deepEqual(sleeping(), [], "what an agent left in the background");
 
+    // The system gives the uid of a deleted user to the next one that is made.
+    const deleted = `${name}-2`;
+    const kept = statSync(host.homeOf(deleted)).uid;
+    execFileSync("userdel", [deleted]);
     const { installCommand } = await caller.regenerate_pairing_token({ instanceId });
     assert.match(await host.installAgain(2, installCommand), /2 further users/);
     await untilStatus(caller, instanceId, "online");
     assert.deepEqual(peopleOf(host), [`${name}-3`, `${name}-4`]);
+    for (const user of peopleOf(host)) assert.notEqual(uidOf(user), kept);
     const become = async (user: string) =>
       (await host.runAs(name, `sudo -n -u ${user} id -un`)).output.trim();
     assert.match(await become(former), /password|not allowed/);
@@ -62,6 +69,12 @@ scenario(
     assert.match(await host.installAgain(3), /3 further users/);
     assert.deepEqual(peopleOf(host), [`${name}-3`, `${name}-4`, `${name}-5`]);
     assert.equal(readFileSync(join(host.homeOf(former), "left.txt"), "utf8"), "work\n");
+
+    // A user that is deleted while it serves somebody gets its uid, and so its files, again.
+    const uid = uidOf(`${name}-4`);
+    execFileSync("userdel", ["--force", `${name}-4`]);
+    await host.installAgain(3);
+    assert.equal(uidOf(`${name}-4`), uid);
   },
 );
 
@@ -92,6 +105,29 @@ scenario(
     assert.match((await host.runAs(name, "sudo -n -u root id")).output, /password|not allowed/);
   },
 );
+
+scenario(
+  "A user that serves something else is not taken for the daemon",
+  [],
+  async ({ caller }) => {
+    const own = `hwt${randomBytes(3).toString("hex")}-own`;
+    execFileSync("useradd", ["--no-create-home", own]);
+    try {
+      const { installCommand } = await caller.create_instance({ name: own });
+      const command = `${installCommand} -s -- --separate ${own} --name daemon --home /var/lib/${own}`;
+      const { status, stderr } = spawnSync("sh", ["-c", command], { encoding: "utf8" });
+      assert.notEqual(status, 0);
+      assert.match(stderr, /There is a user daemon already, with the home \/usr\/sbin/);
+      assert.equal(existsSync("/etc/sudoers.d/daemon"), false);
+    } finally {
+      execFileSync("userdel", [own]);
+      for (const place of [`/var/lib/${own}`, `/var/lib/${own}-users`])
+        rmSync(place, { recursive: true, force: true });
+    }
+  },
+);
+
+const uidOf = (user: string) => Number(execFileSync("id", ["-u", user], { encoding: "utf8" }));
 
 function peopleOf({ directory }: { directory: string }): string[] {
   const text = readFileSync(join(directory, "separation.json"), "utf8");

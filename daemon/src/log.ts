@@ -19,8 +19,8 @@ export function createLog(write: (line: string) => void): Log {
 /** Discards everything. */
 export const silentLog: Log = { info() {}, warn() {} };
 
-/** Pairing tokens and API keys, seeds of keys, and signed tokens. */
-const secrets = /\bhw[kp]_[0-9a-z_]{16,}|\bS[UAO][A-Z2-7]{54,}|\beyJ[\w-]+\.[\w-]+\.[\w-]+/g;
+/** Every secret that begins with a prefix of the service, seeds of keys, and signed tokens. */
+const secrets = /\bhw[a-z]_[0-9a-z_]{16,}|\bS[UAO][A-Z2-7]{54,}|\beyJ[\w-]+\.[\w-]+\.[\w-]+/g;
 
 /** An error's message and its causes, as one sentence for a log line. */
 export function describe(error: unknown): string {

@@ -32,6 +32,8 @@ export const separate: CommandLine = {
     if (!/^[a-z_][a-z0-9_-]{0,25}$/.test(String(name))) {
       throw new UsageError("--name must be a name for a Unix user, of at most 26 characters.");
     }
+    // Other users need what this makes, also if root's own files are closed to them.
+    process.umask(0o022);
     // Later the directory is the front's, and root writes nothing there.
     if (!existsSync(separationPath(directory))) {
       const text = policyText((root as string[]).map((each) => resolve(each)));

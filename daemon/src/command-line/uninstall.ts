@@ -1,7 +1,7 @@
 // `hawserd uninstall`: removes what the installer and the daemon made. Removes only what is known to be the
 // daemon's own; everything else stays, because it may contain somebody's work.
 import { spawnSync } from "node:child_process";
-import { readdirSync, realpathSync, rmSync, rmdirSync } from "node:fs";
+import { readdirSync, realpathSync, rmdirSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
@@ -9,6 +9,7 @@ import { openJournal } from "../journal/journal.ts";
 import { silentLog } from "../log.ts";
 import { createPolicy } from "../policy/policy.ts";
 import { removeIfEmpty } from "../remove-if-empty.ts";
+import { removeTreeNow } from "../remove-tree.ts";
 import { stopService } from "../service/service.ts";
 import { removeUnit, unitOf } from "../service/systemd.ts";
 import { readSeparation, type Separation } from "../separation/separation.ts";
@@ -107,7 +108,7 @@ function removeFiles({ directory }: State): void {
     const beside = besideJournal.exec(name);
     const file = beside ? `${beside[1]}.sqlite` : name;
     const isOwn = own.test(name) || (journal.test(file) && !undelivered.has(file));
-    if (isOwn) rmSync(join(directory, name), { recursive: true, force: true });
+    if (isOwn) removeTreeNow(join(directory, name));
   }
   for (const name of ofSessions) removeIfEmpty(join(directory, name));
   const kept = readdirSync(directory);

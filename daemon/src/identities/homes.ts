@@ -11,6 +11,7 @@ import { LinkableKind } from "@hawser/contract";
 import { OwnerId } from "@hawser/host-protocol";
 import type { Access, LoginPlace } from "../drivers/login.ts";
 import { describe, silentLog, type Log } from "../log.ts";
+import { removeTreeNow } from "../remove-tree.ts";
 import { replaceFile } from "../state/replace-file.ts";
 import { readJson } from "../state/state.ts";
 
@@ -66,7 +67,7 @@ export function openHomes(directory: string, instanceId: string, log: Log = sile
   /** What cannot be removed must not keep the host from starting. Nothing uses it. */
   const discard = (place: string) => {
     try {
-      rmSync(place, { recursive: true, force: true });
+      removeTreeNow(place);
     } catch (error) {
       log.warn("a home was not removed", { place, error: describe(error) });
     }
@@ -119,9 +120,8 @@ export function openHomes(directory: string, instanceId: string, log: Log = sile
     save: ({ ownerId, kind, ...link }) => replaceFile(linkFile(ownerId, kind), link),
     unlink: (ownerId, kind) => rmSync(linkFile(ownerId, kind), { force: true }),
     exists: (ownerId, kind) => existsSync(placeOf(ownerId, kind)),
-    remove: (ownerId, kind) =>
-      rmSync(placeOf(ownerId, kind), { recursive: true, force: true, maxRetries: 5 }),
-    removeAll: () => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }),
+    remove: (ownerId, kind) => removeTreeNow(placeOf(ownerId, kind)),
+    removeAll: () => removeTreeNow(directory),
   };
 }
 

@@ -13,6 +13,7 @@ import {
   type Nkey,
 } from "@hawser/host-protocol";
 import { daemonVersion } from "../release.ts";
+import { removeTreeNow } from "../remove-tree.ts";
 import type { State } from "../state/state.ts";
 import type { ServerClock } from "./server-clock.ts";
 import { throwIfRefused, type IsRemoved } from "./up-call.ts";
@@ -40,7 +41,7 @@ export async function pairHost(
   const answer = await post(origin, "/api/hosts/pair", body);
   const { instanceId, token, commandKey } = read(PairReply, answer);
   // People have linked accounts with the host that this one was, and may have unlinked them from another since.
-  rmSync(state.homesDirectory, { recursive: true, force: true });
+  removeTreeNow(state.homesDirectory);
   rmSync(state.sealingKeyPath, { force: true });
   state.saveCredentials({ serverUrl: origin, instanceId, seed: key.seed, token, commandKey });
   return { instanceId };

@@ -5,6 +5,7 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   renameSync,
@@ -12,7 +13,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { readJson, separationPath } from "../state/state.ts";
 import { replaceFile } from "../state/replace-file.ts";
 import type { Separation, UnixUser } from "./separation.ts";
@@ -33,6 +34,7 @@ interface Account {
   name: string;
   uid: number;
   gid: number;
+  home: string;
 }
 
 /** Variables of the front that its workers get too. */
@@ -56,13 +58,19 @@ export function makeUsers({ directory, name, own, people }: WantedUsers): Separa
   if (own === name || new RegExp(`^${name}-\\d+$`).test(own)) {
     throw new CannotSeparate(`${own} is a user of Hawser itself. Name another user.`);
   }
-  const front = findAccount(name) ?? makeAccount(name, directory);
+  const places = `${directory}-users`;
+  if (!existsSync(places)) mkdirSync(places, { mode: 0o755 });
+  const least = leastOwner(places, name);
+  const front = findAccount(name) ?? makeAccount(name, directory, least);
   const { uid } = statSync(directory);
+  if (uid === 0 && resolve(front.home) !== resolve(directory)) {
+    throw new CannotSeparate(
+      `There is a user ${name} already, with the home ${front.home}. The daemon needs a user that nobody else uses. Name another with --name.`,
+    );
+  }
   if (uid !== 0 && uid !== front.uid) {
     throw new CannotSeparate(`${directory} belongs neither to root nor to ${name}.`);
   }
-  const places = `${directory}-users`;
-  if (!existsSync(places)) mkdirSync(places, { mode: 0o755 });
   const numbers = knownNumbers(directory, name).filter((number) =>
     existsSync(join(places, `${name}-${number}`)),
   );
@@ -71,7 +79,7 @@ export function makeUsers({ directory, name, own, people }: WantedUsers): Separa
   const users = numbers.map((number) => {
     const user = `${name}-${number}`;
     const home = join(places, user);
-    makeHome(home, findAccount(user) ?? makeAccount(user, home));
+    makeHome(home, findAccount(user) ?? makeAccount(user, home, least));
     return { user, state: join(home, ".hawser") };
   });
   const ownState = join(places, own);
@@ -80,9 +88,10 @@ export function makeUsers({ directory, name, own, people }: WantedUsers): Separa
   allowStarting(name, [separation.own, ...separation.people]);
   if (uid === 0) {
     replaceFile(separationPath(directory), separation);
+    // First: once the directory is the front's, a second run does not come here.
+    chmodSync(directory, 0o711);
     // What root has placed there becomes the front's own, so that it can update itself.
     must({ input: "" }, "chown", "--recursive", "-P", "--no-dereference", `${name}:`, directory);
-    chmodSync(directory, 0o711);
   } else {
     writeAs(name, separationPath(directory), `${JSON.stringify(separation)}\n`);
   }
@@ -118,13 +127,27 @@ function numberIn(user: unknown, name: string): number | undefined {
 function findAccount(name: string): Account | undefined {
   const found = run("getent", "passwd", name);
   if (found.status !== 0) return undefined;
-  const [, , uid, gid] = found.stdout.trim().split(":");
-  return { name, uid: Number(uid), gid: Number(gid) };
+  const [, , uid, gid, , home = ""] = found.stdout.trim().split(":");
+  return { name, uid: Number(uid), gid: Number(gid), home };
 }
 
-function makeAccount(name: string, home: string): Account {
+/**
+ * The lowest uid of those homes. When a user was deleted, the system gives its uid to the next one that is made, who
+ * would own the files of another person: so new users get lower ones.
+ */
+function leastOwner(places: string, name: string): number | undefined {
+  const homes = readdirSync(places).filter((each) => numberIn(each, name) !== undefined);
+  const owners = homes.map((each) => lstatSync(join(places, each)).uid).filter((uid) => uid > 0);
+  return owners.length > 0 ? Math.min(...owners) : undefined;
+}
+
+/** If the home exists, its user was deleted, and gets the same uid again. */
+function makeAccount(name: string, home: string, least: number | undefined): Account {
+  const former = lstatSync(home, { throwIfNoEntry: false })?.uid ?? 0;
+  const number = former > 0 ? ["--uid", `${former}`] : [];
+  if (former === 0 && least !== undefined) number.push("--key", `SYS_UID_MAX=${least - 1}`);
   const shell = "/usr/sbin/nologin";
-  const place = ["--no-create-home", "--home-dir", home];
+  const place = ["--no-create-home", "--home-dir", home, ...number];
   const made = run("useradd", "--system", "--user-group", ...place, "--shell", shell, name);
   const account = findAccount(name);
   if (account) return account;
@@ -141,9 +164,9 @@ function makeHome(home: string, account: Account): void {
 
 /** A directory of this user alone, in one of root. */
 function makeDirectory(path: string, { uid, gid }: Account): void {
-  if (existsSync(path)) return;
-  mkdirSync(path, { mode: 0o700 });
-  chownSync(path, uid, gid);
+  if (!existsSync(path)) mkdirSync(path, { mode: 0o700 });
+  // An earlier run may have been ended before it gave the directory away.
+  if (lstatSync(path).uid === 0) chownSync(path, uid, gid);
 }
 
 /** Root does not write in a directory of another user: a link there would lead it elsewhere. */

@@ -1,6 +1,5 @@
 // A worker: the work of a separated host that one Unix user does. It has no link and no key of the host. The front
 // passes commands to it and reports for it, over its standard input and output. It ends when its input ends.
-import { rmSync } from "node:fs";
 import { uptime } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -18,6 +17,7 @@ import type { ServerClock } from "../link/server-clock.ts";
 import { describe, type Log } from "../log.ts";
 import { createOperations } from "../operations.ts";
 import { createPolicy, type Policy } from "../policy/policy.ts";
+import { removeTreeNow } from "../remove-tree.ts";
 import { replaceFile } from "../state/replace-file.ts";
 import { readJson, type State } from "../state/state.ts";
 import { openWork, type Uplink, type Work, type WorkOptions } from "../work.ts";
@@ -181,7 +181,7 @@ export async function serveWork({
 function removeFormerHomes(state: State, hostKey: string): void {
   const file = join(state.directory, "host-key.json");
   if (readJson(file)?.["hostKey"] === hostKey) return;
-  rmSync(state.homesDirectory, { recursive: true, force: true });
+  removeTreeNow(state.homesDirectory);
   replaceFile(file, { hostKey });
 }
 

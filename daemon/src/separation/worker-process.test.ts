@@ -142,6 +142,22 @@ test("when all processes of the user were ended, calls reach the next worker", a
   assert.notEqual(await started.pid(), pid);
 });
 
+test("a worker that was ended on purpose many times is started again at once", async () => {
+  let pid = 0;
+  await using started = start("{}", {
+    endAll: async () => void process.kill(pid, "SIGKILL"),
+  });
+  for (let ended = 0; ended < 8; ended++) {
+    pid = await started.pid();
+    await started.worker.endAll();
+  }
+  // Eight failures would make it wait for up to 30 seconds.
+  const before = performance.now();
+  await started.pid();
+  const tookMs = performance.now() - before;
+  assert.ok(tookMs < 3_000, `${tookMs} ms`);
+});
+
 test("what a worker does wrong is logged, but not without end", async () => {
   const calls =
     "Array.from({ length: 200 }, () => JSON.stringify({ call: 'none' }) + '\\n').join('')";

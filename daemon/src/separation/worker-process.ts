@@ -72,6 +72,8 @@ export function startWorker(options: WorkerOptions): Worker {
   let current: { pipe: Pipe; over: Promise<void> } | undefined;
   /** When a worker that is stopped has to have ended. */
   let stopBy = Infinity;
+  /** The process was ended on purpose. That is no failure, so the next one starts at once. */
+  let wasEnded = false;
   const starts = { failed: 0, reason: "", printed: "" };
 
   async function keepRunning(): Promise<void> {
@@ -85,12 +87,16 @@ export function startWorker(options: WorkerOptions): Worker {
         log.warn("a worker did not start", { user: of.user, error: describe(error) });
         // sudo prints why it starts nothing.
         starts.reason = shorten([describe(error), starts.printed].filter(Boolean).join(" "));
-        starts.failed += 1;
+        if (!wasEnded) starts.failed += 1;
         if (starts.failed === failuresOfProblem) options.onProblem?.();
       }
       if (stopped.signal.aborted) return;
-      failures = performance.now() - startedAt > stableMs ? 0 : failures + 1;
       log.warn("a worker has ended, and is started again", { user: of.user });
+      if (wasEnded) {
+        wasEnded = false;
+        continue;
+      }
+      failures = performance.now() - startedAt > stableMs ? 0 : failures + 1;
       await pause(backOff(failures + 1, restart), stopped.signal);
     }
   }
@@ -153,6 +159,7 @@ export function startWorker(options: WorkerOptions): Worker {
     send: (name, body) => current?.pipe.send(name, body),
     async endAll() {
       const last = current;
+      wasEnded = last !== undefined;
       await endAll(of.user);
       // Calls from now on reach the next one.
       await last?.over;

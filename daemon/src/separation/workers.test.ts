@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { after, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
 import type { HostOperation } from "@hawser/contract";
 import { makeSigningKey, signCommand, type HostCommand } from "@hawser/host-protocol";
 import { until } from "@hawser/testkit/until.ts";
@@ -49,6 +50,7 @@ function open(
   more: Handlers = {},
   place = mkdtempSync(join(directory, "of-")),
   instanceId = usualInstance,
+  onEnd = () => {},
 ) {
   const workers = new Map<string, Played>();
   const sent: unknown[] = [];
@@ -141,6 +143,7 @@ function open(
     timing: { joinMs: 3_000, shortJoinMs: 100 },
     async endAll(user) {
       ended.push(user);
+      onEnd();
       workers.get(user)?.pipe.close();
     },
   });
@@ -399,6 +402,30 @@ test("when the last account is unlinked, the user's processes end whatever the w
   assert.deepEqual(host.ended, ["one", "two"], "nobody runs as a user of cy");
 });
 
+test("N7: the processes of a worker that does not unlink end within five seconds, and a new worker unlinks", async () => {
+  const held = new Set<string>();
+  const never = new Promise<never>(() => {});
+  const ofKinds = { kinds: () => (held.has("kinds") ? never : ["codex"]) };
+  const answering: Answering = (user, command, commandId) =>
+    held.has(user) && command === "unlink_identity" ? never : done(user, command, commandId);
+  // The next worker is honest, and starts at once.
+  const onEnd = () => held.clear();
+  await using host = open(answering, ofKinds, undefined, undefined, onEnd);
+  const unlink = async (ownerId: string, kind: string | null, user: string) => {
+    const removal = host.order("unlink_identity", { ownerId, kind });
+    await until("its processes end", () => host.ended.includes(user), 5_000);
+    return resultOf(await removal);
+  };
+  await host.order("link_identity", link(ada));
+  held.add("one");
+  assert.deepEqual(await unlink(ada, null, "one"), { user: "one" });
+
+  await host.order("link_identity", link(bo));
+  await host.order("start_login", { ...link(bo), kind: "claude_code" });
+  held.add("two").add("kinds");
+  assert.deepEqual(await unlink(bo, "claude_code", "two"), { user: "two" }, "another one is left");
+});
+
 test("an unlinking that is sent again while it is under way ends the processes once", async () => {
   await using host = open();
   await host.order("link_identity", link(ada));
@@ -406,6 +433,19 @@ test("an unlinking that is sent again while it is under way ends the processes o
   const unlink = () => host.order("unlink_identity", { ownerId: ada, kind: null }, commandId);
   const answers = await Promise.all([unlink(), unlink(), unlink()]);
   for (const answer of answers) assert.deepEqual(resultOf(answer), { user: "one" });
+  assert.deepEqual(host.ended, ["one"]);
+});
+
+test("an unlinking that is sent again does not end the new worker while it starts", async () => {
+  let startMs = 0;
+  await using host = open(done, { begin: () => wait(startMs) });
+  await host.order("link_identity", link(ada));
+  // Longer than a call waits for a worker.
+  startMs = 6_000;
+  const commandId = randomUUID();
+  const unlink = () => host.order("unlink_identity", { ownerId: ada, kind: null }, commandId);
+  assert.equal(await unlink(), undefined);
+  assert.deepEqual(resultOf(await unlink()), { user: "one" });
   assert.deepEqual(host.ended, ["one"]);
 });
 

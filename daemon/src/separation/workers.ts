@@ -54,8 +54,16 @@ export interface WorkersOptions extends WorkOptions {
 const quickMs = 10_000;
 /** The facts of the own worker may be a half of what operations may be: both are in one message. */
 const mostFactParts = 2;
+/**
+ * Without the last account, everything that runs as the person's user has ended within five seconds (N7): a worker that
+ * takes longer is ended, and a new one unlinks. If other accounts are left, only a worker that answers nothing is ended.
+ */
+const lastUnlinkMs = 4_000;
+const silentMs = 4_000;
 /** Leaves time for another worker to do it, before the command's time limit. */
 const unlinkMs = 18_000;
+/** Removals beyond these are so old that the control plane sends them no more. */
+const mostEnded = 1_000;
 
 export function openWorkers(options: WorkersOptions): Work {
   const { state, instanceId, clock, uplink, log, separation, endAll = endProcesses } = options;
@@ -69,6 +77,8 @@ export function openWorkers(options: WorkersOptions): Work {
   const workers = new Map<string, Worker>();
   /** The operations that the worker of each user has reported. */
   const operations = new Map<string, HostOperation[]>();
+  /** Removals for which the processes of the user were ended, and no worker has answered since. */
+  const endedFor = new Set<string>();
   let isClosed = false;
 
   // Only commands that the front carries out itself reach these; they use nothing of sessions.
@@ -179,20 +189,40 @@ export function openWorkers(options: WorkersOptions): Work {
     data: Uint8Array,
     isLast: boolean,
   ): Promise<Answer | undefined> {
-    const answer = await asker.askOne(worker, commandId, data, unlinkMs).catch((error: unknown) => {
+    // A machine that is busy starts a worker slowly. Ending that one too would make it start once more.
+    if (endedFor.has(commandId)) return asker.askOne(worker, commandId, data);
+    const limitMs = isLast ? lastUnlinkMs : unlinkMs;
+    const asked = asker.askOne(worker, commandId, data, limitMs).catch((error: unknown) => {
       log.warn("a worker did not unlink", { user: worker.of.user, error: describe(error) });
       return undefined;
     });
-    if (worker.of.user === own.user) return answer;
-    // A login that was not completed leaves a kind, but no account.
-    if (!isLast && (worker.problem() !== undefined || (await kindsOf(worker)).length > 0))
-      return answer;
+    if (worker.of.user === own.user) return asked;
+    if (isLast) {
+      await asked;
+    } else if (!(await isSilent(worker))) {
+      const answer = await asked;
+      // A login that was not completed leaves a kind, but no account.
+      if (worker.problem() !== undefined || (await kindsOf(worker)).length > 0) return answer;
+    }
     await worker.endAll();
-    return asker.askOne(worker, commandId, data);
+    if (endedFor.size >= mostEnded) endedFor.clear();
+    endedFor.add(commandId);
+    const answer = await asker.askOne(worker, commandId, data);
+    endedFor.delete(commandId);
+    return answer;
   }
 
-  const kindsOf = async (worker: Worker) =>
-    workerAnswers.kinds.parse(await worker.call("kinds", {}, quickMs));
+  /** Whether a worker that has started does not answer. */
+  async function isSilent(worker: Worker): Promise<boolean> {
+    if (worker.problem() !== undefined) return false;
+    return kindsOf(worker, silentMs).then(
+      () => false,
+      () => worker.problem() === undefined,
+    );
+  }
+
+  const kindsOf = async (worker: Worker, limitMs = quickMs) =>
+    workerAnswers.kinds.parse(await worker.call("kinds", {}, limitMs));
 
   /** The worker of a person; undefined if the person has none, and no user is free. */
   function workerOf(ownerId: string, makes: boolean): Worker | undefined {

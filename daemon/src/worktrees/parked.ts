@@ -8,7 +8,7 @@ import type { OwnCheckout } from "../journal/driven-sessions.ts";
 import { isDirectory, moveAdmin } from "./park.ts";
 import { readParked, recordName, type ParkedRecord } from "./parked-record.ts";
 import { dropRefs, refsOf } from "./refs.ts";
-import { removeTree } from "./remove-tree.ts";
+import { removeTree } from "../remove-tree.ts";
 
 export interface Parked {
   /** Those that can be restored, newest first. */

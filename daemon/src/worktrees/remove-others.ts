@@ -1,7 +1,7 @@
 // Removes what sessions and agents have left in a directory that has an entry for each of them.
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { removeTree } from "./remove-tree.ts";
+import { removeTree } from "../remove-tree.ts";
 
 /** Removes all entries except those in use. `isUsed` is called again for each entry. */
 export async function removeOthers(

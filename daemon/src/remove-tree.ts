@@ -1,0 +1,50 @@
+// Removes a tree that an agent worked in. Some tools make directories read-only, such as a cache of
+// modules; those are made writable first.
+import { chmodSync, lstatSync, readdirSync, rmSync } from "node:fs";
+import { chmod, lstat, opendir, rm } from "node:fs/promises";
+import { join } from "node:path";
+
+export async function removeTree(path: string): Promise<void> {
+  try {
+    await rm(path, { recursive: true, force: true });
+  } catch (error) {
+    if (!isClosed(error)) throw error;
+    await open(path);
+    await rm(path, { recursive: true, force: true });
+  }
+}
+
+/** The same for small trees, where nothing may happen before the tree is gone. */
+export function removeTreeNow(path: string): void {
+  const remove = () => rmSync(path, { recursive: true, force: true, maxRetries: 5 });
+  try {
+    remove();
+  } catch (error) {
+    if (!isClosed(error)) throw error;
+    openNow(path);
+    remove();
+  }
+}
+
+function isClosed(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === "EACCES" || code === "EPERM";
+}
+
+/** Does not follow links, which lead to other people's files. */
+async function open(directory: string): Promise<void> {
+  if (!(await lstat(directory)).isDirectory()) return;
+  await chmod(directory, 0o700);
+  for await (const entry of await opendir(directory)) {
+    if (entry.isDirectory()) await open(join(directory, entry.name));
+  }
+}
+
+/** Does not follow links either. */
+function openNow(directory: string): void {
+  if (!lstatSync(directory).isDirectory()) return;
+  chmodSync(directory, 0o700);
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    if (entry.isDirectory()) openNow(join(directory, entry.name));
+  }
+}
