@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Reply } from "@hawser/testkit/caller.ts";
 
 // Whole secrets are recognized by their form, whatever their origin.
-const secretShape = /hw[kp]_[0-9a-z_]{50,}|whsec_[\w+/]{43}=/g;
+const secretShape = /hw[a-z]_[0-9a-z_]{50,}|whsec_[\w+/]{43}=/g;
 
 const repository = join(import.meta.dirname, "..");
 
@@ -60,11 +60,11 @@ export class Leaks {
   }
 }
 
-/** Some actions return a key, a pairing token or a secret. In an answer of MCP they are one level deeper. */
+/** Some actions return a key, a token, a secret, or a link with one. In an answer of MCP they are one level deeper. */
 function handedOut(body: unknown): string[] {
   const { result } = (body ?? {}) as { result?: Record<string, unknown> };
   const answer = (result?.["structuredContent"] ?? result) as Record<string, unknown> | undefined;
-  return [answer?.["key"], answer?.["pairingToken"], answer?.["secret"]].filter(
-    (part) => typeof part === "string",
-  );
+  const { key, pairingToken, secret, token, url } = answer ?? {};
+  const inLink = typeof url === "string" ? (url.match(secretShape) ?? []) : [];
+  return [key, pairingToken, secret, token, ...inLink].filter((part) => typeof part === "string");
 }

@@ -14,10 +14,12 @@ const programs: Program[] = ["cli", "control-plane", "daemon"];
 
 export async function bundlePrograms(root: string): Promise<BundledPrograms> {
   const made = mkdtempSync(join(tmpdir(), "hawser-programs-"));
-  // The control plane reads these two at the same places as in the package.
+  // The control plane reads these at the same places as in the package.
   const directory = join(made, "lib/server");
   mkdirSync(directory, { recursive: true });
   symlinkSync(join(root, "control-plane/migrations"), join(made, "migrations"));
+  // Points to nothing as long as the dashboard is not built.
+  symlinkSync(join(root, "control-plane/pages"), join(made, "pages"));
   symlinkSync(join(root, "control-plane/src/examples.json"), join(directory, "examples.json"));
   await Promise.all(
     programs.map((program) =>

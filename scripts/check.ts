@@ -10,6 +10,8 @@ const tool = (name: string) => join(root, "node_modules/.bin", name);
 // Slowest first, so that the short steps fill the gaps.
 const steps: [name: string, command: string, ...args: string[]][] = [
   ["types", tool("tsc"), "-p", "tsconfig.json"],
+  ["types of the dashboard", tool("tsc"), "-p", "web/src"],
+  ["types of its tests", tool("tsc"), "-p", "web"],
   ["unused code", tool("knip"), "--no-progress"],
   ["format", tool("prettier"), "--check", "--log-level=warn", "."],
   [

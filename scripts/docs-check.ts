@@ -19,6 +19,9 @@ export function findUnlistedFolders(folders: string[], readme: (path: string) =>
 
 /** Words that look like names of actions and are none: refusals, reasons and warnings. */
 const notActions = new Set([
+  "answer_unreadable",
+  "answer_unverified",
+  "grant_refused",
   "start_unknown",
   "start_failed",
   "update_failed",

@@ -45,6 +45,7 @@ const byName: Record<string, string> = {
   answers: "Yes",
   code: "4f1c-88d2",
   command: "npm test",
+  digits: "4711",
   email: "kim@example.com",
   messageId: "msg_7",
   mime: "image/png",

@@ -1,6 +1,6 @@
 // `npm run generate`: writes docs/reference from the registry, removes pages of actions that no longer
-// exist, fills the generated parts of README.md and CONTRIBUTING.md, and writes the types of the client and
-// of the requirements' ids. With --check it writes nothing and fails if a file differs from what would be
+// exist, fills the generated parts of README.md and CONTRIBUTING.md, and writes the types of the client, those
+// of the requirements' ids, and the compiled words of the dashboard. With --check it writes nothing and fails if a file differs from what would be
 // written.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,6 +9,7 @@ import { clientTypes } from "./client-types.ts";
 import { documentsWithRegions, fillRegions, regions } from "./generated-regions.ts";
 import { referencePages } from "./reference-pages.ts";
 import { requirementIds } from "./requirement-ids.ts";
+import { compiledWords } from "./words.ts";
 
 const { values } = parseArgs({ options: { check: { type: "boolean", default: false } } });
 const root = join(import.meta.dirname, "..");
@@ -37,6 +38,7 @@ const replaced: [name: string, text: string][] = [
   ...documentsWithRegions.map((name): [string, string] => [name, fillRegions(read(name), regions)]),
   ["client/src/actions.ts", clientTypes()],
   ["acceptance/requirement-ids.ts", requirementIds(read("acceptance/requirements.tsv"))],
+  ["web/src/words/en.gen.ts", compiledWords(read("web/src/words/en.po"))],
 ];
 for (const [name, text] of replaced) {
   if (read(name) === text) continue;

@@ -87,7 +87,10 @@ const forbidden: [path: string, line: string, reason: RegExp][] = [
   ],
   ["bench/src/main.ts", 'import { Hono } from "hono";', /bare engine/],
   ["bench/src/main.ts", 'import { x } from "../../testkit/src/world.ts";', /by its package name/],
-  ["web/src/main.ts", 'import { z } from "zod";', /not in the import map/],
+  ["mobile/src/main.ts", 'import { z } from "zod";', /not in the import map/],
+  ["web/src/main.tsx", 'import { join } from "node:path";', /runs in browsers/],
+  ["web/src/main.tsx", 'import { x } from "@hawser/testkit/world.ts";', /runs in browsers/],
+  ["web/size.ts", 'import { x } from "@hawser/control-plane/log.ts";', /runs in browsers/],
 ];
 
 const allowed: [path: string, line: string][] = [
@@ -106,6 +109,9 @@ const allowed: [path: string, line: string][] = [
   ["control-plane/src/access/store.test.ts", 'import { x } from "@hawser/testkit/postgres.ts";'],
   ["control-plane/src/dispatch/dispatcher.ts", 'import { insertEntry } from "../audit/store.ts";'],
   ["control-plane/src/dispatch/a.ts", 'import { Refusal, type Actions } from "@hawser/contract";'],
+  ["web/src/calls/call.ts", 'import type { Actions } from "@hawser/client";'],
+  ["web/size.ts", 'import { gzipSync } from "node:zlib";'],
+  ["web/tests/event-server.ts", 'import { createServer } from "node:http";'],
   ["testkit/src/world.ts", 'import { main } from "@hawser/control-plane/main.ts";'],
   ["acceptance/scenarios/a.test.ts", 'import { startWorld } from "@hawser/testkit/world.ts";'],
   ["bench/src/main.ts", 'import pg from "pg";'],

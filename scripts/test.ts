@@ -1,6 +1,7 @@
 // `npm test [pattern…]`: the unit and integration tests of every workspace, or those whose path
 // contains or matches a pattern. The whole-product tests are `npm run acceptance`.
 import { parseArgs } from "node:util";
+import { buildPages } from "@hawser/deploy/build-pages.ts";
 import { allSlots, chooseTestFiles, longestFirst, runTests } from "./run-tests.ts";
 
 const { positionals } = parseArgs({ allowPositionals: true });
@@ -10,6 +11,7 @@ const workspaces = [
   "cli",
   "host-protocol",
   "control-plane",
+  "web",
   "daemon",
   "deploy",
   "testkit",
@@ -44,6 +46,8 @@ const longest = [
   "hostile-repository",
   "worktrees/push",
 ];
+// Tests of pages open the present ones.
+if (files.some((file) => file.startsWith("web/"))) buildPages();
 const ordered = [
   ...longestFirst(
     files.filter((file) => !isMeasured(file)),

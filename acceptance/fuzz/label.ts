@@ -28,7 +28,7 @@ export function labelOf(action: ActionShape, request: RequestParts): Label {
     return { verdict: "refuse" };
   }
   const marked = body.subarray(0, 3).equals(Buffer.from([0xef, 0xbb, 0xbf]));
-  const verdicts: Verdict[] = odd || marked ? ["either"] : [];
+  const verdicts: Verdict[] = odd || marked || action.dependsOnRecord ? ["either"] : [];
   verdicts.push(judgeText(value), judgeShape(action.body, value));
   verdicts.push(...action.rules.map((rule) => judgeRule(rule, value)));
   return { verdict: strictest(verdicts) };

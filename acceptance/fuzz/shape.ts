@@ -44,6 +44,8 @@ export interface ActionShape {
   name: string;
   body: Shape & { fields: Field[] };
   rules: Rule[];
+  /** Which fields are required depends on what the service has stored, so it may refuse any body. */
+  dependsOnRecord?: true;
 }
 
 interface PinnedAction {
@@ -143,10 +145,17 @@ const published: Record<string, string[][]> = {
   create_trigger: [["directory", "cloneRepo", "cloneUrl"]],
 };
 
+const dependingOnRecord = new Set(["update_sign_in_settings"]);
+
 export function readPublished(name: string, input: unknown): ActionShape {
   const body = fromSchema(input as JsonSchema);
   const rules = (published[name] ?? []).map((fields) => readRule("exactlyOneOf", fields));
-  return { name, body: { ...body, fields: body.fields ?? [] }, rules };
+  return {
+    name,
+    body: { ...body, fields: body.fields ?? [] },
+    rules,
+    ...(dependingOnRecord.has(name) && { dependsOnRecord: true }),
+  };
 }
 
 function fromSchema(schema: JsonSchema): Shape {

@@ -386,6 +386,9 @@ scenario(
     }
     const narrow = world.callerFor(await world.makeKey(world.organizations[0], ["sessions:view"]));
     assert.deepEqual((await listed(narrow)).map(({ name }) => name).sort(), [
+      "confirm_device_sign_in",
+      "create_device_sign_in",
+      "get_request",
       "get_session_diff",
       "get_session_file_diff",
       "get_session_summary",
@@ -397,9 +400,11 @@ scenario(
       "list_session_events",
       "list_session_grants",
       "list_session_ports",
+      "list_session_turns",
       "list_sessions",
       "list_sign_ins",
       "list_triggers",
+      "mark_session_read",
       "open_session_link",
       "preview_scheduled_prompt",
       "revoke_sign_in",
@@ -465,6 +470,17 @@ scenario(
       "passkeys/remove",
       "passkey/begin",
       "passkey",
+      "ways",
+      "provider/begin",
+      "device/begin",
+      "device/poll",
+      "device/read",
+      "device/approve",
+      "device/refuse",
+      "first/read",
+      "first",
+      "phone/open",
+      "phone/enter",
     ];
     const doors = ["/api/events", "/api/files", "/api/files/{fileId}", "/api/rest/actions"];
     assert.deepEqual(

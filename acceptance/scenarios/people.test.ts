@@ -80,6 +80,29 @@ scenario(
   },
 );
 
+scenario("A person lets a phone in with four digits, on any node", [], async (context) => {
+  const { world } = context;
+  const { organizationId } = world.organizations[0];
+  const { browser, userId } = await signedIn(context);
+  const made = await browser.call(organizationId, "create_device_sign_in");
+  const { url } = made.body["result"] as { url: string };
+  const phone = openTestBrowser(world.nodes[1]!.baseUrl);
+  const link = new URL(url).hash.slice(1);
+  const { body } = await phone.send("/api/sign-in/phone/open", { link });
+  const digits = body["digits"] as string;
+  const confirmed = await browser.call(organizationId, "confirm_device_sign_in", { digits });
+  assert.deepEqual(confirmed.body["result"], {
+    state: "confirmed",
+    triesLeft: 3,
+    device: "TestBrowser/1",
+  });
+  const entered = await openTestBrowser(world.nodes[2]!.baseUrl, phone.cookies).send(
+    "/api/sign-in/phone/enter",
+    {},
+  );
+  assert.deepEqual(entered.body, { state: "signed_in", userId });
+});
+
 for (const [name, end] of [
   [
     "a revoked sign-in",

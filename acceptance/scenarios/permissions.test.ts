@@ -20,11 +20,14 @@ const extensions: Record<string, Permission | null> = {
   search_sessions: "sessions:view",
   list_session_events: "sessions:view",
   search_session_events: "sessions:view",
+  list_session_turns: "sessions:view",
   wait_for_session: "sessions:view",
   get_session_file_diff: "sessions:view",
   list_parked_sessions: "sessions:view",
   restore_session: "sessions:edit",
   search_requests: "sessions:view",
+  get_request: "sessions:view",
+  mark_session_read: "sessions:view",
   preview_scheduled_prompt: "sessions:view",
   run_scheduled_prompt_now: "sessions:edit",
   list_schedule_runs: "sessions:view",
@@ -67,10 +70,14 @@ const extensions: Record<string, Permission | null> = {
   revoke_session_link: "sessions:edit",
   open_session_link: null,
   create_invitation: "access:edit",
+  get_sign_in_settings: "access:view",
+  update_sign_in_settings: "access:edit",
   list_invitations: "access:view",
   revoke_invitation: "access:edit",
   list_sign_ins: null,
   revoke_sign_in: null,
+  create_device_sign_in: null,
+  confirm_device_sign_in: null,
 };
 
 const needed = new Map<ActionName, Permission | null>([
@@ -109,7 +116,7 @@ function keysIn({ world }: Context) {
 
 scenario("Every action of the registry is in the table of permissions", [], async (context) => {
   assert.deepEqual([...needed.keys()].sort(), [...actionNames].sort());
-  assert.equal(needed.size, 106);
+  assert.equal(needed.size, 113);
   assert.equal((await keysIn(context)).length, 69);
   assert.equal((await context.caller.try("whoami")).status, 200);
 });
@@ -128,6 +135,8 @@ for (const [action, permission] of needed) {
       if (!may(subset, action)) assertRefused(reply, 403, "forbidden", about);
       else if (action === "list_sign_ins") {
         assertRefused(reply, 409, "user_key_required", "the key of an organization");
+      } else if (action === "create_device_sign_in") {
+        assertRefused(reply, 409, "sign_in_first", "a key, which is no browser");
       } else assert.ok([200, 400].includes(reply.status), `${about}: ${reply.text}`);
     });
   });

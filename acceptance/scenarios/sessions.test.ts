@@ -16,7 +16,11 @@ async function newInstance({ caller }: Context, name: string): Promise<string> {
 
 scenario("An organization without sessions lists none", [], async ({ caller }) => {
   assert.deepEqual(await caller.list_sessions({}), { sessions: [] });
-  assert.deepEqual(await caller.search_sessions({}), { sessions: [], nextCursor: null });
+  assert.deepEqual(await caller.search_sessions({}), {
+    sessions: [],
+    nextCursor: null,
+    counts: null,
+  });
 });
 
 scenario(

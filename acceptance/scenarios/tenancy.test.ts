@@ -68,6 +68,7 @@ const recipes: Record<string, Recipe> = {
   "get_session_summary.sessionId": (sessionId) => ({ sessionId }),
   "search_session_events.sessionId": (sessionId) => ({ sessionId, query: "x" }),
   "list_session_events.sessionId": (sessionId) => ({ sessionId }),
+  "list_session_turns.sessionId": (sessionId) => ({ sessionId }),
   "wait_for_session.sessionId": (sessionId) => ({ sessionId, timeoutSeconds: 1 }),
   "get_session_diff.sessionId": (sessionId) => ({ sessionId }),
   "get_session_file_diff.sessionId": (sessionId) => ({ sessionId, path: "a.txt" }),
@@ -93,6 +94,8 @@ const recipes: Record<string, Recipe> = {
   }),
   "list_pending_requests.sessionId": (sessionId) => ({ sessionId }),
   "list_pending_requests.instanceId": (instanceId) => ({ instanceId }),
+  "get_request.requestId": (requestId) => ({ requestId }),
+  "mark_session_read.sessionId": (sessionId) => ({ sessionId, seq: 1 }),
   "search_requests.sessionId": (sessionId) => ({ sessionId }),
   "search_requests.instanceId": (instanceId) => ({ instanceId }),
   "answer_permission.requestId": (requestId) => ({ requestId, answer: "once" }),
@@ -171,6 +174,7 @@ const recipes: Record<string, Recipe> = {
   "revoke_session_link.sessionId": (sessionId) => ({ sessionId, level: "view" }),
   "revoke_invitation.invitationId": (invitationId) => ({ invitationId }),
   "revoke_sign_in.signInId": (signInId) => ({ signInId }),
+  "update_sign_in_settings.exceptUserIds[]": (userId) => ({ exceptUserIds: [userId] }),
 };
 
 interface IdField {
@@ -424,11 +428,14 @@ const refusedWithoutHost: Record<string, string> = {
   link_agent_identity: "user_key_required",
   unlink_agent_identity: "user_key_required",
   share_session: "user_key_required",
+  mark_session_read: "user_key_required",
   // No host can open a tunnel here, so exposures have no address.
   create_exposure: "host_refused",
   create_preview: "host_refused",
   // The key is the organization's, which has no sign-ins.
   revoke_sign_in: "not_found",
+  // The organization has no provider yet.
+  update_sign_in_settings: "invalid_input",
   // The record is a question.
   answer_permission: "wrong_request_type",
   // Deleted by the case before.

@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Caller } from "@hawser/testkit/caller.ts";
 import { isRoot } from "@hawser/testkit/clean-user.ts";
+import { openTestBrowser } from "@hawser/testkit/signed-in-browser.ts";
 import { until } from "@hawser/testkit/until.ts";
 import {
   makeUpBed,
@@ -76,6 +77,27 @@ test("A second start on the same data is refused, and names the address", async 
   assert.equal(second.code, 1);
   assert.match(second.output, /already runs at http:\/\/127\.0\.0\.1:\d+/);
   assert.ok(second.output.includes(line.url));
+});
+
+test("The first owner signs in with a link that no log contains", async () => {
+  const { code, output } = await bed.run(["sign-in-link"]);
+  const link = /#(hwe_\w+)$/m.exec(output)?.[1];
+  assert.ok(code === 0 && link, output);
+  const browser = openTestBrowser(line.url);
+  const opened = await browser.send("/api/sign-in/first", {
+    link,
+    password: "correct horse battery",
+  });
+  assert.equal(opened.status, 200, JSON.stringify(opened.body));
+  const { body } = await browser.send("/api/sign-in");
+  const [{ organizationId }] = body["organizations"] as [{ organizationId: string }];
+  const me = (await browser.call(organizationId, "whoami")).body["result"] as { user: object };
+  assert.deepEqual(me.user, (await caller.whoami({})).user);
+  const found = await bed.user.run(`grep -rl hwe_ '${bed.data}/log'`);
+  assert.equal(found.output, "");
+  const again = await bed.run(["sign-in-link"]);
+  assert.equal(again.code, 1);
+  assert.match(again.output, /owner@localhost\.example has a password or a passkey/);
 });
 
 test("A part that is killed is started again, and nothing is lost", async () => {

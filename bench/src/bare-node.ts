@@ -92,7 +92,7 @@ function openWork(
         client.query({ ...noteFacts, values: [organizationId, id, ...facts, null] }),
         client.query<object>({ ...selectInstance, values: [organizationId, id] }),
         client.query<object>({
-          ...newestOfInstanceInStatus.rows,
+          ...newestOfInstanceInStatus,
           values: [organizationId, lastId, mostActiveSessionsShown, id, "active"],
         }),
         client.query(audit(instanceId, "done", callId)),

@@ -4,6 +4,7 @@
 import { mostSearched } from "@hawser/control-plane/cursor.ts";
 import * as instances from "@hawser/control-plane/instances/store.ts";
 import type { Statement } from "@hawser/control-plane/postgres/statement.ts";
+import * as overviews from "@hawser/control-plane/sessions/overview-store.ts";
 import * as sessions from "@hawser/control-plane/sessions/store.ts";
 import pg from "pg";
 import { callersOrganization } from "./seed.ts";
@@ -58,17 +59,23 @@ type Case = [name: string, statement: Statement<unknown>, values: (string | numb
 function listings(organization: string, instance: string): Case[] {
   const newest = [organization, lastId, 50];
   const byName = [organization, "", firstId, 50, ""];
+  const running = overviews.newestInGroup("running", undefined, false);
   return [
-    ["sessions", sessions.newest.rows, newest],
-    ["sessions of an instance", sessions.newestOfInstance.rows, [...newest, instance]],
-    ["sessions in a status", sessions.newestInStatus.rows, [...newest, "cleanup_failed"]],
+    ["sessions", sessions.newest, newest],
+    ["sessions of an instance", sessions.newestOfInstance, [...newest, instance]],
+    ["sessions in a status", sessions.newestInStatus, [...newest, "cleanup_failed"]],
     [
       "sessions of an instance in a status",
-      sessions.newestOfInstanceInStatus.rows,
+      sessions.newestOfInstanceInStatus,
       [...newest, instance, "error"],
     ],
-    ["sessions with a text that none has", sessions.newest.matching, [...newest, "no such text"]],
-    ["where that search ended", sessions.newest.end, [organization, lastId, mostSearched - 1]],
+    [
+      "sessions with a text that none has",
+      overviews.newest.matching,
+      [...newest, lastId, "no such text", mostSearched],
+    ],
+    ["where that search ended", overviews.newest.end, [organization, lastId, mostSearched - 1]],
+    ["overviews of running sessions", running.rows, [...newest, lastId]],
     ["instances", instances.selectByName, byName],
     ["instances in a status", instances.selectByNameInStatus, [...byName, "offline"]],
     ["one instance", instances.selectInstance, [organization, instance]],

@@ -30,7 +30,7 @@ export function listSessions(world: World): Subject {
   const values = [organizationId, lastId, pageSize];
   return {
     job,
-    bare: { ...bare, ...newest.rows, values },
+    bare: { ...bare, ...newest, values },
     async verify(bareUrl) {
       const expected = await ownerSql<{ session_id: string }>(
         world.database.url,

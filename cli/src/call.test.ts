@@ -144,7 +144,10 @@ test("wrong usage is found before anything is sent", async () => {
 test("without a service to call, a sentence says what to do", async () => {
   const unknown = await run("hawser call whoami", {});
   assert.deepEqual([unknown.code, unknown.out], [2, ""]);
-  assert.match(unknown.errors, /Start one with "hawser up", or set HAWSER_URL and HAWSER_KEY\./);
+  assert.match(
+    unknown.errors,
+    /"hawser up", log in to one with "hawser login", or set HAWSER_URL and HAWSER_KEY\./,
+  );
   const key = await run("hawser call whoami", { HAWSER_URL: world.baseUrl });
   assert.match(key.errors, /HAWSER_KEY is not/);
   const address = await run("hawser call whoami", {

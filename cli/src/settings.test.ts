@@ -6,6 +6,7 @@ import { after, beforeEach, test } from "node:test";
 import { isRoot } from "@hawser/testkit/clean-user.ts";
 import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import { dataDirectory, readLogin, writeSettings } from "./settings.ts";
+import { removeStoredLogin, storeLogin } from "./stored-login.ts";
 
 const place = mkdtempSync(join(tmpdir(), "hawser-settings-"));
 after(() => removeDirectory(place));
@@ -60,4 +61,19 @@ test("commands reach an own service at its local address, also if it has a publi
   const publicUrl = "https://hawser.example";
   writeSettings(data, { url: publicUrl, publicUrl, listenHost: "0.0.0.0", ports, key: "hwk_own" });
   assert.deepEqual(readLogin(data), { url: "http://127.0.0.1:7433", key: "hwk_own", isOwn: true });
+});
+
+test("a login precedes this machine's own service, and the environment precedes both", () => {
+  const data = serviceIn("logged-in");
+  const stored = { url: "https://hawser.example", key: "hwk_mine", isOwn: false };
+  storeLogin(data, { ...stored, apiKeyId: "key_1" });
+  assert.deepEqual(readLogin(data), stored);
+  process.env["HAWSER_KEY"] = "hwk_narrow";
+  assert.deepEqual(readLogin(data), { ...stored, key: "hwk_narrow" });
+  process.env["HAWSER_URL"] = "https://other.example";
+  assert.equal(readLogin(data).url, "https://other.example");
+  delete process.env["HAWSER_URL"];
+  delete process.env["HAWSER_KEY"];
+  removeStoredLogin(data);
+  assert.equal(readLogin(data).key, "hwk_owner");
 });

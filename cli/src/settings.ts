@@ -1,18 +1,12 @@
 // What `hawser up` remembers in its data directory, readable by its user alone. Other commands read the
 // address and the key from here, unless the environment names others.
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { CommandFailed } from "./command-failed.ts";
 import { ownUrl } from "./local-url.ts";
+import { readPrivate, writePrivate } from "./private-file.ts";
+import { readStoredLogin } from "./stored-login.ts";
 
 export interface Settings {
   /** The address that callers and hosts use. */
@@ -48,27 +42,11 @@ export function dataDirectory(option?: string): string {
 }
 
 export function readSettings(directory: string): Settings {
-  const file = join(directory, "settings.json");
-  if (!existsSync(file)) return {};
-  try {
-    return JSON.parse(readFileSync(file, "utf8")) as Settings;
-  } catch (error) {
-    throw new CommandFailed(
-      `${file} is damaged (${(error as Error).message}). Restore it from a backup.`,
-    );
-  }
+  return readPrivate(join(directory, "settings.json"), "Restore it from a backup.") ?? {};
 }
 
-/** Replaces the file in one step, so that a killed process leaves the old or the new one. */
 export function writeSettings(directory: string, settings: Settings): void {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
-  chmodSync(directory, 0o700);
-  const file = join(directory, "settings.json");
-  writeFileSync(`${file}.next`, `${JSON.stringify(settings, undefined, 2)}\n`, {
-    mode: 0o600,
-    flush: true,
-  });
-  renameSync(`${file}.next`, file);
+  writePrivate(directory, "settings.json", settings);
 }
 
 export interface Login {
@@ -79,17 +57,19 @@ export interface Login {
 }
 
 /**
- * The address and the key for calls: HAWSER_URL and HAWSER_KEY, or those of this machine's `hawser up`. Its
- * owner's key is not used if HAWSER_KEY names another one.
+ * The address and the key for calls: HAWSER_URL and HAWSER_KEY, or those of `hawser login`, or those of this machine's
+ * `hawser up`. The stored key is not used if HAWSER_KEY names another one.
  */
 export function readLogin(directory: string): Login {
   const { HAWSER_URL, HAWSER_KEY } = process.env;
   if (!HAWSER_URL && HAWSER_KEY === "") {
     throw new CommandFailed(
-      "HAWSER_KEY is empty. Set it to a key, or unset it to use the owner's key of this machine's service.",
+      "HAWSER_KEY is empty. Set it to a key, or unset it to use the key of hawser login, or the owner's key of this machine's service.",
       2,
     );
   }
+  const stored = HAWSER_URL ? undefined : readStoredLogin(directory);
+  if (stored) return { url: stored.url, key: HAWSER_KEY ?? stored.key, isOwn: stored.isOwn };
   const own = HAWSER_URL ? {} : readSettings(directory);
   const url = HAWSER_URL || ownUrl(own);
   const key = HAWSER_KEY ?? own.key;
@@ -97,7 +77,7 @@ export function readLogin(directory: string): Login {
   throw new CommandFailed(
     HAWSER_URL
       ? "HAWSER_URL is set and HAWSER_KEY is not. Set HAWSER_KEY to a key of that service."
-      : `No service is known here. Start one with "hawser up", or set HAWSER_URL and HAWSER_KEY.`,
+      : `No service is known here. Start one with "hawser up", log in to one with "hawser login", or set HAWSER_URL and HAWSER_KEY.`,
     2,
   );
 }

@@ -477,7 +477,7 @@ export interface Actions {
     messageId: string;
   }>;
 
-  /** Page through sessions, the newest first, by text, host or status. A page can be empty before the end: go on while `nextCursor` is not null. */
+  /** Page through sessions, the newest first, by text, host or status. A page can be empty: go on until `nextCursor` is null. */
   search_sessions(body?: {
     /** A part of the title, branch or directory, in any case. */
     query?: string | undefined;
@@ -485,14 +485,41 @@ export interface Actions {
     instanceId?: string | undefined;
     /** active, or detached until the next prompt: usable. error: `statusReason` says why. ended: over. cleanup_failed: over, its files are still on the host. */
     status?: "active" | "detached" | "error" | "ended" | "cleanup_failed" | undefined;
+    /** waiting: for an answer. */
+    group?: "waiting" | "running" | "idle" | "ended" | undefined;
+    /** Fills `counts`. */
+    withCounts?: boolean | undefined;
     /** `nextCursor` of the previous page. */
     cursor?: string | undefined;
     /** Page size. */
     limit?: number | undefined;
   }, options?: CallOptions): Promise<{
-    sessions: Array<SessionListEntry>;
+    sessions: Array<SessionOverview>;
     /** Null on the last page. */
     nextCursor: string | null;
+    counts: {
+      /** Sessions that wait for an answer. */
+      waiting: number;
+      /** Other sessions at work. */
+      running: number;
+      /** Sessions at rest that accept prompts. */
+      idle: number;
+      /** Sessions that are over. */
+      ended: number;
+    } | null;
+  }>;
+
+  /** Record how far you have read a session's log. It is recorded for the person, in whatever browser or with whatever key they call, and never goes back. search_sessions shows it as `readSeq`. */
+  mark_session_read(body: {
+    /** From list_sessions. */
+    sessionId: string;
+    /** The last entry that was read. A larger one counts as the newest. */
+    seq: number;
+  }, options?: CallOptions): Promise<{
+    /** From list_sessions. */
+    sessionId: string;
+    /** The last entry that was ever read. */
+    readSeq: number;
   }>;
 
   /** Send a prompt to a session. Answers when the host has accepted the prompt. While a turn runs, prompts wait in order. `model` and `options` also apply to later prompts; `agent` does not. */
@@ -600,6 +627,20 @@ export interface Actions {
     hasMore: boolean;
     /** The `after` of the next page; null at the end, and with `tail`. */
     nextAfter: number | null;
+  }>;
+
+  /** Page through the turns of a session, the newest first. A call looks at 10,000 entries of the log at most, so a page can be empty: go on until `nextCursor` is null. */
+  list_session_turns(body: {
+    /** From list_sessions. */
+    sessionId: string;
+    /** `nextCursor` of the previous page. */
+    cursor?: string | undefined;
+    /** Page size. */
+    limit?: number | undefined;
+  }, options?: CallOptions): Promise<{
+    turns: Array<Turn>;
+    /** Null on the last page. */
+    nextCursor: string | null;
   }>;
 
   /** Search a session's log for a text. Ignores case; the oldest entries first. A call looks at 2,000 entries at most, so a page can be empty: while `nextAfter` is not null, call again with it as `after`. */
@@ -750,7 +791,13 @@ export interface Actions {
     status: "answered" | "already_resolved" | "undeliverable";
   }>;
 
-  /** Page through the requests of agents, the newest first, by text, session or host. A page can be empty before the end: go on while `nextCursor` is not null. */
+  /** Show a request of an agent. */
+  get_request(body: {
+    /** From list_pending_requests. */
+    requestId: string;
+  }, options?: CallOptions): Promise<Request>;
+
+  /** Page through the requests of agents, the newest first, by text, session or host. A page can be empty: go on until `nextCursor` is null. */
   search_requests(body?: {
     /** A part of the title, detail or question, in any case. */
     query?: string | undefined;
@@ -1345,6 +1392,53 @@ export interface Actions {
     signInId: string;
     /** Always true. */
     revoked: true;
+  }>;
+
+  /** Show the organization's identity provider, and whether signing in with it is required. */
+  get_sign_in_settings(body?: Record<string, never>, options?: CallOptions): Promise<SignInSettings>;
+
+  /** Change the organization's identity provider; omitted fields keep their value. The caller needs every permission. Asks the provider for its discovery document. A changed issuer, client or secret ends the sign-ins that were made with the former one. Requiring the provider needs a sign-in with it first, and an excepted owner who has a password or a passkey. */
+  update_sign_in_settings(body?: {
+    /** The provider's address, as its discovery document names it; null removes the provider. */
+    issuer?: string | null | undefined;
+    /** The name of this service at the provider. */
+    clientId?: string | undefined;
+    /** Needed for the first time, and with another issuer or client. */
+    clientSecret?: string | undefined;
+    /** The claim that lists a person's groups; null: groups are not used. */
+    groupsClaim?: string | null | undefined;
+    /** The first entry whose group a person has decides. */
+    groupRoles?: Array<{
+      /** A group, as the claim names it. */
+      group: string;
+      /** owner, member, viewer, or a role of list_roles. */
+      role: string;
+    }> | undefined;
+    /** Whether other ways of signing in do not reach the organization. */
+    required?: boolean | undefined;
+    /** Owners who may sign in otherwise. Replaces the list. */
+    exceptUserIds?: Array<string> | undefined;
+  }, options?: CallOptions): Promise<SignInSettings>;
+
+  /** Make a link with which you sign in on your phone. Needs no permission, and a browser in which you are signed in. The link works once, for two minutes, and replaces the one before. The phone that opens it shows four digits for confirm_device_sign_in. */
+  create_device_sign_in(body?: Record<string, never>, options?: CallOptions): Promise<{
+    /** The link, shown only here. */
+    url: string;
+    /** Until when a phone can open it. */
+    expiresAt: string;
+  }>;
+
+  /** Let the phone in that shows these digits. Needs no permission, and the browser that made the link. After three wrong digits, make another link. */
+  confirm_device_sign_in(body: {
+    /** What the phone shows. */
+    digits: string;
+  }, options?: CallOptions): Promise<{
+    /** not_opened: no phone has opened the link yet. over: there is no link, it is too old, or was used. */
+    state: "confirmed" | "wrong" | "not_opened" | "over";
+    /** How often digits can still be typed. */
+    triesLeft: number;
+    /** Only if confirmed: the phone, as it calls itself. */
+    device: string | null;
   }>;
 
   /** Let a member see, answer or prompt one session, whatever the member's role. Replaces the level that the member had, but no grant by link. The calling key needs sessions:view too. */
@@ -2063,6 +2157,80 @@ export type Session = {
   } | null;
 };
 
+/** A session with what it does, what it waits for, and what the caller has read. */
+export type SessionOverview = {
+  /** From list_sessions. */
+  sessionId: string;
+  /** From list_instances. */
+  instanceId: string;
+  /** Null until the caller or the agent has set one. */
+  title: string | null;
+  /** The kind that runs it, after fallback. */
+  agentKind: "opencode" | "claude_code" | "codex";
+  /** The directory it was started in; null until a clone is complete. Its agent works in a worktree of it if `worktreeBranch` is set. */
+  directory: string | null;
+  /** The branch of its own worktree; null if it has none. */
+  worktreeBranch: string | null;
+  /** active, or detached until the next prompt: usable. error: `statusReason` says why. ended: over. cleanup_failed: over, its files are still on the host. */
+  status: "active" | "detached" | "error" | "ended" | "cleanup_failed";
+  /** Why it has this status, as a stable word; null if a caller caused it. */
+  statusReason: string | null;
+  /** The same as a sentence, if there is one. */
+  statusMessage: string | null;
+  /** Whether its host is connected. */
+  reachable: boolean;
+  /** US dollars so far; null if unknown. */
+  cost: number | null;
+  /** True if computed from a price table instead of reported by the agent. */
+  costIsEstimate: boolean;
+  /** Who started it: a user, a key of the organization, a schedule, or a trigger. */
+  startedBy: {
+    /** What started it. */
+    type: "user" | "organization_key" | "schedule" | "trigger";
+    /** The id of the user, the key, the schedule or the trigger. */
+    id: string;
+    /** Its name, to show to people. */
+    name: string;
+  };
+  /** The session it was forked from. */
+  forkedFrom: string | null;
+  /** When it was created. */
+  createdAt: string;
+  /** Null while it has not ended. */
+  endedAt: string | null;
+  /** running: a turn or a shell command. waiting: for an answer to a request. unknown: it was at work when its host's connection was lost. */
+  activity: "starting" | "idle" | "running" | "waiting" | "unknown";
+  /** When the running turn, or else the last one, began; null if it is not known. */
+  turnStartedAt: string | null;
+  /** When its state last changed, such as at the end of a turn, by the host's clock; null if it is not known. */
+  lastActivityAt: string | null;
+  /** `seq` of the newest entry of its log; 0 if there is none. */
+  lastSeq: number;
+  /** How the last turn ended; null while a turn runs, and before the first. */
+  lastOutcome: "completed" | "aborted" | "failed" | "interrupted" | null;
+  /** The entry that reports `lastOutcome`. A person whose `readSeq` is smaller has not seen it. */
+  lastOutcomeSeq: number | null;
+  /** Its requests that can be answered; 100 means at least that many. */
+  openRequestCount: number;
+  /** The oldest of these requests; null if there is none. */
+  oldestRequest: {
+    /** From list_pending_requests. */
+    requestId: string;
+    /** What the agent asks for. */
+    type: "permission" | "question";
+    /** Its title or first question, at most 200 characters. */
+    title: string | null;
+    /** When the agent asked. */
+    raisedAt: string;
+  } | null;
+  /** Prompts that wait for the running turn. */
+  queuedPrompts: number;
+  /** How far the caller has read its log, by mark_session_read; null for a key that belongs to no person. */
+  readSeq: number | null;
+  /** Differs if get_session_summary shows another record. */
+  version: string;
+};
+
 /** A turn that the host has accepted. */
 export type AcceptedTurn = {
   /** From list_sessions. */
@@ -2085,6 +2253,26 @@ export type SessionEvent = {
   turnId: string | null;
   /** What happened. `sessionUpdate` is the type of the entry, in terms of the Agent Client Protocol where it has one; docs/reference/log-entries.md and SessionUpdate in the OpenAPI document list the types. New types can be added. */
   update: Record<string, unknown>;
+};
+
+/** The work on one accepted prompt. */
+export type Turn = {
+  /** The turn, as the session's log names it. */
+  turnId: string;
+  /** The prompt's message; pass it to revert_session. */
+  messageId: string | null;
+  /** The entry with which it began. */
+  firstSeq: number;
+  /** The entry with which it ended; null while it runs, or if that is not known. */
+  lastSeq: number | null;
+  /** The prompt's first 200 characters; null if the turn is a command. */
+  prompt: string | null;
+  /** When it began, by the host's clock. */
+  startedAt: string;
+  /** Null as `lastSeq` is. */
+  outcome: "completed" | "aborted" | "failed" | "interrupted" | null;
+  /** US dollars; null if unknown. */
+  costUsd: number | null;
 };
 
 /** A permission or a question raised by an agent. */
@@ -2685,8 +2873,8 @@ export type Invitation = {
 export type SignIn = {
   /** From list_sign_ins. */
   signInId: string;
-  /** How the person signed in. invitation: by accepting one. */
-  way: "password" | "passkey" | "invitation";
+  /** How the person signed in. invitation: by accepting one. provider: with single sign-on. device: with a code that another browser showed. link: with an operator's link. */
+  way: "password" | "passkey" | "invitation" | "provider" | "device" | "link";
   /** The browser, as it calls itself. */
   device: string;
   /** Whether this call was made with it. */
@@ -2697,6 +2885,31 @@ export type SignIn = {
   lastUsedAt: string;
   /** When the person has to sign in again. */
   expiresAt: string;
+};
+
+/** How people of an organization sign in. */
+export type SignInSettings = {
+  /** Null if there is no provider. */
+  issuer: string | null;
+  /** The name of this service at the provider. */
+  clientId: string | null;
+  /** The address to register at the provider for this service. */
+  redirectUri: string;
+  /** The claim that lists groups. */
+  groupsClaim: string | null;
+  /** The roles that groups give. */
+  groupRoles: Array<{
+    /** A group, as the claim names it. */
+    group: string;
+    /** owner, member, viewer, or a role of list_roles. */
+    role: string;
+  }>;
+  /** Whether other ways of signing in do not reach the organization. */
+  required: boolean;
+  /** Owners who may sign in otherwise although it is required. */
+  exceptUserIds: Array<string>;
+  /** When somebody last signed in with this provider; null: not yet. */
+  testedAt: string | null;
 };
 
 /** What a member may do with one session. */
@@ -3167,10 +3380,14 @@ export type RefusalCode =
   | "in_progress"
   /** The action needs a sign-in of the last five minutes. Confirm who you are, then call again. */
   | "sign_in_again"
-  /** There is an account already, and only its person can do this. Sign in, then try again. */
+  /** Only the person of an account can do this, in a browser. Sign in there, then try again. */
   | "sign_in_first"
   /** Browsers make no passkeys for this service, because its address is an IP address. */
   | "passkeys_unavailable"
+  /** The organization's identity provider does not answer, or not as it has to; the message says why. */
+  | "provider_failed"
+  /** Single sign-on can be required only after somebody has signed in with these settings of the provider. */
+  | "provider_untested"
   /** The invitation was accepted, so it cannot be withdrawn. */
   | "already_accepted"
   /** The action acts for a user, and this key belongs to an organization. */
@@ -3266,12 +3483,14 @@ export const actionNames = [
   "push_session",
   "revert_session",
   "search_sessions",
+  "mark_session_read",
   "send_prompt",
   "abort_session",
   "summarize_session",
   "run_shell",
   "run_command",
   "list_session_events",
+  "list_session_turns",
   "search_session_events",
   "wait_for_session",
   "get_session_file_diff",
@@ -3280,6 +3499,7 @@ export const actionNames = [
   "list_pending_requests",
   "answer_permission",
   "answer_question",
+  "get_request",
   "search_requests",
   "list_exposures",
   "create_exposure",
@@ -3326,6 +3546,10 @@ export const actionNames = [
   "revoke_invitation",
   "list_sign_ins",
   "revoke_sign_in",
+  "get_sign_in_settings",
+  "update_sign_in_settings",
+  "create_device_sign_in",
+  "confirm_device_sign_in",
   "grant_session",
   "list_session_grants",
   "revoke_session_grant",

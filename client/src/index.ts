@@ -46,6 +46,7 @@ export type {
   Session,
   SessionEvent,
   SessionListEntry,
+  SessionOverview,
   SessionSummary,
   SessionUpdate,
   Settings,

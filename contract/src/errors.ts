@@ -92,12 +92,24 @@ export const refusals = {
     status: 409,
     retry: "changed",
     meaning:
-      "There is an account already, and only its person can do this. Sign in, then try again.",
+      "Only the person of an account can do this, in a browser. Sign in there, then try again.",
   },
   passkeys_unavailable: {
     status: 409,
     retry: "changed",
     meaning: "Browsers make no passkeys for this service, because its address is an IP address.",
+  },
+  provider_failed: {
+    status: 409,
+    retry: "changed",
+    meaning:
+      "The organization's identity provider does not answer, or not as it has to; the message says why.",
+  },
+  provider_untested: {
+    status: 409,
+    retry: "changed",
+    meaning:
+      "Single sign-on can be required only after somebody has signed in with these settings of the provider.",
   },
   already_accepted: {
     status: 409,

@@ -115,7 +115,7 @@ export {
   InstanceStatusReason,
 } from "./records/instance.ts";
 export { LoginFlow, LoginRecord } from "./records/login.ts";
-export { InvitationRecord, SignInRecord } from "./records/people.ts";
+export { InvitationRecord, SignInRecord, SignInSettingsRecord } from "./records/people.ts";
 export {
   AnswerOutcome,
   AskedPermission,
@@ -137,6 +137,8 @@ export {
   SessionSummary,
   Usage,
 } from "./records/session.ts";
+export { TurnRecord } from "./records/session-turn.ts";
+export { SessionCounts, SessionGroup, SessionOverview } from "./records/session-overview.ts";
 export {
   DeliveryError,
   WebhookDelivery,

@@ -44,7 +44,14 @@ test("every action has a one-sentence summary, a known group and a known permiss
     if (entry.details !== undefined) assert.match(entry.details, /\.$/, name);
     if (entry.permission === null) {
       assert.ok(
-        ["whoami", "open_session_link", "list_sign_ins", "revoke_sign_in"].includes(name),
+        [
+          "whoami",
+          "open_session_link",
+          "list_sign_ins",
+          "revoke_sign_in",
+          "create_device_sign_in",
+          "confirm_device_sign_in",
+        ].includes(name),
         name,
       );
     } else assert.ok(Object.hasOwn(permissions, entry.permission), name);
@@ -125,6 +132,7 @@ test("the results that show a secret once are marked", () => {
   const marked = entries.filter(([, entry]) => entry.resultHoldsSecret).map(([name]) => name);
   assert.deepEqual(marked.sort(), [
     "create_api_key",
+    "create_device_sign_in",
     "create_exposure",
     "create_instance",
     "create_invitation",
@@ -146,10 +154,12 @@ test("the inputs that are never logged are marked", () => {
       .map(({ path }) => `${name}.${path}`),
   );
   assert.deepEqual(marked.sort(), [
+    "confirm_device_sign_in.digits",
     "link_agent_identity.sealedSecret",
     "open_session_link.token",
     "run_shell.command",
     "submit_agent_login.code",
+    "update_sign_in_settings.clientSecret",
   ]);
 });
 
@@ -162,8 +172,9 @@ test("A11: every action is closed to agents, unless it is on the list of those t
     ...(["list_agent_kinds", "list_models"] as const),
     ...(["list_sessions", "search_sessions", "get_session_summary"] as const),
     ...(["get_session_diff", "get_session_file_diff"] as const),
-    ...(["list_session_events", "search_session_events", "wait_for_session"] as const),
-    ...(["list_pending_requests", "search_requests"] as const),
+    ...(["list_session_events", "search_session_events", "list_session_turns"] as const),
+    ...(["wait_for_session"] as const),
+    ...(["list_pending_requests", "search_requests", "get_request"] as const),
     ...(["start_session", "send_prompt", "abort_session", "rename_session"] as const),
   ];
   const found = entries.filter(([, { closedToAgents }]) => !closedToAgents).map(([name]) => name);
@@ -173,7 +184,7 @@ test("A11: every action is closed to agents, unless it is on the list of those t
 test("every field that names a record of ours carries the mark of its kind", () => {
   // Names that agents and their providers give, and ids of things that are not records.
   const foreign =
-    /^(?:providerId|modelId|projectId|messageId|partId|fileId|turnId|shellId|callId|operationId|queuedTurnIds|runningShellIds)$/;
+    /^(?:clientId|providerId|modelId|projectId|messageId|partId|fileId|turnId|shellId|callId|operationId|queuedTurnIds|runningShellIds)$/;
   let marked = 0;
   for (const [name, entry] of entries) {
     const both = [...properties(inputSchema(entry)), ...properties(z.toJSONSchema(entry.result))];

@@ -19,6 +19,8 @@ let key: string;
 /** Ids as callers see them: three generations on the agent's host, and what belongs to others. */
 let own: string, child: string, grandchild: string;
 let foreign: string, foreignElsewhere: string, foreignHost: string;
+/** By session. */
+const requestIds = new Map<string, string>();
 
 before(async () => {
   bed = await openSessionBed();
@@ -60,13 +62,15 @@ async function start(by: string): Promise<string> {
   return (await node.result("start_session", input, { key: by })).sessionId as string;
 }
 
-const addRequest = (sessionId: string) =>
-  bed.sql(
+async function addRequest(sessionId: string): Promise<void> {
+  const [row] = await bed.sql<{ id: string }>(
     `INSERT INTO requests (organization_id, request_id, session_id, instance_id, type, shown, shown_hash, raised_at)
      SELECT organization_id, gen_random_uuid(), session_id, instance_id, 'permission', '{}', '', now()
-       FROM sessions WHERE session_id = $1`,
+       FROM sessions WHERE session_id = $1 RETURNING request_id AS id`,
     [parseId("session", sessionId)],
   );
+  requestIds.set(sessionId, formatId("request", row!.id));
+}
 
 /** What an open action needs besides ids. A new one needs a line here. */
 const otherFields: Record<string, object> = {
@@ -86,9 +90,11 @@ const otherFields: Record<string, object> = {
   get_session_file_diff: { path: "a" },
   list_session_events: {},
   search_session_events: { query: "x" },
+  list_session_turns: {},
   wait_for_session: { timeoutSeconds: 1 },
   list_pending_requests: {},
   search_requests: { scope: "all" },
+  get_request: {},
   start_session: { directory: "/srv" },
   send_prompt: { text: "go" },
   abort_session: {},
@@ -99,11 +105,14 @@ const openToAgents = Object.entries(registry as Record<string, Action>).filter(
   ([, action]) => !action.closedToAgents,
 );
 
-/** The fields that name a session or a host, with what the agent's key reaches of each and what not. */
+/** The fields that name a record, with what the agent's key reaches of each kind and what not. */
+const request = (sessionId: string) => requestIds.get(sessionId)!;
 const ids = {
   session: { within: () => [own, child, grandchild], beyond: () => [foreign, foreignElsewhere] },
   instance: { within: () => [bed.instanceId], beyond: () => [foreignHost] },
+  request: { within: () => [own, grandchild].map(request), beyond: () => [request(foreign)] },
 };
+const isKnown = (idOf: string): idOf is keyof typeof ids => Object.hasOwn(ids, idOf);
 const unknownId = "01a1dcb3-708b-7ba5-8f6d-438dd495d039";
 
 for (const [name, action] of openToAgents) {
@@ -116,7 +125,7 @@ for (const [name, action] of openToAgents) {
     };
     for (const [field, { idOf }] of Object.entries(properties)) {
       if (idOf === undefined) continue;
-      assert.ok(idOf === "session" || idOf === "instance", `${name}.${field} names a ${idOf}`);
+      assert.ok(isKnown(idOf), `${name}.${field} names a ${idOf}`);
       const refusalOf = async (id: string) => {
         const answer = await node.call(name, { ...rest, [field]: id }, { key });
         return "refusal" in answer

@@ -134,7 +134,7 @@ const settings = z.object({
     .default(1000)
     .describe("streams an organization may have open at once, at each node"),
   HAWSER_WEBHOOK_NETWORKS: networks.describe(
-    "private networks that webhooks may reach, with any port and http, such as 10.1.0.0/16, separated by commas",
+    "private networks that webhooks and identity providers may be in, with any port and http, such as 10.1.0.0/16, separated by commas",
   ),
   HAWSER_EXPOSURE_DOMAIN: z
     .string()

@@ -22,7 +22,12 @@ export function readCursor(cursor: string, length: number): string[] {
   } catch {
     // Not JSON: refused below, like every other text that is not a cursor.
   }
-  throw new Refusal(
+  throw foreignCursor();
+}
+
+/** The refusal of a text that is no cursor of the action. */
+export function foreignCursor(): Refusal {
+  return new Refusal(
     "invalid_input",
     "The cursor is not one this action gave. Start again without it.",
     {

@@ -96,9 +96,12 @@ const otherFields: Record<string, object> = {
   get_session_file_diff: { path: "a" },
   list_session_events: {},
   search_session_events: { query: "x" },
+  list_session_turns: {},
   wait_for_session: { timeoutSeconds: 1 },
   list_pending_requests: {},
   search_requests: { scope: "all" },
+  get_request: {},
+  mark_session_read: { seq: 1 },
   answer_permission: { answer: "once" },
   answer_question: { reject: true },
   send_prompt: { text: "go" },
@@ -157,7 +160,8 @@ for (const [name, action] of openToGrants) {
 test("every other action is refused, and not offered", async () => {
   const open = new Set(openToGrants.map(([name]) => name));
   const own = ["create_api_key", "rotate_api_key", "revoke_api_key"];
-  const personal = ["whoami", "open_session_link", "list_sign_ins", "revoke_sign_in"];
+  const phone = ["create_device_sign_in", "confirm_device_sign_in"];
+  const personal = ["whoami", "open_session_link", "list_sign_ins", "revoke_sign_in", ...phone];
   const allowed = [...open, ...own, ...personal].sort();
   const listing = await node.dispatcher.list({ authorization: `Bearer ${guest.key}` });
   assert.ok("actions" in listing);

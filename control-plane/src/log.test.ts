@@ -3,7 +3,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import { test } from "node:test";
-import { makeSecretText } from "./access/secret-text.ts";
+import { makeSecretText, secretPrefixes } from "./access/secret-text.ts";
 
 test("a secret that reaches the log by mistake is blanked, at any depth and inside an error", () => {
   const key = makeSecretText("hwk_01m7eb5q0nezfvfwb0qzkah6a4");
@@ -25,6 +25,22 @@ test("a secret that reaches the log by mistake is blanked, at any depth and insi
   assert.equal(line.a.b.c, "hw_REDACTED");
   assert.equal(line.err.message, "with hw_REDACTED");
   assert.equal(line.msg, "token hw_REDACTED");
+});
+
+test("secrets of every kind are blanked, and each kind has a prefix of its own", () => {
+  const prefixes = Object.values(secretPrefixes);
+  assert.equal(new Set([...prefixes, "hwt"]).size, prefixes.length + 1);
+  const secrets = prefixes.map((prefix) => makeSecretText(prefix));
+  const program = `
+    import { createLog } from ${JSON.stringify(new URL("log.ts", import.meta.url).href)};
+    createLog("info").info(process.argv.slice(1).join(" "));`;
+  const { stdout } = spawnSync(
+    process.execPath,
+    ["--input-type=module", "-e", program, ...secrets],
+    { encoding: "utf8" },
+  );
+  const { msg } = JSON.parse(stdout) as { msg: string };
+  assert.equal(msg, secrets.map(() => "hw_REDACTED").join(" "));
 });
 
 test("a process whose log nobody reads any more ends all the same", async () => {

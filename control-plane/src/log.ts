@@ -27,8 +27,8 @@ export function createLog(level: string): Log {
   return pino(settings, destination);
 }
 
-/** Matches API keys, pairing tokens, tickets of tunnels and secrets of webhooks. */
-const ourSecrets = /\b(?:hw[kp]_[0-9a-z_]{16,}|hwt_[\w.-]{16,}|whsec_[0-9A-Za-z+/=]{16,})/g;
+/** Matches tickets of tunnels, every other secret that begins with a prefix of ours, and secrets of webhooks. */
+const ourSecrets = /\b(?:hwt_[\w.-]{16,}|hw[a-z]_[0-9a-z_]{16,}|whsec_[0-9A-Za-z+/=]{16,})/g;
 
 /** A database error contains row values in its detail, so only these fields are logged. */
 function describeError(error: unknown): object {

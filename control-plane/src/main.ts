@@ -6,6 +6,7 @@
 //   init-database   creates logins and a database
 //   migrate         updates the database to this version
 //   bootstrap       creates the first organization, user and key
+//   sign-in-link    creates a link with which an owner signs in
 //   init-fabric     creates the keys of NATS
 //   nats-config     writes the configuration of a nats-server
 //   edge-file       writes what a separate edge needs
@@ -40,6 +41,9 @@ const usage = `usage: hawser-control-plane <command>
                                       make the first organization, its owner and an API key, and
                                       print the key, once, or write it into FILE
       The five commands above can be repeated. With --json they print one line of JSON.
+  sign-in-link [--email ADDRESS] [--json]
+                                      make a link with which an owner without password and passkey
+                                      signs in with a browser, once, within 15 minutes
   rotate master-key                   encrypt every secret with the newer of two master keys
   rotate command-key begin|switch|finish [--leave-behind]
                                       replace the key that signs commands, in three steps

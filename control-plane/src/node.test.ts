@@ -158,6 +158,7 @@ test("migrate, then bootstrap, which prints a key once and does nothing the seco
   const made = run(["bootstrap", "--organization", "Acme", "--email", "ada@acme.example"]);
   assert.equal(made.status, 0, made.stderr);
   firstKey = /hwk_\w+/.exec(made.stdout)![0];
+  assert.match(made.stdout, /^sign in +http:\/\/127\.0\.0\.1:\d+\/first#hwe_\w+$/m);
   const again = run(["bootstrap", "--organization", "Other", "--email", "bob@x.example"]);
   assert.equal(again.status, 2);
   assert.match(again.stderr, /set up already, for the organization "Acme"/);

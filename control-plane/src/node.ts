@@ -21,6 +21,7 @@ import { createLog } from "./log.ts";
 import { createMetrics } from "./metrics.ts";
 import { joinNodes } from "./nodes.ts";
 import { ReadOnlyDatabase, openDatabase } from "./postgres/database.ts";
+import { ownPages, pageRoutes } from "./pages/routes.ts";
 import { pendingMigrations } from "./postgres/migrate.ts";
 import { makeNextPartitions, readPartitionLeads } from "./postgres/partitions.ts";
 import { systemStatement, type SystemSql } from "./postgres/statement.ts";
@@ -30,8 +31,11 @@ import { purge } from "./purge.ts";
 import { createQueueAges } from "./queue-ages.ts";
 import { startSweeping } from "./schedules/sweep.ts";
 import { readCookie, sessionCookie } from "./sign-in/cookies.ts";
+import { createLazyProviders } from "./sign-in/providers.ts";
+import { refreshProviders } from "./sign-in/refresh-providers.ts";
 import { removeOldSignIns } from "./sign-in/remove-old.ts";
 import { signInRoutes } from "./sign-in/routes.ts";
+import { createSealing } from "./sign-in/sealing.ts";
 import { createSignIns } from "./sign-in/sign-ins.ts";
 import { readMasterKeys } from "./secrets/master-key.ts";
 import { randomSecret } from "./secrets/secrets.ts";
@@ -92,6 +96,8 @@ export async function startNode(config: Config): Promise<RunningNode> {
   const authenticator = createAuthenticator(signIn, Date.now, callers);
   const accounts = database.connectionsFor("accounts");
   const signIns = createSignIns(accounts, callers);
+  const providers = createLazyProviders(webhooks.addresses);
+  const sealing = createSealing(signInSecret);
   const readCounts = createReadCounts(database.system);
   const buckets = createTokenBuckets(config.rateLimit);
   const nodes = await joinNodes(database.system);
@@ -130,6 +136,9 @@ export async function startNode(config: Config): Promise<RunningNode> {
     ...calledFromBelow,
     authenticator,
     signIns,
+    providers,
+    sealing,
+    signInSecret,
     baseUrl: config.baseUrl,
     triggerSecret,
     hosts: link?.hosts ?? noHosts,
@@ -183,9 +192,13 @@ export async function startNode(config: Config): Promise<RunningNode> {
       signInRoutes({
         // A row that somebody has locked must not hold the connections that find callers.
         accounts: accounts.waitingAtMost(500),
+        database,
         signIns,
+        providers,
+        sealing,
         secret: signInSecret,
         baseUrl: config.baseUrl,
+        dispatchAs: (caller, call) => dispatcher.dispatchAs(caller, call),
         now: () => nodes.now(),
         log,
       }),
@@ -197,6 +210,8 @@ export async function startNode(config: Config): Promise<RunningNode> {
             sessionStreamTransport(dispatcher, link.views, streams, credentialsOf),
           ]
         : []),
+      // Last: it answers every path that is nobody else's.
+      pageRoutes(ownPages),
     ],
   });
   exposures?.attach(server);
@@ -307,6 +322,15 @@ export async function startNode(config: Config): Promise<RunningNode> {
         everySeconds: 300,
         run: (signal) =>
           removeOldSignIns({ accounts: accounts.system, system: database.system }, signal),
+      },
+      {
+        name: "refresh sign-ins of providers",
+        everySeconds: 60,
+        run: (signal) =>
+          refreshProviders(
+            { accounts: accounts.system, database, providers, sealing, log },
+            signal,
+          ),
       },
     ];
   }

@@ -10,6 +10,7 @@ import { openDatabase, type Database } from "./postgres/database.ts";
 import { initDatabase } from "./postgres/init-database.ts";
 import { migrate } from "./postgres/migrate.ts";
 import { readMasterKeys } from "./secrets/master-key.ts";
+import { makeSignInLink, type MadeLink } from "./sign-in/links.ts";
 
 export type SetUpOptions = Partial<
   Record<
@@ -39,6 +40,7 @@ export const setUpCommands = new Map<string, (options: SetUpOptions) => Promise<
   ["init-fabric", runInitFabric],
   ["nats-config", runNatsConfig],
   ["bootstrap", runBootstrap],
+  ["sign-in-link", runSignInLink],
 ]);
 
 async function runInitDatabase(options: SetUpOptions): Promise<Result> {
@@ -123,9 +125,11 @@ async function runBootstrap(options: SetUpOptions): Promise<Result> {
   if (!/^[^\s@]+@[^\s@]+$/.test(email)) {
     throw new ConfigError(`--email: "${email}" is not an e-mail address.`);
   }
-  await using database = openOwnDatabase(readConfig(process.env));
+  const config = readConfig(process.env);
+  await using database = openOwnDatabase(config);
   const { key, ...made } = await bootstrap(database, { name, email, keyFile });
   const isShown = keyFile === undefined;
+  const signIn = isShown ? await firstLink(database, config, email) : [];
   const text = [
     `organization  ${made.organizationId}${made.created ? "" : ", which existed already"}`,
     `owner         ${made.userId ?? "unknown"}${made.created ? ` ${email}` : ""}`,
@@ -133,9 +137,36 @@ async function runBootstrap(options: SetUpOptions): Promise<Result> {
     ...(isShown
       ? ["The key is not shown again. It belongs to the owner and has every permission."]
       : []),
+    ...signIn,
   ];
   return { json: { ...made, ...(isShown ? { key } : { keyFile }) }, text };
 }
+
+async function runSignInLink({ email }: SetUpOptions): Promise<Result> {
+  const config = readConfig(process.env);
+  await using database = openOwnDatabase(config);
+  const json = await linkOf(database, config, email);
+  return { json, text: describeLink(json) };
+}
+
+/** The key must be shown, whatever happens here. */
+async function firstLink(database: Database, config: Config, email: string): Promise<string[]> {
+  try {
+    return describeLink(await linkOf(database, config, email));
+  } catch (error) {
+    return [
+      `sign in       no link was made: ${(error as Error).message} Run sign-in-link to try again.`,
+    ];
+  }
+}
+
+const linkOf = (database: Database, { baseUrl }: Config, email: string | undefined) =>
+  makeSignInLink(database.connectionsFor("accounts"), { email, baseUrl });
+
+const describeLink = ({ url, email }: MadeLink) => [
+  `sign in       ${url}`,
+  `The link signs ${email} in, once, within 15 minutes. For another one, run sign-in-link.`,
+];
 
 /** A command's connections to the database of the settings. */
 export function openOwnDatabase(config: Config): Database {

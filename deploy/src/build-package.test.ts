@@ -48,9 +48,9 @@ async function filesOf(tarball: string): Promise<Map<string, { text: string; mod
   return files;
 }
 
-test("the package hawser contains the programs, the migrations, the release and the list, and no secret", async () => {
+test("the package hawser contains the programs, the migrations, the dashboard, the release and the list, and no secret", async () => {
   const files = await filesOf(product.tarball);
-  const names = [...files.keys()].filter((name) => !name.startsWith("migrations/"));
+  const names = [...files.keys()].filter((name) => !/^(?:migrations|pages)\//.test(name));
   const version = publishedVersion();
   assert.deepEqual(names.sort(), [
     "LICENSE",
@@ -71,6 +71,10 @@ test("the package hawser contains the programs, the migrations, the release and 
     "releases/install.sh",
   ]);
   assert.ok(files.has("migrations/0001-ids-and-roles.sql"));
+  const pages = [...files.keys()].filter((name) => name.startsWith("pages/"));
+  assert.ok(pages.includes("pages/index.html.br"));
+  assert.ok(pages.some((name) => /^pages\/assets\/index-[\w-]+\.js$/.test(name)));
+  assert.ok(!pages.includes("pages/packages.json"));
   assert.equal(files.get("bin/hawser.cjs")!.mode, "755");
   const manifest = JSON.parse(files.get("package.json")!.text) as Record<string, unknown>;
   assert.deepEqual(Object.keys(manifest).sort(), [
@@ -85,7 +89,11 @@ test("the package hawser contains the programs, the migrations, the release and 
     for (const { privateKey } of product.keys.keys) assert.ok(!text.includes(privateKey!), name);
     assert.ok(!text.includes(process.cwd()), `${name} names the machine that it was built on`);
   }
-  assert.match(files.get("THIRD-PARTY.txt")!.text, /==== zod [\d.]+ \(MIT\) ====\n\nMIT License/);
+  const licences = files.get("THIRD-PARTY.txt")!.text;
+  assert.match(licences, /==== zod [\d.]+ \(MIT\) ====\n\nMIT License/);
+  // What only the dashboard contains.
+  assert.match(licences, /==== react-dom [\d.]+ \(MIT\) ====\n\nMIT License/);
+  assert.match(licences, /==== @fontsource-variable\/geist [\d.]+ \(OFL-1\.1\) ====\n\n\w/);
 });
 
 test("the list of engines and the release are signed with the keys that the programs trust", () => {

@@ -1,5 +1,5 @@
 // The package `hawser`: a launcher for any Node since 18, the command line and the control plane as one file
-// each, the migrations, a release of the daemon, and the signed list of engines. It has no dependencies and
+// each, the migrations, the dashboard, a release of the daemon, and the signed list of engines. It has no dependencies and
 // no scripts.
 import {
   chmodSync,
@@ -16,6 +16,7 @@ import type { Engine, EngineList } from "@hawser/cli/engines/engine-list.ts";
 import { daemonVersion } from "@hawser/daemon/release.ts";
 import { signManifest } from "@hawser/host-protocol";
 import { buildRelease } from "./build-release.ts";
+import { buildPages } from "./build-pages.ts";
 import { bundle, bundleForOldNode } from "./bundle.ts";
 import { publishAgents } from "./publish-agents.ts";
 import type { ReleaseKeys } from "./release-keys.ts";
@@ -49,6 +50,8 @@ export async function buildPackage(directory: string, options: PackageOptions): 
   cpSync(join(root, "control-plane/migrations"), join(directory, "migrations"), {
     recursive: true,
   });
+  // And these, beside the migrations.
+  const packagesOfPages = buildPages(join(directory, "pages"));
   // Examples of answers, which the control plane reads beside its file.
   cpSync(
     join(root, "control-plane/src/examples.json"),
@@ -57,7 +60,7 @@ export async function buildPackage(directory: string, options: PackageOptions): 
   writeEngineList(join(directory, "engines"), keys, engines);
   cpSync(join(root, "LICENSE"), join(directory, "LICENSE"));
   cpSync(join(root, "README.md"), join(directory, "README.md"));
-  writeFileSync(join(directory, "THIRD-PARTY.txt"), licencesOf(directory));
+  writeFileSync(join(directory, "THIRD-PARTY.txt"), licencesOf(directory, packagesOfPages));
   writeFileSync(
     join(directory, "package.json"),
     `${JSON.stringify(packageManifest(), undefined, 2)}\n`,
@@ -105,13 +108,16 @@ function packageManifest() {
   };
 }
 
-/** The licence texts of the npm packages whose code is in the bundles: each part of a bundle names its file. */
-function licencesOf(directory: string): string {
+/**
+ * The licence texts of the npm packages whose code is in the bundles, where each part names its file, or in the
+ * dashboard.
+ */
+function licencesOf(directory: string, packagesOfPages: string[]): string {
   const named = globSync("{bin,lib/server,releases}/*.{cjs,mjs}", { cwd: directory })
     .map((file) => readFileSync(join(directory, file), "utf8"))
     .flatMap((text) => [...text.matchAll(/^ *\/\/ (.*node_modules\/(?:@[^/\n]+\/)?[^/\n]+)\//gm)])
     .map(([, path]) => path!);
-  const texts = [...new Set(named)].sort().map((path) => {
+  const texts = [...new Set([...named, ...packagesOfPages])].sort().map((path) => {
     const { name, version, license } = JSON.parse(
       readFileSync(join(root, path, "package.json"), "utf8"),
     ) as { name: string; version: string; license?: string };

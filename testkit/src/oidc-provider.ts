@@ -4,7 +4,7 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Provider, type ClientAuthMethod } from "oidc-provider";
+import { Provider, type ClientAuthMethod, type KoaContextWithOIDC } from "oidc-provider";
 
 export interface OidcPerson {
   subject: string;
@@ -18,10 +18,16 @@ export interface OidcProvider extends AsyncDisposable {
   clientSecret: string;
   /** Who signs in next; null if the person refuses at the provider. */
   person: OidcPerson | null;
+  /** Whether people who sign in from now on get refresh tokens. */
+  issuesRefreshTokens: boolean;
+  /** Sets what the provider asserts about a person from now on. */
+  know(person: OidcPerson): void;
   /** Paths of all requests, in order. */
   paths: string[];
   /** Follows the provider's redirects as a browser does, and returns the first address outside of the provider. */
   logIn(url: string): Promise<URL>;
+  /** Runs `work`, and returns the refresh tokens that were issued meanwhile. */
+  refreshTokens(work: () => Promise<unknown>): Promise<string[]>;
   /** Ends everything that people have granted: their refresh tokens are refused from now on. */
   revokeGrants(): Promise<void>;
 }
@@ -74,7 +80,7 @@ export async function startOidcProvider({
     }),
     // The provider would issue refresh tokens only to people who were asked for their consent, and end them with the
     // browser's session.
-    issueRefreshToken: () => true,
+    issueRefreshToken: () => provider.issuesRefreshTokens,
     expiresWithSession: () => false,
     async loadExistingGrant({ oidc }) {
       const grant = new engine.Grant({
@@ -111,8 +117,24 @@ export async function startOidcProvider({
     clientId,
     clientSecret,
     person: null,
+    issuesRefreshTokens: true,
+    know: (person) => void people.set(person.subject, person),
     paths: [],
     logIn: (url) => followRedirects(url, issuer),
+    async refreshTokens(work) {
+      const issued: string[] = [];
+      const note = ({ body }: KoaContextWithOIDC) => {
+        const { refresh_token: token } = body as { refresh_token?: string };
+        if (token !== undefined) issued.push(token);
+      };
+      engine.on("grant.success", note);
+      try {
+        await work();
+      } finally {
+        engine.off("grant.success", note);
+      }
+      return issued;
+    },
     async revokeGrants() {
       for (const id of grantIds.splice(0)) {
         await (await engine.Grant.find(id))?.destroy();

@@ -128,13 +128,16 @@ function engineInputs(): string[] {
 
 const sourceInputs = () =>
   contentsOf(
-    "{cli,client,contract,control-plane,daemon,deploy,host-protocol}/**/*.{ts,json,sql,sh,txt}",
+    "{cli,client,contract,control-plane,web,daemon,deploy,host-protocol}/**/*.{ts,tsx,js,css,html,svg,json,sql,sh,txt}",
     "package-lock.json",
     "README.md",
   );
 
 function contentsOf(...patterns: string[]): string[] {
-  return globSync(patterns, { cwd: root, exclude: ["**/node_modules/**", "client/dist/**"] })
+  return globSync(patterns, {
+    cwd: root,
+    exclude: ["**/node_modules/**", "client/dist/**", "control-plane/pages/**"],
+  })
     .filter((path) => !path.endsWith(".test.ts"))
     .sort()
     .map((path) => `${path} ${readFileSync(join(root, path), "base64")}`);

@@ -201,6 +201,12 @@ async function fill(
     `INSERT INTO sign_in.accounts (user_id) SELECT user_id FROM users;
      INSERT INTO sign_in.sign_ins (token_hash, user_id, way, device, expires_at)
        SELECT '\\x01', user_id, 'password', 'browser', now() + interval '14 days' FROM sign_in.accounts;
+     INSERT INTO sign_in.device_logins (secret_hash, code_hash, name, expires_at)
+       VALUES ('\\x03', '\\x03', 'laptop', now() + interval '10 minutes');
+     INSERT INTO sign_in.links (secret_hash, organization_id, user_id, expires_at)
+       VALUES ('\\x04', hawser_new_id(), hawser_new_id(), now() + interval '15 minutes');
+     INSERT INTO sign_in.device_sign_ins (sign_in_id, link_hash, expires_at)
+       SELECT sign_in_id, '\\x05', now() + interval '2 minutes' FROM sign_in.sign_ins;
      INSERT INTO invitations (organization_id, secret_hash, email, role, created_by, creator_key_id, expires_at)
        SELECT organization_id, '\\x02', 'bob@acme.example', 'member', '{}', hawser_new_id(), now() + interval '3 days'
          FROM organizations`,

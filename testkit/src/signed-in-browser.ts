@@ -1,5 +1,6 @@
 // A browser as the service sees one: it keeps the cookies that it gets, and says that a page of the service sends
 // its requests.
+import { recordExample } from "./record-example.ts";
 
 export interface Reply {
   status: number;
@@ -49,6 +50,7 @@ export function openTestBrowser(baseUrl: string, cookies = new Map<string, strin
     const response = await fetch(baseUrl + path, {
       method,
       headers: Object.fromEntries(sent),
+      redirect: "manual",
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     for (const cookie of response.headers.getSetCookie()) {
@@ -68,8 +70,12 @@ export function openTestBrowser(baseUrl: string, cookies = new Map<string, strin
   return {
     cookies,
     send,
-    call: (organizationId, action, input = {}) =>
-      send(`/api/rest/actions/${action}`, input, { "x-hawser-organization": organizationId }),
+    async call(organizationId, action, input = {}) {
+      const headers = { "x-hawser-organization": organizationId };
+      const reply = await send(`/api/rest/actions/${action}`, input, headers);
+      if (reply.status === 200) recordExample(action, input, reply.body["result"]);
+      return reply;
+    },
     headersFor: (organizationId) => ({ ...own(), "x-hawser-organization": organizationId }),
   };
 }

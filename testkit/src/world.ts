@@ -15,6 +15,7 @@ import { openDatabase, type Database } from "@hawser/control-plane/postgres/data
 import { createCaller, type Caller } from "./caller.ts";
 import { startControlPlaneNode, type ControlPlaneNode } from "./control-plane-node.ts";
 import { createDatabase, type TestDatabase } from "./database.ts";
+import { freePort } from "./free-port.ts";
 import { startHost, type HostOptions, type TestHost } from "./host.ts";
 import { masterKeysOf } from "./master-keys.ts";
 import { startNats, type Nats } from "./nats.ts";
@@ -44,6 +45,8 @@ export interface WorldOptions {
   postgres?: Omit<PostgresOptions, "port">;
   /** The first node's port, for the demo; PostgreSQL uses the next one. By default ports are free ones. */
   port?: number;
+  /** Browsers open the nodes as localhost: they make passkeys for names only. */
+  named?: boolean;
   /** Restarts nodes when a source file changes. */
   reload?: boolean;
   /** Publishes the present daemon, so that the install command works. */
@@ -58,6 +61,8 @@ export interface WorldOptions {
 
 export interface World extends AsyncDisposable {
   baseUrl: string;
+  /** The first node's address for browsers. */
+  pageUrl: string;
   nodes: ControlPlaneNode[];
   hosts: TestHost[];
   nats: (Nats & { keys: FabricKeys }) | undefined;
@@ -130,6 +135,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const nodes: ControlPlaneNode[] = [];
   const addNode = async (own: Record<string, string> = {}) => {
     say(`Starting node ${nodes.length + 1} of the control plane …`);
+    const asked = nodes.length === 0 ? options.port : undefined;
+    const port = asked ?? (await freePort());
     const node = await startControlPlaneNode({
       databaseUrl: database.url,
       masterKeyFile,
@@ -138,10 +145,11 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
         HAWSER_LOG_LEVEL: "info",
         ...fabric,
         ...published,
+        ...(options.named && { HAWSER_BASE_URL: `http://localhost:${port}` }),
         ...options.environment,
         ...own,
       },
-      ...(options.port !== undefined && nodes.length === 0 && { port: options.port }),
+      port,
     });
     parts.use(node);
     nodes.push(node);
@@ -167,6 +175,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const owned = (parts = startup.move());
   return {
     baseUrl,
+    pageUrl: options.named ? baseUrl.replace("127.0.0.1", "localhost") : baseUrl,
     nodes,
     organizations,
     database,

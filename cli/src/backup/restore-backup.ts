@@ -279,6 +279,11 @@ async function settleTime(
       "UPDATE invitations SET revoked_at = now() WHERE accepted_at IS NULL AND revoked_at IS NULL",
     );
   }
+  if (has("device-sign-in")) {
+    for (const table of ["device_logins", "links", "device_sign_ins"]) {
+      await runSql(server, `DELETE FROM sign_in.${table}`);
+    }
+  }
   const count = async (sql: string) =>
     Number(
       (

@@ -2,6 +2,7 @@
 import { commandFor, quoted } from "../command-for.ts";
 import type { Settings } from "../settings.ts";
 import { countAgents } from "./host.ts";
+import { safeText } from "../terminal.ts";
 import { keyFileOf } from "./set-up.ts";
 
 export interface Announcement {
@@ -10,6 +11,8 @@ export interface Announcement {
   instanceId: string | undefined;
   /** Where a first session can start; undefined if this machine is no host. */
   directory: string | undefined;
+  /** Signs the first owner in; undefined if there is no terminal, or if the owner signs in otherwise. */
+  signInLink: string | undefined;
   json: boolean;
   say: (sentence: string) => void;
 }
@@ -21,9 +24,10 @@ export function announce(announcement: Announcement): void {
     process.stdout.write(`${JSON.stringify({ url, key, instanceId: instanceId ?? null })}\n`);
     return;
   }
+  say("");
+  say(`Hawser is ready at ${url}`);
+  if (announcement.signInLink !== undefined) printLink(data, announcement.signInLink);
   const lines = [
-    "",
-    `Hawser is ready at ${url}`,
     `The owner's key is in ${keyFileOf(data)}; the commands of hawser on this machine use it by themselves.`,
     "",
     ...firstSession(announcement),
@@ -35,6 +39,16 @@ export function announce(announcement: Announcement): void {
     ]),
   ];
   lines.forEach((line) => say(line));
+}
+
+/** Only on the terminal: `say` writes into a log too. */
+function printLink(data: string, link: string): void {
+  const lines = [
+    "To sign in as its owner, open this in a browser of this machine. It works once, within 15 minutes:",
+    `  ${link}`,
+    `For another link: ${commandFor(data, "sign-in-link")}`,
+  ];
+  process.stdout.write(`${safeText(lines.join("\n"))}\n`);
 }
 
 /** Three lines for a shell, which start a session and show the answer to a prompt. */

@@ -5,7 +5,7 @@ import { CommandFailed } from "../command-failed.ts";
 
 /** What Hawser puts there. A directory with other files and without a lock is somebody's own. */
 const known = new Set(
-  "settings.json lock master-key bootstrap-key postgres run fabric releases log engines host backups cache node status.json owner-password node-password restore-unfinished.json".split(
+  "settings.json login.json lock master-key bootstrap-key postgres run fabric releases log engines host backups cache node status.json owner-password node-password restore-unfinished.json".split(
     " ",
   ),
 );

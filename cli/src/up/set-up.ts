@@ -28,6 +28,9 @@ export interface SetUpOptions {
   addresses: { listen: string; websocket: string; monitor: string };
 }
 
+/** The e-mail address of the owner that the first start makes. */
+export const firstOwner = "owner@localhost.example";
+
 export const masterKeyOf = (dataDirectory: string) => join(dataDirectory, "master-key");
 export const keyFileOf = (dataDirectory: string) => join(dataDirectory, "bootstrap-key");
 
@@ -43,7 +46,7 @@ export async function setUpService(options: SetUpOptions): Promise<{ applied: st
   const mark = markOf(options.packageDirectory, database);
   ensureMasterKey(dataDirectory, settings.setUpFor !== undefined);
   const run = <Result>(words: string[], url: string, more: Record<string, string> = {}) =>
-    command<Result>(options, words, { HAWSER_DATABASE_URL: url, ...more });
+    runControlPlane<Result>(options, words, { HAWSER_DATABASE_URL: url, ...more });
   const placed = ["--directory", fabricOf(dataDirectory), ...wordsOf(addresses)];
   if (settings.setUpFor === mark && existsSync(keyFileOf(dataDirectory))) {
     if (!hasAddresses(dataDirectory, addresses))
@@ -57,7 +60,7 @@ export async function setUpService(options: SetUpOptions): Promise<{ applied: st
   const { applied } = await run<{ applied: string[] }>(["migrate"], database.ownerUrl);
   const keyFile = keyFileOf(dataDirectory);
   restoreKeyFile(keyFile, settings.key);
-  const owner = ["--organization", "My organization", "--email", "owner@localhost.example"];
+  const owner = ["--organization", "My organization", "--email", firstOwner];
   const bootstrap = run(["bootstrap", ...owner, "--key-file", keyFile], database.nodeUrl);
   await Promise.all([
     run(["init-fabric", ...placed], database.nodeUrl),
@@ -125,8 +128,8 @@ function ensureMasterKey(dataDirectory: string, isSetUp: boolean): void {
 }
 
 /** Runs a command of the control plane with --json, and returns its result. */
-async function command<Result>(
-  { dataDirectory, packageDirectory }: SetUpOptions,
+export async function runControlPlane<Result>(
+  { dataDirectory, packageDirectory }: Pick<SetUpOptions, "dataDirectory" | "packageDirectory">,
   words: string[],
   environment: Record<string, string>,
 ): Promise<Result> {
@@ -143,7 +146,7 @@ async function command<Result>(
   }).ended;
   if (code === 0) return JSON.parse(stdout) as Result;
   throw explainFiles(
-    new CommandFailed(`The set-up step "${words[0]}" failed: ${stderr.trim() || `code ${code}`}`),
+    new CommandFailed(`The step "${words[0]}" failed: ${stderr.trim() || `code ${code}`}`),
     dataDirectory,
   );
 }

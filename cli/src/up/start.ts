@@ -33,6 +33,7 @@ import { choosePorts, parseListen, type Ports } from "./ports.ts";
 import { openProgress, type Progress } from "./progress.ts";
 import { identify, keepRunState, writeRunState, type RunState } from "./run-state.ts";
 import { keyFileOf, readKey, setUpService } from "./set-up.ts";
+import { linkOfFirstOwner } from "./sign-in-link.ts";
 import { onSignals } from "./signals.ts";
 import { startDatabase, upgradeDatabase } from "./start-database.ts";
 import { superviseParts, type Supervisor } from "./supervise.ts";
@@ -113,7 +114,10 @@ export async function startAll(data: string, options: UpOptions): Promise<void> 
     if (client) await awaitFirstAgent({ data, client, instanceId, say, stopped: stopped.signal });
     const directory = client && (await firstRoot(client, instanceId));
     if (stopped.signal.aborted) return;
-    announce({ data, settings, instanceId, directory, json: options.json === true, say });
+    const hasTerminal = options.json !== true && process.stdout.isTTY;
+    const signInLink = hasTerminal ? await linkOfFirstOwner({ data, pack, say }) : undefined;
+    const json = options.json === true;
+    announce({ data, settings, instanceId, directory, signInLink, json, say });
   })().catch((error: unknown) => {
     if (stopped.signal.aborted) return;
     const explained = explainFiles(error, data);

@@ -1,11 +1,18 @@
 // How people get access: invitations, and the browsers in which a person is signed in.
 import { z } from "zod";
 import { action } from "../action.ts";
-import { InvitationId, SignInId } from "../ids.ts";
+import { objectTo } from "../exactly-one.ts";
+import { InvitationId, SignInId, UserId } from "../ids.ts";
+import { Instant } from "../moments.ts";
 import { Cursor, NextCursor, limit } from "../pages.ts";
 import { RoleName } from "../permissions.ts";
-import { InvitationRecord, SignInRecord } from "../records/people.ts";
-import { text } from "../text.ts";
+import {
+  GroupRole,
+  InvitationRecord,
+  SignInRecord,
+  SignInSettingsRecord,
+} from "../records/people.ts";
+import { neverLogged, text } from "../text.ts";
 
 export const peopleActions = {
   create_invitation: action({
@@ -89,6 +96,131 @@ export const peopleActions = {
       revoked: z.literal(true).meta({ description: "Always true." }),
     }),
     refusals: ["not_found"],
+    closedToAgents: true,
+  }),
+
+  get_sign_in_settings: action({
+    summary:
+      "Show the organization's identity provider, and whether signing in with it is required.",
+    group: "people",
+    permission: "access:view",
+    effect: "reads",
+    reach: "records",
+    input: z.strictObject({}),
+    result: SignInSettingsRecord,
+    refusals: [],
+    closedToAgents: true,
+  }),
+
+  update_sign_in_settings: action({
+    summary: "Change the organization's identity provider; omitted fields keep their value.",
+    details:
+      "The caller needs every permission. Asks the provider for its discovery document. A changed issuer, client or secret ends the sign-ins that were made with the former one. Requiring the provider needs a sign-in with it first, and an excepted owner who has a password or a passkey.",
+    group: "people",
+    permission: "access:edit",
+    effect: "changes",
+    idempotent: true,
+    reach: "records",
+    input: z
+      .strictObject({
+        issuer: text({ min: 1, max: 500 })
+          .nullable()
+          .meta({
+            description:
+              "The provider's address, as its discovery document names it; null removes the provider.",
+          })
+          .optional(),
+        clientId: text({ min: 1, max: 500 })
+          .meta({ description: "The name of this service at the provider." })
+          .optional(),
+        clientSecret: neverLogged(
+          text({ min: 1, max: 1000 }).meta({
+            description: "Needed for the first time, and with another issuer or client.",
+          }),
+        ).optional(),
+        groupsClaim: text({ min: 1, max: 200 })
+          .nullable()
+          .meta({
+            description: "The claim that lists a person's groups; null: groups are not used.",
+          })
+          .optional(),
+        groupRoles: z
+          .array(GroupRole)
+          .max(50, "must have at most 50 entries")
+          .meta({ description: "The first entry whose group a person has decides." })
+          .optional(),
+        required: z
+          .boolean()
+          .meta({ description: "Whether other ways of signing in do not reach the organization." })
+          .optional(),
+        exceptUserIds: z
+          .array(UserId)
+          .max(20, "must have at most 20 entries")
+          .meta({ description: "Owners who may sign in otherwise. Replaces the list." })
+          .optional(),
+      })
+      .check((payload) => {
+        const { issuer, ...others } = payload.value;
+        if (issuer !== null) return;
+        const given = Object.entries(others).filter(([, value]) => value !== undefined);
+        for (const [name] of given) {
+          objectTo(payload, [name], "must be left out when the provider is removed");
+        }
+      }),
+    result: SignInSettingsRecord,
+    refusals: ["not_found", "provider_failed", "provider_untested"],
+    needsFreshSignIn: true,
+    closedToAgents: true,
+  }),
+
+  create_device_sign_in: action({
+    summary: "Make a link with which you sign in on your phone.",
+    details:
+      "Needs no permission, and a browser in which you are signed in. The link works once, for two minutes, and replaces the one before. The phone that opens it shows four digits for confirm_device_sign_in.",
+    group: "people",
+    permission: null,
+    effect: "changes",
+    reach: "records",
+    input: z.strictObject({}),
+    result: z.strictObject({
+      url: z.string().meta({ description: "The link, shown only here." }),
+      expiresAt: Instant.meta({ description: "Until when a phone can open it." }),
+    }),
+    refusals: ["sign_in_first"],
+    resultHoldsSecret: true,
+    needsFreshSignIn: true,
+    closedToAgents: true,
+  }),
+
+  confirm_device_sign_in: action({
+    summary: "Let the phone in that shows these digits.",
+    details:
+      "Needs no permission, and the browser that made the link. After three wrong digits, make another link.",
+    group: "people",
+    permission: null,
+    effect: "changes",
+    reach: "records",
+    input: z.strictObject({
+      digits: neverLogged(
+        z
+          .string()
+          .regex(/^\d{4}$/, "must be four digits")
+          .meta({ description: "What the phone shows." }),
+      ),
+    }),
+    result: z.strictObject({
+      state: z.enum(["confirmed", "wrong", "not_opened", "over"]).meta({
+        description:
+          "not_opened: no phone has opened the link yet. over: there is no link, it is too old, or was used.",
+      }),
+      triesLeft: z.int().meta({ description: "How often digits can still be typed." }),
+      device: z
+        .string()
+        .nullable()
+        .meta({ description: "Only if confirmed: the phone, as it calls itself." }),
+    }),
+    refusals: ["sign_in_first"],
+    needsFreshSignIn: true,
     closedToAgents: true,
   }),
 };

@@ -79,9 +79,21 @@ export const requestActions = {
     closedToAgents: true,
   }),
 
+  get_request: action({
+    summary: "Show a request of an agent.",
+    group: "reading",
+    permission: "sessions:view",
+    openToGrants: "view",
+    effect: "reads",
+    reach: "records",
+    input: z.strictObject({ requestId: RequestId }),
+    result: RequestRecord,
+    refusals: ["not_found"],
+  }),
+
   search_requests: action({
     summary: "Page through the requests of agents, the newest first, by text, session or host.",
-    details: "A page can be empty before the end: go on while `nextCursor` is not null.",
+    details: "A page can be empty: go on until `nextCursor` is null.",
     group: "requests",
     permission: "sessions:view",
     openToGrants: "view",

@@ -4,7 +4,7 @@ import { action } from "../action.ts";
 import { hostRefusals } from "../errors.ts";
 import { SessionId } from "../ids.ts";
 import { Instant } from "../moments.ts";
-import { limit } from "../pages.ts";
+import { Cursor, NextCursor, limit } from "../pages.ts";
 import { RequestRecord } from "../records/request.ts";
 import {
   AgentMessage,
@@ -13,6 +13,7 @@ import {
   SessionStatus,
   statusReason,
 } from "../records/session.ts";
+import { TurnRecord } from "../records/session-turn.ts";
 import { SessionUpdateName, TurnOutcome } from "../session-log/updates.ts";
 import { neverLogged, text } from "../text.ts";
 import { AgentMode, Attachment, CommandName, Options } from "./session-parts.ts";
@@ -228,6 +229,24 @@ export const sessionTurnActions = {
         .nullable()
         .meta({ description: "The `after` of the next page; null at the end, and with `tail`." }),
     }),
+    refusals: ["not_found"],
+  }),
+
+  list_session_turns: action({
+    summary: "Page through the turns of a session, the newest first.",
+    details:
+      "A call looks at 10,000 entries of the log at most, so a page can be empty: go on until `nextCursor` is null.",
+    group: "reading",
+    permission: "sessions:view",
+    openToGrants: "view",
+    effect: "reads",
+    reach: "records",
+    input: z.strictObject({
+      sessionId: SessionId,
+      cursor: Cursor.optional(),
+      limit: limit({ max: 200, default: 50 }),
+    }),
+    result: z.strictObject({ turns: z.array(TurnRecord), nextCursor: NextCursor }),
     refusals: ["not_found"],
   }),
 

@@ -14,6 +14,7 @@ import {
   SessionStatus,
   SessionSummary,
 } from "../records/session.ts";
+import { SessionCounts, SessionGroup, SessionOverview } from "../records/session-overview.ts";
 import { SessionMode } from "../records/session-mode.ts";
 import { AbsolutePath, text } from "../text.ts";
 import { Clone, Options } from "./session-parts.ts";
@@ -321,7 +322,7 @@ export const sessionActions = {
 
   search_sessions: action({
     summary: "Page through sessions, the newest first, by text, host or status.",
-    details: "A page can be empty before the end: go on while `nextCursor` is not null.",
+    details: "A page can be empty: go on until `nextCursor` is null.",
     group: "sessions",
     permission: "sessions:view",
     openToGrants: "view",
@@ -333,10 +334,41 @@ export const sessionActions = {
       }).optional(),
       instanceId: InstanceId.optional(),
       status: SessionStatus.optional(),
+      group: SessionGroup.optional(),
+      withCounts: z.boolean().meta({ description: "Fills `counts`." }).optional(),
       cursor: Cursor.optional(),
       limit: limit({ max: 200, default: 50 }),
     }),
-    result: z.strictObject({ sessions: z.array(SessionListEntry), nextCursor: NextCursor }),
+    result: z.strictObject({
+      sessions: z.array(SessionOverview),
+      nextCursor: NextCursor,
+      counts: SessionCounts.nullable(),
+    }),
     refusals: ["not_found"],
+  }),
+
+  mark_session_read: action({
+    summary: "Record how far you have read a session's log.",
+    details:
+      "It is recorded for the person, in whatever browser or with whatever key they call, and never goes back. search_sessions shows it as `readSeq`.",
+    group: "reading",
+    permission: "sessions:view",
+    openToGrants: "view",
+    effect: "changes",
+    idempotent: true,
+    reach: "records",
+    input: z.strictObject({
+      sessionId: SessionId,
+      seq: z
+        .int()
+        .min(0)
+        .meta({ description: "The last entry that was read. A larger one counts as the newest." }),
+    }),
+    result: z.strictObject({
+      sessionId: SessionId,
+      readSeq: z.int().min(0).meta({ description: "The last entry that was ever read." }),
+    }),
+    refusals: ["not_found", "user_key_required"],
+    closedToAgents: true,
   }),
 };

@@ -1,8 +1,9 @@
-// Records of people: invitations and sign-ins.
+// Records of people: invitations, sign-ins, and the organization's identity provider.
 import { z } from "zod";
-import { InvitationId, SignInId } from "../ids.ts";
+import { InvitationId, SignInId, UserId } from "../ids.ts";
 import { CreatedAt, Instant } from "../moments.ts";
 import { RoleName } from "../permissions.ts";
+import { text } from "../text.ts";
 import { Caller } from "./actor.ts";
 
 export const InvitationRecord = z
@@ -21,9 +22,10 @@ export type InvitationRecord = z.infer<typeof InvitationRecord>;
 export const SignInRecord = z
   .strictObject({
     signInId: SignInId,
-    way: z
-      .enum(["password", "passkey", "invitation"])
-      .meta({ description: "How the person signed in. invitation: by accepting one." }),
+    way: z.enum(["password", "passkey", "invitation", "provider", "device", "link"]).meta({
+      description:
+        "How the person signed in. invitation: by accepting one. provider: with single sign-on. device: with a code that another browser showed. link: with an operator's link.",
+    }),
     device: z.string().meta({ description: "The browser, as it calls itself." }),
     isCurrent: z.boolean().meta({ description: "Whether this call was made with it." }),
     createdAt: CreatedAt,
@@ -32,3 +34,33 @@ export const SignInRecord = z
   })
   .meta({ id: "SignIn", description: "A browser in which a person is signed in." });
 export type SignInRecord = z.infer<typeof SignInRecord>;
+
+export const GroupRole = z.strictObject({
+  group: text({ min: 1, max: 200 }).meta({ description: "A group, as the claim names it." }),
+  role: RoleName,
+});
+
+export const SignInSettingsRecord = z
+  .strictObject({
+    issuer: z.string().nullable().meta({ description: "Null if there is no provider." }),
+    clientId: z
+      .string()
+      .nullable()
+      .meta({ description: "The name of this service at the provider." }),
+    redirectUri: z
+      .string()
+      .meta({ description: "The address to register at the provider for this service." }),
+    groupsClaim: z.string().nullable().meta({ description: "The claim that lists groups." }),
+    groupRoles: z.array(GroupRole).meta({ description: "The roles that groups give." }),
+    required: z
+      .boolean()
+      .meta({ description: "Whether other ways of signing in do not reach the organization." }),
+    exceptUserIds: z
+      .array(UserId)
+      .meta({ description: "Owners who may sign in otherwise although it is required." }),
+    testedAt: Instant.nullable().meta({
+      description: "When somebody last signed in with this provider; null: not yet.",
+    }),
+  })
+  .meta({ id: "SignInSettings", description: "How people of an organization sign in." });
+export type SignInSettingsRecord = z.infer<typeof SignInSettingsRecord>;

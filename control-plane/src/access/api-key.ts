@@ -8,7 +8,7 @@ import {
 import { idPrefixes } from "@hawser/contract";
 import type { Caller } from "../dispatch/caller.ts";
 import type { SystemSql } from "../postgres/statement.ts";
-import { hashSecret, makeSecretText } from "./secret-text.ts";
+import { hashSecret, makeSecretText, secretPrefixes } from "./secret-text.ts";
 import { insertApiKey, newId, type ApiKeyRow } from "./store.ts";
 
 export interface NewApiKey {
@@ -31,7 +31,7 @@ export async function makeApiKey(
   // The id in the key lets its owner find it in listings, and lets support name it.
   const shownId = formatId("apiKey", id).slice(idPrefixes.apiKey.length + 1);
   const { creator } = wanted;
-  const key = makeSecretText(`hwk_${shownId}`);
+  const key = makeSecretText(`${secretPrefixes.apiKey}_${shownId}`);
   const row = await sql.first(
     insertApiKey,
     wanted.organizationId,

@@ -6,7 +6,7 @@ import type { SystemSql } from "../postgres/statement.ts";
 import { createCallerCache, type CallerCache } from "./caller-cache.ts";
 import { createKeyUses } from "./key-uses.ts";
 import { permissionsOf } from "./roles.ts";
-import { hashSecret, looksLikeSecret } from "./secret-text.ts";
+import { hashSecret, looksLikeSecret, secretPrefixes } from "./secret-text.ts";
 import { selectKeyOwner, selectKeyOwners, selectOwnersOfKeys, type KeyOwner } from "./store.ts";
 
 /** Returns undefined if the key is missing or not valid. `fresh`: reads the key again, even if it is cached. */
@@ -49,7 +49,7 @@ export function createAuthenticator(
   return {
     async authenticate(authorization, { fresh } = { fresh: false }) {
       const key = bearer(authorization);
-      if (!key || !looksLikeSecret("hwk", key)) return undefined;
+      if (!key || !looksLikeSecret(secretPrefixes.apiKey, key)) return undefined;
       const hash = hashSecret(key).toString("hex");
       return cache.find(hash, { fresh }, async () => {
         const owner = await findOwner(hash);

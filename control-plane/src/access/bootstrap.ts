@@ -11,7 +11,7 @@ import {
   refuseExisting,
 } from "../replace-file.ts";
 import { makeApiKey } from "./api-key.ts";
-import { hashSecret, looksLikeSecret } from "./secret-text.ts";
+import { hashSecret, looksLikeSecret, secretPrefixes } from "./secret-text.ts";
 import * as store from "./store.ts";
 
 export interface NewOrganization {
@@ -65,7 +65,7 @@ async function findKept(tx: SystemTransaction, keyFile: string) {
   const published = await readIfThere(keyFile);
   const isPrepared = published === undefined;
   const key = (published ?? (await readIfThere(preparedFile(keyFile))))?.trim() ?? "";
-  if (!looksLikeSecret("hwk", key)) return undefined;
+  if (!looksLikeSecret(secretPrefixes.apiKey, key)) return undefined;
   const hash = hashSecret(key).toString("hex");
   const owner = await tx.first(store.selectKeyOwners, [`\\x${hash}`]);
   return (

@@ -10,7 +10,7 @@ import {
   type Permission,
 } from "@hawser/contract";
 import type { Caller } from "../dispatch/caller.ts";
-import { auditValues } from "../dispatch/changes.ts";
+import { auditValues, type AuditedCaller } from "../dispatch/changes.ts";
 import type { ChangeContext, RecordHandler } from "../dispatch/handler.ts";
 import { insertEntry } from "../audit/store.ts";
 import type { TenantTransaction } from "../postgres/database.ts";
@@ -139,7 +139,7 @@ export const revokeApiKey: KeyHandler<"revoke_api_key"> = async (context, { apiK
  * entry. Returns their ids as callers see them.
  */
 export async function revokeKeysOf(
-  { sql, caller, callId }: ChangeContext,
+  { sql, caller, callId }: Pick<ChangeContext, "sql" | "callId"> & { caller: AuditedCaller },
   userIds: readonly string[],
   allowed?: readonly Permission[],
 ): Promise<string[]> {

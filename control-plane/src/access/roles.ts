@@ -16,14 +16,14 @@ export function permissionsOf({ role, own_permissions }: HeldRole): readonly Per
   return own_permissions ?? (isBuiltInRole(role) ? roles[role] : []);
 }
 
-/** The role that a caller names for a member. Throws `invalid_input` if the organization has no such role. */
-export async function chosenRole(sql: TenantSql, name: string): Promise<HeldRole> {
+/** The role that a caller names in `field`. Throws `invalid_input` if the organization has no such role. */
+export async function chosenRole(sql: TenantSql, name: string, field = "role"): Promise<HeldRole> {
   if (isBuiltInRole(name)) return { role: name, own_permissions: null };
   const row = await sql.first(selectRole, sql.organizationId, name);
   if (row) return { role: row.name, own_permissions: row.permissions };
   const message = "must be owner, member, viewer, or a role that list_roles lists";
   throw new Refusal("invalid_input", `The role ${message}.`, {
-    fields: [{ field: "role", message }],
+    fields: [{ field, message }],
   });
 }
 

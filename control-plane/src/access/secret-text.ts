@@ -3,7 +3,28 @@
 import { createHash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
-/** `hwk_<id>_…` is an API key, `hwp_…` a pairing token, `hwl_…` the token of a link to a session. */
+/**
+ * How each kind of secret begins, so that a secret which is found somewhere shows what it opens. Tickets of tunnels
+ * have another form, and begin with `hwt`.
+ */
+export const secretPrefixes = {
+  apiKey: "hwk",
+  pairingToken: "hwp",
+  sessionLink: "hwl",
+  invitation: "hwi",
+  signIn: "hws",
+  /**
+   * A sign-in with a provider. A node of an earlier version does not know that it reaches one organization only, and
+   * refuses the unknown prefix.
+   */
+  providerSignIn: "hwo",
+  ownerLink: "hwe",
+  deviceLogin: "hwd",
+  phoneLink: "hwf",
+  phone: "hwv",
+} as const;
+
+/** `prefix`: one of the above. That of an API key is followed by the key's id. */
 export function makeSecretText(prefix: string): string {
   const body = `${prefix}_${BigInt(`0x${randomBytes(32).toString("hex")}`)
     .toString(36)

@@ -38,6 +38,8 @@ export interface CallersSignIn {
   signInId: string;
   /** How long before the look-up of this caller the member proved who they are, by the clock of the database. */
   authenticatedForMs: number;
+  /** Whether the organization's identity provider has signed the member in. It then says nothing about the account. */
+  isOfProvider: boolean;
 }
 
 /** What a request says about its caller. */

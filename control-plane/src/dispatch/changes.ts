@@ -244,9 +244,15 @@ function audit(sql: TenantTransaction, change: Change, outcome: Outcome): void {
   sql.later(insertEntry, ...auditValues(change, refused ? outcome.refusal.code : "done", records));
 }
 
+/** Who did something, for the audit trail. */
+export type AuditedCaller = Pick<Caller, "organizationId" | "userId" | "sessionId" | "signIn"> & {
+  /** Null for what the service does itself. */
+  apiKeyId: string | null;
+};
+
 /** The values of an audit entry's insert, for a change or for an attempt at one. */
 export function auditValues(
-  attempt: Pick<Change, "caller" | "name" | "auditInput" | "callId">,
+  attempt: Pick<Change, "name" | "auditInput" | "callId"> & { caller: AuditedCaller },
   outcome: string,
   records: Record<string, string> = {},
 ): unknown[] {

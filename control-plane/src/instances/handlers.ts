@@ -208,7 +208,7 @@ function detailQueries(organizationId: string, id: string): DetailQueries {
   const listed = [organizationId, lastId, mostActiveSessionsShown, id, "active"];
   return [
     query(store.selectInstance, organizationId, id),
-    query(newestOfInstanceInStatus.rows, ...listed),
+    query(newestOfInstanceInStatus, ...listed),
   ];
 }
 

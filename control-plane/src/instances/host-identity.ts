@@ -10,7 +10,7 @@ import {
   type RenewReply,
   type RenewRequest,
 } from "@hawser/host-protocol";
-import { hashSecret, looksLikeSecret } from "../access/secret-text.ts";
+import { hashSecret, looksLikeSecret, secretPrefixes } from "../access/secret-text.ts";
 import { insertEntry } from "../audit/store.ts";
 import type { HostTokens } from "../fabric/host-token.ts";
 import { forgetAccountsOfPairedHost } from "../identities/store.ts";
@@ -54,7 +54,7 @@ export async function pairHost(
     });
   }
   // A malformed token costs no query, so it is not counted.
-  if (!looksLikeSecret("hwp", pairingToken)) throw wrongToken();
+  if (!looksLikeSecret(secretPrefixes.pairingToken, pairingToken)) throw wrongToken();
   const hash = hashSecret(pairingToken);
   const found = await parts.database.system.first(keys.selectPairing, hash);
   if (!found || found.refused !== null) countWrongToken();

@@ -1,6 +1,6 @@
 // Pairing tokens: created for a caller, shown once, valid for 15 minutes of database time. Only their
 // hash is stored. host-identity.ts redeems them.
-import { hashSecret, makeSecretText } from "../access/secret-text.ts";
+import { hashSecret, makeSecretText, secretPrefixes } from "../access/secret-text.ts";
 import type { TenantTransaction } from "../postgres/database.ts";
 import * as store from "./store.ts";
 
@@ -16,7 +16,7 @@ export async function issuePairingToken(
   baseUrl: string,
   instanceId: string,
 ): Promise<Pairing> {
-  const pairingToken = makeSecretText("hwp");
+  const pairingToken = makeSecretText(secretPrefixes.pairingToken);
   sql.later(store.revokePairingTokens, sql.organizationId, instanceId);
   const row = await sql.first(
     store.insertPairingToken,

@@ -327,14 +327,18 @@ test("ids are UUIDs that contain the shard of their database, those of users inc
   assert.equal(seen.size, 800);
 });
 
-test("no index contains a column of sessions that reports change, so that a report touches no index", async () => {
+test("no index contains a column of sessions that every report changes, and one what a turn changes", async () => {
+  // The start and the end of a turn touch all indexes (decision 0086). Other reports touch none.
+  const ofTurns = ["turn_id", "turn_outcome", "queued_turns", "running_shells"];
   const changing = [
     "activity",
-    "turn_id",
-    "turn_outcome",
-    "queued_turns",
     "applied_seq",
     "journal_id",
+    "last_activity_at",
+    "turn_started_at",
+    "outcome_seq",
+    "usage",
+    "cost_usd",
   ];
   const indexed = await ownerSql<{ index: string; column: string }>(
     service.url,
@@ -349,5 +353,9 @@ test("no index contains a column of sessions that reports change, so that a repo
   assert.deepEqual(
     indexed.filter(({ column }) => changing.includes(column)),
     [],
+  );
+  assert.deepEqual(
+    indexed.filter(({ column }) => ofTurns.includes(column)).map(({ index }) => index),
+    ofTurns.map(() => "sessions_at_work"),
   );
 });

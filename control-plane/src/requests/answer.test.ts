@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { formatId, parseId } from "@hawser/contract";
+import { createTestOrganization } from "@hawser/testkit/organization.ts";
 import { openSessionBed, refusing, type SessionBed } from "@hawser/testkit/session-bed.ts";
 import { OutcomeUnknown } from "../dispatch/handler.ts";
 import { createLog } from "../log.ts";
@@ -288,3 +289,17 @@ async function hostIsBack(): Promise<void> {
   const owed = createOwedEndings({ database: service.database, hosts, viewers, log });
   await owed.hostIsBack(parseId("instance", bed.instanceId)!);
 }
+
+test("a request is shown by its id, and not to another organization", async () => {
+  const { requestId } = await raise();
+  const shown = await node.result("get_request", { requestId });
+  const { requests } = await node.result("search_requests", {});
+  assert.deepEqual(
+    shown,
+    (requests as { requestId: string }[]).find((each) => each.requestId === requestId),
+  );
+  const { database } = bed.service;
+  const other = await createTestOrganization(database, "Other", "olga@other.example");
+  const answer = await node.call("get_request", { requestId }, { key: other.keys.owner });
+  assert.equal("refusal" in answer && answer.refusal.code, "not_found");
+});

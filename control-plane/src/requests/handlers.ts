@@ -1,5 +1,5 @@
 // What the request actions do.
-import type { requestActions } from "@hawser/contract";
+import { notFound, parseId, type requestActions } from "@hawser/contract";
 import { lastId, page, readIdCursor } from "../cursor.ts";
 import { onHost, type HandlersFor } from "../dispatch/handler.ts";
 import type { SessionServices } from "../sessions/find-session.ts";
@@ -11,6 +11,7 @@ import {
   type GivenAnswer,
 } from "./answer.ts";
 import { readRequests, requestRecord, searchRequests } from "./listing.ts";
+import { selectRequest } from "./store.ts";
 
 export const requestHandlers: HandlersFor<typeof requestActions, SessionServices> = {
   async list_pending_requests({ sql }, { limit = 50, ...filter }) {
@@ -25,6 +26,13 @@ export const requestHandlers: HandlersFor<typeof requestActions, SessionServices
         ? page(await readRequests(sql, filter, before, limit + 1), limit, (row) => [row.listed_id])
         : await searchRequests(sql, text, filter, before, limit);
     return { requests: rows.map(requestRecord), nextCursor };
+  },
+
+  async get_request({ sql }, { requestId }) {
+    const id = parseId("request", requestId);
+    const row = id && (await sql.first(selectRequest, sql.organizationId, id));
+    if (!row) throw notFound("request");
+    return requestRecord(row);
   },
 
   answer_permission: onHost({

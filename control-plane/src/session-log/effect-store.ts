@@ -44,6 +44,9 @@ export const setStates = systemStatement(
             ELSE coalesce(reported.activity, s.activity) END,
           turn_id = coalesce(reported.turn_id, s.turn_id),
           turn_outcome = CASE WHEN reported.turn_moved THEN reported.turn_outcome ELSE s.turn_outcome END,
+          outcome_seq = coalesce(reported.outcome_seq, s.outcome_seq),
+          turn_started_at = coalesce(reported.turn_started_at, s.turn_started_at),
+          last_activity_at = reported.last_activity_at,
           queued_turns = ${listAfter("queued_turns", "queued", "unqueued")},
           running_shells = ${listAfter("running_shells", "shells_started", "shells_ended")},
           model = coalesce(reported.model, s.model),
@@ -63,7 +66,8 @@ export const setStates = systemStatement(
           shared_at = CASE WHEN reported.sharing_moved THEN hawser_now() ELSE s.shared_at END
      FROM jsonb_to_recordset($1::jsonb) AS reported (
             organization_id uuid, session_id uuid, activity text, begun boolean, turn_moved boolean,
-            turn_id text, turn_outcome text, queued text[], unqueued text[], shells_started text[],
+            turn_id text, turn_outcome text, outcome_seq bigint, turn_started_at timestamptz,
+            last_activity_at timestamptz, queued text[], unqueued text[], shells_started text[],
             shells_ended text[], model jsonb, usage jsonb, cost_usd double precision,
             cost_is_estimate boolean, title text, directory text, worktree_branch text,
             capabilities text[], mode text, trusted_parts text[], agent_kind text, fallback jsonb,

@@ -102,6 +102,10 @@ interface State {
   turn_moved: boolean;
   turn_id: string | null;
   turn_outcome: string | null;
+  /** The entry that ended the turn. */
+  outcome_seq: number | null;
+  turn_started_at: string | null;
+  last_activity_at: string;
   queued: string[] | null;
   unqueued: string[] | null;
   shells_started: string[] | null;
@@ -140,6 +144,9 @@ function fold({ status: before, effects }: CausingEntries) {
     turn_moved: false,
     turn_id: null,
     turn_outcome: null,
+    outcome_seq: null,
+    turn_started_at: null,
+    last_activity_at: effects.at(-1)!.at,
     queued: null,
     unqueued: null,
     shells_started: null,
@@ -171,7 +178,7 @@ function fold({ status: before, effects }: CausingEntries) {
     current = next;
     status = { status: next, status_reason: reason, status_message: message };
   };
-  for (const { effect, turnId } of effects) {
+  for (const { effect, seq, at, turnId } of effects) {
     switch (effect.sessionUpdate) {
       case "session_status":
         move(
@@ -189,6 +196,7 @@ function fold({ status: before, effects }: CausingEntries) {
         state.turn_moved = true;
         state.turn_id = turnId;
         state.turn_outcome = null;
+        state.turn_started_at = at;
         if (turnId) (state.unqueued ??= []).push(turnId);
         state.model = modelOf(effect) ?? state.model;
         break;
@@ -197,6 +205,7 @@ function fold({ status: before, effects }: CausingEntries) {
         state.turn_moved = true;
         state.turn_id = turnId ?? state.turn_id;
         state.turn_outcome = effect.outcome;
+        state.outcome_seq = seq;
         if (effect.cause === "quota" && turnId) usedUpTurn ??= turnId;
         break;
       case "prompt_queued":

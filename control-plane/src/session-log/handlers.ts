@@ -5,11 +5,12 @@ import { query } from "../postgres/statement.ts";
 import { selectSession } from "../sessions/store.ts";
 import { selectEntriesOf, selectMatchingOf, selectNewestOf, type LogRow } from "./follow-store.ts";
 import { selectFoundOf, type FoundRow } from "./search-store.ts";
+import { listSessionTurns } from "./turns.ts";
 import { waitForSession, type SessionLogServices } from "./wait.ts";
 
 type LogActions = Pick<
   typeof sessionTurnActions,
-  "list_session_events" | "search_session_events" | "wait_for_session"
+  "list_session_events" | "search_session_events" | "list_session_turns" | "wait_for_session"
 >;
 
 const largestListing = 4 * 1024 * 1024;
@@ -71,6 +72,7 @@ export const sessionLogHandlers: HandlersFor<LogActions, SessionLogServices> = {
     return { matches, nextAfter: readUntil < session.applied_seq ? readUntil : null };
   },
 
+  list_session_turns: (context, input) => listSessionTurns(context, input),
   wait_for_session: (context, input) => waitForSession(context, input),
 };
 

@@ -5,7 +5,6 @@ import {
   parseId,
   type InputOf,
   type ResultOf,
-  type SessionActivity,
   type sessionTurnActions,
 } from "@hawser/contract";
 import type { ReadContext } from "../dispatch/handler.ts";
@@ -13,6 +12,7 @@ import { lastId } from "../cursor.ts";
 import { query } from "../postgres/statement.ts";
 import { requestRecord } from "../requests/listing.ts";
 import { newest } from "../requests/store.ts";
+import { activityOf } from "../sessions/activity.ts";
 import { isOver } from "../sessions/lifecycle.ts";
 import { statusMessage } from "../sessions/status-reasons.ts";
 import { selectSession, type SessionRow } from "../sessions/store.ts";
@@ -129,16 +129,4 @@ export async function waitForSession(
     const { seq, text, length } = found;
     return { seq, text, isCut: length > longestMessage };
   }
-}
-
-/** What the session is doing; `unknown` if it worked when its host was lost. */
-function activityOf(row: SessionRow): SessionActivity {
-  if (isOver(row.status)) return "idle";
-  const { activity, queued_turns, running_shells, reachable } = row;
-  // Between the turns of two queued prompts, the agent is idle for a moment.
-  const isAtWork = activity !== "idle" || queued_turns.length > 0 || running_shells.length > 0;
-  if (!isAtWork) return "idle";
-  if (activity === "waiting") return "waiting";
-  if (!reachable) return "unknown";
-  return activity === "idle" ? "running" : activity;
 }

@@ -12,7 +12,7 @@ import type { Authenticator } from "../access/authenticate.ts";
 import { beginKeyChange, refuseWithout } from "../access/caller-now.ts";
 import { callerReference } from "../access/caller-reference.ts";
 import { findMember } from "../access/members.ts";
-import { hashSecret, makeSecretText } from "../access/secret-text.ts";
+import { hashSecret, makeSecretText, secretPrefixes } from "../access/secret-text.ts";
 import type { ChangeContext, HandlersFor } from "../dispatch/handler.ts";
 import { findSession } from "./find-session.ts";
 import * as grants from "./grant-store.ts";
@@ -57,7 +57,7 @@ export const sessionGrantHandlers: HandlersFor<typeof sessionGrantActions, Grant
   async create_session_link(context, { sessionId, level }) {
     const { sql } = context;
     const { id, by } = await sharedSession(context, sessionId);
-    const token = makeSecretText("hwl");
+    const token = makeSecretText(secretPrefixes.sessionLink);
     const key = [sql.organizationId, id, level];
     const row = await sql.first(grants.insertLink, ...key, hashSecret(token), by);
     if (row) return { link: linkRecord(row), token };

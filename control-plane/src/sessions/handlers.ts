@@ -1,6 +1,5 @@
 // What the actions on sessions do. turns.ts has the actions on their turns.
-import { narrower, parseId, Refusal, type sessionActions } from "@hawser/contract";
-import { lastId, page, readIdCursor } from "../cursor.ts";
+import { narrower, notFound, parseId, Refusal, type sessionActions } from "@hawser/contract";
 import { onHost, type HandlersFor } from "../dispatch/handler.ts";
 import { askHost, readFromHost } from "../hosts/ask-host.ts";
 import { ownerIdOf } from "../identities/owner.ts";
@@ -8,8 +7,10 @@ import { deleteSession, endSession } from "./ending.ts";
 import { getSessionDiff, revertSession } from "./files.ts";
 import { findSession, hostOf, refuseOver, type SessionServices } from "./find-session.ts";
 import { isOver } from "./lifecycle.ts";
-import { readSessions, searchSessions, sessionListEntry } from "./listing.ts";
+import { readSessions, sessionListEntry } from "./listing.ts";
+import { searchSessions } from "./overviews.ts";
 import { pushSession } from "./push.ts";
+import { putRead } from "./read-store.ts";
 import { sessionRecord } from "./record.ts";
 import { shareSession } from "./sharing.ts";
 import { readRecordAndNotify, startSession } from "./start.ts";
@@ -20,18 +21,11 @@ type SessionActions = Omit<typeof sessionActions, "fork_session">;
 
 export const sessionHandlers: HandlersFor<SessionActions, SessionServices> = {
   async list_sessions({ sql }, { limit = 50, ...filter }) {
-    const rows = await readSessions(sql, filter, lastId, limit);
+    const rows = await readSessions(sql, filter, limit);
     return { sessions: rows.map(sessionListEntry) };
   },
 
-  async search_sessions({ sql }, { query: text = "", cursor, limit = 50, ...filter }) {
-    const before = readIdCursor(cursor);
-    const { rows, nextCursor } =
-      text === ""
-        ? page(await readSessions(sql, filter, before, limit + 1), limit, (row) => [row.session_id])
-        : await searchSessions(sql, text, filter, before, limit);
-    return { sessions: rows.map(sessionListEntry), nextCursor };
-  },
+  search_sessions: (context, input) => searchSessions(context, input),
 
   async get_session_summary(context, { sessionId }) {
     const row = await findSession(context.sql, sessionId);
@@ -71,6 +65,19 @@ export const sessionHandlers: HandlersFor<SessionActions, SessionServices> = {
       return readRecordAndNotify(context, sessionId);
     },
   }),
+
+  async mark_session_read({ sql, caller }, { sessionId, seq }) {
+    const { session_id } = await findSession(sql, sessionId);
+    if (caller.userId === null) {
+      throw new Refusal(
+        "user_key_required",
+        "People read sessions, and this key belongs to the organization. Call with a key of a user.",
+      );
+    }
+    const row = await sql.first(putRead, sql.organizationId, session_id, caller.userId, seq);
+    if (!row) throw notFound("session");
+    return { sessionId, readSeq: row.seq };
+  },
 
   async rename_session(context, { sessionId, title }) {
     const { sql } = context;

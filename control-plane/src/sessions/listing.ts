@@ -1,4 +1,4 @@
-// Lists of sessions, newest first, filtered by host and status. Each combination of filters has its own
+// The list of sessions, newest first, filtered by host and status. Each combination of filters has its own
 // statement, because each has its own index.
 import {
   formatId,
@@ -7,7 +7,7 @@ import {
   type SessionListEntry,
   type SessionStatus,
 } from "@hawser/contract";
-import { mostSearched, searchedPage } from "../cursor.ts";
+import { lastId } from "../cursor.ts";
 import { instanceExists } from "../hosts/store.ts";
 import { query, type Query, type TenantSql } from "../postgres/statement.ts";
 import { statusMessage } from "./status-reasons.ts";
@@ -18,49 +18,23 @@ export interface SessionFilter {
   status?: SessionStatus | undefined;
 }
 
-/**
- * At most `count` sessions older than `before`. Throws `not_found` if the instance does not exist, so
- * that a typing error shows.
- */
+/** At most `count` sessions. Throws `not_found` if the instance does not exist, so that a typing error shows. */
 export async function readSessions(
   sql: TenantSql,
   filter: SessionFilter,
-  before: string,
   count: number,
 ): Promise<store.SessionListRow[]> {
   const { listing, values, instance } = listingOf(sql, filter);
-  const rows = query(listing.rows, sql.organizationId, before, count, ...values);
-  return readOf(sql, instance, rows);
+  const rows = query(listing, sql.organizationId, lastId, count, ...values);
+  return readOfInstance(sql, instance, rows);
 }
 
-/** A page of the sessions whose title, branch or directory contains a text, in any case. */
-export async function searchSessions(
-  sql: TenantSql,
-  text: string,
-  filter: SessionFilter,
-  before: string,
-  limit: number,
-): Promise<{ rows: store.SessionListRow[]; nextCursor: string | null }> {
-  const { listing, values, instance } = listingOf(sql, filter);
-  const key = [sql.organizationId, before] as const;
-  const matching = query(listing.matching, ...key, limit + 1, ...values, text);
-  const found = await readOf(sql, instance, matching);
-  return searchedPage(
-    found,
-    limit,
-    (row) => [row.session_id],
-    async () => {
-      const last = await sql.first(listing.end, ...key, mostSearched - 1, ...values);
-      return last && [last.session_id];
-    },
-  );
-}
-
-async function readOf(
+/** Runs a query for sessions of a stored instance, or of all. Throws `not_found` if the instance does not exist. */
+export async function readOfInstance<Row>(
   sql: TenantSql,
   instance: string | undefined,
-  rows: Query<store.SessionListRow>,
-): Promise<store.SessionListRow[]> {
+  rows: Query<Row>,
+): Promise<Row[]> {
   if (instance === undefined) return (await sql.together(rows))[0];
   const [known, found] = await sql.together(
     query(instanceExists, sql.organizationId, instance),

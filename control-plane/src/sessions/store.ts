@@ -19,8 +19,7 @@ import type {
   Usage,
 } from "@hawser/contract";
 import { reachableSql } from "../hosts/store.ts";
-import { mostSearched } from "../cursor.ts";
-import { statement, type Statement } from "../postgres/statement.ts";
+import { statement } from "../postgres/statement.ts";
 import { isOverSql, movedBySql, statusAfterSql } from "./lifecycle.ts";
 
 export const sessionExists = statement<{ session_id: string }>(
@@ -48,62 +47,45 @@ export interface SessionListRow {
   ended_at: string | null;
 }
 
-const listColumns = `s.session_id, s.instance_id, s.title, s.agent_kind, s.directory, s.worktree_branch,
+export const listColumns = `s.session_id, s.instance_id, s.title, s.agent_kind, s.directory, s.worktree_branch,
             s.status, s.status_reason, s.status_message, ${reachableSql("s")} AS reachable, s.cost_usd, s.cost_is_estimate,
             s.started_by, s.forked_from, s.created_at, s.ended_at`;
 
-/** The statements of a listing: its rows, those that contain a text, and where a search for one ended. */
-interface Listing {
-  rows: Statement<SessionListRow>;
-  /** The last parameter is the text. PostgreSQL lowers both sides: JavaScript lowers some letters differently. */
-  matching: Statement<SessionListRow>;
-  /** Skips $3 rows. For a constant above its estimate, PostgreSQL would read and sort all rows. */
-  end: Statement<{ session_id: string }>;
-}
-
 /** The newest first. $1 organization, $2 sessions older than this id, $3 limit, then those of the conditions. */
-function newestFirst(conditions: string, nextParameter: number): Listing {
-  const of = `s.organization_id = $1 AND s.session_id < $2 AND s.deleted_at IS NULL ${conditions}`;
-  const newest = `ORDER BY s.session_id DESC`;
-  return {
-    rows: statement(`SELECT ${listColumns} FROM sessions s WHERE ${of} ${newest} LIMIT $3`),
-    matching: statement(
-      `SELECT ${listColumns}
-         FROM (SELECT * FROM sessions s WHERE ${of} ${newest} LIMIT ${mostSearched}) s
-        WHERE strpos(lower(concat_ws(chr(10), s.title, s.worktree_branch, s.directory)), (SELECT lower($${nextParameter}::text))) > 0
-        ${newest} LIMIT $3`,
-    ),
-    end: statement(
-      `SELECT s.session_id FROM sessions s WHERE ${of} ${newest}
-       OFFSET $3 LIMIT 1`,
-    ),
-  };
-}
+const newestFirst = (conditions: string) =>
+  statement<SessionListRow>(
+    `SELECT ${listColumns} FROM sessions s
+      WHERE s.organization_id = $1 AND s.session_id < $2 AND s.deleted_at IS NULL ${conditions}
+      ORDER BY s.session_id DESC LIMIT $3`,
+  );
 
-export const newest = newestFirst("", 4);
-export const newestOfInstance = newestFirst("AND s.instance_id = $4", 5);
-export const newestInStatus = newestFirst("AND s.status = $4", 5);
-export const newestOfInstanceInStatus = newestFirst("AND s.instance_id = $4 AND s.status = $5", 6);
+export const newest = newestFirst("");
+export const newestOfInstance = newestFirst("AND s.instance_id = $4");
+export const newestInStatus = newestFirst("AND s.status = $4");
+export const newestOfInstanceInStatus = newestFirst("AND s.instance_id = $4 AND s.status = $5");
+
+/** The filters, by their places among the parameters. A null filter matches all. */
+const filtered = (instance: number, status: number) =>
+  `AND ($${instance}::uuid IS NULL OR s.instance_id = $${instance}) AND ($${status}::text IS NULL OR s.status = $${status})`;
 
 /**
- * The sessions that an agent's key reaches: row-level security hides all others. $4 is the agent's own
- * session, which is the oldest of them, so that older ones are not read. A null filter matches all.
+ * The sessions that an agent's key reaches: row-level security hides all others. The parameters begin at
+ * `first`: the agent's own session, which is the oldest of them, so that older ones are not read, and the filters.
  */
-export const newestOfAgent = newestFirst(
-  `AND s.session_id >= $4 AND ($5::uuid IS NULL OR s.instance_id = $5) AND ($6::text IS NULL OR s.status = $6)`,
-  7,
-);
+export const reachOfAgent = (first: number) =>
+  `AND s.session_id >= $${first} ${filtered(first + 1, first + 2)}`;
 
 /**
- * The sessions that were granted to user $4; row-level security hides those whose level is too low. Without the
- * list of ids, PostgreSQL would read all sessions to find them. A null filter matches all.
+ * The sessions that were granted to a user; row-level security hides those whose level is too low. Without the
+ * list of ids, PostgreSQL would read all sessions to find them. The parameters begin at `first`: the user, and
+ * the filters.
  */
-export const newestOfGrants = newestFirst(
-  `AND s.session_id = ANY (ARRAY(
-     SELECT g.session_id FROM session_grants g WHERE g.organization_id = $1 AND g.user_id = $4::uuid))
-   AND ($5::uuid IS NULL OR s.instance_id = $5) AND ($6::text IS NULL OR s.status = $6)`,
-  7,
-);
+export const reachOfGrants = (first: number) => `AND s.session_id = ANY (ARRAY(
+     SELECT g.session_id FROM session_grants g WHERE g.organization_id = $1 AND g.user_id = $${first}::uuid))
+   ${filtered(first + 1, first + 2)}`;
+
+export const newestOfAgent = newestFirst(reachOfAgent(4));
+export const newestOfGrants = newestFirst(reachOfGrants(4));
 
 /** Hides the sessions of an instance, together with the instance itself. */
 export const deleteSessionsOfInstance = statement(
@@ -111,7 +93,16 @@ export const deleteSessionsOfInstance = statement(
     WHERE organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL`,
 );
 
-export interface SessionRow extends SessionListRow {
+/** What the log says about a session's work. */
+export interface SessionWork extends SessionListRow {
+  activity: Exclude<SessionActivity, "unknown">;
+  turn_outcome: TurnOutcome | null;
+  queued_turns: string[];
+  running_shells: string[];
+  applied_seq: number;
+}
+
+export interface SessionRow extends SessionWork {
   mode: SessionMode;
   /** The widest mode that the organization allows. */
   highest_mode: SessionMode;
@@ -127,12 +118,7 @@ export interface SessionRow extends SessionListRow {
   /** Members who may prompt it besides the owner of its account; null: every member. */
   shared_with: { user_id: string; name: string }[] | null;
   continuation: ContinuationRow | null;
-  activity: SessionActivity;
   turn_id: string | null;
-  turn_outcome: TurnOutcome | null;
-  queued_turns: string[];
-  running_shells: string[];
-  applied_seq: number;
 }
 
 /** What became of a turn that a used-up quota ended. */
@@ -312,7 +298,8 @@ export const recordAcceptedTurn = statement(
       SET model = coalesce($5, s.model),
           activity = CASE WHEN news.is_first THEN 'running' ELSE s.activity END,
           turn_id = CASE WHEN news.is_first THEN $3 ELSE s.turn_id END,
-          turn_outcome = CASE WHEN news.is_first THEN NULL ELSE s.turn_outcome END
+          turn_outcome = CASE WHEN news.is_first THEN NULL ELSE s.turn_outcome END,
+          turn_started_at = CASE WHEN news.is_first THEN hawser_now() ELSE s.turn_started_at END
      FROM (SELECT NOT $6::boolean AND NOT EXISTS (
              SELECT FROM session_log
               WHERE organization_id = $1 AND session_id = $2 AND seq > $4 AND turn_id = $3) AS is_first) news

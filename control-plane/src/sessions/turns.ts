@@ -6,7 +6,8 @@ import { findSession, hostOf, type SessionServices } from "./find-session.ts";
 import { isOver } from "./lifecycle.ts";
 import { runCommand, runShell, sendPrompt, summarizeSession } from "./prompting.ts";
 
-type ReadsLog = "list_session_events" | "search_session_events" | "wait_for_session";
+type ReadsLog =
+  "list_session_events" | "search_session_events" | "list_session_turns" | "wait_for_session";
 
 export const sessionTurnHandlers: HandlersFor<
   Omit<typeof sessionTurnActions, ReadsLog>,

@@ -11,10 +11,10 @@ import {
 import { insertEntry } from "../audit/store.ts";
 import { permissionsOf, storedRole, type HeldRole } from "../access/roles.ts";
 import { userForEmail } from "../access/store.ts";
-import { hashSecret, looksLikeSecret } from "../access/secret-text.ts";
+import { hashSecret, looksLikeSecret, secretPrefixes } from "../access/secret-text.ts";
 import type { SystemDatabase, SystemTransaction } from "../postgres/database.ts";
-import { invitationPrefix } from "./handlers.ts";
 import type { Passwords } from "./password.ts";
+import { letSignInsReach } from "./reach.ts";
 import { createSignIn } from "./sign-ins.ts";
 import * as store from "./store.ts";
 
@@ -136,7 +136,7 @@ async function reach(
   // Who is a member already keeps the role that they have. The inviter may have opened the link, so the invitation
   // ends if the inviter may not grant that role.
   if (member && !permissionsOf(member).every((each) => rights.includes(each))) throw notGood();
-  // Nor may the inviter act as a member who has keys (decision 0033).
+  // Nor may the inviter act as a member who has keys (decision 0033), or whom the provider has signed in.
   const keys = member ? await tx.rows(store.selectKeysSinceJoining, organizationId, userId) : [];
   const hash = hashSecret(shown ?? "");
   const isShown = keys.some(
@@ -145,21 +145,19 @@ async function reach(
       secret_hash.equals(hash) &&
       permissionsOf(member!).every((each) => permissions.includes(each)),
   );
-  if (keys.length > 0 && !isShown) throw keyNeeded();
+  if ((keys.length > 0 || member?.has_provider) && !isShown) throw keyNeeded();
   if (!member) {
     const values = [organizationId, userId, email, name, ...storedRole(role)];
     await tx.rows(store.insertInvitedMember, ...values);
   }
-  // The key has every permission, so that only the role limits what the member may do.
-  const key = await tx.first(store.insertSignInKey, organizationId, userId, permissionNames);
-  await tx.rows(store.setSignInKey, organizationId, userId, key!.api_key_id);
+  await letSignInsReach(tx, organizationId, userId);
 }
 
 /**
  * The role that the invitation grants, and what its creator may grant now. An invitation ends when its creator may
  * no longer grant that role: the key was revoked, the person demoted, or the role widened.
  */
-async function offeredRole(
+export async function offeredRole(
   tx: SystemTransaction,
   { organization_id, creator_key_id, role: name }: store.InvitationRow,
 ): Promise<{ role: HeldRole; rights: Permission[] }> {
@@ -179,7 +177,7 @@ async function offeredRole(
 }
 
 function refuseMistyped(secret: string): void {
-  if (!looksLikeSecret(invitationPrefix, secret)) throw notGood();
+  if (!looksLikeSecret(secretPrefixes.invitation, secret)) throw notGood();
 }
 
 const keyNeeded = () =>

@@ -7,8 +7,14 @@ export const sessionCookie = "__Host-hawser_session";
 /** Shows that the person of an account has signed in with this browser before. */
 const knownCookie = "__Host-hawser_known";
 
+/** Has what a sign-in with a provider needs when the browser comes back. */
+export const stateCookie = "__Host-hawser_state";
+
 /** Has the challenge that this browser has to answer. */
 export const attemptCookie = "__Host-hawser_attempt";
+
+/** Shows that this browser has opened the link with which its person lets it in. */
+export const phoneCookie = "__Host-hawser_phone";
 
 const knownDays = 365;
 const daySeconds = 86_400;
@@ -31,6 +37,16 @@ export function attemptCookieOf(token: string, seconds: number): string {
   return cookie(attemptCookie, token, seconds);
 }
 
+export function stateCookieOf(sealed: string, seconds: number): string {
+  return cookie(stateCookie, sealed, seconds);
+}
+
+export const noStateCookie = cookie(stateCookie, "", 0);
+export function phoneCookieOf(token: string, seconds: number): string {
+  return cookie(phoneCookie, token, seconds);
+}
+
+export const noPhoneCookie = cookie(phoneCookie, "", 0);
 export const noSessionCookie = cookie(sessionCookie, "", 0);
 
 /** Recognizes browsers in which a person has signed in. Somebody who guesses the person's password has none. */

@@ -10,8 +10,9 @@ import { objectionTo } from "../transports/credentials.ts";
 import { answerHost } from "../transports/host-routes.ts";
 import { readJsonBody } from "../transports/json-body.ts";
 import { readCookie, sessionCookie, sessionCookieOf, type KnownBrowsers } from "./cookies.ts";
-import { signInPath, type SignInRequest } from "./requests.ts";
-import { signInDays, type SignIns } from "./sign-ins.ts";
+import { signInPath } from "./requests.ts";
+import type { SignInRequest } from "./sign-in-request.ts";
+import { providerSignInDays, signInDays, type SignIns } from "./sign-ins.ts";
 import type { PersonRow } from "./store.ts";
 
 const largestBody = 64 * 1024;
@@ -22,12 +23,23 @@ export interface Door {
     request: SignInRequest<Body>,
     work: (c: Context, input: z.output<Body>) => Promise<object>,
   ): void;
+  /** A request of a program: it may come from anywhere, and its cookies do not count. */
+  program<Body extends z.ZodObject>(
+    request: SignInRequest<Body>,
+    work: (c: Context, input: z.output<Body>) => Promise<object>,
+  ): void;
   /** The person who is signed in with this browser. Throws `unauthenticated` if the browser has no sign-in. */
   personOf(c: Context): Promise<PersonRow>;
   /** The same; throws `sign_in_again` if the sign-in is not fresh. */
   freshPersonOf(c: Context): Promise<PersonRow>;
+  /** The person whose account is signed in. Throws `forbidden` if the provider of an organization has signed them in. */
+  accountOf(c: Context): Promise<PersonRow>;
+  /** The same; throws `sign_in_again` if the sign-in is not fresh. */
+  freshAccountOf(c: Context): Promise<PersonRow>;
   /** Gives the browser a new sign-in, and ends the one that it had: an id from before is never taken over. */
   enter(c: Context, userId: string, token: string): Promise<{ userId: string }>;
+  /** The same with a provider's sign-in. It does not make the browser known to the person's account. */
+  enterOrganization(c: Context, token: string): Promise<void>;
 }
 
 interface DoorParts {
@@ -40,6 +52,9 @@ interface DoorParts {
 
 export const tokenOf = (c: Context) => readCookie(c.req.header("cookie"), sessionCookie);
 export const deviceOf = (c: Context) => c.req.header("user-agent");
+/** The address that has connected: behind a proxy, that of the proxy. */
+export const addressOf = (c: Context) =>
+  (c.env as HttpBindings).incoming.socket.remoteAddress ?? "";
 
 export function createDoor({ app, signIns, known, baseUrl, log }: DoorParts): Door {
   const { origin } = new URL(baseUrl);
@@ -50,42 +65,77 @@ export function createDoor({ app, signIns, known, baseUrl, log }: DoorParts): Do
     throw new Refusal("unauthenticated", "You are not signed in. Sign in first.");
   }
 
+  async function accountOf(c: Context): Promise<PersonRow> {
+    const person = await personOf(c);
+    if (person.organization_id === null) return person;
+    throw new Refusal(
+      "forbidden",
+      "The provider of an organization has signed you in. This is about your account: sign in with your password or a passkey.",
+    );
+  }
+
+  async function setSession(c: Context, token: string, days: number): Promise<void> {
+    const former = tokenOf(c);
+    if (former !== undefined) await signIns.end(former);
+    c.header("Set-Cookie", sessionCookieOf(token, days), { append: true });
+  }
+
   function answer(c: Context, work: () => Promise<object>): Promise<Response> {
     // An address with an invitation must not reach other sites.
     c.header("Referrer-Policy", "no-referrer");
-    return answerHost(c, log, async () => {
-      const objection = objectionTo(c, origin);
-      if (objection) throw objection;
-      return c.json(await work());
-    });
+    return answerHost(c, log, async () => c.json(await work()));
+  }
+
+  function refuseOtherSites(c: Context): void {
+    const objection = objectionTo(c, origin);
+    if (objection) throw objection;
+  }
+
+  async function inputOf(c: Context, { body }: SignInRequest): Promise<never> {
+    if (c.req.header("content-type")?.split(";")[0] !== "application/json") {
+      throw new Refusal("forbidden", "Send the body as application/json.");
+    }
+    const read = await readJsonBody(c.env as HttpBindings, { largest: largestBody });
+    return validate({ input: body } as unknown as Action, read) as never;
   }
 
   return {
-    get: (path, work) => void app.get(`${signInPath}${path}`, (c) => answer(c, () => work(c))),
-    post({ path, body }, work) {
-      app.post(`${signInPath}${path}`, (c) =>
-        answer(c, async () => {
-          if (c.req.header("content-type")?.split(";")[0] !== "application/json") {
-            throw new Refusal("forbidden", "Send the body as application/json.");
-          }
-          const read = await readJsonBody(c.env as HttpBindings, { largest: largestBody });
-          return work(c, validate({ input: body } as unknown as Action, read) as never);
+    get(path, work) {
+      app.get(`${signInPath}${path}`, (c) =>
+        answer(c, () => {
+          refuseOtherSites(c);
+          return work(c);
         }),
       );
     },
-    personOf,
-    async freshPersonOf(c) {
-      const person = await personOf(c);
-      const refusal = staleSignIn(person.authenticated_for_ms);
-      if (refusal) throw refusal;
-      return person;
+    post(request, work) {
+      app.post(`${signInPath}${request.path}`, (c) =>
+        answer(c, async () => {
+          refuseOtherSites(c);
+          return work(c, await inputOf(c, request));
+        }),
+      );
     },
+    program(request, work) {
+      app.post(`${signInPath}${request.path}`, (c) =>
+        answer(c, async () => work(c, await inputOf(c, request))),
+      );
+    },
+    personOf,
+    freshPersonOf: async (c) => fresh(await personOf(c)),
+    accountOf,
+    freshAccountOf: async (c) => fresh(await accountOf(c)),
     async enter(c, userId, token) {
-      const former = tokenOf(c);
-      if (former !== undefined) await signIns.end(former);
-      c.header("Set-Cookie", sessionCookieOf(token, signInDays), { append: true });
+      await setSession(c, token, signInDays);
       c.header("Set-Cookie", known.cookieOf(userId), { append: true });
       return { userId: formatId("user", userId) };
     },
+    enterOrganization: (c, token) => setSession(c, token, providerSignInDays),
   };
+}
+
+function fresh(person: PersonRow): PersonRow {
+  const refusal = staleSignIn(person.authenticated_for_ms);
+  if (refusal) throw refusal;
+  return person;
 }

@@ -14,28 +14,30 @@ import { refuseNarrowKey } from "../access/keys.ts";
 import { findMember } from "../access/members.ts";
 import { beginRoleChange } from "../access/caller-now.ts";
 import { chosenRole, refuseWiderRole } from "../access/roles.ts";
-import { hashSecret, makeSecretText } from "../access/secret-text.ts";
+import { hashSecret, makeSecretText, secretPrefixes } from "../access/secret-text.ts";
 import { page, readIdCursor } from "../cursor.ts";
 import type { Caller } from "../dispatch/caller.ts";
 import type { HandlersFor } from "../dispatch/handler.ts";
 import type { TenantSql } from "../postgres/statement.ts";
+import { phoneHandlers, type PhoneServices } from "./phone-handlers.ts";
+import { providerHandlers, type ProviderServices } from "./provider-handlers.ts";
 import type { SignIns } from "./sign-ins.ts";
 import * as store from "./store.ts";
 
-export interface PeopleServices {
+export interface PeopleServices extends PhoneServices, ProviderServices {
   signIns: Pick<SignIns, "forget">;
-  /** The address of this service, for links. */
-  baseUrl: string;
 }
 
 /** For how long an invitation can be accepted. */
 const invitationHours = 72;
-export const invitationPrefix = "hwi";
 
 export const peopleHandlers: HandlersFor<typeof peopleActions, PeopleServices> = {
+  ...providerHandlers,
+  ...phoneHandlers,
+
   async create_invitation({ caller, sql, baseUrl }, { email, name, role }) {
     refuseWiderRole(await beginRoleChange(sql, caller), await chosenRole(sql, role));
-    const secret = makeSecretText(invitationPrefix);
+    const secret = makeSecretText(secretPrefixes.invitation);
     const row = await sql.first(
       store.insertInvitation,
       sql.organizationId,
@@ -106,6 +108,12 @@ async function personOf({ caller, sql }: { caller: Caller; sql: TenantSql }): Pr
     throw new Refusal(
       "user_key_required",
       "Sign-ins belong to a person, and this key belongs to the organization.",
+    );
+  }
+  if (signIn?.isOfProvider) {
+    throw new Refusal(
+      "forbidden",
+      "The provider of this organization has signed you in. Sign-ins belong to your account: sign in with your password or a passkey.",
     );
   }
   if (signIn) return userId;

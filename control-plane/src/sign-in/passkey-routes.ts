@@ -61,7 +61,7 @@ export function addPasskeyRoutes({
 
   // A passkey gives lasting access, so it is added with a fresh sign-in only.
   door.post(requests.beginPasskey, async (c) => {
-    const person = await door.freshPersonOf(c);
+    const person = await door.freshAccountOf(c);
     const rows = await system.rows(store.selectPasskeysOf, person.user_id);
     const { options, challenge } = await (
       await passkeys()
@@ -76,7 +76,7 @@ export function addPasskeyRoutes({
   });
 
   door.post(requests.addPasskey, async (c, { response }) => {
-    const { user_id: userId } = await door.freshPersonOf(c);
+    const { user_id: userId } = await door.freshAccountOf(c);
     const challenge = challengeOf(c, "new_passkey");
     const made = await (await passkeys()).finishRegistration(response, challenge);
     if (!made) throw notConfirmed();
@@ -103,7 +103,7 @@ export function addPasskeyRoutes({
   });
 
   door.post(requests.removePasskey, async (c, { passkeyId }) => {
-    const { user_id: userId } = await door.freshPersonOf(c);
+    const { user_id: userId } = await door.freshAccountOf(c);
     const removed = await system.first(store.deletePasskey, userId, passkeyId);
     if (!removed) throw notFound("passkey");
     return { passkeyId, removed: true };

@@ -60,8 +60,21 @@ test("a person signs in, and the provider asserts who it is", async () => {
     isEmailVerified: true,
     name: "Ada Lovelace",
     groups: ["engineers", "on-call"],
+    authenticatedAt: null,
   });
   assert.equal(typeof refreshToken, "string");
+});
+
+test("a provider that is asked for a proof again says when it got one", async () => {
+  const providers = createProviders({ addresses });
+  const settings = settingsOf(provider);
+  provider.person = ada;
+  const { url, pending } = await providers.begin(settings, redirectUri, { again: true });
+  const { searchParams } = new URL(url);
+  assert.deepEqual([searchParams.get("prompt"), searchParams.get("max_age")], ["login", "0"]);
+  const callback = await provider.logIn(url);
+  const { authenticatedAt } = await providers.finish(settings, callback, pending);
+  assert.ok(Math.abs(authenticatedAt! - Date.now() / 1000) < 60, String(authenticatedAt));
 });
 
 const variants: Record<string, Omit<OidcProviderOptions, "redirectUris">> = {

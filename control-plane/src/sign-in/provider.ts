@@ -3,7 +3,8 @@
 // provider's address, so every request goes to an address that `Addresses` has checked, as for webhooks (T27).
 import * as oidc from "openid-client";
 import type { Addresses } from "../webhooks/addresses.ts";
-import { ProviderRefusal, refusalOf } from "./provider-refusal.ts";
+import { refusalOf } from "./provider-errors.ts";
+import { ProviderRefusal } from "./provider-refusal.ts";
 import { fetchFrom } from "./provider-requests.ts";
 
 export interface ProviderSettings {
@@ -28,6 +29,8 @@ export interface Assertion {
   isEmailVerified: boolean;
   name: string | null;
   groups: string[];
+  /** When the person proved to the provider who they are, in seconds since 1970; null if it does not say so. */
+  authenticatedAt: number | null;
   refreshToken: string | null;
 }
 
@@ -42,9 +45,11 @@ export type Refreshed =
   | { state: "unreachable" };
 
 export interface Providers {
+  /** `again`: lets the provider ask the person for a proof, although they are signed in there. */
   begin(
     settings: ProviderSettings,
     redirectUri: string,
+    options?: { again: boolean },
   ): Promise<{ url: string; pending: PendingSignIn }>;
   /** `callback`: the redirect URI with the parameters that the browser brought. */
   finish(settings: ProviderSettings, callback: URL, pending: PendingSignIn): Promise<Assertion>;
@@ -108,7 +113,7 @@ export function createProviders(parts: { addresses: Addresses; now?: () => numbe
   }
 
   return {
-    begin: (settings, redirectUri) =>
+    begin: (settings, redirectUri, { again } = { again: false }) =>
       within(settings, async (config) => {
         const pending = {
           codeVerifier: oidc.randomPKCECodeVerifier(),
@@ -123,6 +128,8 @@ export function createProviders(parts: { addresses: Addresses; now?: () => numbe
           code_challenge_method: "S256",
           state: pending.state,
           nonce: pending.nonce,
+          // With a largest age, the provider has to say when the person last proved who they are.
+          ...(again && { prompt: "login", max_age: "0" }),
         });
         return { url: url.href, pending };
       }),
@@ -153,6 +160,7 @@ export function createProviders(parts: { addresses: Addresses; now?: () => numbe
           isEmailVerified: email !== null && isTrue(source["email_verified"]),
           name: plainText(claims["name"] ?? userInfo["name"], 200),
           groups: groupsOf(hasGroups ? claims : userInfo, groupsClaim),
+          authenticatedAt: Number.isSafeInteger(claims.auth_time) ? claims.auth_time! : null,
           refreshToken: tokens.refresh_token ?? null,
         };
       }),

@@ -13,6 +13,9 @@ test("one run removes everything that is over, however much it is, and nothing e
       service.url,
       `SELECT (SELECT count(*)::int FROM sign_in.spent_challenges) AS challenges,
               (SELECT count(*)::int FROM sign_in.sign_ins) AS sign_ins,
+              (SELECT count(*)::int FROM sign_in.device_logins) AS device_logins,
+              (SELECT count(*)::int FROM sign_in.links) AS links,
+              (SELECT count(*)::int FROM sign_in.device_sign_ins) AS device_sign_ins,
               (SELECT count(*)::int FROM invitations) AS invitations`,
     );
   await ownerSql(
@@ -24,6 +27,10 @@ test("one run removes everything that is over, however much it is, and nothing e
      INSERT INTO sign_in.spent_challenges (challenge_hash, expires_at) SELECT hash, ends FROM made;
      INSERT INTO sign_in.sign_ins (token_hash, user_id, way, device, expires_at)
        SELECT hash, user_id, 'password', 'browser', ends FROM made, users;
+     INSERT INTO sign_in.device_logins (secret_hash, code_hash, name, expires_at) SELECT hash, hash, 'laptop', ends FROM made;
+     INSERT INTO sign_in.links (secret_hash, organization_id, user_id, expires_at) SELECT hash, hawser_new_id(), hawser_new_id(), ends FROM made;
+     INSERT INTO sign_in.device_sign_ins (sign_in_id, link_hash, expires_at)
+       SELECT sign_in_id, token_hash, expires_at FROM sign_in.sign_ins;
      INSERT INTO invitations (organization_id, secret_hash, email, role, created_by, creator_key_id, expires_at)
        SELECT organization_id, hash, 'x@acme.example', 'member', '{}', hawser_new_id(), ends FROM made, organizations`,
   );
@@ -32,5 +39,7 @@ test("one run removes everything that is over, however much it is, and nothing e
     { accounts: database.connectionsFor("accounts").system, system: database.system },
     new AbortController().signal,
   );
-  assert.deepEqual(await counts(), [{ challenges: 3, sign_ins: 3, invitations: 3 }]);
+  assert.deepEqual(await counts(), [
+    { challenges: 3, sign_ins: 3, device_logins: 3, links: 3, device_sign_ins: 3, invitations: 3 },
+  ]);
 });

@@ -1,7 +1,10 @@
-// Removes challenges, sign-ins and invitations that are over. Run it on one node at a time.
+// Removes challenges, sign-ins, waiting programs and phones, links and invitations that are over. Run it on one node at a time.
 import type { SystemSql } from "../postgres/statement.ts";
 import { removeAll } from "../purge.ts";
+import { deleteOldDeviceLogins } from "./device-login-store.ts";
+import { deleteOldLinks } from "./link-store.ts";
 import { deleteSpentChallenges } from "./passkey-store.ts";
+import { deleteOldDeviceSignIns } from "./phone-store.ts";
 import { deleteOldInvitations, deleteOldSignIns } from "./store.ts";
 
 interface Connections {
@@ -15,6 +18,9 @@ export async function removeOldSignIns(
   signal: AbortSignal,
 ): Promise<void> {
   await removeAll(accounts, deleteSpentChallenges, signal);
+  await removeAll(accounts, deleteOldDeviceSignIns, signal);
   await removeAll(accounts, deleteOldSignIns, signal);
+  await removeAll(accounts, deleteOldDeviceLogins, signal);
+  await removeAll(accounts, deleteOldLinks, signal);
   await removeAll(system, deleteOldInvitations, signal);
 }

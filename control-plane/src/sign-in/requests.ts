@@ -3,24 +3,14 @@
 import { z } from "zod";
 import { publishResult } from "../dispatch/published-schema.ts";
 import { refusalResponses } from "../transports/openapi.ts";
+import { deviceRequests } from "./device-requests.ts";
+import { linkRequests } from "./link-requests.ts";
+import { phoneRequests } from "./phone-requests.ts";
+import { described, NewPassword } from "./request-fields.ts";
+import type { SignInRequest } from "./sign-in-request.ts";
 
-export interface SignInRequest<Body extends z.ZodObject = z.ZodObject> {
-  /** Below /api/sign-in. */
-  path: string;
-  summary: string;
-  body: Body;
-  result: z.ZodObject;
-}
-
-const described = (description: string) => z.string().meta({ description });
 const Email = z.string().max(254).meta({ description: "The person's e-mail address." });
 const Password = z.string().max(1000).meta({ description: "The present password." });
-/** Long enough that a thousand guesses a day find none, and without rules about its letters. */
-const NewPassword = z
-  .string()
-  .min(12, "must have at least 12 characters")
-  .max(1000)
-  .meta({ description: "At least 12 characters." });
 const Invitation = z
   .string()
   .max(200)
@@ -72,6 +62,7 @@ export const requests = {
     body: z.strictObject({ invitation: Invitation }),
     result: z.strictObject({
       organization: described("The name of the organization."),
+      organizationId: described("For signing in with its provider."),
       email: described("Whom it invites."),
       name: z.string().nullable().meta({ description: "Null if none was set." }),
       role: described("The role that it grants."),
@@ -126,6 +117,29 @@ export const requests = {
     body: nothing,
     result: Begun,
   }),
+  beginProvider: request({
+    path: "/provider/begin",
+    summary: "Begin to sign in with the identity provider of an organization.",
+    body: z.strictObject({
+      organizationId: described("The organization, whose provider is asked."),
+      invitation: Invitation.meta({ description: "Accepts this invitation too." }).optional(),
+      connect: z
+        .literal(true)
+        .meta({
+          description:
+            "Lets the person who is signed in use the provider from now on. Needs a fresh sign-in.",
+        })
+        .optional(),
+      again: z
+        .boolean()
+        .meta({
+          description:
+            "Lets the provider ask for a proof although the person is signed in there, for what needs a fresh sign-in.",
+        })
+        .optional(),
+    }),
+    result: z.strictObject({ url: described("Where the page sends the browser now.") }),
+  }),
   passkey: request({
     path: "/passkey",
     summary: "Sign in with the answer of a passkey.",
@@ -140,6 +154,10 @@ const Person = z.strictObject({
   user: z.strictObject({ userId: described("The person."), email: described("Their address.") }),
   signInId: described("As list_sign_ins names it."),
   expiresAt: described("When the person has to sign in again."),
+  isOfProvider: z.boolean().meta({
+    description:
+      "Whether the identity provider of an organization has signed the person in. Then nothing about the account is shown.",
+  }),
   hasPassword: z.boolean().meta({ description: "Whether the account has a password." }),
   passkeys: z.array(
     z.strictObject({
@@ -159,6 +177,13 @@ const Person = z.strictObject({
   ),
 });
 
+const Ways = z.strictObject({
+  provider: z.boolean().meta({ description: "Whether the organization has an identity provider." }),
+  required: z.boolean().meta({
+    description: "Whether only its provider reaches the organization, except for a few owners.",
+  }),
+});
+
 const refusals = refusalResponses([
   "invalid_input",
   "unauthenticated",
@@ -168,6 +193,7 @@ const refusals = refusalResponses([
   "sign_in_again",
   "limit_reached",
   "passkeys_unavailable",
+  "provider_failed",
   "payload_too_large",
   "rate_limited",
   "internal",
@@ -182,6 +208,7 @@ const answer = (result: z.ZodObject) => ({
 });
 const fromPages =
   "For pages of this service: the browser's `Origin` or `Sec-Fetch-Site` must say so.";
+const forPrograms = "For programs. A cookie does not count.";
 
 /** For the OpenAPI document. */
 export const signInPaths = {
@@ -196,15 +223,38 @@ export const signInPaths = {
       responses: answer(Person),
     },
   },
+  [`${signInPath}/ways`]: {
+    get: {
+      operationId: "show_ways_to_sign_in",
+      tags: ["people"],
+      summary: "Show whether people of an organization can or must sign in with a provider.",
+      description: fromPages,
+      security: [],
+      parameters: [
+        {
+          name: "organization",
+          in: "query",
+          schema: { type: "string" },
+          description: "The id of the organization.",
+        },
+      ],
+      responses: answer(Ways),
+    },
+  },
   ...Object.fromEntries(
-    Object.entries(requests).map(([name, { path, summary, body, result }]) => [
+    Object.entries<SignInRequest>({
+      ...requests,
+      ...deviceRequests,
+      ...linkRequests,
+      ...phoneRequests,
+    }).map(([name, { path, summary, isForPrograms, body, result }]) => [
       `${signInPath}${path}`,
       {
         post: {
           operationId: `sign_in_${name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`,
           tags: ["people"],
           summary,
-          description: `${fromPages} Answers set cookies.`,
+          description: isForPrograms ? forPrograms : `${fromPages} Answers set cookies.`,
           security: [],
           requestBody: {
             required: true,

@@ -2,54 +2,71 @@
 // these requests (N24, N25).
 import { Refusal, formatId } from "@hawser/contract";
 import { Hono, type Context } from "hono";
+import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Log } from "../log.ts";
-import type { SystemDatabase } from "../postgres/database.ts";
+import type { Database, SystemDatabase } from "../postgres/database.ts";
 import { query } from "../postgres/statement.ts";
 import { callId, respond } from "../transports/rest.ts";
 import { createInvitations } from "./accept-invitation.ts";
 import { createChallenges } from "./challenges.ts";
 import { createCheckPassword } from "./check-password.ts";
+import { addDeviceLoginRoutes } from "./device-login-routes.ts";
 import { createKnownBrowsers, noSessionCookie } from "./cookies.ts";
 import { createDoor, deviceOf, tokenOf } from "./door.ts";
 import { addPasskeyRoutes } from "./passkey-routes.ts";
 import { selectPasskeysOf } from "./passkey-store.ts";
+import { linkRequests } from "./link-requests.ts";
+import { createLinks } from "./links.ts";
 import { createPasswords } from "./password.ts";
+import type { Providers } from "./provider.ts";
+import { addProviderRoutes } from "./provider-routes.ts";
+import { addPhoneRoutes } from "./phone-routes.ts";
 import { requests, signInPath } from "./requests.ts";
+import type { Sealing } from "./sealing.ts";
 import { createSignIn, shownSignIn, type SignIns } from "./sign-ins.ts";
 import * as store from "./store.ts";
 
 export interface SignInParts {
   accounts: SystemDatabase;
+  database: Pick<Database, "tenantTransaction">;
   signIns: SignIns;
+  providers: Providers;
+  sealing: Sealing;
   /** For the cookies that show known browsers, and those with challenges. */
   secret: Buffer;
   baseUrl: string;
+  /** Makes the keys of programs that a person has approved. */
+  dispatchAs: Dispatcher["dispatchAs"];
   /** The time of the database, which is the same on every node. */
   now: () => number;
   log: Log;
 }
 
 export function signInRoutes(parts: SignInParts): Hono {
-  const { accounts, signIns, secret, baseUrl, now, log } = parts;
+  const { accounts, signIns, secret, baseUrl, dispatchAs, now, log } = parts;
   const app = new Hono();
   const known = createKnownBrowsers(secret);
   const passwords = createPasswords();
   const checkPassword = createCheckPassword({ accounts, passwords, known, secret });
   const invitations = createInvitations(accounts, passwords);
+  const links = createLinks(accounts, passwords);
   const door = createDoor({ app, signIns, known, baseUrl, log });
 
   door.get("", async (c) => {
     const person = await door.personOf(c);
     const [reached, passkeys] = await accounts.system.together(
-      query(store.selectReached, person.user_id),
+      query(store.selectReached, person.user_id, person.organization_id),
       query(selectPasskeysOf, person.user_id),
     );
+    // A provider's sign-in shows nothing of the account.
+    const isOfProvider = person.organization_id !== null;
     return {
       user: { userId: formatId("user", person.user_id), email: person.email },
       signInId: shownSignIn(person.sign_in_id),
       expiresAt: person.expires_at,
-      hasPassword: person.has_password,
-      passkeys: passkeys.map((row) => ({
+      isOfProvider,
+      hasPassword: !isOfProvider && person.has_password,
+      passkeys: (isOfProvider ? [] : passkeys).map((row) => ({
         passkeyId: row.credential_id,
         device: row.device,
         createdAt: row.created_at,
@@ -71,14 +88,14 @@ export function signInRoutes(parts: SignInParts): Hono {
 
   // Shows who it is, for what needs a fresh sign-in.
   door.post(requests.confirm, async (c, { password }) => {
-    const { email, user_id: userId } = await door.personOf(c);
+    const { email, user_id: userId } = await door.accountOf(c);
     await checkPassword({ email, password, cookies: c.req.header("cookie") });
     return enterWithPassword(c, userId);
   });
 
   // Ends every other sign-in: whoever has the former password may have one.
   door.post(requests.changePassword, async (c, { password, newPassword }) => {
-    const { email, user_id: userId } = await door.personOf(c);
+    const { email, user_id: userId } = await door.accountOf(c);
     const account = await checkPassword({ email, password, cookies: c.req.header("cookie") });
     const hash = await passwords.hash(newPassword, { isKnown: true });
     const token = await accounts.systemTransaction(async (tx) => {
@@ -104,6 +121,7 @@ export function signInRoutes(parts: SignInParts): Hono {
     const row = await invitations.read(invitation);
     return {
       organization: row.organization_name,
+      organizationId: formatId("organization", row.organization_id),
       email: row.email,
       name: row.name,
       role: row.role,
@@ -113,7 +131,9 @@ export function signInRoutes(parts: SignInParts): Hono {
   });
 
   door.post(requests.acceptInvitation, async (c, { invitation, password, key }) => {
-    const person = await signIns.personOf(tokenOf(c));
+    const signedIn = await signIns.personOf(tokenOf(c));
+    // A provider's sign-in is no account, so it gets a new one like a browser without a sign-in.
+    const person = signedIn?.organization_id === null ? signedIn : undefined;
     const device = deviceOf(c);
     const acceptance = { secret: invitation, person, password, key, device, callId: callId(c) };
     const { userId, organizationId, token } = await invitations.accept(acceptance);
@@ -125,7 +145,22 @@ export function signInRoutes(parts: SignInParts): Hono {
     };
   });
 
+  door.post(linkRequests.readLink, async (_c, { link }) => {
+    const row = await links.read(link);
+    return { organization: row.organization_name, email: row.email, expiresAt: row.expires_at };
+  });
+
+  door.post(linkRequests.useLink, async (c, { link, password }) => {
+    const use = { secret: link, password, device: deviceOf(c), callId: callId(c) };
+    const { userId, token } = await links.use(use);
+    signIns.forget(userId);
+    return door.enter(c, userId, token);
+  });
+
   addPasskeyRoutes({ door, accounts, challenges: createChallenges(secret, now), baseUrl });
+  addProviderRoutes({ ...parts, app, door, invitations });
+  addPhoneRoutes({ door, accounts, secret });
+  addDeviceLoginRoutes({ door, accounts, signIns, secret, baseUrl, dispatchAs });
 
   app.all(`${signInPath}/*`, (c) => respond(c, { refusal: notServed() }));
   return app;

@@ -1,44 +1,34 @@
 // People who sign in at real nodes: invitations, passwords, cookies as callers, and what ends a sign-in.
 import assert from "node:assert/strict";
-import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { createCaller } from "@hawser/testkit/caller.ts";
-import {
-  startControlPlaneNode,
-  type ControlPlaneNode,
-} from "@hawser/testkit/control-plane-node.ts";
+import type { ControlPlaneNode } from "@hawser/testkit/control-plane-node.ts";
 import { createTestOrganization, type TestOrganization } from "@hawser/testkit/organization.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
-import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
+import type { ServiceDatabase } from "@hawser/testkit/service-database.ts";
 import { openTestBrowser, type TestBrowser } from "@hawser/testkit/signed-in-browser.ts";
 import { until } from "@hawser/testkit/until.ts";
+import { startTwoNodes, type TwoNodes } from "@hawser/testkit/two-nodes.ts";
 import { makeSecretText } from "../access/secret-text.ts";
 
 const password = "correct horse battery";
+let two: TwoNodes;
 let service: ServiceDatabase;
 let acme: TestOrganization;
 let globex: TestOrganization;
 let node: ControlPlaneNode;
 let other: ControlPlaneNode;
-const directory = mkdtempSync(join(tmpdir(), "hawser-sign-in-"));
 
 before(async () => {
-  service = await openServiceDatabase();
+  two = await startTwoNodes();
+  ({
+    service,
+    nodes: [node, other],
+  } = two);
   acme = await createTestOrganization(service.database, "Acme", "ada@acme.example");
   globex = await createTestOrganization(service.database, "Globex", "grace@globex.example");
-  const masterKeyFile = join(directory, "master-key");
-  writeFileSync(masterKeyFile, randomBytes(32).toString("hex"));
-  const start = () => startControlPlaneNode({ databaseUrl: service.url, masterKeyFile });
-  [node, other] = await Promise.all([start(), start()]);
 });
-after(async () => {
-  await Promise.all([node, other].map((each) => each?.[Symbol.asyncDispose]()));
-  await service[Symbol.asyncDispose]();
-  rmSync(directory, { recursive: true });
-});
+after(() => two?.[Symbol.asyncDispose]());
 
 const keys = (organization: TestOrganization, on = node) =>
   createCaller(on.baseUrl, organization.keys.owner);

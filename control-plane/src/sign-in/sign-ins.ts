@@ -3,18 +3,29 @@
 import { formatId } from "@hawser/contract";
 import type { CallerCache } from "../access/caller-cache.ts";
 import { permissionsOf } from "../access/roles.ts";
-import { hashSecret, looksLikeSecret, makeSecretText } from "../access/secret-text.ts";
+import {
+  hashSecret,
+  looksLikeSecret,
+  makeSecretText,
+  secretPrefixes,
+} from "../access/secret-text.ts";
 import type { Caller } from "../dispatch/caller.ts";
 import type { SystemDatabase, SystemTransaction } from "../postgres/database.ts";
 import { readInGroups } from "../postgres/in-groups.ts";
+import { insertSignInLike } from "./phone-store.ts";
+import type { Assertion } from "./provider.ts";
+import { insertProviderSignIn } from "./provider-store.ts";
+import type { Sealing } from "./sealing.ts";
 import * as store from "./store.ts";
 
 /** After this time a person signs in again, whatever they do. */
 export const signInDays = 14;
+/** The same for a sign-in with a provider. The provider may end it sooner. */
+export const providerSignInDays = 0.5;
 
 export interface NewSignIn {
   userId: string;
-  way: store.SignInWay;
+  way: Exclude<store.SignInWay, "provider">;
   /** The browser's own description of itself. */
   device: string | undefined;
 }
@@ -27,6 +38,8 @@ export interface SignIns {
     signIn: { token: string; organizationId: string },
     options: { fresh: boolean },
   ): Promise<Caller | undefined>;
+  /** The caller, as of now, of the sign-in whose cookie has this hash; undefined as above. */
+  callerOfHash(hash: Buffer, organizationId: string): Promise<Caller | undefined>;
   /** Ends one sign-in. */
   end(token: string): Promise<void>;
   /** Drops the cached callers of a person, whose sign-ins have changed. Takes the stored id. */
@@ -54,11 +67,11 @@ export function createSignIns(accounts: SystemDatabase, cache: CallerCache): Sig
 
   return {
     async personOf(token) {
-      if (token === undefined || !looksLikeSecret(tokenPrefix, token)) return undefined;
+      if (token === undefined || !looksLikeToken(token)) return undefined;
       return accounts.system.first(store.selectPerson, hashSecret(token));
     },
     async callerOf({ token, organizationId }, options) {
-      if (!looksLikeSecret(tokenPrefix, token)) return undefined;
+      if (!looksLikeToken(token)) return undefined;
       const hash = hashSecret(token).toString("hex");
       return cache.find(`${hash} ${organizationId}`, options, async () => {
         const owner = await findOwner({ hash, organizationId });
@@ -66,6 +79,10 @@ export function createSignIns(accounts: SystemDatabase, cache: CallerCache): Sig
         used.add(owner.sign_in_id);
         return { caller: callerOf(owner), expiresInMs: owner.expires_in_ms };
       });
+    },
+    async callerOfHash(hash, organizationId) {
+      const owner = await findOwner({ hash: hash.toString("hex"), organizationId });
+      return owner && callerOf(owner);
     },
     async end(token) {
       const ended = await accounts.system.first(store.endSignIn, hashSecret(token));
@@ -86,7 +103,10 @@ export function createSignIns(accounts: SystemDatabase, cache: CallerCache): Sig
   };
 }
 
-const tokenPrefix = "hws";
+const looksLikeToken = (token: string) =>
+  looksLikeSecret(secretPrefixes.signIn, token) ||
+  looksLikeSecret(secretPrefixes.providerSignIn, token);
+
 /** A person with more browsers than this is signed out of the oldest one. */
 const mostSignIns = 100;
 const longestDevice = 200;
@@ -96,7 +116,7 @@ export async function createSignIn(
   tx: Pick<SystemTransaction, "first">,
   { userId, way, device }: NewSignIn,
 ): Promise<string> {
-  const token = makeSecretText(tokenPrefix);
+  const token = makeSecretText(secretPrefixes.signIn);
   await tx.first(
     store.insertSignIn,
     hashSecret(token),
@@ -105,9 +125,57 @@ export async function createSignIn(
     deviceName(device),
     signInDays,
   );
-  await tx.first(store.endOldestSignIns, userId, mostSignIns);
+  await tx.first(store.endOldestSignIns, userId, mostSignIns, null);
   return token;
 }
+
+/** Creates a sign-in with what limits the sign-in `from`, as above. Takes its stored id. */
+export async function takeOverSignIn(
+  tx: Pick<SystemTransaction, "first">,
+  { from, userId, device }: { from: string; userId: string; device: string | undefined },
+): Promise<string> {
+  const token = makeSecretText(secretPrefixes.signIn);
+  await tx.first(insertSignInLike, hashSecret(token), deviceName(device), from);
+  await tx.first(store.endOldestSignIns, userId, mostSignIns, null);
+  return token;
+}
+
+export interface NewProviderSignIn {
+  userId: string;
+  device: string | undefined;
+  organizationId: string;
+  settingsId: string;
+  assertion: Assertion;
+}
+
+/** The same for a person whom a provider has signed in. */
+export async function createProviderSignIn(
+  tx: Pick<SystemTransaction, "first">,
+  sealing: Sealing,
+  { userId, device, organizationId, settingsId, assertion }: NewProviderSignIn,
+): Promise<string> {
+  const token = makeSecretText(secretPrefixes.providerSignIn);
+  const hash = hashSecret(token);
+  const { issuer, subject, refreshToken, authenticatedAt } = assertion;
+  await tx.first(
+    insertProviderSignIn,
+    hash,
+    userId,
+    deviceName(device),
+    organizationId,
+    settingsId,
+    issuer,
+    subject,
+    refreshToken && sealing.seal(refreshTokenPlace(hash), refreshToken),
+    authenticatedAt,
+  );
+  await tx.first(store.endOldestSignIns, userId, mostSignIns, organizationId);
+  return token;
+}
+
+/** Where a refresh token is sealed for. */
+export const refreshTokenPlace = (tokenHash: Buffer) =>
+  `refresh token\n${tokenHash.toString("hex")}`;
 
 /** A browser's user agent, as it is stored. */
 export function deviceName(device: string | undefined): string {
@@ -130,6 +198,7 @@ function callerOf(owner: store.SignInOwner): Caller {
     signIn: {
       signInId: owner.sign_in_id,
       authenticatedForMs: owner.authenticated_for_ms,
+      isOfProvider: owner.is_of_provider,
     },
   };
 }

@@ -4,7 +4,10 @@ import type { Caller as CallerReference, Permission } from "@hawser/contract";
 import type { HeldRole } from "../access/roles.ts";
 import { statement, systemStatement } from "../postgres/statement.ts";
 
-export type SignInWay = "password" | "passkey" | "invitation";
+export type SignInWay = "password" | "passkey" | "invitation" | "provider" | "device" | "link";
+
+/** Whether sign-ins of member `m`'s account reach an organization with the settings `p`. */
+const isOpenToAccounts = `(p.required IS NOT TRUE OR (m.role = 'owner' AND m.user_id = ANY (p.except_user_ids)))`;
 
 export interface SignInOwner extends HeldRole {
   token_hash: Buffer;
@@ -19,30 +22,43 @@ export interface SignInOwner extends HeldRole {
   /** How long ago the person proved who they are. */
   authenticated_for_ms: number;
   expires_in_ms: number;
+  /** Whether the person has signed in with the organization's provider, and not with an account. */
+  is_of_provider: boolean;
 }
 
-/** $1 hashes of cookies, each in bytea's hex form, and $2 organizations, in pairs. */
+/**
+ * $1 hashes of cookies, each in bytea's hex form, and $2 organizations, in pairs. A provider's sign-in reaches the
+ * organization of the provider only, and an account's none that requires its provider.
+ */
 export const selectSignInOwners = systemStatement<SignInOwner>(
   "find the callers of sign-ins",
   `SELECT s.token_hash, s.sign_in_id, o.organization_id, o.name AS organization_name,
-          m.sign_in_key AS api_key_id, m.user_id, coalesce(m.own_role, m.role) AS role,
+          CASE WHEN s.organization_id IS NULL THEN m.sign_in_key ELSE m.provider_key END AS api_key_id,
+          m.user_id, coalesce(m.own_role, m.role) AS role,
           r.permissions AS own_permissions, m.created_at AS joined_at,
           EXISTS (SELECT FROM session_grants g
                    WHERE g.organization_id = m.organization_id AND g.user_id = m.user_id) AS has_grants,
           (extract(epoch FROM hawser_now() - s.authenticated_at) * 1000)::bigint AS authenticated_for_ms,
-          (extract(epoch FROM s.expires_at - hawser_now()) * 1000)::bigint AS expires_in_ms
+          (extract(epoch FROM least(s.expires_at, s.provider_until) - hawser_now()) * 1000)::bigint AS expires_in_ms,
+          s.organization_id IS NOT NULL AS is_of_provider
      FROM unnest($1::bytea[], $2::uuid[]) AS asked (token_hash, organization_id)
      JOIN sign_in.sign_ins s ON s.token_hash = asked.token_hash
-      AND s.ended_at IS NULL AND s.expires_at > hawser_now()
+      AND s.ended_at IS NULL AND least(s.expires_at, s.provider_until) > hawser_now()
      JOIN memberships m ON m.organization_id = asked.organization_id AND m.user_id = s.user_id
-      AND m.sign_in_key IS NOT NULL AND s.authenticated_at >= coalesce(m.sign_ins_from, '-infinity')
+      AND greatest(s.created_at, s.authenticated_at) >= coalesce(m.sign_ins_from, '-infinity')
+     LEFT JOIN sign_in_settings p ON p.organization_id = m.organization_id
      LEFT JOIN roles r ON r.organization_id = m.organization_id AND r.name = m.own_role
-     JOIN organizations o ON o.organization_id = m.organization_id`,
+     JOIN organizations o ON o.organization_id = m.organization_id
+    WHERE CASE WHEN s.organization_id IS NULL
+      THEN m.sign_in_key IS NOT NULL AND ${isOpenToAccounts}
+      ELSE m.provider_key IS NOT NULL AND s.organization_id = m.organization_id AND s.settings_id = p.settings_id END`,
 );
 
 export interface PersonRow {
   sign_in_id: string;
   user_id: string;
+  /** The only organization that the sign-in reaches: its provider has signed the person in. Null for an account. */
+  organization_id: string | null;
   email: string;
   has_password: boolean;
   expires_at: string;
@@ -53,12 +69,16 @@ export interface PersonRow {
 /** $1 hash of the cookie. */
 export const selectPerson = systemStatement<PersonRow>(
   "find the person of a sign-in",
-  `SELECT s.sign_in_id, s.user_id, u.email, a.password_hash IS NOT NULL AS has_password, s.expires_at,
+  `SELECT s.sign_in_id, s.user_id, s.organization_id, u.email, a.password_hash IS NOT NULL AS has_password,
+          least(s.expires_at, s.provider_until) AS expires_at,
           (extract(epoch FROM hawser_now() - s.authenticated_at) * 1000)::bigint AS authenticated_for_ms
      FROM sign_in.sign_ins s
-     JOIN sign_in.accounts a ON a.user_id = s.user_id
+     LEFT JOIN sign_in.accounts a ON a.user_id = s.user_id
      JOIN users u ON u.user_id = s.user_id
-    WHERE s.token_hash = $1 AND s.ended_at IS NULL AND s.expires_at > hawser_now()`,
+    WHERE s.token_hash = $1 AND s.ended_at IS NULL AND least(s.expires_at, s.provider_until) > hawser_now()
+      AND (s.organization_id IS NULL OR EXISTS (
+        SELECT FROM sign_in_settings p
+         WHERE p.organization_id = s.organization_id AND p.settings_id = s.settings_id))`,
 );
 
 export interface ReachedRow {
@@ -68,11 +88,16 @@ export interface ReachedRow {
   name: string | null;
 }
 
+/** $1 user, $2 the organization of a provider's sign-in; null for an account's. */
 export const selectReached = systemStatement<ReachedRow>(
   "find the organizations that a person's sign-ins reach",
   `SELECT o.organization_id, o.name AS organization_name, coalesce(m.own_role, m.role) AS role, m.name
-     FROM memberships m JOIN organizations o ON o.organization_id = m.organization_id
-    WHERE m.user_id = $1 AND m.sign_in_key IS NOT NULL
+     FROM memberships m
+     JOIN organizations o ON o.organization_id = m.organization_id
+     LEFT JOIN sign_in_settings p ON p.organization_id = m.organization_id
+    WHERE m.user_id = $1
+      AND CASE WHEN $2::uuid IS NULL THEN m.sign_in_key IS NOT NULL AND ${isOpenToAccounts}
+               ELSE m.organization_id = $2 AND m.provider_key IS NOT NULL END
     ORDER BY o.name, o.organization_id LIMIT 200`,
 );
 
@@ -136,19 +161,23 @@ export const insertSignIn = systemStatement<{ sign_in_id: string; expires_at: st
    RETURNING sign_in_id, expires_at`,
 );
 
-/** Ends the oldest sign-ins of user $1 beyond $2. */
+/**
+ * Ends the oldest sign-ins of user $1 beyond $2: those of the account if $3 is null, and otherwise those with the
+ * provider of organization $3, whose owner must not be able to end others.
+ */
 export const endOldestSignIns = systemStatement(
   "end a person's oldest sign-ins",
-  `UPDATE sign_in.sign_ins SET ended_at = hawser_now()
+  `UPDATE sign_in.sign_ins SET ended_at = hawser_now(), refresh_token = NULL
     WHERE sign_in_id IN (
       SELECT sign_in_id FROM sign_in.sign_ins
-       WHERE user_id = $1 AND ended_at IS NULL ORDER BY sign_in_id DESC OFFSET $2)`,
+       WHERE user_id = $1 AND ended_at IS NULL AND organization_id IS NOT DISTINCT FROM $3::uuid
+       ORDER BY sign_in_id DESC OFFSET $2)`,
 );
 
 /** $1 hash of the cookie. */
 export const endSignIn = systemStatement<{ user_id: string }>(
   "end a sign-in",
-  `UPDATE sign_in.sign_ins SET ended_at = hawser_now()
+  `UPDATE sign_in.sign_ins SET ended_at = hawser_now(), refresh_token = NULL
     WHERE token_hash = $1 AND ended_at IS NULL RETURNING user_id`,
 );
 
@@ -160,10 +189,11 @@ export const selectKeyOfSignIn = statement<{ api_key_id: string }>(
     WHERE k.organization_id = $1 AND k.api_key_id = $2`,
 );
 
-/** All sign-ins of user $1. */
+/** All sign-ins of user $1's account. */
 export const endSignInsOf = systemStatement(
   "end a person's sign-ins",
-  `UPDATE sign_in.sign_ins SET ended_at = hawser_now() WHERE user_id = $1 AND ended_at IS NULL`,
+  `UPDATE sign_in.sign_ins SET ended_at = hawser_now()
+    WHERE user_id = $1 AND organization_id IS NULL AND ended_at IS NULL`,
 );
 
 /** Skips sign-ins whose use was written within five minutes, or that another transaction has locked. */
@@ -226,6 +256,8 @@ export const acceptInvitation = systemStatement(
 export interface MembershipRow extends HeldRole {
   /** Null also if a node of an earlier version has revoked it. */
   sign_in_key: string | null;
+  /** Whether the organization's provider has signed the member in. */
+  has_provider: boolean;
 }
 
 /** $2 user. */
@@ -233,7 +265,7 @@ export const lockMembership = systemStatement<MembershipRow>(
   "find the membership of an invited person",
   `SELECT (SELECT api_key_id FROM api_keys k
              WHERE k.organization_id = m.organization_id AND k.api_key_id = m.sign_in_key
-               AND k.revoked_at IS NULL) AS sign_in_key,
+               AND k.revoked_at IS NULL) AS sign_in_key, m.provider_key IS NOT NULL AS has_provider,
           coalesce(m.own_role, m.role) AS role, r.permissions AS own_permissions
      FROM memberships m LEFT JOIN roles r ON r.organization_id = m.organization_id AND r.name = m.own_role
     WHERE m.organization_id = $1 AND m.user_id = $2 FOR UPDATE OF m`,

@@ -1,0 +1,152 @@
+// Accepting an invitation: with the account that is signed in, or with a new one and its password. A passkey can be
+// added at once.
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState, type ReactNode } from "react";
+import { organization } from "../../calls/organization.ts";
+import { isRefused } from "../../calls/refused.ts";
+import { Failure } from "../../design/failure.tsx";
+import { Logo } from "../../design/logo.tsx";
+import { Skeleton } from "../../design/skeleton.tsx";
+import { words } from "../../words/words.ts";
+import { NewPasswordForm } from "./new-password-form.tsx";
+import { OfferPasskey } from "./offer-passkey.tsx";
+import { canUsePasskeys } from "./passkey.ts";
+import { readPerson, signIn, type Invitation, type Person } from "./person.ts";
+import { SignInForm } from "./sign-in-form.tsx";
+
+export function InvitePage({
+  invitation,
+  onAccepted,
+}: {
+  /** The secret of the link. */
+  invitation: string;
+  onAccepted: () => void;
+}): ReactNode {
+  const [isAccepted, setIsAccepted] = useState(false);
+  const queries = useQueryClient();
+  const offer = useQuery({
+    queryKey: ["invitation", invitation],
+    queryFn: async () => ({
+      offered: await signIn.readInvitation(invitation),
+      person: await readPerson(),
+    }),
+    enabled: !isAccepted,
+    staleTime: Infinity,
+  });
+
+  const entered = (organizationId: string) => {
+    // Who was signed in before is somebody else now.
+    queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "invitation" });
+    organization.use(organizationId);
+    if (canUsePasskeys()) setIsAccepted(true);
+    else onAccepted();
+  };
+  return (
+    <main className="gate">
+      <div>
+        <div className="head">
+          <Logo size={32} />
+          <h1>
+            {offer.data
+              ? words("invite.title", { organization: offer.data.offered.organization })
+              : words("product")}
+          </h1>
+        </div>
+        {offer.isPending && <Skeleton lines={4} />}
+        {offer.isError &&
+          (isRefused(offer.error, "not_found") ? (
+            <p>{words("invite.gone")}</p>
+          ) : (
+            <Failure error={offer.error} onTryAgain={() => void offer.refetch()} />
+          ))}
+        {isAccepted ? (
+          <OfferPasskey what={words("invite.passkey.what")} onDone={onAccepted} />
+        ) : (
+          offer.data && (
+            <Accept
+              invitation={invitation}
+              {...offer.data}
+              onEntered={entered}
+              onSignedIn={() => {
+                queries.removeQueries({ queryKey: ["sign_in"] });
+                void offer.refetch();
+              }}
+            />
+          )
+        )}
+      </div>
+    </main>
+  );
+}
+
+function Accept({
+  invitation,
+  offered,
+  person,
+  onEntered,
+  onSignedIn,
+}: {
+  invitation: string;
+  offered: Invitation;
+  person: Person | undefined;
+  onEntered: (organizationId: string) => void;
+  onSignedIn: () => void;
+}): ReactNode {
+  const [error, setError] = useState<unknown>();
+  const [isBusy, setIsBusy] = useState(false);
+  const own = person?.user.email.toLowerCase() === offered.email.toLowerCase();
+  const about = (
+    <p className="mid">{words("invite.about", { email: offered.email, role: offered.role })}</p>
+  );
+
+  async function accept(password: string | undefined): Promise<void> {
+    setIsBusy(true);
+    setError(undefined);
+    try {
+      const { organizationId } = await signIn.accept(invitation, password);
+      onEntered(organizationId);
+    } catch (problem) {
+      setError(problem);
+    } finally {
+      setIsBusy(false);
+    }
+  }
+
+  // The address has an account, and only its person can accept.
+  if (isRefused(error, "sign_in_first")) {
+    return (
+      <>
+        <p className="mid">{words("invite.sign_in_first", { email: offered.email })}</p>
+        <SignInForm email={offered.email} onSignedIn={onSignedIn} />
+      </>
+    );
+  }
+  if (own) {
+    return (
+      <>
+        {about}
+        {error !== undefined && <Failure error={error} />}
+        <button
+          type="button"
+          className="btn big primary"
+          disabled={isBusy}
+          onClick={() => void accept(undefined)}
+        >
+          {words("invite.accept")}
+        </button>
+      </>
+    );
+  }
+  return (
+    <>
+      {about}
+      <NewPasswordForm
+        email={offered.email}
+        submit={words("invite.accept")}
+        error={error}
+        isBusy={isBusy}
+        onPassword={(password) => void accept(password)}
+      />
+    </>
+  );
+}

@@ -1,0 +1,80 @@
+// Who is signed in with this browser, and the requests around signing in.
+import { queryOptions } from "@tanstack/react-query";
+import { organization } from "../../calls/organization.ts";
+import { queries } from "../../calls/query-client.ts";
+import { isRefused, Refused } from "../../calls/refused.ts";
+import { request } from "../../calls/request.ts";
+
+export interface Person {
+  user: { userId: string; email: string };
+  signInId: string;
+  expiresAt: string;
+  hasPassword: boolean;
+  passkeys: { passkeyId: string; device: string }[];
+  organizations: {
+    organizationId: string;
+    name: string;
+    role: string;
+    memberName: string | null;
+  }[];
+}
+
+export interface Invitation {
+  organization: string;
+  email: string;
+  name: string | null;
+  role: string;
+  expiresAt: string;
+}
+
+/** What an operator's link offers to the owner of an organization. */
+export interface OwnersLink {
+  organization: string;
+  email: string;
+  expiresAt: string;
+}
+
+export const personQuery = queryOptions({
+  queryKey: ["sign_in"],
+  queryFn: ({ signal }) => request<Person>("/api/sign-in", undefined, { signal }),
+  staleTime: 60_000,
+});
+
+/** Undefined if nobody is signed in. */
+export async function readPerson(): Promise<Person | undefined> {
+  try {
+    return await queries.query({ ...personQuery, staleTime: "static" });
+  } catch (error) {
+    if (isRefused(error, "unauthenticated")) return undefined;
+    throw error;
+  }
+}
+
+export const signIn = {
+  withPassword: (email: string, password: string) =>
+    request<{ userId: string }>("/api/sign-in/password", { email, password }),
+
+  readLink: (link: string) => request<OwnersLink>("/api/sign-in/first/read", { link }),
+
+  withLink: (link: string, password: string) =>
+    request<{ userId: string }>("/api/sign-in/first", { link, password }),
+
+  readInvitation: (invitation: string) =>
+    request<Invitation>("/api/sign-in/invitations/read", { invitation }),
+
+  accept: (invitation: string, password: string | undefined) =>
+    request<{ userId: string; organizationId: string }>("/api/sign-in/invitations/accept", {
+      invitation,
+      ...(password !== undefined && { password }),
+    }),
+};
+
+/** Everything that this browser shows of the person is forgotten. */
+export async function signOut(): Promise<void> {
+  await request("/api/sign-in/out", {}).catch((error: unknown) => {
+    // Somebody has ended the sign-in already.
+    if (!(error instanceof Refused)) throw error;
+  });
+  queries.clear();
+  organization.forget();
+}

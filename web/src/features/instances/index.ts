@@ -1,0 +1,3 @@
+// What other folders may use of hosts.
+export { HostPage } from "./host-page.tsx";
+export { HostsPage } from "./hosts-page.tsx";

@@ -1,0 +1,63 @@
+// A prompt: who sent what, when. A prompt of this page that the log does not have yet is pending, and never lost.
+import { Copy, Ellipsis } from "lucide-react";
+import { useContext, type ReactNode } from "react";
+import { Menu, MenuItem } from "../../design/menu.tsx";
+import { clock } from "../../words/figures.ts";
+import { exactly } from "../../words/times.ts";
+import { words } from "../../words/words.ts";
+import { PromptAuthor } from "./prompt-author.ts";
+import type { DrawnRow } from "./drawn-row.ts";
+
+type Drawn = Extract<DrawnRow, { is: "prompt" | "pending" }>;
+
+export function PromptView({ row }: { row: Drawn }): ReactNode {
+  const author = useContext(PromptAuthor);
+  return (
+    <article
+      className={row.is === "pending" ? "said pending" : "said"}
+      id={row.is === "prompt" ? row.messageId : undefined}
+    >
+      <header>
+        <b>{author}</b>
+        {row.is === "prompt" ? (
+          <>
+            <time dateTime={row.at} title={exactly(row.at)}>
+              {clock(row.at)}
+            </time>
+            <PromptMenu text={row.text} />
+          </>
+        ) : (
+          <span>{words(row.problem === undefined ? "prompt.sending" : "prompt.not_sent")}</span>
+        )}
+      </header>
+      <div className="prose plain more">{row.text}</div>
+      {row.is === "pending" && row.problem !== undefined && (
+        <p className="reason" role="alert">
+          {row.problem}{" "}
+          <button type="button" className="btn sm" onClick={row.onAgain}>
+            {words("try_again")}
+          </button>{" "}
+          <button type="button" className="btn sm" onClick={row.onTakeBack}>
+            {words("note.put_back")}
+          </button>
+        </p>
+      )}
+    </article>
+  );
+}
+
+function PromptMenu({ text }: { text: string }): ReactNode {
+  return (
+    <Menu
+      trigger={
+        <button type="button" className="btn bare sm push" aria-label={words("prompt.menu")}>
+          <Ellipsis className="icon s" aria-hidden />
+        </button>
+      }
+    >
+      <MenuItem onSelect={() => void navigator.clipboard.writeText(text)}>
+        <Copy className="icon s" aria-hidden /> {words("prompt.copy")}
+      </MenuItem>
+    </Menu>
+  );
+}

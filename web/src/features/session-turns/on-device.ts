@@ -1,0 +1,97 @@
+// What this device keeps of the composer: texts that are written, and texts that were sent and are not in a log yet.
+// Keyed by person and session; removed when the person signs out.
+
+export interface Draft {
+  text: string;
+  /** Sent, but not seen in the log yet. The key keeps it from being sent twice. */
+  sending: SendingPrompt[];
+}
+
+export interface SendingPrompt {
+  idempotencyKey: string;
+  text: string;
+}
+
+const emptyDraft: Draft = { text: "", sending: [] };
+
+export interface Drafts {
+  get: (key: string) => Promise<Draft>;
+  /** Kept in memory at once, and on the device a moment later. */
+  set: (key: string, draft: Draft) => void;
+  /** For people who leave: nothing of theirs stays. */
+  clear: () => Promise<void>;
+}
+
+const storeName = "drafts";
+const databaseName = "hawser";
+const storedAfterMs = 300;
+
+export function createDrafts(factory: IDBFactory | undefined): Drafts {
+  const memory = new Map<string, Draft>();
+  const timers = new Map<string, ReturnType<typeof setTimeout>>();
+  let opening: Promise<IDBDatabase> | undefined;
+  const open = () => (opening ??= openDatabase(factory!));
+  const store = async (key: string) => {
+    timers.delete(key);
+    const draft = memory.get(key) ?? emptyDraft;
+    const isEmpty = draft.text === "" && draft.sending.length === 0;
+    const database = await open();
+    if (isEmpty) await done(writable(database).delete(key));
+    else await done(writable(database).put(draft, key));
+  };
+  /** A browser in private mode may refuse; then the draft lives as long as the page. */
+  const kept = async (key: string): Promise<Draft | undefined> => {
+    try {
+      const database = await open();
+      return await done(readable(database).get(key) as IDBRequest<Draft | undefined>);
+    } catch {
+      return undefined;
+    }
+  };
+  return {
+    async get(key) {
+      const known = memory.get(key);
+      if (known || !factory) return known ?? emptyDraft;
+      const draft = memory.get(key) ?? (await kept(key)) ?? emptyDraft;
+      memory.set(key, draft);
+      return draft;
+    },
+    set(key, draft) {
+      memory.set(key, draft);
+      if (!factory) return;
+      clearTimeout(timers.get(key));
+      timers.set(
+        key,
+        setTimeout(() => void store(key).catch(() => {}), storedAfterMs),
+      );
+    },
+    async clear() {
+      memory.clear();
+      for (const timer of timers.values()) clearTimeout(timer);
+      timers.clear();
+      if (factory) await done(writable(await open()).clear());
+    },
+  };
+}
+
+function openDatabase(factory: IDBFactory): Promise<IDBDatabase> {
+  const request = factory.open(databaseName, 1);
+  request.addEventListener("upgradeneeded", () => request.result.createObjectStore(storeName));
+  return done(request);
+}
+
+const readable = (database: IDBDatabase) =>
+  database.transaction(storeName, "readonly").objectStore(storeName);
+const writable = (database: IDBDatabase) =>
+  database.transaction(storeName, "readwrite").objectStore(storeName);
+
+function done<Value>(request: IDBRequest<Value>): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    request.addEventListener("success", () => resolve(request.result));
+    request.addEventListener("error", () =>
+      reject(request.error ?? new Error("The device refused.")),
+    );
+  });
+}
+
+export const drafts = createDrafts(globalThis.indexedDB);

@@ -1,0 +1,26 @@
+// The prompt that is being worked on, in one line under the header; it leads back to the prompt's row.
+import type { ReactNode } from "react";
+import { clock } from "../../words/figures.ts";
+import { words } from "../../words/words.ts";
+import type { DrawnRow, RunningTurn } from "../session-log/index.ts";
+import { useIsShown } from "./use-is-shown.ts";
+
+export function AskedPrompt({
+  rows,
+  turn,
+}: {
+  rows: readonly DrawnRow[];
+  turn: RunningTurn | undefined;
+}): ReactNode {
+  const messageId = turn?.messageId;
+  const isShown = useIsShown(messageId);
+  if (messageId === undefined || isShown) return null;
+  const prompt = rows.findLast((row) => row.is === "prompt" && row.messageId === messageId);
+  if (prompt?.is !== "prompt") return null;
+  return (
+    <p className="asked" aria-label={words("session.asked")}>
+      <span className="cut">{prompt.text.split("\n", 1)[0]}</span>
+      <span className="dim push">{clock(prompt.at)}</span>
+    </p>
+  );
+}

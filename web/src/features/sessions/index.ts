@@ -1,0 +1,3 @@
+// What other folders may use of sessions.
+export { SessionPage } from "./session-page.tsx";
+export { SessionsPage } from "./sessions-page.tsx";

@@ -1,0 +1,296 @@
+// /sessions/:id: header, strips, transcript, and the dock with requests, waiting prompts and composer.
+import type { Session } from "@hawser/client";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import {
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+  type ReactNode,
+} from "react";
+import { call } from "../../calls/call.ts";
+import { isRefused } from "../../calls/refused.ts";
+import { read, useRead } from "../../calls/use-call.ts";
+import { useMay } from "../../calls/use-may.ts";
+import { Failure } from "../../design/failure.tsx";
+import { usePageTitle } from "../../design/page-title.ts";
+import { Skeleton } from "../../design/skeleton.tsx";
+import { clock, money } from "../../words/figures.ts";
+import { kindName } from "../../words/kinds.ts";
+import { words } from "../../words/words.ts";
+import { personQuery } from "../access/index.ts";
+import { RequestCard, useCards } from "../requests/index.ts";
+import {
+  PromptAuthor,
+  PutBack,
+  Transcript,
+  useSessionLog,
+  type DrawnRow,
+  type LogSnapshot,
+} from "../session-log/index.ts";
+import {
+  Composer,
+  drafts,
+  promptsOf,
+  WaitingPrompts,
+  type ComposerHandle,
+  type Prompts,
+} from "../session-turns/index.ts";
+import { AskedPrompt } from "./asked-prompt.tsx";
+import { SessionHeader } from "./session-header.tsx";
+import { Spoken } from "./spoken.tsx";
+import { Strips } from "./strips.tsx";
+import { isOver, titleOf } from "./words.ts";
+import { WorkingLine } from "./working-line.tsx";
+
+export function SessionPage({ sessionId }: { sessionId: string }): ReactNode {
+  const { log, snapshot } = useSessionLog(sessionId);
+  const summary = useQuery(read("get_session_summary", { sessionId }));
+  // The stream's record is newer than the answer of a call that was made before.
+  const session: Session | undefined = snapshot.record ?? summary.data;
+  const isGone =
+    isRefused(summary.error, "not_found") ||
+    (snapshot.connection.is === "refused" && snapshot.connection.status === 404);
+  if (isGone) {
+    return (
+      <div className="blank">
+        <h1>{words("session.unknown")}</h1>
+        <p>{words("page.unknown.where")}</p>
+      </div>
+    );
+  }
+  if (!session || snapshot.phase === "loading") {
+    return (
+      <div className="page">
+        {summary.isError || snapshot.phase === "failed" ? (
+          <Failure
+            error={summary.error ?? snapshot.error}
+            what={words("session.failed")}
+            onTryAgain={() => {
+              void summary.refetch();
+              log.stop();
+              log.start();
+            }}
+          />
+        ) : (
+          <Skeleton lines={8} />
+        )}
+      </div>
+    );
+  }
+  return <OpenSession session={session} snapshot={snapshot} onNearTop={log.loadOlder} />;
+}
+
+interface OpenSessionProps {
+  session: Session;
+  snapshot: LogSnapshot;
+  onNearTop: () => Promise<void>;
+}
+
+function OpenSession({ session, snapshot, onNearTop }: OpenSessionProps): ReactNode {
+  const { sessionId } = session;
+  const { rows, state } = snapshot;
+  usePageTitle(titleOf(session));
+  const { data: person } = useQuery(personQuery);
+  const prompts = promptsOf(person?.user.userId ?? "", sessionId, drafts);
+  const composer = useRef<ComposerHandle>(null);
+  const putBack = useCallback((texts: readonly string[]) => composer.current?.putBack(texts), []);
+  const pending = usePendingRows(prompts, state, putBack);
+  const drawn = useMemo<readonly DrawnRow[]>(() => [...rows, ...pending], [rows, pending]);
+  const loadOlder = useCallback(() => void onNearTop(), [onNearTop]);
+  const isRunning = state.turn !== undefined || state.shells > 0;
+  const [notice, setNotice] = useState<{ text: string; dropped: string[] }>();
+  const waitingTexts = useRef<string[]>([]);
+  useEffect(() => {
+    waitingTexts.current = state.waiting.map(({ text }) => text);
+  });
+  const stop = useCallback(() => {
+    // Read before the call: the log drops them while it is answered.
+    const waiting = waitingTexts.current;
+    void call("abort_session", { sessionId }, { idempotencyKey: crypto.randomUUID() }).then(
+      ({ droppedPrompts }) =>
+        droppedPrompts > 0 &&
+        setNotice({ text: words("session.stopped", { n: droppedPrompts }), dropped: waiting }),
+      (error: unknown) =>
+        setNotice({ text: error instanceof Error ? error.message : String(error), dropped: [] }),
+    );
+  }, [sessionId]);
+  const hasRequest = useRequestsOf(session, snapshot);
+
+  return (
+    <>
+      <SessionHeader session={session} />
+      <Strips session={session} snapshot={snapshot} wasRunning={isRunning} />
+      <div className="cols">
+        <section className="talk" aria-label={words("session.talk")}>
+          <AskedPrompt rows={rows} turn={state.turn} />
+          <PromptAuthor value={session.startedBy.name ?? words("session.somebody")}>
+            <PutBack value={putBack}>
+              {drawn.length === 0 ? (
+                <div className="log blank">
+                  <p>{words("session.empty")}</p>
+                </div>
+              ) : (
+                <Transcript
+                  key={sessionId}
+                  sessionId={sessionId}
+                  rows={drawn}
+                  lastSeq={state.lastSeq}
+                  hasOlder={snapshot.hasOlder}
+                  onNearTop={loadOlder}
+                />
+              )}
+            </PutBack>
+          </PromptAuthor>
+          <div className="dock">
+            {notice && (
+              <p className="note" role="status">
+                <span className="grow">{notice.text}</span>
+                {notice.dropped.length > 0 && (
+                  <button
+                    type="button"
+                    className="btn sm"
+                    onClick={() => {
+                      putBack(notice.dropped);
+                      setNotice(undefined);
+                    }}
+                  >
+                    {words("note.put_back")}
+                  </button>
+                )}
+                <button type="button" className="btn sm" onClick={() => setNotice(undefined)}>
+                  {words("close")}
+                </button>
+              </p>
+            )}
+            {isRunning && !hasRequest.isOpen && (
+              <WorkingLine turn={state.turn} reachable={session.reachable} />
+            )}
+            {hasRequest.card}
+            <WaitingPrompts prompts={state.waiting} />
+            <SessionComposer
+              session={session}
+              prompts={prompts}
+              isRunning={isRunning}
+              hasRequest={hasRequest.isOpen}
+              cost={costOf(snapshot)}
+              onStop={stop}
+              composer={composer}
+            />
+          </div>
+        </section>
+      </div>
+      <Spoken snapshot={snapshot} hasRequest={hasRequest.isOpen} />
+    </>
+  );
+}
+
+function SessionComposer({
+  session,
+  composer,
+  ...props
+}: {
+  session: Session;
+  prompts: Prompts;
+  isRunning: boolean;
+  hasRequest: boolean;
+  cost: string | undefined;
+  onStop: () => void;
+  composer: { current: ComposerHandle | null };
+}): ReactNode {
+  const mayEdit = useMay("sessions:edit");
+  if (isOver(session)) {
+    const time = session.endedAt === null ? "" : clock(session.endedAt);
+    return <p className="note">{words("session.over", { time })}</p>;
+  }
+  const blocked = !mayEdit
+    ? words("session.may_not")
+    : session.reachable
+      ? undefined
+      : words("session.host_offline");
+  return <Composer ref={composer} {...props} blocked={blocked} />;
+}
+
+/** The card of the oldest request, and whether one is open. */
+function useRequestsOf(
+  session: Session,
+  { state }: LogSnapshot,
+): { isOpen: boolean; card: ReactNode } {
+  const { sessionId } = session;
+  const { cards, answer, putAway } = useCards(sessionId);
+  const queries = useQueryClient();
+  const instances = useRead("search_instances", {});
+  const { openRequests } = state;
+  const seenRequests = useRef(openRequests);
+  useEffect(() => {
+    if (seenRequests.current === openRequests) return;
+    seenRequests.current = openRequests;
+    // The log knows of a request before the organization's events do.
+    void queries.invalidateQueries({ queryKey: ["search_requests"] });
+  }, [queries, openRequests]);
+  const [front] = cards;
+  const host = instances.data?.instances.find(
+    ({ instanceId }) => instanceId === session.instanceId,
+  );
+  const isOpen = cards.some(({ request }) => request.status === "pending");
+  if (!front) return { isOpen, card: null };
+  return {
+    isOpen,
+    card: (
+      <RequestCard
+        key={front.request.requestId}
+        card={front}
+        place={{ n: 1, all: cards.length }}
+        where={{
+          agent: kindName(session.agentKind),
+          host: host?.name,
+          directory: session.directory ?? undefined,
+          isReachable: session.reachable,
+        }}
+        onAnswer={answer}
+        onPutAway={putAway}
+      />
+    ),
+  };
+}
+
+/** Prompts of this page that the log does not have yet, as rows. */
+function usePendingRows(
+  prompts: Prompts,
+  state: LogSnapshot["state"],
+  putBack: (texts: readonly string[]) => void,
+): readonly DrawnRow[] {
+  const list = useSyncExternalStore(prompts.subscribe, prompts.get);
+  useEffect(() => {
+    if (list.length > 0) prompts.seen(state.hasPrompt);
+  }, [prompts, state, list]);
+  return useMemo(
+    () =>
+      list
+        .filter(({ messageId }) => messageId === undefined || !state.hasPrompt(messageId))
+        .map(({ idempotencyKey, text, state: at, error }): DrawnRow => ({
+          is: "pending",
+          key: `pending:${idempotencyKey}`,
+          seq: null,
+          text,
+          problem: at === "failed" ? problemOf(error) : undefined,
+          onAgain: () => prompts.again(idempotencyKey),
+          onTakeBack: () => {
+            const taken = prompts.takeBack(idempotencyKey);
+            if (taken !== undefined) putBack([taken]);
+          },
+        })),
+    [list, prompts, putBack, state],
+  );
+}
+
+function problemOf(error: unknown): string {
+  if (isRefused(error, "queue_full")) return words("session.queue_full");
+  return error instanceof Error ? error.message : String(error);
+}
+
+function costOf({ state: { usage } }: LogSnapshot): string | undefined {
+  return usage && usage.costUsd !== null ? money(usage.costUsd, usage.costIsEstimate) : undefined;
+}

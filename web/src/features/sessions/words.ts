@@ -1,0 +1,45 @@
+// What a session's record says, in words and marks.
+import type { SessionOverview } from "@hawser/client";
+import type { MarkState } from "../../design/mark.tsx";
+import { words } from "../../words/words.ts";
+
+type Listed = Pick<
+  SessionOverview,
+  "status" | "title" | "directory" | "reachable" | "activity" | "openRequestCount"
+>;
+
+export type SessionGroup = "waiting" | "running" | "idle" | "ended";
+
+/** The agent's or the person's title, or else where it works. */
+export function titleOf({ title, directory }: Pick<Listed, "title" | "directory">): string {
+  return (
+    title ?? directory?.split("/").findLast((part) => part !== "") ?? words("session.untitled")
+  );
+}
+
+export function isOver({ status }: Pick<Listed, "status">): boolean {
+  return status === "ended" || status === "cleanup_failed";
+}
+
+/** The first that applies, as the service groups sessions. */
+export function groupOf(session: Omit<Listed, "title" | "directory" | "reachable">): SessionGroup {
+  if (isOver(session)) return "ended";
+  if (session.openRequestCount > 0) return "waiting";
+  return session.activity === "running" || session.activity === "starting" ? "running" : "idle";
+}
+
+/** A session whose host cannot be reached is never drawn as running. */
+export function markOf(session: Listed): { state: MarkState; label: string } {
+  const group = groupOf(session);
+  if (group === "ended") return { state: "end", label: words("session.mark.ended") };
+  if (group === "waiting") return { state: "ask", label: words("session.mark.asks") };
+  if (session.status === "error") return { state: "err", label: words("session.mark.error") };
+  if (!session.reachable) return { state: "off", label: words("session.mark.offline") };
+  if (group === "running") return { state: "run", label: words("session.mark.running") };
+  return { state: "idle", label: words("session.mark.open") };
+}
+
+/** "tidewater/payouts": the last two parts of a directory. */
+export function shortDirectory(directory: string): string {
+  return directory.split("/").filter(Boolean).slice(-2).join("/");
+}

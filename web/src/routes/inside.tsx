@@ -1,0 +1,57 @@
+// Every page of a signed-in person, in one organization. Without a sign-in it leads to /sign-in and back.
+import { useSuspenseQuery } from "@tanstack/react-query";
+import { createRoute, Outlet, useRouter } from "@tanstack/react-router";
+import { organization } from "../calls/organization.ts";
+import { queries } from "../calls/query-client.ts";
+import { ChooseOrganization, personQuery, signOut } from "../features/access/index.ts";
+import { Shell } from "../shell/shell.tsx";
+import { rootRoute } from "./root.tsx";
+import { signedInPerson } from "./signed-in.ts";
+
+export const insideRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  id: "inside",
+  beforeLoad: async ({ location }) => {
+    const person = await signedInPerson(location.href);
+    const ids = person.organizations.map(({ organizationId }) => organizationId);
+    const recent = organization.id ?? organization.recent();
+    const organizationId = ids.length === 1 ? ids[0] : ids.find((id) => id === recent);
+    if (organizationId !== undefined) organization.use(organizationId);
+    return { organizationId };
+  },
+  component: function Inside() {
+    const router = useRouter();
+    const { data: person } = useSuspenseQuery(personQuery);
+    const { organizationId } = insideRoute.useRouteContext();
+
+    const choose = (chosen: string) => {
+      organization.use(chosen);
+      // The cached answers belong to the organization that was chosen before.
+      queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "sign_in" });
+      void router.navigate({ to: "/" }).then(() => router.invalidate());
+    };
+    const leave = async () => {
+      await signOut();
+      // What this device keeps of the person's writing ends with the sign-in.
+      const { drafts, forgetPrompts } = await import("../features/session-turns/index.ts");
+      await forgetPrompts(drafts);
+      await router.navigate({ to: "/sign-in" });
+    };
+    if (organizationId === undefined) {
+      return (
+        <ChooseOrganization person={person} onChoose={choose} onSignOut={() => void leave()} />
+      );
+    }
+    return (
+      <Shell
+        key={organizationId}
+        person={person}
+        organizationId={organizationId}
+        onChoose={choose}
+        onSignOut={() => void leave()}
+      >
+        <Outlet />
+      </Shell>
+    );
+  },
+});

@@ -1,0 +1,45 @@
+// All addresses of the dashboard.
+import { createRouter } from "@tanstack/react-router";
+import { deviceRoute } from "./device.tsx";
+import { firstRoute } from "./first.tsx";
+import { homeRoute } from "./home.ts";
+import { hostRoute } from "./host.tsx";
+import { hostsRoute } from "./hosts.ts";
+import { inboxRequestRoute, inboxRoute } from "./inbox.tsx";
+import { insideRoute } from "./inside.tsx";
+import { inviteRoute } from "./invite.tsx";
+import { phoneRoute } from "./phone.tsx";
+import { rootRoute } from "./root.tsx";
+import { sessionRoute } from "./session.tsx";
+import { sessionsRoute } from "./sessions.ts";
+import { signInRoute } from "./sign-in.tsx";
+
+const routeTree = rootRoute.addChildren([
+  signInRoute,
+  inviteRoute,
+  firstRoute,
+  phoneRoute,
+  deviceRoute,
+  insideRoute.addChildren([
+    homeRoute,
+    inboxRoute,
+    inboxRequestRoute,
+    sessionsRoute,
+    sessionRoute,
+    hostsRoute,
+    hostRoute,
+  ]),
+]);
+
+export const router = createRouter({
+  routeTree,
+  defaultPreload: "intent",
+  defaultPreloadStaleTime: 0,
+  scrollRestoration: true,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

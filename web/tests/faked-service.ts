@@ -1,0 +1,182 @@
+// For tests of what a page does with what it reads: the built pages in Chromium, and a service whose answers a test
+// writes. What the real service answers is in sessions.test.ts.
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { openBrowser, type BrowserPage } from "@hawser/testkit/browser.ts";
+import type { Entry } from "../src/features/session-log/row.ts";
+
+type Page = BrowserPage["page"];
+type Route = Parameters<Parameters<Page["route"]>[1]>[0];
+
+const pages = join(import.meta.dirname, "../../control-plane/pages");
+const types: Record<string, string> = {
+  html: "text/html",
+  js: "text/javascript",
+  css: "text/css",
+  svg: "image/svg+xml",
+  woff2: "font/woff2",
+};
+/** A secure context, as a browser sees it. */
+const origin = "http://hawser.localhost";
+export const sessionId = "ses_1";
+
+export interface FakedService extends BrowserPage {
+  open: (path: string) => Promise<void>;
+  /** Adds entries, which the stream sends. */
+  add: (...entries: Entry[]) => void;
+  /** Calls of actions, in order. */
+  calls: { action: string; input: Record<string, unknown> }[];
+  /** Addresses that are not the service's. */
+  foreign: string[];
+  answers: Record<string, (input: Record<string, unknown>) => unknown>;
+}
+
+export interface FakedOptions {
+  width?: number;
+  /** The entry with a number, from 1 on. */
+  entryAt: (seq: number) => Entry;
+  length: number;
+}
+
+const now = "2026-11-15T10:00:00.000Z";
+export const session = {
+  sessionId,
+  instanceId: "ins_1",
+  title: "Stop double payouts on replayed webhooks",
+  agentKind: "claude_code",
+  directory: "/srv/payouts",
+  worktreeBranch: "hawser/stop-double-payouts",
+  status: "active",
+  statusReason: null,
+  statusMessage: null,
+  reachable: true,
+  cost: null,
+  costIsEstimate: false,
+  startedBy: { type: "user", id: "usr_1", name: "Mira Okafor" },
+  forkedFrom: null,
+  createdAt: now,
+  endedAt: null,
+  mode: "ask",
+  model: null,
+  usage: null,
+  capabilities: [],
+  live: null,
+};
+
+/** As in a list. */
+const overview = { ...session, activity: "idle", openRequestCount: 0, lastActivityAt: null };
+
+export async function openFaked({
+  width = 1440,
+  entryAt,
+  length,
+}: FakedOptions): Promise<FakedService> {
+  const browser = await openBrowser({ username: "", password: "" });
+  const { page } = browser;
+  // On a busy machine a page takes long, and no test here is about that.
+  page.setDefaultTimeout(60_000);
+  await page.setViewportSize({ width, height: width < 720 ? 844 : 900 });
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  const added: Entry[] = [];
+  let wake = () => {};
+  const calls: FakedService["calls"] = [];
+  const foreign: string[] = [];
+  const lastSeq = () => length + added.length;
+  const entry = (seq: number) => (seq <= length ? entryAt(seq) : added[seq - length - 1]!);
+  const some = (after: number, limit: number) =>
+    Array.from({ length: Math.max(0, Math.min(limit, lastSeq() - after)) }, (_, at) =>
+      entry(after + at + 1),
+    );
+  const answers: FakedService["answers"] = {
+    whoami: () => ({ permissions: ["sessions:view", "sessions:edit", "instances:view"] }),
+    search_instances: () => ({
+      instances: [
+        {
+          instanceId: "ins_1",
+          name: "builder-fra-2",
+          status: "online",
+          statusReason: null,
+          agents: [],
+        },
+      ],
+      nextCursor: null,
+    }),
+    search_sessions: () => ({ sessions: [overview], nextCursor: null, counts: null }),
+    search_requests: () => ({ requests: [], nextCursor: null }),
+    get_session_summary: () => session,
+    list_session_events: ({ after = 0, limit = 100, tail }) => ({
+      events: some(
+        tail === true ? Math.max(0, lastSeq() - Number(limit)) : Number(after),
+        Number(limit),
+      ),
+      lastSeq: lastSeq(),
+      hasMore: false,
+      nextAfter: null,
+    }),
+  };
+  const stream = async (route: Route, after: number) => {
+    while (lastSeq() <= after) {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+    const frames = some(after, lastSeq()).map(
+      (each) => `id: ${each.seq}\nevent: entry\ndata: ${JSON.stringify(each)}\n\n`,
+    );
+    const body = `event: record\ndata: ${JSON.stringify(session)}\n\n${frames.join("")}`;
+    await route.fulfill({ status: 200, contentType: "text/event-stream", body });
+  };
+  await page.route("**/*", async (route) => {
+    const request = route.request();
+    const url = new URL(request.url());
+    const { pathname } = url;
+    if (url.origin !== origin) {
+      foreign.push(url.href);
+      await route.abort();
+      return;
+    }
+    const json = (body: unknown, status = 200) => route.fulfill({ status, json: body });
+    const action = /^\/api\/rest\/actions\/(\w+)$/.exec(pathname)?.[1];
+    if (action !== undefined) {
+      const input = (request.postDataJSON() ?? {}) as Record<string, unknown>;
+      calls.push({ action, input });
+      const answer = answers[action];
+      await (answer
+        ? json({ result: answer(input) })
+        : json(
+            { error: { code: "not_found", message: `There is no ${action}.`, retry: "never" } },
+            404,
+          ));
+    } else if (pathname === "/api/sign-in") {
+      await json({
+        signInId: "sgn_1",
+        user: { userId: "usr_1", email: "mira@people.example" },
+        expiresAt: "2027-01-01T00:00:00.000Z",
+        hasPassword: true,
+        passkeys: [],
+        organizations: [
+          { organizationId: "org_1", name: "Tidewater", role: "owner", memberName: "Mira Okafor" },
+        ],
+      });
+    } else if (pathname.endsWith("/events")) {
+      // The organization's events never come.
+      if (pathname.includes(sessionId))
+        await stream(route, Number(url.searchParams.get("after"))).catch(() => {});
+    } else {
+      const file = pathname !== "/" && existsSync(pages + pathname) ? pathname : "/index.html";
+      const contentType = types[file.slice(file.lastIndexOf(".") + 1)] ?? "text/plain";
+      await route.fulfill({ status: 200, contentType, body: readFileSync(pages + file) });
+    }
+  });
+  return {
+    ...browser,
+    calls,
+    foreign,
+    answers,
+    open: async (path) => void (await page.goto(origin + path)),
+    add(...entries) {
+      added.push(...entries);
+      wake();
+    },
+  };
+}

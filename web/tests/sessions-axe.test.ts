@@ -1,0 +1,123 @@
+// Accessibility of the pages of sessions and of the inbox, in both themes, on a desk and on a phone. Nothing scrolls
+// sideways.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { test } from "node:test";
+import { openFaked, sessionId, session } from "./faked-service.ts";
+import { recordings } from "./recordings.ts";
+
+const axe = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
+
+interface Found {
+  id: string;
+  nodes: { html: string; failureSummary: string }[];
+}
+
+const requestOf = (requestId: string, type: string) => ({
+  requestId,
+  type,
+  sessionId,
+  instanceId: "ins_1",
+  answerable: true,
+  status: "pending",
+  permission:
+    type === "permission"
+      ? {
+          title: "Run a command",
+          detail: `npm run ${"x".repeat(300)} \u202e`,
+          alwaysRules: ["bash: npm run"],
+        }
+      : null,
+  questions:
+    type === "question"
+      ? [
+          {
+            question: "Which rounding should totals keep?",
+            options: [
+              { label: "Half up", description: "As today" },
+              { label: "Half even", description: null },
+            ],
+            multiple: false,
+            freeText: true,
+          },
+        ]
+      : null,
+  rule: "no rule allows the command",
+  answer: null,
+  answers: null,
+  answeredBy: null,
+  raisedAt: "2026-11-15T10:00:00.000Z",
+  resolvedAt: null,
+});
+
+for (const width of [1440, 390]) {
+  for (const theme of ["light", "dark"] as const) {
+    test(`sessions at ${width} pixels in ${theme} have no finding`, async () => {
+      const { entries } = recordings[0]!;
+      await using faked = await openFaked({
+        entryAt: (seq) => entries[seq - 1]!,
+        length: entries.length,
+        width,
+      });
+      const { page, answers } = faked;
+      await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
+      const check = async (what: string) => {
+        await page.evaluate(axe);
+        const { violations } = await page.evaluate<{ violations: Found[] }>("axe.run()");
+        assert.deepEqual(
+          violations.map(({ id, nodes }) => [id, nodes[0]!.html, nodes[0]!.failureSummary]),
+          [],
+          what,
+        );
+        const isTooWide = await page.evaluate(
+          () => document.documentElement.scrollWidth > document.documentElement.clientWidth,
+        );
+        assert.equal(isTooWide, false, `${what} scrolls sideways`);
+      };
+      const asking = (type: string) => {
+        answers["search_requests"] = ({ scope }) => ({
+          requests: scope === "pending" ? [requestOf(`req_${type}`, type)] : [],
+          nextCursor: null,
+        });
+      };
+      await faked.open("/sessions");
+      await page.locator(".session-line").first().waitFor();
+      await check("/sessions");
+      await faked.open(`/sessions/${sessionId}`);
+      await page.locator(".log-row").first().waitFor();
+      await page.evaluate(() => {
+        const folds = document.querySelectorAll<HTMLElement>(".fold-line[aria-expanded=false]");
+        for (const fold of folds) fold.click();
+      });
+      await check("a transcript");
+      asking("permission");
+      await faked.open(`/sessions/${sessionId}`);
+      await page.getByRole("button", { name: "Allow once" }).waitFor();
+      await check("a permission");
+      asking("question");
+      await faked.open("/inbox/req_question");
+      await page.getByRole("radio").first().waitFor();
+      await page.getByRole("radio").first().click();
+      await check("/inbox");
+      answers["get_session_summary"] = () => ({
+        ...session,
+        reachable: false,
+        status: "error",
+        statusMessage: "The agent stopped.",
+      });
+      answers["search_requests"] = () => ({ requests: [], nextCursor: null });
+      await faked.open("/inbox");
+      await page.getByText("Nobody is waiting for you.").waitFor();
+      await check("an empty inbox");
+      await faked.open(`/sessions/${sessionId}`);
+      await page.getByText("The host is offline.").first().waitFor();
+      await check("an offline host");
+      await page.getByRole("button", { name: "Session actions" }).click();
+      await page.getByRole("menuitem", { name: "End session" }).click();
+      await page.getByRole("dialog").waitFor();
+      await check("ending");
+      assert.deepEqual(faked.errors, []);
+    });
+  }
+}

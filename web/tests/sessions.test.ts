@@ -1,0 +1,159 @@
+// Sessions in Chromium with a real agent: a person opens a session, prompts it, reads the text as it is written, and
+// answers what it asks. The connection breaks in the middle, and nothing is missing afterwards.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openDashboard, type Dashboard } from "@hawser/testkit/dashboard.ts";
+import { startWorld, type World } from "@hawser/testkit/world.ts";
+
+let world: World;
+let instanceId: string;
+before(async () => {
+  world = await startWorld({ nodes: 1, hosts: 1, agents: true, named: true });
+  ({ instanceId } = world.hosts[0]!);
+});
+after(() => world[Symbol.asyncDispose]());
+
+/** A real agent on a busy machine takes long to start. */
+const patienceMs = 90_000;
+
+async function startSession(title: string): Promise<string> {
+  const directory = world.hosts[0]!.repository;
+  const deadline = performance.now() + 120_000;
+  for (;;) {
+    // The first start of opencode can take longer than a call waits.
+    const started = await world.caller.try("start_session", { instanceId, directory, title });
+    if (started.status === 200) return (started.body.result as { sessionId: string }).sessionId;
+    assert.ok(performance.now() < deadline, started.text);
+  }
+}
+
+/** A prompt with the answers of the scripted model. */
+const scripted = (words: string, ...steps: object[]) => `${words} @@${JSON.stringify(steps)}`;
+const bash = (command: string) => ({
+  calls: [{ tool: "bash", input: { command, description: "a step" } }],
+});
+
+/** Runs in the page before its scripts: `cutStreams` breaks the open streams as a lost network does. */
+function cuttableStreams(): void {
+  const fetch = window.fetch.bind(window);
+  const cuts: AbortController[] = [];
+  window.fetch = (input, init) => {
+    if (typeof input !== "string" || !input.includes("/events")) return fetch(input, init);
+    const cut = new AbortController();
+    cuts.push(cut);
+    return fetch(input, { ...init, signal: AbortSignal.any([init!.signal!, cut.signal]) });
+  };
+  Object.assign(window, { cutStreams: () => cuts.forEach((cut) => cut.abort()) });
+}
+
+async function prompt({ page }: Dashboard, text: string): Promise<void> {
+  const box = page.getByLabel("Message");
+  await box.fill(text);
+  await box.press("Enter");
+}
+
+test("a person opens a session, prompts it, watches the text, and allows a command with a key", async () => {
+  const sessionId = await startSession("Stop double payouts");
+  await using dashboard = await openDashboard(world, { role: "member" });
+  const { page } = dashboard;
+  page.setDefaultTimeout(patienceMs);
+  await dashboard.open("/sessions");
+  await page.locator(`a[href$="${sessionId}"]`).click();
+  await page.getByText("Nothing has happened here yet.").waitFor();
+  const words = "One by one these words are written until all of them are here.";
+  await prompt(dashboard, scripted("Find the bug.", { text: words, paceMs: 700 }));
+  await page.locator(".prose.caret").getByText("One by").waitFor();
+  assert.ok(!(await page.locator(".prose.caret").innerText()).includes("are here"), "it streams");
+  await page.getByText("Working").waitFor();
+  await page.getByText(words).waitFor();
+  await page.getByText(/Turn 1 finished \d\d:\d\d/).waitFor();
+  assert.equal(await page.locator(".caret").count(), 0);
+  assert.equal(await page.locator(".said").count(), 1);
+
+  await prompt(dashboard, scripted("Run it.", bash("echo ran > ran.txt"), { text: "It ran." }));
+  const card = page.getByRole("region", { name: "Permission request" });
+  await card.getByText("opencode wants to run a command").waitFor();
+  await card.getByText("bash: echo ran > ran.txt").waitFor();
+  await page
+    .getByRole("link", { name: /Inbox 1 wait for an answer/ })
+    .first()
+    .waitFor();
+  await page.keyboard.press("Escape");
+  await page.waitForTimeout(600);
+  await page.keyboard.press("y");
+  // The end of the card is in reading.test.ts: it leaves after a moment.
+  await page.locator(".log").getByText("It ran.", { exact: true }).waitFor();
+  await page.getByText("Allowed once: echo ran > ran.txt").waitFor();
+  await page.getByRole("button", { name: /Ran 1 command/ }).click();
+  await page.locator(".calls").getByText("echo ran > ran.txt").waitFor();
+  const { requests } = await world.caller.list_pending_requests({ sessionId });
+  assert.deepEqual(requests, []);
+  assert.deepEqual([dashboard.violations, dashboard.errors], [[], []]);
+});
+
+test("a stream that is cut in the middle of a turn goes on, and the log is complete", async () => {
+  const sessionId = await startSession("Cut in the middle");
+  await using dashboard = await openDashboard(world, { role: "member" });
+  const { page } = dashboard;
+  page.setDefaultTimeout(patienceMs);
+  // Going offline breaks no connection that Chromium has.
+  await page.addInitScript(cuttableStreams);
+  await dashboard.open(`/sessions/${sessionId}`);
+  const texts = ["alpha", "beta", "gamma"];
+  const steps = texts.map((text) => ({
+    ...bash(`echo ${text}`),
+    text: `${text} `.repeat(8),
+    paceMs: 60,
+  }));
+  await prompt(dashboard, scripted("Go on.", ...steps, { text: "omega" }));
+  await page.locator(".prose").getByText("alpha alpha").waitFor();
+  await page.context().setOffline(true);
+  await page.evaluate(() => (window as unknown as { cutStreams: () => void }).cutStreams());
+  for (let asked = 0; asked < texts.length;) {
+    const { requests } = await world.caller.list_pending_requests({ sessionId });
+    for (const { requestId } of requests) {
+      await world.caller.answer_permission({ requestId, answer: "once" });
+      asked++;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  await page.getByText("The connection is lost. This is how it looked at").waitFor();
+  await page.context().setOffline(false);
+  await page.getByText("omega").waitFor();
+  await page.getByText(/Turn 1 finished/).waitFor();
+  const { events } = await world.caller.list_session_events({ sessionId, limit: 500 });
+  const said = events.filter(({ update }) => update["sessionUpdate"] === "agent_message_chunk");
+  const shown = await page.locator(".log-row .prose:not(.plain)").allInnerTexts();
+  assert.deepEqual(
+    shown.map((text) => text.trim()),
+    said.map(({ update }) => (update["content"] as { text: string }).text.trim()),
+  );
+  assert.equal(await page.getByText("The connection is lost.").count(), 0);
+});
+
+test("stop drops what waits and offers it again; a session can be ended", async () => {
+  const sessionId = await startSession("Stop and end");
+  await using dashboard = await openDashboard(world, { role: "member" });
+  const { page } = dashboard;
+  page.setDefaultTimeout(patienceMs);
+  await dashboard.open(`/sessions/${sessionId}`);
+  await prompt(
+    dashboard,
+    scripted("Slowly.", { text: "one two three four five six", paceMs: 3_000 }),
+  );
+  await page.getByRole("button", { name: "Stop the turn" }).waitFor();
+  await prompt(dashboard, "And then this.");
+  await page.locator(".waiting").getByText("And then this.").waitFor();
+  await page.getByRole("button", { name: "Stop the turn" }).click();
+  await page.getByText("Stopped. 1 prompt was not sent.").waitFor();
+  await page.locator(".dock").getByRole("button", { name: "Put back" }).click();
+  assert.equal(await page.getByLabel("Message").inputValue(), "And then this.");
+  await page.getByText(/Turn 1 was stopped/).waitFor();
+  await page.getByRole("button", { name: "Session actions" }).click();
+  await page.getByRole("menuitem", { name: "End session" }).click();
+  const dialog = page.getByRole("dialog", { name: "End this session?" });
+  await dialog.getByText("The worktree and its branch are removed:").waitFor();
+  await dialog.getByRole("button", { name: "End session" }).click();
+  await page.getByText("It takes no more prompts.").waitFor();
+  assert.deepEqual([dashboard.violations, dashboard.errors], [[], []]);
+});
