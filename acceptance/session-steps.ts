@@ -102,6 +102,19 @@ export async function warmUp(caller: Calls, instanceId: string): Promise<void> {
   );
 }
 
+/**
+ * The agent kinds as the host itself lists them. On a busy machine the agents' first start can take longer than a call
+ * waits, and the answer is then what is stored, without capabilities.
+ */
+export const untilKindsListed = (caller: Calls, instanceId: string) =>
+  until(
+    "the host lists its agents",
+    120_000,
+    () => caller.list_agent_kinds({ instanceId }),
+    ({ live, agentKinds }) =>
+      live && agentKinds.every((each) => !each.installed || each.capabilities.length > 0),
+  );
+
 /** Starts a session and waits until its clone is complete, if it has one. */
 export async function startPlaced(
   caller: Calls,

@@ -85,7 +85,7 @@ export async function pairHost(
   // A host is online a moment before it has reported its agents.
   const found = await until(
     `${kind} is installed`,
-    10_000,
+    60_000,
     read,
     (each) => each?.installed === true,
   );

@@ -17,6 +17,7 @@ import {
   startSession,
   untilAsked,
   untilEnd,
+  untilKindsListed,
   untilLogged,
   updatesOf,
   worktreeOf,
@@ -108,7 +109,7 @@ for (const kind of AgentKind.options) {
       const host = world.hosts[0]!;
       // Written before the agents start, because they read their commands at their start.
       writeCommands(host.environment["HOME"]!);
-      const { agentKinds } = await caller.list_agent_kinds({ instanceId: host.instanceId });
+      const { agentKinds } = await untilKindsListed(caller, host.instanceId);
       const { capabilities } = agentKinds.find((each) => each.kind === kind)!;
       // No action is about sub-agents. The scenarios about turns show what they do.
       const used = capabilities.filter((name) => name !== "subAgents");

@@ -16,6 +16,7 @@ import {
   untilEnd,
   untilLogged,
   updatesOf,
+  untilKindsListed,
 } from "../session-steps.ts";
 
 useWorld({ agents: true, hosts: 1 });
@@ -29,7 +30,7 @@ scenario(
     writeSlashCommand(host.environment["HOME"]!, "greet", "Greet them: $ARGUMENTS");
     const { sessionId, capabilities } = await startSession(caller, host);
     assert.ok(capabilities.includes("commands"));
-    const { agentKinds } = await caller.list_agent_kinds({ instanceId: host.instanceId });
+    const { agentKinds } = await untilKindsListed(caller, host.instanceId);
     assert.ok(agentKinds[0]!.commands.includes("greet"));
     const before = world.model!.requests.length;
     const words = scripted("Ada", { text: "Hello, Ada." });

@@ -15,6 +15,7 @@ import {
   untilAsked,
   untilEnd,
   updatesOf,
+  untilKindsListed,
 } from "../session-steps.ts";
 
 useWorld({ agents: AgentKind.options, hosts: 1 });
@@ -34,7 +35,7 @@ scenario(
   async ({ world, caller }) => {
     const host = world.hosts[0]!;
     const { instanceId } = host;
-    const { agentKinds } = await caller.list_agent_kinds({ instanceId });
+    const { agentKinds } = await untilKindsListed(caller, instanceId);
     assert.deepEqual(
       agentKinds.map(({ kind, installed, version, authenticated, problems }) => ({
         kind,
@@ -89,7 +90,7 @@ for (const agentKind of AgentKind.options) {
     [],
     async ({ world, caller }) => {
       const host = world.hosts[0]!;
-      const { agentKinds } = await caller.list_agent_kinds({ instanceId: host.instanceId });
+      const { agentKinds } = await untilKindsListed(caller, host.instanceId);
       const { modes, commands } = agentKinds.find(({ kind }) => kind === agentKind)!;
       const { sessionId } = await startSession(caller, host, { agentKind });
       assert.ok(modes.includes("plan"), modes.join(" "));

@@ -7,7 +7,7 @@ import { agentProgram } from "@hawser/testkit/agent-programs.ts";
 import { untilStatus } from "@hawser/testkit/host.ts";
 import { assertRefused } from "../refusal.ts";
 import { scenario, until, useWorld } from "../scenario.ts";
-import { runTurn, saidIn, scripted, startSession } from "../session-steps.ts";
+import { runTurn, saidIn, scripted, startSession, untilKindsListed } from "../session-steps.ts";
 
 useWorld({ agents: true, hosts: 1 });
 
@@ -121,7 +121,7 @@ scenario(
   async ({ world, caller }) => {
     const host = world.hosts[0]!;
     const { instanceId } = host;
-    const { agentKinds, live } = await caller.list_agent_kinds({ instanceId });
+    const { agentKinds, live } = await untilKindsListed(caller, instanceId);
     assert.equal(live, true);
     assert.deepEqual(
       agentKinds.map(({ kind, installed, authenticated }) => [kind, installed, authenticated]),
@@ -152,7 +152,7 @@ scenario(
   async ({ world, caller }) => {
     const host = await world.addHost();
     const { instanceId } = host;
-    const before = await caller.list_agent_kinds({ instanceId });
+    const before = await untilKindsListed(caller, instanceId);
     host.process.kill("SIGKILL");
     await untilStatus(caller, instanceId, "offline");
     assertRefused(await caller.try("list_models", { instanceId }), 409, "host_offline");

@@ -17,6 +17,7 @@ import {
   startSession,
   untilEnd,
   worktreeOf,
+  untilKindsListed,
 } from "../session-steps.ts";
 
 useWorld({ agents: true, hosts: 2 });
@@ -78,7 +79,7 @@ scenario(
   ["record.session.model", "record.session.capabilities"],
   async ({ world, caller }) => {
     const host = world.hosts[0]!;
-    const { agentKinds } = await caller.list_agent_kinds({ instanceId: host.instanceId });
+    const { agentKinds } = await untilKindsListed(caller, host.instanceId);
     const [opencode] = agentKinds;
     assert.ok(opencode!.capabilities.length > 0);
     for (const modelId of ["stub-small", "stub-1"]) {

@@ -18,6 +18,7 @@ import {
   untilAsked,
   untilEnd,
   updatesOf,
+  untilKindsListed,
 } from "../session-steps.ts";
 
 useWorld({ agents: true, hosts: 1 });
@@ -177,7 +178,7 @@ scenario(
     const { sessionId } = await startSession(caller, host, { title: "here" });
     const online = await caller.get_session_summary({ sessionId });
     assert.deepEqual(Object.keys(online.live!).sort(), ["model", "status", "title", "usage"]);
-    const { agentKinds } = await caller.list_agent_kinds({ instanceId: host.instanceId });
+    const { agentKinds } = await untilKindsListed(caller, host.instanceId);
     const kind = agentKinds.find((each) => each.kind === "opencode")!;
     assert.deepEqual([...online.capabilities].sort(), [...kind.capabilities].sort());
     host.process.kill("SIGKILL");

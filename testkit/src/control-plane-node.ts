@@ -76,14 +76,14 @@ export async function startControlPlaneNode(options: NodeOptions): Promise<Contr
 }
 
 async function untilReady(baseUrl: string): Promise<void> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 60_000;
   for (;;) {
     const ready = await fetch(`${baseUrl}/readyz`).then(
       (response) => response.ok,
       () => false,
     );
     if (ready) return;
-    if (Date.now() > deadline) throw new Error(`The node at ${baseUrl} was not ready within 20 s.`);
+    if (Date.now() > deadline) throw new Error(`The node at ${baseUrl} was not ready within 60 s.`);
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
 }

@@ -85,7 +85,8 @@ export async function startHost(
       endAgents(own.HOME);
     },
   };
-  await untilStatus(caller, host.instanceId, "online");
+  // The end of a wait, and no goal: a busy machine starts three agents beside this daemon.
+  await untilStatus(caller, host.instanceId, "online", 60_000);
   return host;
 }
 

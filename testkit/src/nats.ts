@@ -52,7 +52,7 @@ export interface NatsOptions {
 }
 
 const binary = fileURLToPath(new URL("../../.tools/nats-server", import.meta.url));
-const longestStartMs = 20_000;
+const longestStartMs = 60_000;
 
 export async function startNats({
   keys,

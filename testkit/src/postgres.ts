@@ -169,7 +169,7 @@ function unprivilegedUser(): { uid: number; gid: number } | undefined {
 }
 
 async function untilReady(url: string, server: ChildProcess): Promise<void> {
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + 60_000;
   for (;;) {
     const client = new pg.Client({ connectionString: url });
     try {
