@@ -3,6 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openBrowser, type BrowserPage } from "@hawser/testkit/browser.ts";
+import type { Session } from "@hawser/client";
 import type { Entry } from "../src/features/session-log/row.ts";
 
 type Page = BrowserPage["page"];
@@ -36,10 +37,12 @@ export interface FakedOptions {
   /** The entry with a number, from 1 on. */
   entryAt: (seq: number) => Entry;
   length: number;
+  /** The session's record. */
+  record?: Session;
 }
 
 const now = "2026-11-15T10:00:00.000Z";
-export const session = {
+export const session: Session = {
   sessionId,
   instanceId: "ins_1",
   title: "Stop double payouts on replayed webhooks",
@@ -60,16 +63,21 @@ export const session = {
   model: null,
   usage: null,
   capabilities: [],
-  live: null,
+  fallback: null,
+  trustedParts: [],
+  accountOf: null,
+  sharedWith: null,
+  continuation: null,
 };
 
-/** As in a list. */
-const overview = { ...session, activity: "idle", openRequestCount: 0, lastActivityAt: null };
+/** What a list adds. */
+const listed = { activity: "idle", openRequestCount: 0, lastActivityAt: null };
 
 export async function openFaked({
   width = 1440,
   entryAt,
   length,
+  record = session,
 }: FakedOptions): Promise<FakedService> {
   const browser = await openBrowser({ username: "", password: "" });
   const { page } = browser;
@@ -101,9 +109,13 @@ export async function openFaked({
       ],
       nextCursor: null,
     }),
-    search_sessions: () => ({ sessions: [overview], nextCursor: null, counts: null }),
+    search_sessions: () => ({
+      sessions: [{ ...record, ...listed }],
+      nextCursor: null,
+      counts: null,
+    }),
     search_requests: () => ({ requests: [], nextCursor: null }),
-    get_session_summary: () => session,
+    get_session_summary: () => ({ ...record, live: null }),
     list_session_events: ({ after = 0, limit = 100, tail }) => ({
       events: some(
         tail === true ? Math.max(0, lastSeq() - Number(limit)) : Number(after),
@@ -123,7 +135,7 @@ export async function openFaked({
     const frames = some(after, lastSeq()).map(
       (each) => `id: ${each.seq}\nevent: entry\ndata: ${JSON.stringify(each)}\n\n`,
     );
-    const body = `event: record\ndata: ${JSON.stringify(session)}\n\n${frames.join("")}`;
+    const body = `event: record\ndata: ${JSON.stringify(record)}\n\n${frames.join("")}`;
     await route.fulfill({ status: 200, contentType: "text/event-stream", body });
   };
   await page.route("**/*", async (route) => {

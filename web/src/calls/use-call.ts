@@ -21,8 +21,9 @@ export function read<Name extends ActionName>(action: Name, input: Input<Name>) 
 export function useRead<Name extends ActionName>(
   action: Name,
   input: Input<Name>,
+  { enabled = true }: { enabled?: boolean } = {},
 ): UseQueryResult<Result<Name>> {
-  return useQuery(read(action, input));
+  return useQuery({ ...read(action, input), enabled });
 }
 
 /** Each `mutate` is one press. Afterwards what the actions in `changes` showed is read again. */

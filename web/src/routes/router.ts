@@ -10,7 +10,7 @@ import { insideRoute } from "./inside.tsx";
 import { inviteRoute } from "./invite.tsx";
 import { phoneRoute } from "./phone.tsx";
 import { rootRoute } from "./root.tsx";
-import { sessionRoute } from "./session.tsx";
+import { reviewRoute, sessionRoute } from "./session.tsx";
 import { sessionsRoute } from "./sessions.ts";
 import { signInRoute } from "./sign-in.tsx";
 
@@ -25,7 +25,7 @@ const routeTree = rootRoute.addChildren([
     inboxRoute,
     inboxRequestRoute,
     sessionsRoute,
-    sessionRoute,
+    sessionRoute.addChildren([reviewRoute]),
     hostsRoute,
     hostRoute,
   ]),

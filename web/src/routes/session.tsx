@@ -1,5 +1,5 @@
-// /sessions/:sessionId: one session.
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+// /sessions/:sessionId: one session, and below it the review of its changes. ?panel= names what is beside the conversation.
+import { createRoute, lazyRouteComponent, useMatch } from "@tanstack/react-router";
 import { insideRoute } from "./inside.tsx";
 
 const SessionPage = lazyRouteComponent(
@@ -10,8 +10,14 @@ const SessionPage = lazyRouteComponent(
 export const sessionRoute = createRoute({
   getParentRoute: () => insideRoute,
   path: "/sessions/$sessionId",
+  validateSearch: ({ panel }: Record<string, unknown>): { panel?: string | undefined } =>
+    typeof panel === "string" ? { panel } : {},
   component: function Session() {
     const { sessionId } = sessionRoute.useParams();
-    return <SessionPage key={sessionId} sessionId={sessionId} />;
+    const isReview = useMatch({ from: reviewRoute.id, shouldThrow: false }) !== undefined;
+    return <SessionPage key={sessionId} sessionId={sessionId} isReview={isReview} />;
   },
 });
+
+/** Draws nothing of its own: the page stays, and so does what is typed in it. */
+export const reviewRoute = createRoute({ getParentRoute: () => sessionRoute, path: "/review" });

@@ -43,6 +43,10 @@ export const messages = {
   "call.tail": ["Last ",["shown"]," of ",["total"]," lines"],
   "call.unfinished": "No end was reported",
   "cancel": "Cancel",
+  "changes.as_of": ["As of ",["time"]],
+  "changes.failed": "The changes could not be read. The session goes on as before.",
+  "changes.none": "No file is changed.",
+  "changes.truncated": "More files are changed than can be listed.",
   "close": "Close",
   "composer": "Message",
   "composer.add": "Add a prompt",
@@ -54,6 +58,12 @@ export const messages = {
   "composer.stop": "Stop the turn",
   "copied": "Copied",
   "copy": "Copy",
+  "details.agent": "Agent",
+  "details.branch": "Branch",
+  "details.directory": "Directory",
+  "details.ended": "Ended",
+  "details.model": "Model",
+  "details.started": "Started by",
   "device.approve": "Approve",
   "device.approved": "Approved. The program goes on by itself.",
   "device.asked": "Asked",
@@ -236,6 +246,11 @@ export const messages = {
   "pair.stuck": "It does not come",
   "pair.title": ["Pair ",["name"]],
   "pair.waiting": "Waiting for the machine",
+  "panel.changes": "Changes",
+  "panel.details": "Details",
+  "panel.talk": "Talk",
+  "panel.title": "Beside the conversation",
+  "panel.views": "Views",
   "percent": [["percent"]," %"],
   "phone.about": "Make a link, and open it on your phone. The phone then shows four digits, which you type here.",
   "phone.confirm": "Let it in",
@@ -310,6 +325,9 @@ export const messages = {
   "request.wants": [["agent"]," wants to ",["what"]],
   "request.why": "Why you are asked",
   "request.withdrawn": "The agent withdrew the request",
+  "review.close": "Back to talk",
+  "review.open": "Review the changes",
+  "review.title": "Review",
   "roots": "Directories",
   "roots.folder": "Folder of projects",
   "roots.none": "The policy file opens no directory.",
@@ -448,6 +466,7 @@ export interface Placeholders {
   "call.not_asked": "rule";
   "call.refused": "rule";
   "call.tail": "shown" | "total";
+  "changes.as_of": "time";
   "device.person": "email";
   "figure.hours": "h" | "m";
   "figure.minutes": "m" | "s";

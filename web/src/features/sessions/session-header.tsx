@@ -2,15 +2,18 @@
 import type { Session } from "@hawser/client";
 import { Link } from "@tanstack/react-router";
 import { ChevronLeft, Ellipsis } from "lucide-react";
-import { useState, type ReactNode } from "react";
+import { lazy, Suspense, useState, type ReactNode } from "react";
 import { useRead } from "../../calls/use-call.ts";
 import { useMay } from "../../calls/use-may.ts";
 import { Mark } from "../../design/mark.tsx";
 import { Menu, MenuItem } from "../../design/menu.tsx";
 import { Plain } from "../../design/plain.tsx";
 import { words } from "../../words/words.ts";
-import { EndDialog } from "./end-dialog.tsx";
 import { isOver, shortDirectory, titleOf } from "./words.ts";
+
+const EndDialog = lazy(() =>
+  import("./end-dialog.tsx").then((dialog) => ({ default: dialog.EndDialog })),
+);
 
 export function SessionHeader({ session }: { session: Session }): ReactNode {
   const [isEnding, setIsEnding] = useState(false);
@@ -77,7 +80,9 @@ export function SessionHeader({ session }: { session: Session }): ReactNode {
           </MenuItem>
         </Menu>
       )}
-      {isEnding && <EndDialog session={session} onClose={() => setIsEnding(false)} />}
+      <Suspense fallback={null}>
+        {isEnding && <EndDialog session={session} onClose={() => setIsEnding(false)} />}
+      </Suspense>
     </header>
   );
 }

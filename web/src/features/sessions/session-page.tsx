@@ -39,13 +39,20 @@ import {
   type Prompts,
 } from "../session-turns/index.ts";
 import { AskedPrompt } from "./asked-prompt.tsx";
+import { SessionColumns } from "./session-columns.tsx";
 import { SessionHeader } from "./session-header.tsx";
 import { Spoken } from "./spoken.tsx";
 import { Strips } from "./strips.tsx";
 import { isOver, titleOf } from "./words.ts";
 import { WorkingLine } from "./working-line.tsx";
 
-export function SessionPage({ sessionId }: { sessionId: string }): ReactNode {
+export function SessionPage({
+  sessionId,
+  isReview,
+}: {
+  sessionId: string;
+  isReview: boolean;
+}): ReactNode {
   const { log, snapshot } = useSessionLog(sessionId);
   const summary = useQuery(read("get_session_summary", { sessionId }));
   // The stream's record is newer than the answer of a call that was made before.
@@ -80,16 +87,24 @@ export function SessionPage({ sessionId }: { sessionId: string }): ReactNode {
       </div>
     );
   }
-  return <OpenSession session={session} snapshot={snapshot} onNearTop={log.loadOlder} />;
+  return (
+    <OpenSession
+      session={session}
+      snapshot={snapshot}
+      isReview={isReview}
+      onNearTop={log.loadOlder}
+    />
+  );
 }
 
 interface OpenSessionProps {
   session: Session;
   snapshot: LogSnapshot;
+  isReview: boolean;
   onNearTop: () => Promise<void>;
 }
 
-function OpenSession({ session, snapshot, onNearTop }: OpenSessionProps): ReactNode {
+function OpenSession({ session, snapshot, isReview, onNearTop }: OpenSessionProps): ReactNode {
   const { sessionId } = session;
   const { rows, state } = snapshot;
   usePageTitle(titleOf(session));
@@ -123,65 +138,63 @@ function OpenSession({ session, snapshot, onNearTop }: OpenSessionProps): ReactN
     <>
       <SessionHeader session={session} />
       <Strips session={session} snapshot={snapshot} wasRunning={isRunning} />
-      <div className="cols">
-        <section className="talk" aria-label={words("session.talk")}>
-          <AskedPrompt rows={rows} turn={state.turn} />
-          <PromptAuthor value={session.startedBy.name ?? words("session.somebody")}>
-            <PutBack value={putBack}>
-              {drawn.length === 0 ? (
-                <div className="log blank">
-                  <p>{words("session.empty")}</p>
-                </div>
-              ) : (
-                <Transcript
-                  key={sessionId}
-                  sessionId={sessionId}
-                  rows={drawn}
-                  lastSeq={state.lastSeq}
-                  hasOlder={snapshot.hasOlder}
-                  onNearTop={loadOlder}
-                />
-              )}
-            </PutBack>
-          </PromptAuthor>
-          <div className="dock">
-            {notice && (
-              <p className="note" role="status">
-                <span className="grow">{notice.text}</span>
-                {notice.dropped.length > 0 && (
-                  <button
-                    type="button"
-                    className="btn sm"
-                    onClick={() => {
-                      putBack(notice.dropped);
-                      setNotice(undefined);
-                    }}
-                  >
-                    {words("note.put_back")}
-                  </button>
-                )}
-                <button type="button" className="btn sm" onClick={() => setNotice(undefined)}>
-                  {words("close")}
+      <SessionColumns session={session} snapshot={snapshot} isReview={isReview}>
+        <AskedPrompt rows={rows} turn={state.turn} />
+        <PromptAuthor value={session.startedBy.name ?? words("session.somebody")}>
+          <PutBack value={putBack}>
+            {drawn.length === 0 ? (
+              <div className="log blank">
+                <p>{words("session.empty")}</p>
+              </div>
+            ) : (
+              <Transcript
+                key={sessionId}
+                sessionId={sessionId}
+                rows={drawn}
+                lastSeq={state.lastSeq}
+                hasOlder={snapshot.hasOlder}
+                onNearTop={loadOlder}
+              />
+            )}
+          </PutBack>
+        </PromptAuthor>
+        <div className="dock">
+          {notice && (
+            <p className="note" role="status">
+              <span className="grow">{notice.text}</span>
+              {notice.dropped.length > 0 && (
+                <button
+                  type="button"
+                  className="btn sm"
+                  onClick={() => {
+                    putBack(notice.dropped);
+                    setNotice(undefined);
+                  }}
+                >
+                  {words("note.put_back")}
                 </button>
-              </p>
-            )}
-            {isRunning && !hasRequest.isOpen && (
-              <WorkingLine turn={state.turn} reachable={session.reachable} />
-            )}
-            {hasRequest.card}
-            <WaitingPrompts prompts={state.waiting} />
-            <SessionComposer
-              session={session}
-              prompts={prompts}
-              isRunning={isRunning}
-              hasRequest={hasRequest.isOpen}
-              cost={costOf(snapshot)}
-              onStop={stop}
-              composer={composer}
-            />
-          </div>
-        </section>
-      </div>
+              )}
+              <button type="button" className="btn sm" onClick={() => setNotice(undefined)}>
+                {words("close")}
+              </button>
+            </p>
+          )}
+          {isRunning && !hasRequest.isOpen && (
+            <WorkingLine turn={state.turn} reachable={session.reachable} />
+          )}
+          {hasRequest.card}
+          <WaitingPrompts prompts={state.waiting} />
+          <SessionComposer
+            session={session}
+            prompts={prompts}
+            isRunning={isRunning}
+            hasRequest={hasRequest.isOpen}
+            cost={costOf(snapshot)}
+            onStop={stop}
+            composer={composer}
+          />
+        </div>
+      </SessionColumns>
       <Spoken snapshot={snapshot} hasRequest={hasRequest.isOpen} />
     </>
   );

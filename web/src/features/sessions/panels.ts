@@ -1,0 +1,44 @@
+// Which panels a session has beside its conversation, and which one is shown.
+import type { Session } from "@hawser/client";
+
+const panelNames = ["changes", "details"] as const;
+export type PanelName = (typeof panelNames)[number];
+/** Where there is no room for two columns, the conversation is a tab too. */
+export type ViewName = "talk" | PanelName;
+
+/** What its agent has no data for is absent. */
+export function panelsOf({ capabilities }: Pick<Session, "capabilities">): readonly PanelName[] {
+  return panelNames.filter((name) => name !== "changes" || capabilities.includes("diff"));
+}
+
+export interface Shown {
+  tabs: readonly ViewName[];
+  value: ViewName;
+}
+
+/** `wanted` is what the address names, which may be none that this session has. */
+export function shownOf(
+  panels: readonly PanelName[],
+  wanted: string | undefined,
+  isNarrow: boolean,
+): Shown {
+  const tabs: readonly ViewName[] = isNarrow ? ["talk", ...panels] : panels;
+  return { tabs, value: panels.find((name) => name === wanted) ?? tabs[0]! };
+}
+
+export type PanelKey = { does: "show"; view: ViewName } | { does: "review" };
+
+/** What a key does: Alt and a digit shows a tab, ] opens and closes the review. */
+export function panelKey(
+  event: Pick<KeyboardEvent, "key" | "code" | "altKey" | "ctrlKey" | "metaKey">,
+  { tabs, isInField }: { tabs: readonly ViewName[]; isInField: boolean },
+): PanelKey | undefined {
+  if (event.ctrlKey || event.metaKey) return undefined;
+  if (event.altKey) {
+    // On a Mac, Option and a digit writes another character.
+    const digit = /^Digit([1-9])$/.exec(event.code)?.[1];
+    const view = digit === undefined ? undefined : tabs[Number(digit) - 1];
+    return view && { does: "show", view };
+  }
+  return event.key === "]" && !isInField ? { does: "review" } : undefined;
+}

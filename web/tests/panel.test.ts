@@ -1,0 +1,96 @@
+// The panel beside a conversation in Chromium: its tabs, its address, its keys, and what a phone makes of it.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openFaked, session, sessionId, type FakedService } from "./faked-service.ts";
+import { generatedEntry } from "./generated-log.ts";
+
+const path = `/sessions/${sessionId}`;
+const withDiff: typeof session = { ...session, capabilities: ["diff"] };
+
+async function opened(where: string, width = 1440): Promise<FakedService> {
+  const faked = await openFaked({ entryAt: generatedEntry, length: 300, width, record: withDiff });
+  faked.answers.get_session_diff = () => ({
+    files: [
+      { path: "src/webhooks/handle-transfer.ts", added: 13, removed: 5 },
+      { path: "migrations/0042_webhook_receipts.sql", added: 9, removed: 0 },
+    ],
+    truncated: false,
+    live: true,
+    takenAt: "2026-11-15T10:00:00.000Z",
+  });
+  await faked.open(where);
+  await faked.page.locator(".log-row").first().waitFor();
+  return faked;
+}
+
+const tab = ({ page }: FakedService, name: string) => page.getByRole("tab", { name });
+
+const place = (page: FakedService["page"]) =>
+  page.evaluate(() => document.querySelector(".log")!.scrollTop);
+
+/** Away from the end, until nothing moves any more. */
+async function scrollUp({ page }: FakedService): Promise<void> {
+  await page.locator(".log").hover();
+  await page.mouse.wheel(0, -2_000);
+  await page.getByRole("button", { name: "To the end" }).waitFor();
+  let before: number;
+  do {
+    before = await place(page);
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
+  } while ((await place(page)) !== before);
+}
+
+test("4.1 Panel: its tab is in the address, and the keys are those of section 7", async () => {
+  await using faked = await opened(path);
+  const { page } = faked;
+  await page.getByText("handle-transfer.ts").waitFor();
+  assert.equal(await tab(faked, "Changes 2").getAttribute("aria-selected"), "true");
+  await page.keyboard.press("Alt+Digit2");
+  await page.getByText("/srv/payouts", { exact: true }).waitFor();
+  assert.match(page.url(), /\?panel=details$/);
+  await page.reload();
+  await page.getByText("/srv/payouts", { exact: true }).waitFor();
+  assert.equal(await tab(faked, "Details").getAttribute("aria-selected"), "true");
+
+  await scrollUp(faked);
+  const field = page.getByRole("textbox");
+  await field.fill("kept]");
+  assert.doesNotMatch(page.url(), /review/, "in a field the key is a character");
+  await page.keyboard.press("Escape");
+  const before = await place(page);
+  await page.keyboard.press("]");
+  await page.getByRole("region", { name: "Review" }).waitFor();
+  assert.match(page.url(), /\/review\?panel=details$/);
+  assert.equal(await field.isVisible(), false);
+  await page.getByRole("button", { name: "Back to talk" }).click();
+  await field.waitFor();
+  assert.equal(await field.inputValue(), "kept]");
+  assert.equal(await place(page), before, "the conversation is where it was");
+});
+
+test("9 Phone: the panels are the session's own tabs, and take the place of the bottom bar", async () => {
+  await using faked = await opened(path, 390);
+  const { page } = faked;
+  assert.deepEqual(await page.getByRole("tab").allTextContents(), ["Talk", "Changes2", "Details"]);
+  assert.equal(await page.locator(".bottom").isVisible(), false);
+  await scrollUp(faked);
+  const before = await place(page);
+  await tab(faked, "Changes").click();
+  await page.getByText("handle-transfer.ts").waitFor();
+  assert.equal(await page.getByRole("textbox").isVisible(), false);
+  await tab(faked, "Talk").click();
+  await page.getByRole("textbox").waitFor();
+  assert.doesNotMatch(page.url(), /panel=/);
+  assert.equal(await place(page), before, "the conversation is where it was");
+});
+
+test("3.1 Panel: without the agent's changes there is no tab and no key for them", async () => {
+  await using faked = await openFaked({ entryAt: generatedEntry, length: 20 });
+  await faked.open(path);
+  await faked.page.getByText("/srv/payouts", { exact: true }).waitFor();
+  assert.deepEqual(await faked.page.getByRole("tab").allTextContents(), ["Details"]);
+  await faked.page.keyboard.press("]");
+  assert.doesNotMatch(faked.page.url(), /review/);
+  assert.ok(faked.calls.every(({ action }) => action !== "get_session_diff"));
+});
