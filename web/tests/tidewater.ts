@@ -119,7 +119,7 @@ const sessions: SessionOverview[] = [
   }),
   overview(
     sessionId,
-    session.title,
+    session.title!,
     4,
     asks("req_1", "permission", "Run npm run db:migrate -- --env=test", 4),
   ),
