@@ -45,8 +45,11 @@ export async function beginLogin(asked: Asked, name: string): Promise<Begun> {
     );
   }
   if (begun?.error) throw refused(begun.error);
-  if (status === 200 && begun?.deviceCode && begun.userCode && begun.verificationUrl) {
-    return begun as Begun;
+  const { deviceCode, userCode = "", verificationUrl: page = "" } = begun ?? {};
+  const isShown = /^[A-Z-]{1,40}$/.test(userCode) && URL.canParse(page) && /^https?:/.test(page);
+  if (status === 200 && deviceCode && isShown) {
+    // Without line breaks, which could look like lines of this program.
+    return { ...(begun as Begun), verificationUrl: new URL(page).href };
   }
   throw new CommandFailed(
     `The answer of ${url} is not Hawser's. Correct the address.`,

@@ -12,7 +12,11 @@ import { freePort } from "@hawser/testkit/free-port.ts";
 import { joinPerson, type JoinedPerson } from "@hawser/testkit/joined-person.ts";
 import { mainFile } from "@hawser/testkit/main-file.ts";
 import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
-import { refusal, startScriptedService } from "@hawser/testkit/scripted-service.ts";
+import {
+  refusal,
+  startScriptedService,
+  type ScriptedAnswer,
+} from "@hawser/testkit/scripted-service.ts";
 import { until } from "@hawser/testkit/until.ts";
 import { startWorld, type World } from "@hawser/testkit/world.ts";
 
@@ -160,6 +164,39 @@ test("an address without Hawser is refused before anything is shown", async () =
   );
   const older = await run(home, "login", former.url);
   assert.deepEqual([older.code, /is older than this command/.test(older.errors)], [1, true]);
+});
+
+test("a false service opens no page of another one, and writes no lines of this program", async () => {
+  const programs = newHome();
+  const opened = join(programs, "opened");
+  writeFileSync(join(programs, "xdg-open"), `#!/bin/sh\ntouch '${opened}'\n`, { mode: 0o755 });
+  const environment = {
+    PATH: `${programs}${delimiter}${process.env["PATH"]}`,
+    DISPLAY: ":0",
+  };
+  const begun = {
+    deviceCode: "hwd_1",
+    userCode: "BCDF-GHJK",
+    verificationUrl: "https://true.example/device\nLogged in.\u001b[2J",
+    intervalSeconds: 1,
+    expiresInSeconds: 600,
+  };
+  const json =
+    (body: object): ScriptedAnswer =>
+    (response) =>
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+  await using liar = await startScriptedService(json(begun), json({ state: "refused" }));
+  const login = await start(newHome(), ["login", liar.url], environment).ended;
+  assert.match(
+    login.errors,
+    /at another address than http:\/\/127\.0\.0\.1:\d+, which gets the key/,
+  );
+  assert.doesNotMatch(login.errors, /^Logged in/m);
+  assert.ok(!login.errors.includes("\u001b"));
+  assert.equal(existsSync(opened), false);
+  await using junk = await startScriptedService(json({ ...begun, userCode: "A\nB" }));
+  const none = await start(newHome(), ["login", junk.url], environment).ended;
+  assert.deepEqual([none.code, /is not Hawser's/.test(none.errors)], [3, true], none.errors);
 });
 
 test("a logout that cannot revoke keeps the key, unless it is forced", async () => {

@@ -61,7 +61,13 @@ async function logIn(given: string, options: LoginOptions): Promise<void> {
   printNotice("Open this page, and approve the code there if it is the same:");
   printNotice(`  ${begun.verificationUrl}`);
   printNotice(`  ${begun.userCode}`);
-  if (options.browser) openBrowser(begun.verificationUrl);
+  // A false service could pass on the code of a true one, and get the key that is approved there.
+  if (new URL(begun.verificationUrl).origin !== url) {
+    printNotice(`That page is at another address than ${url}, which gets the key.`);
+    printNotice("Approve the code only if both are addresses of your service.");
+  } else if (options.browser) {
+    openBrowser(begun.verificationUrl);
+  }
   printNotice("Waiting until you have approved it. Ctrl-C ends this …");
   const { key, apiKeyId } = await untilApproved(asked, begun);
   const login = { url, key, apiKeyId, isOwn };
