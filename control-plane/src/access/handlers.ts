@@ -109,6 +109,7 @@ export const accessHandlers: HandlersFor<typeof accessActions, KeyServices> = {
     await sql.rows(store.revokeInvitationsOf, sql.organizationId, member.email);
     await keepAnOwner(sql, member.user_id);
     const revokedApiKeyIds = await revokeKeysOf(context, [member.user_id]);
+    sql.later(store.removeException, sql.organizationId, member.user_id);
     sql.later(store.deleteMember, sql.organizationId, member.user_id);
     memberAccounts.remove(sql, member.user_id);
     sql.afterCommit(() => authenticator.forget(sql.organizationId));

@@ -287,6 +287,12 @@ export const revokeInvitationsOf = statement(
     WHERE organization_id = $1 AND email = $2 AND accepted_at IS NULL AND revoked_at IS NULL`,
 );
 
+/** $2 member. Somebody who becomes an owner again is not excepted from single sign-on without a word of an owner. */
+export const removeException = statement(
+  `UPDATE sign_in_settings SET except_user_ids = array_remove(except_user_ids, $2)
+    WHERE organization_id = $1 AND $2 = ANY (except_user_ids)`,
+);
+
 export const deleteMember = statement<MemberRow>(
   `DELETE FROM memberships WHERE organization_id = $1 AND user_id = $2 RETURNING ${memberColumns}`,
 );

@@ -11,6 +11,8 @@ import { selectSettings } from "./provider-store.ts";
 
 export interface GroupsOfMember {
   organizationId: string;
+  /** The settings of the provider that has reported the groups. */
+  settingsId: string;
   userId: string;
   groups: readonly string[];
   callId: string;
@@ -19,11 +21,12 @@ export interface GroupsOfMember {
 /**
  * Gives the member the role of the first mapped group. Returns that role; null if there is none, or if the member does
  * not follow groups: the only owner and the excepted owners keep their role, so that no mistake at the provider takes
- * the organization from its people.
+ * the organization from its people. Null also if the provider was replaced meanwhile: what a former one says must not
+ * meet the groups that are mapped for its successor.
  */
 export async function applyGroupRole(
   database: Pick<Database, "tenantTransaction">,
-  { organizationId, userId, groups, callId }: GroupsOfMember,
+  { organizationId, settingsId, userId, groups, callId }: GroupsOfMember,
 ): Promise<string | null> {
   return database.tenantTransaction(organizationId, async (sql) => {
     await sql.rows(access.lockOrganization, organizationId);
@@ -31,9 +34,10 @@ export async function applyGroupRole(
       { statement: selectSettings, values: [organizationId] },
       { statement: access.selectMember, values: [organizationId, userId] },
     );
-    const name = settings ? roleOfGroups(settings, groups) : null;
-    if (!settings || !member || name === null) return null;
-    if (settings.except_user_ids.includes(userId)) return null;
+    if (settings?.settings_id !== settingsId || !member) return null;
+    const name = roleOfGroups(settings, groups);
+    if (name === null) return null;
+    if (member.role === "owner" && settings.except_user_ids.includes(userId)) return null;
     if (member.role === name) return name;
     const role = await chosenRole(sql, name).catch((error: unknown) => {
       // The role was deleted after it was mapped.

@@ -211,6 +211,33 @@ test("a phone gets no more than the browser's sign-in has, and nothing after it 
   assert.equal(codeOf(await open(openTestBrowser(node.baseUrl), unopened)), "not_found");
 });
 
+test("a phone does not get around a changed role, which ends the browser's sign-in there (N26)", async () => {
+  const globex = await createTestOrganization(service.database, "Globex", "grace@globex.example");
+  const person = await newPerson();
+  const keys = createCaller(node.baseUrl, globex.keys.owner);
+  const { url } = await keys.create_invitation({ email: person.email, role: "viewer" });
+  const invitation = new URL(url).hash.slice(1);
+  await person.send("/api/sign-in/invitations/accept", { invitation });
+
+  const waiting = openTestBrowser(node.baseUrl);
+  await type(person, digitsOf(await open(waiting, await linkOf(person))));
+  const promotion = { userId: person.userId, role: "owner" };
+  await createCaller(node.baseUrl, acme.keys.owner).update_member(promotion);
+  assert.equal(await stateOf(waiting), "signed_in");
+  // The browser still reaches the other organization, and can let another phone in from there.
+  const made = await person.call(globex.organizationId, "create_device_sign_in");
+  const next = openTestBrowser(node.baseUrl);
+  const opened = await open(next, new URL(resultOf(made)["url"] as string).hash.slice(1));
+  const typed = { digits: digitsOf(opened) };
+  await person.call(globex.organizationId, "confirm_device_sign_in", typed);
+  assert.equal(await stateOf(next), "signed_in");
+
+  for (const browser of [person, waiting, next]) {
+    assert.equal((await browser.call(globex.organizationId, "whoami")).status, 200);
+    assert.equal((await browser.call(acme.organizationId, "whoami")).status, 401);
+  }
+});
+
 async function letIn(person: JoinedPerson): Promise<TestBrowser> {
   const phone = openTestBrowser(node.baseUrl);
   await type(person, digitsOf(await open(phone, await linkOf(person))));

@@ -52,8 +52,8 @@ export async function admitArrival(tx: SystemTransaction, arrival: Arrival): Pro
   if (purpose.kind === "connect") return connect(tx, arrival, purpose.userId, known);
   const byGroup = roleOfGroups(settings, assertion.groups);
   if (known) {
-    const isExcepted = settings.except_user_ids.includes(known.user_id);
-    const isFollowing = known.group_role !== null && settings.groups_claim !== null && !isExcepted;
+    const hasGroupRole = known.group_role !== null && settings.groups_claim !== null;
+    const isFollowing = hasGroupRole && !known.is_excepted;
     if (isFollowing && byGroup === null) throw new NotAdmitted("no_group");
     await reach(tx, organizationId, known.user_id);
     return known.user_id;
@@ -77,6 +77,8 @@ async function connect(
   const { organization_id: organizationId } = settings;
   // The person who began, in the same browser.
   if (person?.user_id !== userId) throw new NotAdmitted("other_account");
+  const changed = await tx.first(provider.selectRoleChange, organizationId, person.sign_in_id);
+  if (changed) throw new NotAdmitted("expired");
   // The account may be in the wrong hands, and must then not get around the provider.
   if (settings.required && verifiedEmail(assertion) !== person.email) {
     throw new NotAdmitted("other_address");
@@ -180,10 +182,13 @@ async function reach(tx: SystemTransaction, organizationId: string, userId: stri
   await tx.rows(provider.setProviderKey, organizationId, userId, key!.api_key_id);
 }
 
-/** In lower case; null if the provider asserts none that it has verified. */
+/**
+ * In lower case; null if the provider asserts none that it has verified. Only ASCII, as in invitations: other letters
+ * can become those of somebody else's address, as the Kelvin sign becomes a k.
+ */
 function verifiedEmail({ email, isEmailVerified }: Assertion): string | null {
   if (email === null || !isEmailVerified || email.length > 254) return null;
-  return /^[^\s@]+@[^\s@]+$/.test(email) ? email.toLowerCase() : null;
+  return /^[!-?A-~]+@[!-?A-~]+$/.test(email) ? email.toLowerCase() : null;
 }
 
 function writeEntry(

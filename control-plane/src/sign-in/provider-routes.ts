@@ -110,6 +110,9 @@ export function addProviderRoutes(parts: ProviderParts): void {
     if (connect) {
       // A way to sign in gives lasting access, so it is added with a fresh sign-in only.
       const person = await door.freshAccountOf(c);
+      const values = [row.organization_id, person.sign_in_id];
+      // A cookie that somebody has stolen must not gain the new role.
+      if (await accounts.system.first(store.selectRoleChange, ...values)) throw roleChanged();
       return { kind: "connect", userId: person.user_id };
     }
     if (invitation === undefined) return { kind: "sign_in" };
@@ -170,13 +173,14 @@ export function addProviderRoutes(parts: ProviderParts): void {
   }
 
   async function followGroups(
-    { organization_id: organizationId, groups_claim }: store.SettingsRow,
+    { organization_id: organizationId, settings_id: settingsId, groups_claim }: store.SettingsRow,
     { issuer, subject, groups }: Assertion,
     userId: string,
     id: string,
   ): Promise<void> {
     if (groups_claim === null) return;
-    const role = await applyGroupRole(database, { organizationId, userId, groups, callId: id });
+    const following = { organizationId, settingsId, userId, groups, callId: id };
+    const role = await applyGroupRole(database, following);
     if (role === null) return;
     await accounts.system.rows(store.setGroupRole, organizationId, issuer, subject, role);
   }
@@ -201,6 +205,12 @@ export function addProviderRoutes(parts: ProviderParts): void {
     return "internal";
   }
 }
+
+const roleChanged = () =>
+  new Refusal(
+    "sign_in_again",
+    "Your role in this organization has changed since you signed in. Confirm with POST /api/sign-in/confirm who you are, or sign in again, and then repeat it.",
+  );
 
 const noProvider = () =>
   new Refusal(

@@ -1,5 +1,6 @@
 // The SQL of single sign-on: the settings of organizations, whom providers' people are, and their sign-ins.
 import { statement, systemStatement } from "../postgres/statement.ts";
+import { provedAt } from "./store.ts";
 
 export interface GroupRoleRow {
   group: string;
@@ -74,10 +75,16 @@ export const noteTest = systemStatement(
 export interface IdentityRow {
   user_id: string;
   group_role: string | null;
+  /** Whether the member is an owner whose role follows no groups. */
+  is_excepted: boolean;
 }
 
-const oneIdentity = `SELECT user_id, group_role FROM sign_in.identities
-    WHERE organization_id = $1 AND issuer = $2 AND subject = $3`;
+const oneIdentity = `SELECT i.user_id, i.group_role,
+         m.role = 'owner' AND m.user_id = ANY (p.except_user_ids) AS is_excepted
+    FROM sign_in.identities i
+    JOIN memberships m ON m.organization_id = i.organization_id AND m.user_id = i.user_id
+    JOIN sign_in_settings p ON p.organization_id = i.organization_id
+   WHERE i.organization_id = $1 AND i.issuer = $2 AND i.subject = $3`;
 
 /** $1 organization, $2 issuer, $3 subject. */
 export const selectIdentity = systemStatement<IdentityRow>(
@@ -88,7 +95,7 @@ export const selectIdentity = systemStatement<IdentityRow>(
 /** As above. */
 export const lockIdentity = systemStatement<IdentityRow>(
   "find the member whom a provider's person is",
-  `${oneIdentity} FOR UPDATE`,
+  `${oneIdentity} FOR UPDATE OF i`,
 );
 
 export const insertIdentity = systemStatement(
@@ -126,6 +133,13 @@ export const lockProviderMember = systemStatement<{
                    WHERE k.organization_id = m.organization_id AND k.user_id = m.user_id
                      AND k.created_at >= m.created_at AND k.session_id IS NULL) AS has_had_keys
      FROM memberships m WHERE m.organization_id = $1 AND m.user_id = $2 FOR UPDATE OF m`,
+);
+
+/** $1 organization, $2 sign-in. A row if the person's role there has changed since, so that it reaches it no more. */
+export const selectRoleChange = systemStatement(
+  "find out whether a changed role has ended a sign-in",
+  `SELECT FROM memberships m JOIN sign_in.sign_ins s ON s.user_id = m.user_id
+    WHERE m.organization_id = $1 AND s.sign_in_id = $2 AND ${provedAt} < m.sign_ins_from`,
 );
 
 export const setProviderKey = systemStatement(

@@ -160,7 +160,7 @@ export function createProviders(parts: { addresses: Addresses; now?: () => numbe
           isEmailVerified: email !== null && isTrue(source["email_verified"]),
           name: plainText(claims["name"] ?? userInfo["name"], 200),
           groups: groupsOf(hasGroups ? claims : userInfo, groupsClaim),
-          authenticatedAt: Number.isSafeInteger(claims.auth_time) ? claims.auth_time! : null,
+          authenticatedAt: timeOf(claims.auth_time),
           refreshToken: tokens.refresh_token ?? null,
         };
       }),
@@ -268,10 +268,23 @@ function groupsOf(claims: Claims, groupsClaim: string | null): string[] {
     .slice(0, 500);
 }
 
-/** Null if the value is no text, empty, too long, or has characters that no name has. */
+/**
+ * Null if the value is no text, empty, too long, or has characters that no name has. Halves of characters would all
+ * be stored as U+FFFD, so different texts would become equal.
+ */
 function plainText(value: unknown, longest: number): string | null {
-  const isPlain = typeof value === "string" && value.length <= longest && /^\P{Cc}+$/u.test(value);
+  const isPlain =
+    typeof value === "string" &&
+    value.length <= longest &&
+    value.isWellFormed() &&
+    /^\P{Cc}+$/u.test(value);
   return isPlain ? value : null;
+}
+
+/** Null if the value is no time that the database can store. */
+function timeOf(seconds: unknown): number | null {
+  const isTime = Number.isSafeInteger(seconds) && Math.abs(seconds as number) < 1e11;
+  return isTime ? (seconds as number) : null;
 }
 
 /** Some providers write this claim as text. */

@@ -10,13 +10,13 @@ import { until } from "@hawser/testkit/until.ts";
 import { createLog } from "../log.ts";
 import { randomSecret } from "../secrets/secrets.ts";
 import { createAddresses } from "../webhooks/addresses.ts";
-import { createProviders } from "./provider.ts";
+import { createProviders, type Providers } from "./provider.ts";
 import { refreshProviders } from "./refresh-providers.ts";
 import { createSealing } from "./sealing.ts";
 
 let bed: SingleSignOnBed;
 let idp: OidcProvider;
-let runJob: () => Promise<void>;
+let runJob: (change?: Partial<Providers>) => Promise<void>;
 
 before(async () => {
   bed = await startSingleSignOnBed();
@@ -29,7 +29,7 @@ before(async () => {
     sealing: createSealing(await randomSecret(database.system, keys, "sign-in")),
     log: createLog("silent"),
   };
-  runJob = async () => {
+  runJob = async (change = {}) => {
     // The nodes' own job must not use the same refresh tokens.
     await ownerSql(
       bed.service.url,
@@ -37,7 +37,8 @@ before(async () => {
     );
     const providers = createProviders({ addresses: createAddresses(["127.0.0.0/8"]) });
     await age("check_at", "16 minutes");
-    await refreshProviders({ ...parts, providers }, new AbortController().signal);
+    const { signal } = new AbortController();
+    await refreshProviders({ ...parts, providers: { ...providers, ...change } }, signal);
   };
 });
 beforeEach(() =>
@@ -179,6 +180,21 @@ test("groups that change at the provider change the role, and the last lost grou
   await runJob();
   await endsEverywhere(again);
   assert.equal((await rows())[0]!.ended, true);
+});
+
+test("what a former provider says about groups gives no role of its successor's", async () => {
+  const person = newPerson();
+  await signedIn(person);
+  const next = await bed.startProvider();
+  await runJob({
+    async refresh() {
+      const groupRoles = [{ group: "admins", role: "owner" }];
+      await bed.configure(next, { groupsClaim: "groups", groupRoles });
+      return { state: "valid", refreshToken: null, groups: ["engineers", "admins"] };
+    },
+  });
+  const { members } = await bed.keys().list_members({ limit: 200 });
+  assert.equal(members.find(({ email }) => email === person.claims["email"])!.role, "member");
 });
 
 test("sign-ins with former settings keep no refresh token", async () => {

@@ -99,12 +99,12 @@ async function keep(
   const key = [organizationId, row.issuer, row.subject] as const;
   const identity = await accounts.first(store.selectIdentity, ...key);
   if (!identity) return end(parts, row, "the person is not a member any more");
-  const { user_id: userId, group_role: former } = identity;
-  const isExcepted = settings.except_user_ids.includes(userId);
+  const { user_id: userId, group_role: former, is_excepted: isExcepted } = identity;
   if (former !== null && !isExcepted && roleOfGroups(settings, groups) === null) {
     return end(parts, row, "no group is left");
   }
-  const following = { organizationId, userId, groups, callId: randomUUID() };
+  const { settings_id: settingsId } = row;
+  const following = { organizationId, settingsId, userId, groups, callId: randomUUID() };
   const role = await applyGroupRole(database, following);
   if (role !== null && role !== former) await accounts.rows(store.setGroupRole, ...key, role);
 }

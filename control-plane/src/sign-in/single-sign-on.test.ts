@@ -324,6 +324,19 @@ test("T21: connecting needs the same fresh account before and after", async () =
   assert.equal(codeOf(await begin(account)), "sign_in_again");
 });
 
+test("a sign-in that a changed role has ended connects no provider (N26)", async () => {
+  const account = await bed.join("promoted@people.example", "viewer");
+  const begun = await bed.leave(account, idp, person(), { connect: true });
+  await bed.keys().update_member({ userId: account.userId, role: "owner" });
+  const reply = await bed.comeBack(account, begun);
+  assert.equal(reply.headers.get("location"), "/sign-in?error=expired");
+  const body = { organizationId: bed.acme.organizationId, connect: true };
+  const begin = () => account.send("/api/sign-in/provider/begin", body);
+  assert.equal(codeOf(await begin()), "sign_in_again");
+  await account.send("/api/sign-in/confirm", { password: bedPassword });
+  assert.equal((await begin()).status, 200);
+});
+
 test("T21: a callback counts once, and only in the browser that began", async () => {
   const browser = bed.browser();
   const callback = await bed.leave(browser, idp, person());
@@ -407,10 +420,11 @@ test("T21: a code or issuer of another provider is refused", async () => {
 async function signInWithClaims(
   issuer: ScriptedIssuer,
   change: (claims: Record<string, unknown>) => object,
+  more: object = {},
 ) {
   const browser = bed.browser();
-  const more = { organizationId: bed.globex.organizationId };
-  const begun = await browser.send("/api/sign-in/provider/begin", more);
+  const body = { organizationId: bed.globex.organizationId, ...more };
+  const begun = await browser.send("/api/sign-in/provider/begin", body);
   const { searchParams } = new URL(begun.body["url"] as string);
   const now = Math.floor(Date.now() / 1000);
   const { subject, claims } = person();
@@ -466,6 +480,36 @@ test("T21: a wrong issuer, audience, nonce or time of an id token signs nobody i
   assert.equal(codeOf(stale), "sign_in_again");
 });
 
+test("N23: what the database or another alphabet would make equal is not equal", async () => {
+  await using liar = await startScriptedIssuer();
+  const provider = { issuer: liar.issuer, clientId: "hawser", clientSecret: "secret" };
+  const keys = bed.keys(bed.globex);
+  await keys.update_sign_in_settings({ ...provider, ...groupsOf(["engineers", "member"]) });
+  // PostgreSQL would store both as U+FFFD.
+  for (const sub of ["\ud800", "\udfff"]) {
+    const { led } = await signInWithClaims(liar, (right) => ({ ...right, sub }));
+    assert.equal(led, "/sign-in?error=answer_unverified");
+  }
+  // JavaScript makes a "k" of the Kelvin sign.
+  const email = "kim@people.example";
+  const { url } = await keys.create_invitation({ email, role: "owner" });
+  const invitation = new URL(url).hash.slice(1);
+  const asKelvin = (right: object) => ({ ...right, groups: [], email: "\u212aim@people.example" });
+  const lied = await signInWithClaims(liar, asKelvin, { invitation });
+  assert.equal(lied.led, "/sign-in?error=other_address");
+  const right = await signInWithClaims(
+    liar,
+    (claims) => ({ ...claims, email: "Kim@people.example" }),
+    {
+      invitation,
+    },
+  );
+  assert.equal(right.led, "/");
+  // No time of a database: as if the provider did not say when.
+  const late = await signInWithClaims(liar, (claims) => ({ ...claims, auth_time: 1e15 }));
+  assert.equal(late.led, "/");
+});
+
 test("a person who refuses at the provider is led back with a code", async () => {
   assert.equal(await bed.signIn(bed.browser(), idp, null), "/sign-in?error=sign_in_denied");
 });
@@ -519,6 +563,46 @@ test("groups never demote the only owner, nor an excepted one", async () => {
   }
   assert.equal(await bed.signIn(browser, evil, owner, more), "/");
   assert.deepEqual(await rolesOf(), [me.userId]);
+});
+
+test("only owners are excepted from groups: not one who was demoted, nor one who was removed", async () => {
+  const boss = person({ groups: ["owners"] });
+  const browser = bed.browser();
+  const keys = bed.keys();
+  await keys.update_sign_in_settings(
+    groupsOf(["owners", "owner"], ["engineers", "member"], ["guests", "viewer"]),
+  );
+  assert.equal(await bed.signIn(browser, idp, boss), "/");
+  const { userId } = await mustReach(browser);
+  await keys.update_sign_in_settings({ exceptUserIds: [userId] });
+  const withGroups = (...groups: string[]) => ({ ...boss, claims: { ...boss.claims, groups } });
+  assert.equal(await bed.signIn(browser, idp, withGroups()), "/");
+  await keys.update_member({ userId, role: "member" });
+  assert.equal(await bed.signIn(browser, idp, withGroups()), "/sign-in?error=no_group");
+  assert.equal(await bed.signIn(browser, idp, withGroups("guests")), "/");
+  const { permissions } = await mustReach(browser);
+  assert.deepEqual(permissions.toSorted(), ["instances:view", "sessions:view"]);
+
+  await keys.remove_member({ userId });
+  const { exceptUserIds } = await keys.get_sign_in_settings({});
+  assert.deepEqual(exceptUserIds, []);
+});
+
+test("a removed member's sign-in stays ended when the person becomes a member again", async () => {
+  const keys = bed.keys();
+  const pat = person();
+  const stolen = bed.browser();
+  assert.equal(await bed.signIn(stolen, idp, pat), "/");
+  const { userId } = await mustReach(stolen);
+  await keys.remove_member({ userId });
+  const { url } = await keys.create_invitation({ email: emailOf(pat), role: "owner" });
+  const again = { subject: `${pat.subject}-again`, claims: { ...pat.claims, groups: [] } };
+  const browser = bed.browser();
+  const more = { invitation: new URL(url).hash.slice(1) };
+  assert.equal(await bed.signIn(browser, idp, again, more), "/");
+  assert.equal((await mustReach(browser)).userId, userId);
+  const elsewhere = openTestBrowser(bed.nodes[1].baseUrl, stolen.cookies);
+  assert.deepEqual([await whoami(stolen), await whoami(elsewhere)], [401, 401]);
 });
 
 test("T19: a changed secret or client ends the sign-ins, and other changes do not", async () => {

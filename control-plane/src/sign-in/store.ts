@@ -6,6 +6,12 @@ import { statement, systemStatement } from "../postgres/statement.ts";
 
 export type SignInWay = "password" | "passkey" | "invitation" | "provider" | "device" | "link";
 
+/**
+ * When somebody last proved for the sign-in `s` who they are. A phone that is let in proves nothing by itself, and a
+ * provider may have had its proof earlier.
+ */
+export const provedAt = `CASE s.way WHEN 'device' THEN s.authenticated_at ELSE greatest(s.created_at, s.authenticated_at) END`;
+
 /** Whether sign-ins of member `m`'s account reach an organization with the settings `p`. */
 const isOpenToAccounts = `(p.required IS NOT TRUE OR (m.role = 'owner' AND m.user_id = ANY (p.except_user_ids)))`;
 
@@ -28,7 +34,8 @@ export interface SignInOwner extends HeldRole {
 
 /**
  * $1 hashes of cookies, each in bytea's hex form, and $2 organizations, in pairs. A provider's sign-in reaches the
- * organization of the provider only, and an account's none that requires its provider.
+ * organization of the provider only, and not if its person was removed meanwhile; an account's reaches none that
+ * requires its provider.
  */
 export const selectSignInOwners = systemStatement<SignInOwner>(
   "find the callers of sign-ins",
@@ -45,13 +52,14 @@ export const selectSignInOwners = systemStatement<SignInOwner>(
      JOIN sign_in.sign_ins s ON s.token_hash = asked.token_hash
       AND s.ended_at IS NULL AND least(s.expires_at, s.provider_until) > hawser_now()
      JOIN memberships m ON m.organization_id = asked.organization_id AND m.user_id = s.user_id
-      AND greatest(s.created_at, s.authenticated_at) >= coalesce(m.sign_ins_from, '-infinity')
+      AND ${provedAt} >= coalesce(m.sign_ins_from, '-infinity')
      LEFT JOIN sign_in_settings p ON p.organization_id = m.organization_id
      LEFT JOIN roles r ON r.organization_id = m.organization_id AND r.name = m.own_role
      JOIN organizations o ON o.organization_id = m.organization_id
     WHERE CASE WHEN s.organization_id IS NULL
       THEN m.sign_in_key IS NOT NULL AND ${isOpenToAccounts}
-      ELSE m.provider_key IS NOT NULL AND s.organization_id = m.organization_id AND s.settings_id = p.settings_id END`,
+      ELSE m.provider_key IS NOT NULL AND s.organization_id = m.organization_id AND s.settings_id = p.settings_id
+       AND s.created_at >= m.created_at END`,
 );
 
 export interface PersonRow {
