@@ -5,7 +5,6 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { buildPages } from "@hawser/deploy/build-pages.ts";
 import { openBrowser } from "@hawser/testkit/browser.ts";
 import { openFaked, type FakedService } from "./faked-service.ts";
 import { now } from "./tidewater.ts";
@@ -21,7 +20,6 @@ const { values, positionals } = parseArgs({
 const sizes = { wide: 1440, phone: 390 };
 const themes = ["light", "dark"] as const;
 
-buildPages();
 mkdirSync(values.out, { recursive: true });
 const chosen = scenes.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
 for (const scene of chosen) {
