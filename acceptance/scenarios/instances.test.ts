@@ -32,6 +32,7 @@ scenario(
     assert.deepEqual(found, [instance]);
     const detail = await caller.get_instance({ instanceId: instance.instanceId });
     assert.equal(detail.instanceId, instance.instanceId);
+    assert.equal(detail.pairedAt, null);
   },
 );
 

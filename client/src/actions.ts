@@ -1606,6 +1606,8 @@ export type InstanceDetail = {
   lastSeenAt: string | null;
   /** When it was created. */
   createdAt: string;
+  /** When its present machine was paired, which is before it first connects; null before that. */
+  pairedAt: string | null;
   roots: Array<Root>;
   /** The host's own code-hosting client; null before pairing. */
   codeHostingCli: {

@@ -85,6 +85,10 @@ export type InstanceRecord = z.infer<typeof InstanceRecord>;
 export const InstanceDetail = z
   .strictObject({
     ...listed,
+    pairedAt: Instant.nullable().meta({
+      description:
+        "When its present machine was paired, which is before it first connects; null before that.",
+    }),
     roots: z.array(RootRecord),
     codeHostingCli: z
       .strictObject({

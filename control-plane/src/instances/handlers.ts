@@ -219,6 +219,7 @@ function instanceDetail(
   if (!row) throw notFound("instance");
   return {
     ...instanceRecord(row),
+    pairedAt: row.paired_at,
     roots: row.roots,
     codeHostingCli: row.code_hosting_cli,
     warnings: row.log_quota_used_up ? [...row.warnings, logQuotaUsedUp] : row.warnings,

@@ -29,6 +29,7 @@ export interface InstanceRow {
 }
 
 export interface InstanceDetailRow extends InstanceRow {
+  paired_at: string | null;
   roots: InstanceDetail["roots"];
   code_hosting_cli: InstanceDetail["codeHostingCli"];
   warnings: InstanceDetail["warnings"];
@@ -40,6 +41,8 @@ export interface InstanceDetailRow extends InstanceRow {
 
 const lastSeen = `(SELECT seen.last_seen_at FROM host_sightings seen
     WHERE seen.organization_id = instances.organization_id AND seen.instance_id = instances.instance_id)`;
+const pairedAt = `(SELECT paired.created_at FROM host_keys paired
+    WHERE paired.public_key = instances.host_key)`;
 const columns = `instance_id, name, name_key, status, status_reason, host, daemon_version, agents,
   active_session_count, ${lastSeen} AS last_seen_at, created_at`;
 
@@ -48,7 +51,7 @@ export const insertInstance = statement<InstanceRow>(
 );
 
 export const selectInstance = statement<InstanceDetailRow>(
-  `SELECT ${columns}, roots, code_hosting_cli, warnings, operations, fallback_chain, fallback_threshold,
+  `SELECT ${columns}, ${pairedAt} AS paired_at, roots, code_hosting_cli, warnings, operations, fallback_chain, fallback_threshold,
           ${logBytesLeftSql("$1")} <= 0 AS log_quota_used_up
      FROM instances
     WHERE organization_id = $1 AND instance_id = $2 AND deleted_at IS NULL`,
