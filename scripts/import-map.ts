@@ -61,7 +61,8 @@ export const map: Record<string, Row> = {
     packages: "listed",
     node: false,
     besides: /^web\/(?:tests\/.+|[\w.-]+)\.ts$/,
-    reason: "the dashboard runs in browsers, and takes only types from the client and the contract",
+    reason:
+      "the dashboard runs in browsers, and takes only types from the client and the contract, and the sealing of secrets",
   },
   daemon: {
     workspaces: ["contract", "host-protocol"],

@@ -15,6 +15,9 @@ export const hostRoute = createRoute({
         key={instanceId}
         instanceId={instanceId}
         onGone={() => void router.navigate({ to: "/hosts" })}
+        onSession={(sessionId) =>
+          void router.navigate({ to: "/sessions/$sessionId", params: { sessionId } })
+        }
       />
     );
   },

@@ -4,16 +4,59 @@ import type { Messages } from "@lingui/core";
 
 export const messages = {
   "account": [["email"],", account"],
+  "account.actions": ["Actions for ",["kind"]],
+  "account.expired": "has probably expired",
+  "account.expires": ["expires in ",["n","plural",{"one":["#"," day"],"other":["#"," days"]}]],
+  "account.expires_today": "expires today",
+  "account.invalid": "login no longer valid",
+  "account.key": "Use a key or a gateway",
+  "account.key_instead": "Replace with a key or a gateway",
+  "account.linked": "Linked",
+  "account.no_key": "The host has not reported the key that secrets are sealed for.",
+  "account.plan": ["plan ",["plan"]],
+  "account.renew": "Renew",
+  "account.renew.of": ["Renew the login of ",["kind"]],
+  "account.secret_gone": "the host no longer has the secret",
+  "account.sign_in": "Sign in",
+  "account.sign_in.of": ["Sign in to ",["kind"]],
+  "account.sign_in_instead": "Sign in instead",
   "account.sign_out": "Sign out",
   "account.theme": "Theme",
+  "account.unlink": "Unlink",
+  "account.unlinked": "No account of yours is linked.",
+  "account.used": [["percent"]," % of the quota used"],
+  "accounts": "Your accounts here",
+  "accounts.failed": "Your accounts could not be loaded. Your sessions are running as before.",
+  "accounts.none": "Install Claude Code or Codex to use an account of your own.",
+  "accounts.others": "Accounts of others",
+  "accounts.separated": "Each person's agents run as a Unix user of their own on this host.",
+  "accounts.shared": "All agents run as one Unix user on this host, so a command of one person's agent can read the logins of others.",
+  "accounts.where": "Logins are stored on the host only.",
+  "agent.blocked": ["Cannot start for you: you are not signed in to ",["kind"]," on this host."],
+  "agent.current": ["The host has ",["version"],", which is the version that this service ships."],
+  "agent.default": "default",
   "agent.install": "Install",
+  "agent.install.of": ["Install ",["kind"]],
   "agent.not_installed": "Not installed",
   "agent.not_logged_in": "Not signed in",
   "agent.not_ready": "Cannot start",
   "agent.ready": "Ready",
+  "agent.ready.host": "Ready. Your sessions use the host's own login.",
+  "agent.ready.own": "Ready. Your sessions use your account.",
+  "agent.restart": "Restart",
+  "agent.restart.kept": "Conversations and files are kept. A session goes on with its next prompt.",
+  "agent.restart.of": ["Restart ",["kind"]],
+  "agent.restart.title": ["Restart ",["kind"]," on ",["name"],"?"],
+  "agent.restart.what": [["n","plural",{"0":["No session uses it now."],"one":["#"," session uses it. A turn that runs is interrupted."],"other":["#"," sessions use it. Turns that run are interrupted."]}]],
+  "agent.update": "Update",
+  "agent.update.of": ["Update ",["kind"]],
+  "agent.work_failed": ["The last install did not work: ",["reason"]],
+  "agent.working": "Being installed",
   "agents.after_pairing": "after pairing",
   "agents.as_reported": "as last reported",
+  "agents.may_not": ["To install, update and restart agents you need the permission ",["permission"],", which an owner of the organization can give you."],
   "agents.none": "none found",
+  "agents.pinned": "Hawser ships their versions.",
   "call.completed": "Done",
   "call.create.past": "Created",
   "call.delete.now": "Deleting",
@@ -80,6 +123,27 @@ export const messages = {
   "device.title": "Let a program in",
   "device.unknown": "No program waits with this code: it was mistyped, is older than ten minutes, or was answered before. Type the code, or let the program ask again.",
   "device.warning": "Approve only if you have just started this program yourself, and it shows this code. It gets a key that may do all that your role allows.",
+  "fallback": "When an agent is over quota",
+  "fallback.add": ["Add ",["kind"]],
+  "fallback.change": "Change",
+  "fallback.default_model": "its default model",
+  "fallback.down": ["Move ",["kind"]," down"],
+  "fallback.empty": "Without an agent in the list, no agent takes the place of another.",
+  "fallback.keys": "In the list, Alt with an arrow key moves an agent.",
+  "fallback.model": "Model",
+  "fallback.models.asking": "Asking the host",
+  "fallback.models.offline": "The host is not online, so its models are not known now.",
+  "fallback.moved": ["Moved to ",["n"]," of ",["total"]],
+  "fallback.off": ["Off. New sessions use ",["kind"],", if nobody chooses another agent."],
+  "fallback.off.none": "Off. No agent is ready on this host.",
+  "fallback.order": "Order of the agents",
+  "fallback.place": [["kind"],", ",["n"]," of ",["total"]],
+  "fallback.remove": ["Remove ",["kind"]],
+  "fallback.threshold": "Percent of a quota",
+  "fallback.threshold.hint": "An agent that has used this much is skipped.",
+  "fallback.until": ["until ",["percent"]," %"],
+  "fallback.up": ["Move ",["kind"]," up"],
+  "fallback.what": "New sessions use the first agent of this list. If it is not ready or over its quota, they use the next one. Sessions that run stay as they are.",
   "feed.live": "Live",
   "feed.reconnecting": "Reconnecting",
   "figure.hours": [["h"]," h ",["m"]," min"],
@@ -105,7 +169,9 @@ export const messages = {
   "host.link_lost": ["Link lost ",["ago"]],
   "host.link_lost.unknown": "Link lost",
   "host.moving": "Moving to another node",
+  "host.new_session": "New session",
   "host.not_answering": "Not answering",
+  "host.now": "Now",
   "host.offline": "Offline",
   "host.online": "Online",
   "host.operations": "Work on the host",
@@ -119,7 +185,11 @@ export const messages = {
   "host.remove.what": ["The host can no longer connect, and ",["sessions","plural",{"0":["its ended sessions disappear from Hawser, with their logs"],"one":["its running session ends and all its sessions disappear from Hawser, with their logs"],"other":["its ","#"," running sessions end and all its sessions disappear from Hawser, with their logs"]}],"."],
   "host.removed": "Removed",
   "host.rename": "Rename the host",
+  "host.rests": [["name"]," is not online, so this rests until it is back."],
+  "host.rests.pairing": ["No machine has joined as ",["name"]," yet."],
   "host.session.untitled": "Without a title",
+  "host.sessions.all": "Show all sessions",
+  "host.sessions.failed": "The sessions of this host could not be loaded. They are running as before.",
   "host.unknown": "There is no such host",
   "host.warnings": "To solve on the machine",
   "hosts.about": "Machines where agents run.",
@@ -163,11 +233,55 @@ export const messages = {
   "invite.password.hint": ["At least ",["n"]," characters."],
   "invite.sign_in_first": [["email"]," has an account already. Sign in with it to join."],
   "invite.title": ["Join ",["organization"]],
+  "kept": "Kept files",
+  "kept.ended": "Ended",
+  "kept.failed": "The kept files could not be listed. The host still has them.",
+  "kept.offline": "They are listed when the host is online.",
+  "kept.restore": "Restore in a new session",
+  "kept.restoring": "Restoring",
+  "kept.truncated": "Only the newest are listed.",
+  "kept.until": ["kept until ",["day"]],
+  "kept.what": "Restoring makes a new session with the old files and branch, and a new conversation.",
   "kind.claude_code": "Claude Code",
   "kind.codex": "Codex",
   "kind.opencode": "opencode",
   "lane.unseen": "A sub-agent that began earlier",
   "lanes.finished": [["agents","plural",{"one":["#"," sub-agent"],"other":["#"," sub-agents"]}],", ",["calls","plural",{"one":["#"," call"],"other":["#"," calls"]}]],
+  "link.baseUrl": "Address of the gateway",
+  "link.credentials": "Credentials file (JSON)",
+  "link.fingerprint": "The host's key, as hawserd status prints it there:",
+  "link.key": "Key",
+  "link.link": "Link",
+  "link.projectId": "Project",
+  "link.region": "Region",
+  "link.replaces": "It takes the place of an earlier account of yours. Turns that run with that one are interrupted.",
+  "link.sealed": "This browser seals it for the host. Hawser passes it on and cannot read it.",
+  "link.title": ["Use a key for ",["kind"]," on ",["name"]],
+  "link.token": "Key of the gateway",
+  "link.way": "Kind of account",
+  "login.again": "New attempt",
+  "login.code": "Code from the page",
+  "login.code.hint": "It is sent as soon as it is pasted. A wrong code ends the attempt.",
+  "login.device_code": "Open the page and type this code there. The host finishes by itself.",
+  "login.done": "You are signed in.",
+  "login.done.as": ["You are signed in as ",["account"],"."],
+  "login.ended": "This attempt is over.",
+  "login.may_close": "The attempt lasts 15 minutes.",
+  "login.open": ["Open ",["host"]],
+  "login.paste_code": "Open the page, sign in there, and bring back the code that it shows.",
+  "login.sending": "Sending the code to the host",
+  "login.starting": "The agent on the host begins the login.",
+  "login.title": ["Sign in to ",["kind"]," on ",["name"]],
+  "login.until": ["The login lasts until ",["time"],"."],
+  "login.waiting": "Waiting for the login",
+  "machine": "Machine",
+  "machine.client": "GitHub client",
+  "machine.client.as": ["Signed in as ",["account"]],
+  "machine.current": "This is the version that the service publishes.",
+  "machine.daemon": "Daemon",
+  "machine.update.of": "Update the daemon",
+  "machine.update.what": "The daemon restarts. opencode goes on meanwhile; turns of the other agents are interrupted.",
+  "machine.updating": "Being updated",
   "markdown.table": "Table",
   "more": "Show more",
   "nav.hosts": "Hosts",
@@ -219,6 +333,12 @@ export const messages = {
   "note.turn.unnumbered": "Turn",
   "note.unknown": "An entry this page does not know",
   "note.with": [["what"],": ",["detail"]],
+  "operation.clone_repository": "Clone",
+  "operation.done": "done",
+  "operation.failed": "failed",
+  "operation.install_agent": "Install",
+  "operation.running": "running",
+  "operation.update_daemon": "Update",
   "organizations": "Organizations",
   "organizations.choose": "Which organization?",
   "organizations.none": "You belong to no organization",
@@ -230,7 +350,6 @@ export const messages = {
   "page.unknown.where": "The link may be old, or for another organization.",
   "pair.again": "A new command lets one machine join in this host's place. An earlier command stops working now. A paired machine stays connected until another one uses the new command.",
   "pair.answered": "The machine answered",
-  "pair.back": "Back",
   "pair.create": "Make the command",
   "pair.expired": "The command is older than 15 minutes, so it does not work any more.",
   "pair.found": ["Daemon ",["version"],". Found ",["list"],"."],
@@ -241,8 +360,11 @@ export const messages = {
   "pair.name.hint": "How people will call the machine here. It can be changed later.",
   "pair.open": "Pair a host",
   "pair.open_host": "Open host",
+  "pair.paired": "Paired",
+  "pair.paired.what": "Its key was made on the machine and never leaves it. Opening the link.",
   "pair.renew": "New command",
   "pair.run": "Run this once on the machine, as the user whose files the agents may touch. It works one time, for 15 minutes.",
+  "pair.start": "Start a session here",
   "pair.stuck": "It does not come",
   "pair.title": ["Pair ",["name"]],
   "pair.waiting": "Waiting for the machine",
@@ -336,6 +458,7 @@ export const messages = {
   "rope.online": "Line taut",
   "rope.paired": "Line made fast",
   "rope.waiting": "No line yet",
+  "save": "Save",
   "session.actions": "Session actions",
   "session.asked": "The prompt of this turn",
   "session.back": "Back to the sessions",
@@ -455,19 +578,49 @@ export const messages = {
   "transcript.new": [["n","plural",{"one":["#"," new"],"other":["#"," new"]}]],
   "try_again": "Try again",
   "unanswered": "Hawser did not answer. The connection may be down.",
+  "unlink.sessions": "Your sessions that use it stop with an error. Their files stay, and a fork goes on with another account.",
+  "unlink.title": ["Unlink ",["kind"]," on ",["name"],"?"],
+  "unlink.what": "The host logs out and deletes this account's directory, with its credentials and transcripts.",
   "waiting": [["n","plural",{"one":["#"," prompt waits"],"other":["#"," prompts wait"]}]],
   "waiting.waits": "waits",
+  "way.api_key": "API key",
+  "way.bedrock": "Amazon Bedrock",
+  "way.gateway": "Gateway",
+  "way.vertex": "Google Vertex AI",
 } satisfies Messages;
 
 /** The values that a message needs. */
 export interface Placeholders {
   "account": "email";
+  "account.actions": "kind";
+  "account.expires": "n";
+  "account.plan": "plan";
+  "account.renew.of": "kind";
+  "account.sign_in.of": "kind";
+  "account.used": "percent";
+  "agent.blocked": "kind";
+  "agent.current": "version";
+  "agent.install.of": "kind";
+  "agent.restart.of": "kind";
+  "agent.restart.title": "kind" | "name";
+  "agent.restart.what": "n";
+  "agent.update.of": "kind";
+  "agent.work_failed": "reason";
+  "agents.may_not": "permission";
   "call.lines": "n";
   "call.not_asked": "rule";
   "call.refused": "rule";
   "call.tail": "shown" | "total";
   "changes.as_of": "time";
   "device.person": "email";
+  "fallback.add": "kind";
+  "fallback.down": "kind";
+  "fallback.moved": "n" | "total";
+  "fallback.off": "kind";
+  "fallback.place": "kind" | "n" | "total";
+  "fallback.remove": "kind";
+  "fallback.until": "percent";
+  "fallback.up": "kind";
   "figure.hours": "h" | "m";
   "figure.minutes": "m" | "s";
   "figure.seconds": "n";
@@ -482,6 +635,8 @@ export interface Placeholders {
   "host.link_lost": "ago";
   "host.remove.title": "name";
   "host.remove.what": "sessions";
+  "host.rests": "name";
+  "host.rests.pairing": "name";
   "hosts.about.counts": "counts";
   "hosts.count.offline": "n";
   "hosts.count.online": "n";
@@ -493,7 +648,14 @@ export interface Placeholders {
   "invite.password.hint": "n";
   "invite.sign_in_first": "email";
   "invite.title": "organization";
+  "kept.until": "day";
   "lanes.finished": "agents" | "calls";
+  "link.title": "kind" | "name";
+  "login.done.as": "account";
+  "login.open": "host";
+  "login.title": "kind" | "name";
+  "login.until": "time";
+  "machine.client.as": "account";
   "nav.hosts.count": "all" | "online";
   "note.agent": "agent";
   "note.cleanup_failed": "time";
@@ -554,5 +716,6 @@ export interface Placeholders {
   "time.minutes": "n";
   "time.seconds": "n";
   "transcript.new": "n";
+  "unlink.title": "kind" | "name";
   "waiting": "n";
 }

@@ -11,6 +11,11 @@ export function ago(at: string, now: number): string {
   if (ms < minute) return words("time.seconds", { n: Math.floor(ms / 1000) });
   if (ms < hour) return words("time.minutes", { n: Math.floor(ms / minute) });
   if (ms < day) return words("time.hours", { n: Math.floor(ms / hour) });
+  return onDay(at);
+}
+
+/** Such as 25 Nov. */
+export function onDay(at: string): string {
   return new Date(at).toLocaleDateString("en-GB", { day: "numeric", month: "short" });
 }
 

@@ -1,37 +1,47 @@
-// One host: its agents, directories, operations and problems, and what can be done with it.
+// One host: its agents, accounts, directories, sessions and problems, and what can be done with it. What a host that is
+// not online said last is shown as such.
 import type { InstanceDetail } from "@hawser/client";
 import { Link } from "@tanstack/react-router";
 import { useQuery } from "@tanstack/react-query";
 import { ChevronLeft, Folder, FolderGit2, GitBranch, TriangleAlert } from "lucide-react";
-import type { ReactNode } from "react";
+import { lazy, Suspense, type ReactNode } from "react";
 import { isRefused } from "../../calls/refused.ts";
 import { read } from "../../calls/use-call.ts";
-import { Ago, useNow } from "../../design/ago.tsx";
+import { useMay } from "../../calls/use-may.ts";
+import { useNow } from "../../design/ago.tsx";
 import { Failure } from "../../design/failure.tsx";
 import { Mark } from "../../design/mark.tsx";
 import { usePageTitle } from "../../design/page-title.ts";
 import { Plain } from "../../design/plain.tsx";
 import { Skeleton } from "../../design/skeleton.tsx";
 import { words } from "../../words/words.ts";
+import { AgentsSection, FallbackSection } from "../agents/index.ts";
+import { AccountsSection, useAccounts } from "../identities/index.ts";
 import { HostActions } from "./host-actions.tsx";
-import { HostAgents } from "./host-agents.tsx";
-import { HostSessions } from "./host-sessions.tsx";
-import { saidOfHost } from "./status.ts";
+import { HostMachine } from "./host-machine.tsx";
+import { Operations, Warnings } from "./host-operations.tsx";
+import { KeptFiles } from "./kept-files.tsx";
+import { restOf, saidOfHost } from "./status.ts";
+
+/** Once, when a host is opened. Its part of the build is that of the sessions' pages. */
+const SessionsOnHost = lazy(async () => {
+  const { SessionsOnHost: default_ } = await import("../sessions/index.ts");
+  return { default: default_ };
+});
 
 const renewEveryMs = 15_000;
 
-export function HostPage({
-  instanceId,
-  onGone,
-}: {
-  instanceId: string;
+interface Leave {
   onGone: () => void;
-}): ReactNode {
+  onSession: (sessionId: string) => void;
+}
+
+export function HostPage({ instanceId, ...leave }: { instanceId: string } & Leave): ReactNode {
   const host = useQuery({
     ...read("get_instance", { instanceId }),
     refetchInterval: renewEveryMs,
   });
-  if (host.data) return <HostView host={host.data} onGone={onGone} />;
+  if (host.data) return <HostView host={host.data} {...leave} />;
   return (
     <div className="page">
       {host.isPending && <Skeleton lines={6} />}
@@ -47,11 +57,19 @@ export function HostPage({
   );
 }
 
-function HostView({ host, onGone }: { host: InstanceDetail; onGone: () => void }): ReactNode {
+function HostView({ host, onGone, onSession }: { host: InstanceDetail } & Leave): ReactNode {
   usePageTitle(host.name);
   const now = useNow(5_000);
   const { mark, word, detail } = saidOfHost(host, now);
   const machine = host.host;
+  const rest = restOf(host);
+  const isPaired = host.status !== "pairing";
+  const accounts = useAccounts(host);
+  /** What the host says first decides, until the accounts are known. */
+  const loginOf = (kind: string) => {
+    if (!accounts.listing?.live) return "unknown";
+    return accounts.own.some((each) => each.kind === kind && each.authenticated) ? "own" : "host";
+  };
   return (
     <>
       <header className="bar">
@@ -88,24 +106,46 @@ function HostView({ host, onGone }: { host: InstanceDetail; onGone: () => void }
         <p className="strip" role="status">
           <TriangleAlert className="icon" aria-hidden />
           <span>
-            {detail ?? word}
-            {host.status === "offline" && <> {words("host.as_reported")}</>}
+            {detail ?? word}.{host.status === "offline" && <> {words("host.as_reported")}</>}
           </span>
         </p>
       )}
       <div className="page">
         <div className="two">
           <div>
-            <HostAgents host={host} />
+            <AgentsSection host={host} loginOf={loginOf} rest={rest} />
+            {isPaired && <AccountsSection host={host} accounts={accounts} rest={rest} />}
             <Roots host={host} />
           </div>
           <div>
-            <Problems host={host} />
-            <HostSessions host={host} />
+            <Warnings host={host} />
+            <Operations host={host} />
+            <Now instanceId={host.instanceId} />
+            {isPaired && (
+              <>
+                <FallbackSection host={host} />
+                <KeptFiles host={host} onRestored={onSession} />
+                <HostMachine host={host} rest={rest} />
+              </>
+            )}
           </div>
         </div>
       </div>
     </>
+  );
+}
+
+function Now({ instanceId }: { instanceId: string }): ReactNode {
+  if (!useMay("sessions:view")) return null;
+  return (
+    <section className="sec first">
+      <header>
+        <h2>{words("host.now")}</h2>
+      </header>
+      <Suspense fallback={<Skeleton lines={2} />}>
+        <SessionsOnHost instanceId={instanceId} />
+      </Suspense>
+    </section>
   );
 }
 
@@ -145,51 +185,5 @@ function Roots({ host }: { host: InstanceDetail }): ReactNode {
         ))}
       </div>
     </section>
-  );
-}
-
-/** What the host's owner should solve, and long work on the host. Absent without any. */
-function Problems({ host: { warnings, operations } }: { host: InstanceDetail }): ReactNode {
-  return (
-    <>
-      {warnings.length > 0 && (
-        <section className="sec first">
-          <header>
-            <h2>{words("host.warnings")}</h2>
-          </header>
-          {warnings.map(({ code, message }) => (
-            <div key={code} className="note">
-              <TriangleAlert className="icon amber" aria-hidden />
-              <p className="grow">{message}</p>
-            </div>
-          ))}
-        </section>
-      )}
-      {operations.length > 0 && (
-        <section className="sec first">
-          <header>
-            <h2>{words("host.operations")}</h2>
-          </header>
-          <div className="group">
-            {operations.map(({ operationId, subject, state, step, percent, startedAt }) => (
-              <div key={operationId} className="line">
-                <Mark state={state === "running" ? "run" : state === "done" ? "done" : "err"} />
-                <div className="grow">
-                  <span className="medium">{subject}</span>
-                  <span className="sub">{step}</span>
-                </div>
-                <span className="dim small">
-                  {percent === null || state !== "running" ? (
-                    <Ago at={startedAt} />
-                  ) : (
-                    words("percent", { percent })
-                  )}
-                </span>
-              </div>
-            ))}
-          </div>
-        </section>
-      )}
-    </>
   );
 }

@@ -4,7 +4,8 @@ import type { ReactNode } from "react";
 import { useNow } from "../../design/ago.tsx";
 import { Mark } from "../../design/mark.tsx";
 import { words } from "../../words/words.ts";
-import { saidOfAgent, saidOfHost } from "./status.ts";
+import { saidOfAgent } from "../agents/index.ts";
+import { saidOfHost } from "./status.ts";
 
 export function HostStatus({ host }: { host: Instance }): ReactNode {
   const now = useNow(5_000);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Instance } from "@hawser/client";
-import { saidOfAgent, saidOfHost, summaryOf } from "./status.ts";
+import { restOf, saidOfHost, summaryOf } from "./status.ts";
 
 const now = Date.parse("2026-11-19T10:00:00Z");
 const lastSeenAt = "2026-11-19T09:46:00Z";
@@ -41,25 +41,6 @@ test("each status and reason of a host has its mark, word and sentence", () => {
   }
 });
 
-test("an agent is ready only if it says so, and waits for a person only if a login is missing", () => {
-  const agent = (installed: boolean, ready: boolean, code?: string) =>
-    saidOfAgent({
-      kind: "codex",
-      installed,
-      version: null,
-      ready,
-      problems: code === undefined ? [] : [{ code, message: `It is ${code}.` }],
-    });
-  assert.deepEqual(agent(true, true), { mark: "on", word: "Ready" });
-  assert.deepEqual(agent(false, false, "not_installed"), { mark: "off", word: "Not installed" });
-  assert.equal(agent(true, false, "not_logged_in").mark, "ask");
-  assert.deepEqual(agent(true, false, "sandbox_unavailable"), {
-    mark: "err",
-    word: "Cannot start",
-    detail: "It is sandbox_unavailable.",
-  });
-});
-
 test("the summary counts only the states that there are", () => {
   const host = (status: Instance["status"], statusReason: Reason = null) => ({
     status,
@@ -74,4 +55,11 @@ test("the summary counts only the states that there are", () => {
   ];
   assert.equal(summaryOf(hosts), "2 online, 1 not answering, 1 offline");
   assert.equal(summaryOf([host("pairing", "never_paired")]), "1 pairing");
+});
+
+test("5 What needs a host rests while it is not online, and says why", () => {
+  const host = (status: Instance["status"]) => restOf({ name: "gpu-lab-1", status });
+  assert.equal(host("online"), undefined);
+  assert.match(host("offline")!, /gpu-lab-1 is not online/);
+  assert.match(host("pairing")!, /No machine has joined/);
 });

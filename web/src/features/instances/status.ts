@@ -1,16 +1,9 @@
 // What a host's record says, as a mark, a word, and a sentence. Nothing is drawn as online or ready unless the record
 // says so now.
 import type { Instance } from "@hawser/client";
-import type { MarkState } from "../../design/mark.tsx";
 import { ago } from "../../words/times.ts";
 import { words } from "../../words/words.ts";
-
-export interface Said {
-  mark: MarkState;
-  word: string;
-  /** More about it; undefined if the word says all. */
-  detail?: string;
-}
+import type { Said } from "../agents/index.ts";
 
 type Stated = Pick<Instance, "status" | "statusReason" | "lastSeenAt">;
 
@@ -55,21 +48,10 @@ export function saidOfHost({ status, statusReason, lastSeenAt }: Stated, now: nu
   }
 }
 
-type Agent = Instance["agents"][number];
-
-/** What an agent of an online host says. Of another host nothing is known now. */
-export function saidOfAgent({ installed, ready, problems }: Agent): Said {
-  if (!installed) return { mark: "off", word: words("agent.not_installed") };
-  if (ready) return { mark: "on", word: words("agent.ready") };
-  const [problem] = problems;
-  if (problem?.code === "not_logged_in") {
-    return { mark: "ask", word: words("agent.not_logged_in"), detail: problem.message };
-  }
-  return {
-    mark: "err",
-    word: words("agent.not_ready"),
-    ...(problem && { detail: problem.message }),
-  };
+/** Why nothing can be asked of the host now; undefined if it can. */
+export function restOf({ name, status }: Pick<Instance, "name" | "status">): string | undefined {
+  if (status === "online") return undefined;
+  return words(status === "pairing" ? "host.rests.pairing" : "host.rests", { name });
 }
 
 /** "3 online, 1 offline": only the states that there are. */

@@ -4,7 +4,7 @@ import type { Token, Tokens } from "marked";
 import { memo, useMemo, useState, type ReactNode } from "react";
 import { words } from "../../words/words.ts";
 import { blocksOf, createOpenBlocks, type Block } from "./markdown-blocks.ts";
-import { safeLink } from "./safe-link.ts";
+import { safeLink } from "../../design/safe-link.ts";
 
 /** `isOpen`: the text is still being written. */
 export const Markdown = memo(function Markdown({
