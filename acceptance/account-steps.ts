@@ -8,6 +8,7 @@ import { roles, seal, type LinkWay, type LinkableKind } from "@hawser/contract";
 import type { Caller } from "@hawser/testkit/caller.ts";
 import { startClaudeIssuer, type ClaudeIssuer } from "@hawser/testkit/claude-issuer.ts";
 import { startCodexIssuer, type CodexIssuer } from "@hawser/testkit/codex-issuer.ts";
+import { wrapCodex } from "@hawser/testkit/codex-program.ts";
 import { writePolicy, type TestHost } from "@hawser/testkit/host.ts";
 import { until, type Context } from "./scenario.ts";
 import { outcomeOf, scripted, untilEnd } from "./session-steps.ts";
@@ -73,24 +74,6 @@ export async function addMember(
 }
 
 export const firstKeys = new Map<Caller, string>();
-
-/** The addresses of codex's issuer are variables that a daemon passes to no agent, so the program sets them. */
-export function wrapCodex(
-  { stateDirectory }: Pick<TestHost, "stateDirectory">,
-  { environment }: CodexIssuer,
-): void {
-  const place = join(stateDirectory, "agents/codex");
-  const file = join(place, "current.json");
-  const current = JSON.parse(readFileSync(file, "utf8")) as Record<string, string>;
-  const directory = join(place, current["directory"]!);
-  const lines = Object.entries(environment).map(([name, value]) => `export ${name}='${value}'`);
-  const script = `#!/bin/sh\n${lines.join("\n")}\nexec '${join(directory, current["program"]!)}' "$@"\n`;
-  writeFileSync(join(directory, "codex.sh"), script, { mode: 0o755 });
-  writeFileSync(
-    file,
-    JSON.stringify({ ...current, program: "codex.sh", programSize: script.length }),
-  );
-}
 
 /** Where the host keeps a person's account. */
 export async function placeOf(

@@ -8,9 +8,10 @@ import { after } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Caller } from "@hawser/testkit/caller.ts";
 import { startClaudeIssuer } from "@hawser/testkit/claude-issuer.ts";
+import { wrapCodex } from "@hawser/testkit/codex-program.ts";
 import { startCodexIssuer } from "@hawser/testkit/codex-issuer.ts";
 import { installSeparatedHost } from "@hawser/testkit/separated-host.ts";
-import { addMember, firstKeys, loginAtModel, wrapCodex } from "../account-steps.ts";
+import { addMember, firstKeys, loginAtModel } from "../account-steps.ts";
 import { assertRefused } from "../refusal.ts";
 import { scenario, until, useWorld, type Context } from "../scenario.ts";
 

@@ -3,7 +3,7 @@ import { openFaked, type FakedService } from "./faked-service.ts";
 
 export const instanceId = "ins_1";
 const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
-const inDays = (days: number) => new Date(Date.now() + days * 86_400_000 + 60_000).toISOString();
+const inDays = (days: number) => new Date(Date.now() + days * 86_400_000 + 3_600_000).toISOString();
 export const times = { ago, inDays };
 
 const agent = (kind: string, version: string | null, code?: string, message = "") => ({

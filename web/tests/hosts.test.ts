@@ -5,8 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Caller } from "@hawser/testkit/caller.ts";
+import { startCodexIssuer } from "@hawser/testkit/codex-issuer.ts";
+import { wrapCodex } from "@hawser/testkit/codex-program.ts";
 import { openDashboard } from "@hawser/testkit/dashboard.ts";
-import { startHost } from "@hawser/testkit/host.ts";
+import { startHost, writePolicy } from "@hawser/testkit/host.ts";
 import { startWorld, type World } from "@hawser/testkit/world.ts";
 
 let world: World;
@@ -32,7 +34,6 @@ test("an organization without hosts is led to pairing, which follows the machine
   await dialog.getByRole("img", { name: "No line yet" }).waitFor();
   await page.getByRole("button", { name: "It does not come" }).click();
   await dialog.getByText("The command did not finish").waitFor();
-  await page.getByRole("button", { name: "Back" }).click();
 
   const { instances } = await world.caller.list_instances({});
   const pairing = { instance: instances[0], pairingToken: token };
@@ -45,6 +46,8 @@ test("an organization without hosts is led to pairing, which follows the machine
   // The command holds a secret that is used up.
   assert.equal(await dialog.locator(".copy").count(), 0);
   assert.match(await dialog.innerText(), /Daemon \d+\.\d+\.\d+\. It found no agents\./);
+  const start = dialog.getByRole("link", { name: "Start a session here" });
+  assert.equal(await start.getAttribute("href"), `/new?instance=${host.instanceId}`);
   await dialog.getByRole("link", { name: "Open host" }).click();
   await page.getByRole("heading", { name: "Directories" }).waitFor();
   await page.getByText(host.root, { exact: true }).waitFor();
@@ -123,4 +126,46 @@ test("a host is renamed and removed, and the dialog says before what goes with i
   await page.waitForURL("**/hosts");
   await dashboard.open(`/hosts/${instance.instanceId}`);
   await page.getByText("There is no such host").waitFor();
+});
+
+test("a person signs in to the real codex on a host, and the page shows the account until it is unlinked", async () => {
+  await using issuer = await startCodexIssuer();
+  const name = "with codex";
+  await using host = await startHost(world.caller, world.baseUrl, join(directory, "codex"), {
+    name,
+    agents: ["codex"],
+    modelUrl: issuer.url,
+  });
+  wrapCodex(host, issuer);
+  writePolicy(host, `root = ${host.root}\nshared-logins = yes\n`);
+  await world.caller.update_settings({ allowedLogins: ["subscription"] });
+  await using dashboard = await openDashboard(world, { role: "member" });
+  const { page } = dashboard;
+  page.setDefaultTimeout(90_000);
+  await dashboard.open(`/hosts/${host.instanceId}`);
+  await page.getByText("All agents run as one Unix user on this host").waitFor();
+  await page.getByRole("button", { name: "Sign in to Codex" }).click();
+  const dialog = page.getByRole("dialog", { name: `Sign in to Codex on ${name}` });
+  await dialog.getByText("Waiting for the login").waitFor();
+  const [userCode] = issuer.waiting();
+  await dialog.getByText(userCode!, { exact: true }).waitFor();
+  issuer.approve(userCode!, { email: "mira@openai.example", plan: "pro" });
+  await dialog.getByText("You are signed in as mira@openai.example.").waitFor();
+  await dialog.getByRole("button", { name: "Close" }).last().click();
+  const line = page.locator(".group > .line").filter({ hasText: "mira@openai.example" });
+  await line.getByText(/plan pro/).waitFor();
+
+  await line.getByRole("button", { name: "Actions for Codex" }).click();
+  await page.getByRole("menuitem", { name: "Unlink" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Unlink" }).click();
+  await page.getByText("No account of yours is linked.").waitFor();
+
+  // The real host opens what the browser has sealed.
+  await world.caller.update_settings({ allowedLogins: ["api_key"] });
+  await page.getByRole("button", { name: "Actions for Codex" }).click();
+  await page.getByRole("menuitem", { name: "Use a key or a gateway" }).click();
+  await page.getByLabel("Key", { exact: true }).fill("sk-of-mira-4f2c");
+  await page.getByRole("dialog").getByRole("button", { name: "Link" }).click();
+  await page.getByText(/API key, .*4f2c/).waitFor();
+  assert.deepEqual([dashboard.violations, dashboard.errors], [[], []]);
 });

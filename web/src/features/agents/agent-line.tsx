@@ -68,7 +68,7 @@ export function AgentLine({
         )}
       </div>
       {mayEdit && (
-        <>
+        <div className="acts">
           <button
             type="button"
             className="btn sm"
@@ -91,7 +91,7 @@ export function AgentLine({
               {words("agent.restart")}
             </button>
           )}
-        </>
+        </div>
       )}
       {isRestarting && (
         <RestartDialog host={host} kind={kind} onClose={() => setIsRestarting(false)} />

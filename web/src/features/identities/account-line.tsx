@@ -50,55 +50,57 @@ export function AccountLine({
           {account ? <About account={account} /> : words("account.unlinked")}
         </span>
       </div>
-      {account && <State account={account} isLive={isLive} />}
-      {onSignIn && (!account || hasLogin) && (
-        <button
-          type="button"
-          className="btn sm"
-          disabled={rest !== undefined}
-          title={rest}
-          aria-label={words(account ? "account.renew.of" : "account.sign_in.of", { kind: name })}
-          onClick={onSignIn}
-        >
-          {words(account ? "account.renew" : "account.sign_in")}
-        </button>
-      )}
-      {onSignIn && (
-        <Menu
-          trigger={
-            <button
-              type="button"
-              className="btn bare sq"
-              aria-label={words("account.actions", { kind: name })}
-            >
-              <Ellipsis className="icon" aria-hidden />
-            </button>
-          }
-        >
-          {account && !hasLogin && (
-            <MenuItem disabled={rest !== undefined} title={rest} onSelect={onSignIn}>
-              {words("account.sign_in_instead")}
-            </MenuItem>
-          )}
-          <MenuItem
-            disabled={restKey !== undefined}
-            title={restKey}
-            {...(onKey && { onSelect: onKey })}
+      <div className="acts">
+        {account && <State account={account} isLive={isLive} />}
+        {onSignIn && (!account || hasLogin) && (
+          <button
+            type="button"
+            className="btn sm"
+            disabled={rest !== undefined}
+            title={rest}
+            aria-label={words(account ? "account.renew.of" : "account.sign_in.of", { kind: name })}
+            onClick={onSignIn}
           >
-            {words(account ? "account.key_instead" : "account.key")}
-          </MenuItem>
-          {account && (
+            {words(account ? "account.renew" : "account.sign_in")}
+          </button>
+        )}
+        {onSignIn && (
+          <Menu
+            trigger={
+              <button
+                type="button"
+                className="btn bare sq"
+                aria-label={words("account.actions", { kind: name })}
+              >
+                <Ellipsis className="icon" aria-hidden />
+              </button>
+            }
+          >
+            {account && !hasLogin && (
+              <MenuItem disabled={rest !== undefined} title={rest} onSelect={onSignIn}>
+                {words("account.sign_in_instead")}
+              </MenuItem>
+            )}
             <MenuItem
-              className="red"
-              disabled={rest !== undefined}
-              title={rest}
-              {...(onUnlink && { onSelect: onUnlink })}
+              disabled={restKey !== undefined}
+              title={restKey}
+              {...(onKey && { onSelect: onKey })}
             >
-              {words("account.unlink")}
+              {words(account ? "account.key_instead" : "account.key")}
             </MenuItem>
-          )}
-        </Menu>
-      )}
+            {account && (
+              <MenuItem
+                className="red"
+                disabled={rest !== undefined}
+                title={rest}
+                {...(onUnlink && { onSelect: onUnlink })}
+              >
+                {words("account.unlink")}
+              </MenuItem>
+            )}
+          </Menu>
+        )}
+      </div>
     </div>
   );
 }

@@ -30,7 +30,9 @@ export function HostActions({
   if (!mayEdit && !mayRemove && !mayStart) return null;
   return (
     <>
-      {mayStart && host.status !== "pairing" && <StartHere instanceId={instanceId} />}
+      {mayStart && host.status !== "pairing" && (
+        <StartHere instanceId={instanceId} rest={rest} isShort />
+      )}
       {refresh.isError && (
         <span className="red small" role="alert">
           {refresh.error.message}
