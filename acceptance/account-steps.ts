@@ -1,14 +1,14 @@
 // Steps of scenarios about agent accounts: a host with the real Claude Code and codex, whose makers' services are
 // played on loopback, two members, logging them in and linking their secrets.
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { after } from "node:test";
 import { roles, seal, type LinkWay, type LinkableKind } from "@hawser/contract";
 import type { Caller } from "@hawser/testkit/caller.ts";
 import { startClaudeIssuer, type ClaudeIssuer } from "@hawser/testkit/claude-issuer.ts";
 import { startCodexIssuer, type CodexIssuer } from "@hawser/testkit/codex-issuer.ts";
-import { wrapCodex } from "@hawser/testkit/codex-program.ts";
+import { prepareAccount, wrapCodex } from "@hawser/testkit/codex-program.ts";
 import { writePolicy, type TestHost } from "@hawser/testkit/host.ts";
 import { until, type Context } from "./scenario.ts";
 import { outcomeOf, scripted, untilEnd } from "./session-steps.ts";
@@ -104,11 +104,8 @@ export async function prepareCodex(
 ): Promise<void> {
   const { user } = await person.whoami({});
   const { members } = await caller.list_members({});
-  const { createdAt } = members.find(({ userId }) => userId === user!.userId)!;
-  const owner = `${user!.userId}.${Date.parse(createdAt)}`;
-  const home = join(host.stateDirectory, "homes", host.instanceId, owner, "codex/home");
-  mkdirSync(home, { recursive: true, mode: 0o700 });
-  codex.writeHome(home, world.model!.url);
+  const member = members.find(({ userId }) => userId === user!.userId)!;
+  prepareAccount(host, codex, member, world.model!.url);
 }
 
 export interface Linked {

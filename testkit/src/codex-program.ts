@@ -1,5 +1,5 @@
 // Lets the codex of a host log in at the stand-in of its issuer.
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CodexIssuer } from "./codex-issuer.ts";
 import type { TestHost } from "./host.ts";
@@ -20,4 +20,17 @@ export function wrapCodex(
     file,
     JSON.stringify({ ...current, program: "codex.sh", programSize: script.length }),
   );
+}
+
+/** Points the codex of a member's account, which is not linked yet, at this model. */
+export function prepareAccount(
+  { stateDirectory, instanceId }: Pick<TestHost, "stateDirectory" | "instanceId">,
+  issuer: CodexIssuer,
+  { userId, createdAt }: { userId: string; createdAt: string },
+  modelUrl: string,
+): void {
+  const owner = `${userId}.${Date.parse(createdAt)}`;
+  const home = join(stateDirectory, "homes", instanceId, owner, "codex/home");
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  issuer.writeHome(home, modelUrl);
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Caller } from "@hawser/testkit/caller.ts";
 import { startCodexIssuer } from "@hawser/testkit/codex-issuer.ts";
-import { wrapCodex } from "@hawser/testkit/codex-program.ts";
+import { prepareAccount, wrapCodex } from "@hawser/testkit/codex-program.ts";
 import { openDashboard } from "@hawser/testkit/dashboard.ts";
 import { startHost, writePolicy } from "@hawser/testkit/host.ts";
 import { startWorld, type World } from "@hawser/testkit/world.ts";
@@ -94,9 +94,10 @@ test("N30: a hostile name is drawn as text, and cannot look like another name", 
 test("a viewer sees the hosts, and no button that they may not use", async () => {
   await using dashboard = await openDashboard(world, { role: "viewer" });
   const { page } = dashboard;
+  const permissions = page.waitForResponse(/whoami/);
   await dashboard.open("/hosts");
   await page.getByText("Machines where agents run.").waitFor();
-  await page.waitForLoadState("networkidle").catch(() => {});
+  await permissions;
   assert.equal(await page.getByRole("button", { name: "Pair a host" }).count(), 0);
   await page.getByRole("link", { name: "javascript:alert(1)" }).click();
   await page.getByRole("heading", { name: "Directories" }).waitFor();
@@ -142,6 +143,9 @@ test("a person signs in to the real codex on a host, and the page shows the acco
   await using dashboard = await openDashboard(world, { role: "member" });
   const { page } = dashboard;
   page.setDefaultTimeout(90_000);
+  const { members } = await world.caller.list_members({});
+  const member = members.find(({ email }) => email === dashboard.email)!;
+  prepareAccount(host, issuer, member, issuer.url);
   await dashboard.open(`/hosts/${host.instanceId}`);
   await page.getByText("All agents run as one Unix user on this host").waitFor();
   await page.getByRole("button", { name: "Sign in to Codex" }).click();
@@ -164,7 +168,7 @@ test("a person signs in to the real codex on a host, and the page shows the acco
   await world.caller.update_settings({ allowedLogins: ["api_key"] });
   await page.getByRole("button", { name: "Actions for Codex" }).click();
   await page.getByRole("menuitem", { name: "Use a key or a gateway" }).click();
-  await page.getByLabel("Key", { exact: true }).fill("sk-of-mira-4f2c");
+  await page.getByLabel("Key", { exact: true }).fill(`sk-${"x".repeat(40)}4f2c`);
   await page.getByRole("dialog").getByRole("button", { name: "Link" }).click();
   await page.getByText(/API key, .*4f2c/).waitFor();
   assert.deepEqual([dashboard.violations, dashboard.errors], [[], []]);

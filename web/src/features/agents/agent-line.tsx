@@ -116,7 +116,7 @@ function useOrder(instanceId: string, { kind, installed }: Agent) {
         : data.status === "installed"
           ? words("agent.current", { version: data.version ?? "" })
           : (data.message ?? undefined),
-    give() {
+    give: () => {
       if (kind === "opencode") opencode.mutate({ instanceId });
       else (installed ? update : install).mutate({ instanceId, kind });
     },
