@@ -25,8 +25,8 @@ import { restOf, saidOfHost } from "./status.ts";
 
 /** Once, when a host is opened. Its part of the build is that of the sessions' pages. */
 const SessionsOnHost = lazy(async () => {
-  const { SessionsOnHost: default_ } = await import("../sessions/index.ts");
-  return { default: default_ };
+  const { loadSessionsOnHost } = await import("../sessions/index.ts");
+  return { default: (await loadSessionsOnHost()).SessionsOnHost };
 });
 
 const renewEveryMs = 15_000;
