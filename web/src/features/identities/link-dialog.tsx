@@ -144,11 +144,13 @@ function useFingerprint({ e, kty, n }: SealingKey): string | undefined {
   useEffect(() => {
     let isCurrent = true;
     const named = new TextEncoder().encode(JSON.stringify({ e, kty, n }));
-    void crypto.subtle.digest("SHA-256", named).then((hash) => {
+    const read = async () => {
+      const hash = await crypto.subtle.digest("SHA-256", named);
       const text = btoa(String.fromCharCode(...new Uint8Array(hash)));
       if (isCurrent)
         setFingerprint(text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", ""));
-    });
+    };
+    void read();
     return () => void (isCurrent = false);
   }, [e, kty, n]);
   return fingerprint;
