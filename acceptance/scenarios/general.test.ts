@@ -395,6 +395,7 @@ scenario(
       "list_exposures",
       "list_parked_sessions",
       "list_pending_requests",
+      "list_queued_prompts",
       "list_schedule_runs",
       "list_scheduled_prompts",
       "list_session_events",

@@ -84,6 +84,68 @@ scenario(
   },
 );
 
+scenario(
+  "Prompts that wait are edited, moved, removed and sent now, and each runs as it was last changed",
+  [],
+  async ({ world, caller }) => {
+    const { sessionId } = await startSession(caller, world.hosts[0]!);
+    const running = await caller.send_prompt({ sessionId, text: scripted("long", slowly()) });
+    await untilLogged(caller, sessionId, "turn_started");
+    const says = (word: string) => scripted(word, { text: `${word} done` });
+    const ids: string[] = [];
+    for (const word of ["first", "second", "third", "fourth"]) {
+      ids.push((await caller.send_prompt({ sessionId, text: says(word) })).messageId);
+    }
+    const [first, second, third, fourth] = ids as [string, string, string, string];
+    const { version, prompts } = await caller.list_queued_prompts({ sessionId });
+    const { user } = await caller.whoami({});
+    assert.deepEqual(
+      prompts.map(({ messageId, text, by }) => [messageId, text, by?.userId ?? null]),
+      ids.map((id, at) => [
+        id,
+        says(["first", "second", "third", "fourth"][at]!),
+        user?.userId ?? null,
+      ]),
+    );
+    const held = await caller.hold_queued_prompt({ sessionId, messageId: first });
+    assert.equal(held.prompts[0]!.holds.length, 1);
+    const edit = { sessionId, messageId: first, text: says("edited"), version };
+    const edited = await caller.update_queued_prompt(edit);
+    assert.deepEqual(
+      [edited.prompts[0]!.text, edited.prompts[0]!.holds],
+      [says("edited"), []],
+      "who saves has finished editing",
+    );
+    const late = await caller.try("update_queued_prompt", { ...edit, text: "late" });
+    assertRefused(late, 409, "prompt_changed");
+    await caller.move_queued_prompt({ sessionId, messageId: third, beforeMessageId: first });
+    await caller.remove_queued_prompt({ sessionId, messageId: second });
+    const queue = await caller.send_queued_prompt_now({ sessionId, messageId: fourth });
+    assert.deepEqual(
+      queue.prompts.map(({ messageId }) => messageId),
+      [fourth, third, first],
+    );
+    const overview = await caller.list_queued_prompts({ sessionId });
+    assert.ok(overview.version >= queue.version);
+    const events = await until(
+      "the last prompt has run",
+      30_000,
+      () => logOf(caller, sessionId),
+      (log) => updatesOf(log, "turn_finished").length === 4,
+    );
+    const stopped = events.filter(({ turnId }) => turnId === running.turnId);
+    assert.equal(outcomeOf(stopped), "aborted");
+    assert.deepEqual(saidIn(events).slice(-3), ["fourth done", "third done", "edited done"]);
+    assert.deepEqual(
+      updatesOf(events, "prompt_dropped").map(({ messageId, cause }) => [messageId, cause]),
+      [[second, "removed"]],
+    );
+    const gone = await caller.try("send_queued_prompt_now", { sessionId, messageId: first });
+    assertRefused(gone, 404, "not_found");
+    assert.deepEqual((await caller.list_queued_prompts({ sessionId })).prompts, []);
+  },
+);
+
 scenario("The twenty-second prompt finds the queue full", [], async ({ world, caller }) => {
   const { sessionId } = await startSession(caller, world.hosts[0]!);
   for (let i = 0; i < 21; i++) {

@@ -42,6 +42,8 @@ export function showUpdate(update: SessionUpdate, titles: Map<string, string>): 
       };
     case "prompt_queued":
       return { heading: "prompt waits for the running turn:", text: update.text };
+    case "prompt_changed":
+      return { heading: "prompt that waits was changed:", text: update.text };
     case "prompt_dropped":
       return { heading: "prompt dropped:", title: update.reason };
     case "turn_finished":

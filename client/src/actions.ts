@@ -612,7 +612,7 @@ export interface Actions {
     /** Returns only entries of this turn. */
     turnId?: string | undefined;
     /** Returns only entries of these types. */
-    types?: Array<"user_message_chunk" | "agent_message_chunk" | "agent_thought_chunk" | "tool_call" | "tool_call_update" | "plan" | "usage_update" | "session_info_update" | "prompt_queued" | "prompt_dropped" | "turn_started" | "turn_finished" | "turn_continued" | "request_raised" | "call_decided" | "request_settled" | "shell_started" | "shell" | "mode_changed" | "session_compacted" | "session_status" | "session_placed" | "fallback_taken" | "session_shared" | "account_used" | "session_forked" | "config_ignored" | "config_trusted" | "session_reverted" | "journal_reset" | "unknown"> | undefined;
+    types?: Array<"user_message_chunk" | "agent_message_chunk" | "agent_thought_chunk" | "tool_call" | "tool_call_update" | "plan" | "usage_update" | "session_info_update" | "prompt_queued" | "prompt_changed" | "prompt_moved" | "prompt_dropped" | "turn_started" | "turn_finished" | "turn_continued" | "request_raised" | "call_decided" | "request_settled" | "shell_started" | "shell" | "mode_changed" | "session_compacted" | "session_status" | "session_placed" | "fallback_taken" | "session_shared" | "account_used" | "session_forked" | "config_ignored" | "config_trusted" | "session_reverted" | "journal_reset" | "unknown"> | undefined;
     /** True returns the newest entries instead. */
     tail?: boolean | undefined;
     /** Page size. */
@@ -717,6 +717,60 @@ export interface Actions {
     /** Whether the timeout ended the wait. */
     timedOut: boolean;
   }>;
+
+  /** List the prompts of a session that wait for an earlier turn. An ended session has none. */
+  list_queued_prompts(body: {
+    /** From list_sessions. */
+    sessionId: string;
+  }, options?: CallOptions): Promise<Queue>;
+
+  /** Change the text of a prompt that waits. Ends the caller's hold_queued_prompt. The session's log keeps the text of before. Slash commands cannot be changed. */
+  update_queued_prompt(body: {
+    /** From list_sessions. */
+    sessionId: string;
+    /** A prompt of list_queued_prompts. */
+    messageId: string;
+    /** The new text. */
+    text: string;
+    /** The `version` of the queue that the caller read. If somebody has changed the text since, the call is refused. */
+    version: number;
+  }, options?: CallOptions): Promise<Queue>;
+
+  /** Keep a prompt that waits from being run while you edit it. Holds for 60 seconds; call again to renew it. The prompts behind it wait too. Several users can hold the same prompt. */
+  hold_queued_prompt(body: {
+    /** From list_sessions. */
+    sessionId: string;
+    /** A prompt of list_queued_prompts. */
+    messageId: string;
+    /** False ends the caller's hold. */
+    held?: boolean | undefined;
+  }, options?: CallOptions): Promise<Queue>;
+
+  /** Change the place of a prompt in a session's queue. */
+  move_queued_prompt(body: {
+    /** From list_sessions. */
+    sessionId: string;
+    /** A prompt of list_queued_prompts. */
+    messageId: string;
+    /** The waiting prompt before which it is to run; null: the end. */
+    beforeMessageId: string | null;
+  }, options?: CallOptions): Promise<Queue>;
+
+  /** Remove a prompt that waits. It is not run. The session's log keeps its text. */
+  remove_queued_prompt(body: {
+    /** From list_sessions. */
+    sessionId: string;
+    /** A prompt of list_queued_prompts. */
+    messageId: string;
+  }, options?: CallOptions): Promise<Queue>;
+
+  /** Stop a session's running turn and run a prompt that waits next. The other prompts stay in the queue, in their order. Shell commands run on. */
+  send_queued_prompt_now(body: {
+    /** From list_sessions. */
+    sessionId: string;
+    /** A prompt of list_queued_prompts. */
+    messageId: string;
+  }, options?: CallOptions): Promise<Queue>;
 
   /** Show what a session has changed in one file, as a patch. Same comparison as get_session_diff, in pages. If the file changes between two pages, the cursor is refused; begin again. */
   get_session_file_diff(body: {
@@ -2337,6 +2391,46 @@ export type Request = {
   resolvedAt: string | null;
 };
 
+/** The prompts of a session that wait for an earlier turn. */
+export type Queue = {
+  /** From list_sessions. */
+  sessionId: string;
+  /** The newest entry of the session's log when the queue was read. Later entries say what has changed since. */
+  version: number;
+  /** In the order in which they run. */
+  prompts: Array<{
+    /** The prompt's message. */
+    messageId: string;
+    /** The turn that it will begin. */
+    turnId: string;
+    /** command: a slash command of the agent. summarize: a summary of the session. */
+    type: "prompt" | "command" | "summarize";
+    /** Its text; empty for a summary. */
+    text: string;
+    /** True if `text` is only the beginning: its first 8,192 characters. */
+    isCut: boolean;
+    /** Who sent it; null if no user did. */
+    by: {
+      /** From list_members. */
+      userId: string;
+      /** The user's name. */
+      name: string;
+    } | null;
+    /** Those who edit it. It is not run meanwhile. */
+    holds: Array<{
+      /** Who edits it; null if no user does. */
+      by: {
+        /** From list_members. */
+        userId: string;
+        /** The user's name. */
+        name: string;
+      } | null;
+      /** When the hold ends, by the host's clock. */
+      until: string;
+    }>;
+  }>;
+};
+
 /** An ended session whose worktree or clone the host has parked. */
 export type ParkedSession = {
   /** From list_sessions. */
@@ -3096,7 +3190,27 @@ export type SessionUpdate =
     text: string;
     sessionUpdate: "prompt_queued";
   }
-  /** A prompt is not run, because the turn before it was stopped. */
+  /** A prompt that waits has another text. */
+  | {
+    /** The turn that the prompt would begin. */
+    turnId: string;
+    /** The prompt's message. */
+    messageId: string;
+    /** Its new text. */
+    text: string;
+    sessionUpdate: "prompt_changed";
+  }
+  /** A prompt that waits has another place in the queue. */
+  | {
+    /** The turn that the prompt would begin. */
+    turnId: string;
+    /** The prompt's message. */
+    messageId: string;
+    /** The waiting prompt before which it now runs; null: the last. */
+    beforeMessageId: string | null;
+    sessionUpdate: "prompt_moved";
+  }
+  /** A prompt is not run, because it was removed or because the turn before it was stopped. */
   | {
     /** The turn that the prompt would begin. */
     turnId: string;
@@ -3104,6 +3218,8 @@ export type SessionUpdate =
     messageId: string;
     /** Why. */
     reason: string;
+    /** Why, as a stable word. `removed`: a caller removed it. */
+    cause?: string | undefined;
     sessionUpdate: "prompt_dropped";
   }
   /** A turn begins. */
@@ -3428,6 +3544,10 @@ export type RefusalCode =
   | "turn_running"
   /** The session has the maximum number of waiting prompts. Wait until one has started, or discard all of them with abort_session. */
   | "queue_full"
+  /** The prompt was changed since the caller read it, so the new text was not saved. Read it again with list_queued_prompts. */
+  | "prompt_changed"
+  /** Somebody else edits the prompt; wait until they have finished. */
+  | "prompt_held"
   /** The host's journal is full; it accepts work again when its entries are applied. */
   | "journal_full"
   /** None of the sessions could be deleted; `fields` has the reason for each. */
@@ -3495,6 +3615,12 @@ export const actionNames = [
   "list_session_turns",
   "search_session_events",
   "wait_for_session",
+  "list_queued_prompts",
+  "update_queued_prompt",
+  "hold_queued_prompt",
+  "move_queued_prompt",
+  "remove_queued_prompt",
+  "send_queued_prompt_now",
   "get_session_file_diff",
   "list_parked_sessions",
   "restore_session",

@@ -208,6 +208,17 @@ export const refusals = {
     meaning:
       "The session has the maximum number of waiting prompts. Wait until one has started, or discard all of them with abort_session.",
   },
+  prompt_changed: {
+    status: 409,
+    retry: "changed",
+    meaning:
+      "The prompt was changed since the caller read it, so the new text was not saved. Read it again with list_queued_prompts.",
+  },
+  prompt_held: {
+    status: 409,
+    retry: "changed",
+    meaning: "Somebody else edits the prompt; wait until they have finished.",
+  },
   journal_full: {
     status: 409,
     retry: "later",

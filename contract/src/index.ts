@@ -16,6 +16,7 @@ export { roleActions } from "./actions/roles.ts";
 export { scheduleActions } from "./actions/schedules.ts";
 export { sessionGrantActions } from "./actions/session-grants.ts";
 export { sessionFileActions } from "./actions/session-files.ts";
+export { sessionQueueActions } from "./actions/session-queue.ts";
 export { sessionTurnActions } from "./actions/session-turns.ts";
 export { sessionActions } from "./actions/sessions.ts";
 export { triggerActions } from "./actions/triggers.ts";
@@ -123,6 +124,7 @@ export {
   PermissionAnswer,
   RequestRecord,
 } from "./records/request.ts";
+export { QueuedPromptType, QueueRecord } from "./records/queued-prompt.ts";
 export { Frequency, ScheduleRecord, ScheduleRun } from "./records/schedule.ts";
 export {
   Continuation,

@@ -173,7 +173,7 @@ test("A11: every action is closed to agents, unless it is on the list of those t
     ...(["list_sessions", "search_sessions", "get_session_summary"] as const),
     ...(["get_session_diff", "get_session_file_diff"] as const),
     ...(["list_session_events", "search_session_events", "list_session_turns"] as const),
-    ...(["wait_for_session"] as const),
+    ...(["wait_for_session", "list_queued_prompts"] as const),
     ...(["list_pending_requests", "search_requests", "get_request"] as const),
     ...(["start_session", "send_prompt", "abort_session", "rename_session"] as const),
   ];
@@ -184,7 +184,7 @@ test("A11: every action is closed to agents, unless it is on the list of those t
 test("every field that names a record of ours carries the mark of its kind", () => {
   // Names that agents and their providers give, and ids of things that are not records.
   const foreign =
-    /^(?:clientId|providerId|modelId|projectId|messageId|partId|fileId|turnId|shellId|callId|operationId|queuedTurnIds|runningShellIds)$/;
+    /^(?:clientId|providerId|modelId|projectId|messageId|beforeMessageId|partId|fileId|turnId|shellId|callId|operationId|queuedTurnIds|runningShellIds)$/;
   let marked = 0;
   for (const [name, entry] of entries) {
     const both = [...properties(inputSchema(entry)), ...properties(z.toJSONSchema(entry.result))];

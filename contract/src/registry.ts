@@ -12,6 +12,7 @@ import { roleActions } from "./actions/roles.ts";
 import { scheduleActions } from "./actions/schedules.ts";
 import { sessionFileActions } from "./actions/session-files.ts";
 import { sessionGrantActions } from "./actions/session-grants.ts";
+import { sessionQueueActions } from "./actions/session-queue.ts";
 import { sessionTurnActions } from "./actions/session-turns.ts";
 import { sessionActions } from "./actions/sessions.ts";
 import { triggerActions } from "./actions/triggers.ts";
@@ -23,6 +24,7 @@ export const registry = {
   ...agentActions,
   ...sessionActions,
   ...sessionTurnActions,
+  ...sessionQueueActions,
   ...sessionFileActions,
   ...requestActions,
   ...exposureActions,
@@ -50,6 +52,7 @@ export const extensionNames = [
   "search_session_events",
   "list_session_turns",
   "wait_for_session",
+  ...(Object.keys(sessionQueueActions) as (keyof typeof sessionQueueActions)[]),
   ...(Object.keys(sessionFileActions) as (keyof typeof sessionFileActions)[]),
   "search_requests",
   "get_request",

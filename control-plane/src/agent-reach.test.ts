@@ -92,6 +92,7 @@ const otherFields: Record<string, object> = {
   search_session_events: { query: "x" },
   list_session_turns: {},
   wait_for_session: { timeoutSeconds: 1 },
+  list_queued_prompts: {},
   list_pending_requests: {},
   search_requests: { scope: "all" },
   get_request: {},

@@ -98,6 +98,7 @@ const otherFields: Record<string, object> = {
   search_session_events: { query: "x" },
   list_session_turns: {},
   wait_for_session: { timeoutSeconds: 1 },
+  list_queued_prompts: {},
   list_pending_requests: {},
   search_requests: { scope: "all" },
   get_request: {},
@@ -106,6 +107,11 @@ const otherFields: Record<string, object> = {
   answer_question: { reject: true },
   send_prompt: { text: "go" },
   abort_session: {},
+  update_queued_prompt: { messageId: "msg_x", text: "go", version: 0 },
+  hold_queued_prompt: { messageId: "msg_x" },
+  move_queued_prompt: { messageId: "msg_x", beforeMessageId: null },
+  remove_queued_prompt: { messageId: "msg_x" },
+  send_queued_prompt_now: { messageId: "msg_x" },
   rename_session: { title: "t" },
 };
 

@@ -23,6 +23,7 @@ import { sessionGrantHandlers } from "./sessions/grants.ts";
 import { sessionFileHandlers } from "./sessions/files.ts";
 import { sessionHandlers } from "./sessions/handlers.ts";
 import { sessionExists } from "./sessions/store.ts";
+import { sessionQueueHandlers } from "./sessions/queue.ts";
 import { sessionTurnHandlers } from "./sessions/turns.ts";
 import { triggerHandlers, type TriggerServices } from "./triggers/handlers.ts";
 import type { SessionLogServices } from "./session-log/wait.ts";
@@ -50,6 +51,7 @@ export const handlers: HandlersFor<typeof registry, Services> = {
   ...instanceHandlers,
   ...sessionHandlers,
   ...sessionTurnHandlers,
+  ...sessionQueueHandlers,
   ...sessionFileHandlers,
   ...sessionGrantHandlers,
   ...sessionLogHandlers,

@@ -11,10 +11,12 @@ import { identityCommands } from "./identity-commands.ts";
 import { isSignedBy, signWith } from "./nkey.ts";
 import { sessionFileCommands } from "./session-file-commands.ts";
 import { sessionCommands } from "./session-commands.ts";
+import { sessionQueueCommands } from "./session-queue-commands.ts";
 
 export const hostCommands = {
   ...sessionCommands,
   ...sessionFileCommands,
+  ...sessionQueueCommands,
   ...codeCommands,
   ...identityCommands,
   ...exposureCommands,

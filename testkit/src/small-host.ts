@@ -256,7 +256,7 @@ function openHost({ directory, stateDirectory, agent }: Parts, options: OpenOpti
     policy: read,
     directories,
     publishLive: (_sessionId, text) => published.push(text),
-    now: Date.now,
+    now: options.now ?? Date.now,
     log: silentLog,
   });
   const exposures = createExposures({

@@ -129,9 +129,32 @@ export const sessionUpdates = {
   prompt_queued: z
     .strictObject({ ...queuedTurn, text: z.string().meta({ description: "The prompt." }) })
     .meta({ description: "A prompt waits for an earlier turn." }),
+  prompt_changed: z
+    .strictObject({ ...queuedTurn, text: z.string().meta({ description: "Its new text." }) })
+    .meta({ description: "A prompt that waits has another text." }),
+  prompt_moved: z
+    .strictObject({
+      ...queuedTurn,
+      beforeMessageId: z
+        .string()
+        .nullable()
+        .meta({ description: "The waiting prompt before which it now runs; null: the last." }),
+    })
+    .meta({ description: "A prompt that waits has another place in the queue." }),
   prompt_dropped: z
-    .strictObject({ ...queuedTurn, reason: z.string().meta({ description: "Why." }) })
-    .meta({ description: "A prompt is not run, because the turn before it was stopped." }),
+    .strictObject({
+      ...queuedTurn,
+      reason: z.string().meta({ description: "Why." }),
+      // No list of words, as in turn_finished.
+      cause: z
+        .string()
+        .meta({ description: "Why, as a stable word. `removed`: a caller removed it." })
+        .optional(),
+    })
+    .meta({
+      description:
+        "A prompt is not run, because it was removed or because the turn before it was stopped.",
+    }),
   turn_started: z
     .strictObject({
       messageId: z.string().meta({ description: "The prompt's message." }),

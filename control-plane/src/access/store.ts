@@ -257,6 +257,12 @@ export const selectMember = statement<MemberRow>(
   `SELECT ${memberColumns} FROM memberships WHERE organization_id = $1 AND user_id = $2`,
 );
 
+/** The names of those who are members. */
+export const selectMemberNames = statement<{ user_id: string; name: string }>(
+  `SELECT user_id, coalesce(name, email) AS name FROM memberships
+    WHERE organization_id = $1 AND user_id = ANY ($2::uuid[])`,
+);
+
 /** Locks the member: of two first keys that are created at once, the second sees the first. */
 export const lockMember = statement(
   `SELECT FROM memberships WHERE organization_id = $1 AND user_id = $2 FOR UPDATE`,

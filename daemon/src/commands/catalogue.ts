@@ -198,6 +198,30 @@ export const catalogue: Catalogue = {
     repeatable: true,
     run: (wanted, { sessions, signal }) => sessions.runShell(wanted, signal),
   },
+
+  // The prompts that wait. Each change is made in the transaction that records the outcome, too.
+  list_queued_prompts: { run: (wanted, { sessions }) => sessions.queue.list(wanted) },
+  update_queued_prompt: {
+    repeatable: true,
+    run: (wanted, { sessions }) => sessions.queue.update(wanted),
+  },
+  hold_queued_prompt: {
+    repeatable: true,
+    run: (wanted, { sessions }) => sessions.queue.hold(wanted),
+  },
+  move_queued_prompt: {
+    repeatable: true,
+    run: (wanted, { sessions }) => sessions.queue.move(wanted),
+  },
+  remove_queued_prompt: {
+    repeatable: true,
+    run: (wanted, { sessions }) => sessions.queue.remove(wanted),
+  },
+  send_queued_prompt_now: {
+    repeatable: true,
+    run: (wanted, { sessions }) => sessions.queue.sendNow(wanted),
+  },
+
   answer_request: {
     // An agent accepts one answer, and reports when it has one already.
     repeatable: true,

@@ -133,8 +133,24 @@ export interface KeptPrompt {
   /** undefined for a plain prompt. */
   task?: Task;
   attachments?: readonly PromptAttachment[];
+  /** The user who sent it; undefined if no person did. */
+  by?: string;
+  /** Nothing was before it when it was accepted, so the log does not name it as waiting. */
+  startsAtOnce?: boolean;
+  /** The entry of the newest change of its text. */
+  changedSeq?: number;
+  /** Those who edit it. Until then, in milliseconds, it is not run. */
+  holds?: readonly PromptHold[];
+  /** The turn that is stopped, so that this prompt runs next. */
+  stopsTurnId?: string;
   /** `sent` is recorded before the agent receives the prompt, so that it never receives it twice. */
   state: "queued" | "sent";
+}
+
+export interface PromptHold {
+  /** The user; null if no person holds it. */
+  by: string | null;
+  until: number;
 }
 
 /** An answer as the agent received it, and as the log shows it. */
@@ -166,9 +182,12 @@ export interface DrivenSessions {
   list(): DrivenSession[];
   change(sessionId: string, changes: Partial<Omit<DrivenSession, "sessionId">>): void;
   remove(sessionId: string): void;
-  /** In the order they were accepted, but the prompt of the running turn first. */
+  /** In the order in which they run; the prompt of the running turn comes first. */
   prompts(sessionId: string): KeptPrompt[];
   addPrompt(sessionId: string, prompt: KeptPrompt): void;
+  changePrompt(prompt: KeptPrompt): void;
+  /** Puts the queued prompts into the order of these turns, which must name all of them. */
+  orderPrompts(sessionId: string, turnIds: readonly string[]): void;
   markSent(turnId: string): void;
   removePrompt(turnId: string): void;
   request(requestId: string): KeptRequest | undefined;
@@ -221,6 +240,7 @@ export function createDrivenSessions(database: DatabaseSync, now: () => number):
     `SELECT state, prompt FROM driven_prompts WHERE session_id = ? ORDER BY state = 'queued', position`,
   );
   const markSent = prepare(`UPDATE driven_prompts SET state = 'sent' WHERE turn_id = ?`);
+  const changePrompt = prepare(`UPDATE driven_prompts SET prompt = ? WHERE turn_id = ?`);
   const removePrompt = prepare(`DELETE FROM driven_prompts WHERE turn_id = ?`);
   const insertRequest = prepare(
     `INSERT INTO driven_requests (request_id, session_id, driver_key, shown_hash, state, asked)
@@ -249,6 +269,7 @@ export function createDrivenSessions(database: DatabaseSync, now: () => number):
 
   const write = (work: () => unknown) => void transact(database, work);
   const get = (sessionId: string) => readSession(select.get(sessionId));
+  const prompts = (sessionId: string) => selectPrompts.all(sessionId).map(readPrompt);
   const getRequest = (requestId: string) => readRequest(selectRequest.get(requestId));
 
   return {
@@ -271,13 +292,23 @@ export function createDrivenSessions(database: DatabaseSync, now: () => number):
         for (const statement of [...ofSession, remove]) statement.run(sessionId);
       });
     },
-    prompts: (sessionId) =>
-      selectPrompts.all(sessionId).map((row) => ({
-        ...(JSON.parse(row["prompt"] as string) as Omit<KeptPrompt, "state">),
-        state: row["state"] as KeptPrompt["state"],
-      })),
+    prompts,
     addPrompt(sessionId, { state, ...prompt }) {
       write(() => insertPrompt.run(sessionId, prompt.turnId, state, JSON.stringify(prompt)));
+    },
+    changePrompt({ state: _, ...prompt }) {
+      write(() => changePrompt.run(JSON.stringify(prompt), prompt.turnId));
+    },
+    orderPrompts(sessionId, turnIds) {
+      write(() => {
+        const known = new Map(prompts(sessionId).map((prompt) => [prompt.turnId, prompt]));
+        for (const turnId of turnIds) {
+          const { state, ...prompt } = known.get(turnId)!;
+          // A new row comes behind all others.
+          removePrompt.run(turnId);
+          insertPrompt.run(sessionId, turnId, state, JSON.stringify(prompt));
+        }
+      });
     },
     markSent: (turnId) => write(() => markSent.run(turnId)),
     removePrompt: (turnId) => write(() => removePrompt.run(turnId)),
@@ -317,6 +348,11 @@ function readSession(row: Row): DrivenSession | undefined {
   const { session_id, state, handle, cursor, facts } = row;
   const known = JSON.parse(facts as string) as object;
   return { ...known, sessionId: session_id, state, handle, cursor } as DrivenSession;
+}
+
+function readPrompt({ state, prompt }: Record<string, unknown>): KeptPrompt {
+  const known = JSON.parse(prompt as string) as Omit<KeptPrompt, "state">;
+  return { ...known, state: state as KeptPrompt["state"] };
 }
 
 function readRequest(row: Row): KeptRequest | undefined {

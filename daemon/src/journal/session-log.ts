@@ -23,6 +23,8 @@ type Update = LogEntry["update"];
 export interface SessionLog {
   /** The entry is on disk when this returns. Throws JournalFull if there is no room. */
   append(sessionId: string, update: Update, turnId?: string | null): LogEntry;
+  /** Number of the session's newest entry; 0 without one. */
+  lastSeq(sessionId: string): number;
   /** Sessions that have entries here; those with unapplied entries first. */
   positions(): SessionEnd[];
   /** Sessions with unapplied entries that no hello has named since the journal was opened. */
@@ -133,6 +135,7 @@ export function createSessionLog(
   };
 
   return {
+    lastSeq,
     append(sessionId, update, turnId = null) {
       const at = new Date(now()).toISOString();
       const seq = lastSeq(sessionId) + 1;

@@ -73,6 +73,12 @@ const expected: Record<HostCommand, Route> = {
   diff_session_file: session,
   rename_session: session,
   set_session_mode: session,
+  list_queued_prompts: session,
+  update_queued_prompt: session,
+  hold_queued_prompt: session,
+  move_queued_prompt: session,
+  remove_queued_prompt: session,
+  send_queued_prompt_now: session,
   share_session: session,
   push_session: session,
 };

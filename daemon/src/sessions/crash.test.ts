@@ -6,7 +6,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import type { CommandOutcome, HostCommand, PayloadOf } from "@hawser/host-protocol";
-import type { Journal } from "../journal/journal.ts";
+import { killAt } from "@hawser/testkit/killed-journal.ts";
 import {
   git,
   makeSessionId,
@@ -20,59 +20,6 @@ import {
 
 // Every commit; without HAWSER_LONG every third one, each of the four tests beginning at another.
 const stride = process.env["HAWSER_LONG"] === "1" ? 1 : 3;
-
-class Killed extends Error {}
-
-/** Allows a number of commits. The daemon dies at the next one, before or after it is made. */
-function killAt(count: number, isMade: boolean) {
-  let commits = 0;
-  let depth = 0;
-  let isDead = false;
-  const died = Promise.withResolvers<void>();
-  const die = () => {
-    isDead = true;
-    died.resolve();
-    return new Killed();
-  };
-  const commit = <Result>(work: () => Result): Result => {
-    if (isDead) throw new Killed();
-    if (depth > 0) return work();
-    if (commits === count && !isMade) throw die();
-    depth++;
-    try {
-      const result = work();
-      commits++;
-      if (commits === count + 1 && isMade) throw die();
-      return result;
-    } finally {
-      depth--;
-    }
-  };
-  const guard = <Part extends object>(part: Part): Part =>
-    Object.fromEntries(
-      Object.entries(part).map(([name, value]) => [
-        name,
-        typeof value === "function" && writes.has(name)
-          ? (...given: unknown[]) =>
-              commit(() => (value as (...given: unknown[]) => unknown)(...given))
-          : value,
-      ]),
-    ) as Part;
-  const wrapJournal = (journal: Journal): Journal => ({
-    ...journal,
-    atOnce: (work) => commit(() => journal.atOnce(work)),
-    commands: guard(journal.commands),
-    log: guard(journal.log),
-    driven: guard(journal.driven),
-    messages: guard(journal.messages),
-  });
-  return { wrapJournal, died: died.promise, isDead: () => isDead };
-}
-
-const writes = new Set(
-  `begin finish append introduce add change remove addPrompt markSent removePrompt addRequest
-   noteGiven removeRequest remember markEnded dropFrom setSnapshot`.split(/\s+/),
-);
 
 const steps = [
   { calls: [{ tool: "permission", input: { title: "Run", detail: "ls", rules: ["ls"] } }] },

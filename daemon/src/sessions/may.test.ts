@@ -30,6 +30,7 @@ const grid: Record<Trigger, Verdict[]> = {
   revert: [over, ok, busy, busy, busy, busy, ok, over, over],
   push: ["push_failed", ok, ok, ok, ok, ok, ok, over, over],
   mode: [over, ok, ok, ok, ok, ok, ok, over, over],
+  queue: [over, ok, ok, ok, ok, ok, ok, over, over],
   read: [ok, ok, ok, ok, ok, ok, ok, gone, gone],
   abort: [none, ok, ok, ok, ok, ok, ok, none, none],
   answer: [ok, ok, ok, ok, ok, ok, ok, none, none],

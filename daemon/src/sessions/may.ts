@@ -34,6 +34,8 @@ export const triggers = [
   "push",
   /** Changing what the agent may do without asking. */
   "mode",
+  /** Changing which prompts wait, and in which order. */
+  "queue",
   /** Reading or renaming the session. */
   "read",
 
@@ -66,6 +68,7 @@ const table: Record<Trigger, Partial<Record<State, Verdict>>> = {
   revert: { ...closed, ...busy, shell: "turn_running" },
   push: { starting: "push_failed", ...over },
   mode: closed,
+  queue: closed,
   read: { ending: "not_found", ended: "not_found" },
   abort: { starting: "ignored", ending: "ignored", ended: "ignored" },
   answer: { ending: "ignored", ended: "ignored" },

@@ -11,8 +11,9 @@ import { makeMessageId, makeTurnId } from "./ids.ts";
 import { narrowMode } from "./modes.ts";
 import { checkProjectConfig } from "./project-config.ts";
 import { asRefusal } from "./refusals.ts";
-import type { Session } from "./session.ts";
+import { userIn, type Session } from "./session.ts";
 import { requirePrompter } from "./sharing.ts";
+import type { Person } from "./strangers.ts";
 
 const longestQueue = 20;
 
@@ -72,7 +73,11 @@ export async function acceptPrompt(
     const options = { ...record.options, ...wanted.options };
     // Model and options also apply to later prompts, the agent's mode does not.
     if (wanted.model ?? wanted.options) session.change({ model, options });
-    return { ...enqueue(session, { text, model, options, agent, task, attachments }), model };
+    const by = personOf(wanted.ownerId);
+    return {
+      ...enqueue(session, { text, model, options, agent, task, attachments, ...by }),
+      model,
+    };
   };
 }
 
@@ -96,7 +101,8 @@ export async function acceptSummary(
   return () => {
     const { model, options } = session.require("summary");
     const task = { type: "summarize" } as const;
-    const { turnId } = enqueue(session, { text: "", model, options, agent: null, task });
+    const by = personOf(ownerId);
+    const { turnId } = enqueue(session, { text: "", model, options, agent: null, task, ...by });
     return { turnId };
   };
 }
@@ -110,13 +116,23 @@ function enqueue(
   const turnId = makeTurnId(now());
   const messageId = makeMessageId(now());
   const queued = session.prompts.length > 0;
-  journal.driven.addPrompt(session.id, { ...prompt, turnId, messageId, state: "queued" });
-  if (queued) {
-    const text = shownText(prompt) ?? "";
-    session.note({ sessionUpdate: "prompt_queued", turnId, messageId, text }, turnId);
-  }
+  const kept = { ...prompt, turnId, messageId, ...(!queued && { startsAtOnce: true }) };
+  journal.driven.addPrompt(session.id, { ...kept, state: "queued" });
+  if (queued) noteQueued(session, kept);
   session.afterwards(() => session.wake());
   return { turnId, messageId, queued };
+}
+
+const personOf = (ownerId: Person) => (ownerId ? { by: userIn(ownerId) } : {});
+
+/** Within a commit. */
+export function noteQueued(
+  session: Session,
+  prompt: Pick<KeptPrompt, "turnId" | "messageId" | "task" | "text">,
+): void {
+  const { turnId, messageId } = prompt;
+  const text = shownText(prompt) ?? "";
+  session.note({ sessionUpdate: "prompt_queued", turnId, messageId, text }, turnId);
 }
 
 export const taskOf = ({ task }: Pick<KeptPrompt, "task">): Task => task ?? { type: "prompt" };

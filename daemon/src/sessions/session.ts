@@ -101,10 +101,12 @@ export class Session {
   /** The end of the session, shared by all who ask for it. */
   ending: Promise<void> | undefined;
   /** Delivers prompts one after the other; `isWoken` asks it to look at the queue again. */
-  readonly delivery: { running: Promise<void> | undefined; isWoken: boolean } = {
-    running: undefined,
-    isWoken: false,
-  };
+  readonly delivery: {
+    running: Promise<void> | undefined;
+    isWoken: boolean;
+    /** Wakes it when nobody edits the next prompt any more. */
+    heldTimer: NodeJS.Timeout | undefined;
+  } = { running: undefined, isWoken: false, heldTimer: undefined };
   /** Work on the files of the session's own tree runs in order. */
   readonly files: {
     last: Promise<unknown>;

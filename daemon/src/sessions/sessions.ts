@@ -27,6 +27,7 @@ import { setMode } from "./modes.ts";
 import { isProcessOf } from "./own-processes.ts";
 import { acceptPrompt, acceptSummary, type AcceptedPrompt, type WantedPrompt } from "./prompts.ts";
 import { pushSession, type WantedPush } from "./pushing.ts";
+import { createQueue, type Queue } from "./queue.ts";
 import { createReaper } from "./reaper.ts";
 import { asRefusal } from "./refusals.ts";
 import {
@@ -41,7 +42,7 @@ import { endSharing, shareSession } from "./sharing.ts";
 import { acceptShell, endShells, recordCutShells, type WantedShell } from "./shells.ts";
 import { stopStart } from "./start-work.ts";
 import { startSession, type WantedSession } from "./start-plan.ts";
-import { abortTurn, deliver } from "./turns.ts";
+import { abortTurn, deliver, stopForNext } from "./turns.ts";
 
 export interface SessionsOptions {
   journal: Journal;
@@ -75,6 +76,8 @@ export interface Sessions {
     ownerId: string | null | undefined,
   ): Promise<() => { turnId: string }>;
   runShell(wanted: WantedShell, signal: AbortSignal): Promise<() => { shellId: string }>;
+  /** The prompts that wait. */
+  queue: Queue;
   abort(sessionId: string): Promise<{ aborted: boolean; droppedPrompts: number }>;
   end(sessionId: string): Promise<void>;
   push(wanted: WantedPush, signal: AbortSignal): Promise<Pushed>;
@@ -153,8 +156,13 @@ export function openSessions(options: SessionsOptions): Sessions {
     if (session.state === "starting") void undoStart(session, session.record!, cutStart);
     else if (session.state === "ending") endSession(session).catch(fail);
     else if (session.knownDriver?.endsWithDaemon) detach(session).catch(fail);
-    else if (isUnfinished(session)) attach(session).then(() => session.wake(), fail);
+    else if (isUnfinished(session)) attach(session).then(() => goOn(session), fail);
     else session.wake();
+  }
+
+  function goOn(session: Session): void {
+    stopForNext(session);
+    session.wake();
   }
 
   const isUnfinished = (session: Session) =>
@@ -192,6 +200,7 @@ export function openSessions(options: SessionsOptions): Sessions {
     prompt: (wanted, signal) => acceptPrompt(find(wanted.sessionId), wanted, signal),
     summarize: (sessionId, ownerId) => acceptSummary(find(sessionId), ownerId),
     runShell: (wanted, signal) => acceptShell(find(wanted.sessionId), wanted, signal),
+    queue: createQueue(find),
     async abort(sessionId) {
       const session = find(sessionId);
       return session.allows("abort") ? abortTurn(session) : { aborted: false, droppedPrompts: 0 };

@@ -8,6 +8,7 @@ import { pause, within } from "../pause.ts";
 import { attach, release } from "./attach.ts";
 import { noteDelivered, undeliveredConversation } from "./conversations.ts";
 import { takeSnapshot } from "./files.ts";
+import { heldForMs } from "./holds.ts";
 import { checkProjectConfig } from "./project-config.ts";
 import { shownText, taskOf } from "./prompts.ts";
 import { withdrawRequests } from "./requests.ts";
@@ -52,7 +53,7 @@ async function deliverAll(session: Session): Promise<void> {
 async function deliverNext(session: Session): Promise<void> {
   const { closed } = session.host;
   await untilReverted(session);
-  if (!nextPrompt(session)) return;
+  if (!nextPrompt(session)) return wakeWhenReleased(session);
   let agent: AgentSession;
   try {
     await checkProjectConfig(session);
@@ -75,9 +76,19 @@ async function untilReverted(session: Session): Promise<void> {
   while (session.work.type === "revert") await session.work.done;
 }
 
+/** undefined while somebody edits it. */
 function nextPrompt(session: Session): KeptPrompt | undefined {
   const [first] = session.prompts;
-  return session.isUsable && first?.state === "queued" ? first : undefined;
+  if (!session.isUsable || first?.state !== "queued") return undefined;
+  return heldForMs(first, session.host.now()) === 0 ? first : undefined;
+}
+
+function wakeWhenReleased(session: Session): void {
+  const { delivery, host } = session;
+  const [first] = session.prompts;
+  clearTimeout(delivery.heldTimer);
+  const heldMs = first?.state === "queued" ? heldForMs(first, host.now()) : 0;
+  if (heldMs > 0) delivery.heldTimer = setTimeout(() => session.wake(), heldMs).unref();
 }
 
 type SentPrompt = KeptPrompt & {
@@ -193,7 +204,24 @@ export async function abortTurn(
   });
   const endedShells = await endShells(session);
   if (turnId === null) return { aborted: endedShells > 0, droppedPrompts };
-  if (session.turnId !== turnId) return { aborted: true, droppedPrompts };
+  await stopTurn(session, turnId);
+  return { aborted: true, droppedPrompts };
+}
+
+/** Stops the running turn if a prompt that waits is to run next; also one that an earlier daemon had to stop. */
+export function stopForNext(session: Session): void {
+  const { turnId, work } = session;
+  if (turnId === null || !session.prompts.some(({ stopsTurnId }) => stopsTurnId === turnId)) return;
+  const isStopping = work.type === "turn" && work.turn.turnId === turnId && work.turn.isStopped;
+  if (isStopping) return;
+  stopTurn(session, turnId).catch((error: unknown) =>
+    session.warn("a turn was not stopped for the next prompt", error, { turnId }),
+  );
+}
+
+/** Resolves once the end of the turn is recorded. No-op if it is. */
+async function stopTurn(session: Session, turnId: string): Promise<void> {
+  if (session.turnId !== turnId) return;
   const turn = turnWork(session, turnId);
   turn.isStopped = true;
   stop(session, turn).catch((error: unknown) =>
@@ -206,7 +234,6 @@ export async function abortTurn(
     const silent = "The agent did not confirm that it has stopped.";
     await within(stopMs, endTurn(session, turnId, "aborted", silent));
   }
-  return { aborted: true, droppedPrompts };
 }
 
 async function stop(session: Session, { turnId, delivery }: TurnWork): Promise<void> {
