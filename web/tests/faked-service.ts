@@ -30,6 +30,8 @@ export interface FakedService extends BrowserPage {
   /** Addresses that are not the service's. */
   foreign: string[];
   answers: Record<string, (input: Record<string, unknown>) => unknown>;
+  /** Refusals instead of answers. */
+  refusals: Record<string, { code: string; message: string; retry: string }>;
 }
 
 export interface FakedOptions {
@@ -89,6 +91,7 @@ export async function openFaked({
   let wake = () => {};
   const calls: FakedService["calls"] = [];
   const foreign: string[] = [];
+  const refusals: FakedService["refusals"] = {};
   const lastSeq = () => length + added.length;
   const entry = (seq: number) => (seq <= length ? entryAt(seq) : added[seq - length - 1]!);
   const some = (after: number, limit: number) =>
@@ -153,12 +156,15 @@ export async function openFaked({
       const input = (request.postDataJSON() ?? {}) as Record<string, unknown>;
       calls.push({ action, input });
       const answer = answers[action];
-      await (answer
-        ? json({ result: answer(input) })
-        : json(
-            { error: { code: "not_found", message: `There is no ${action}.`, retry: "never" } },
-            404,
-          ));
+      const refusal = refusals[action];
+      await (refusal
+        ? json({ error: refusal }, 409)
+        : answer
+          ? json({ result: answer(input) })
+          : json(
+              { error: { code: "not_found", message: `There is no ${action}.`, retry: "never" } },
+              404,
+            ));
     } else if (pathname === "/api/sign-in") {
       await json({
         signInId: "sgn_1",
@@ -185,6 +191,7 @@ export async function openFaked({
     calls,
     foreign,
     answers,
+    refusals,
     open: async (path) => void (await page.goto(origin + path)),
     add(...entries) {
       added.push(...entries);

@@ -313,6 +313,7 @@ export const messages = {
   "note.mode": ["From here on mode ",["mode"]],
   "note.model": ["From here on ",["model"]],
   "note.put_back": "Put back",
+  "note.removed": "Removed before it was sent.",
   "note.request.always": "Always allowed in this session",
   "note.request.answered": "Answered",
   "note.request.dismissed": "Dismissed",
@@ -582,7 +583,28 @@ export const messages = {
   "unlink.title": ["Unlink ",["kind"]," on ",["name"],"?"],
   "unlink.what": "The host logs out and deletes this account's directory, with its credentials and transcripts.",
   "waiting": [["n","plural",{"one":["#"," prompt waits"],"other":["#"," prompts wait"]}]],
-  "waiting.waits": "waits",
+  "waiting.changed": "The prompt was changed meanwhile. It now says:",
+  "waiting.each": "each is a turn of its own",
+  "waiting.edit": "Edit",
+  "waiting.edit.field": "Text of the prompt",
+  "waiting.grip": ["Move prompt ",["n"]," of ",["all"]],
+  "waiting.held.other": ["Held while ",["name"]," edits"],
+  "waiting.held.own": "Held while you edit",
+  "waiting.held.somebody": "Held while somebody edits",
+  "waiting.hold_failed": ["The prompt could not be held, so it may run while you edit. ",["reason"]],
+  "waiting.keep_theirs": "Keep this text",
+  "waiting.left": "This prompt does not wait any more. Your text was not saved.",
+  "waiting.moved": ["Moved to ",["n"]," of ",["all"]],
+  "waiting.remove": "Remove",
+  "waiting.removed": "Removed from the queue.",
+  "waiting.row": ["Prompt ",["n"]," of ",["all"],", waits"],
+  "waiting.save_mine": "Save my text instead",
+  "waiting.send_now": "Send now",
+  "waiting.send_now.idle": "Runs this next.",
+  "waiting.send_now.says": "Stops the running turn and runs this next.",
+  "waiting.summary": "Summarize the session",
+  "waiting.to_composer": "Put into the composer",
+  "waiting.undo": "Undo",
   "way.api_key": "API key",
   "way.bedrock": "Amazon Bedrock",
   "way.gateway": "Gateway",
@@ -718,4 +740,9 @@ export interface Placeholders {
   "transcript.new": "n";
   "unlink.title": "kind" | "name";
   "waiting": "n";
+  "waiting.grip": "all" | "n";
+  "waiting.held.other": "name";
+  "waiting.hold_failed": "reason";
+  "waiting.moved": "all" | "n";
+  "waiting.row": "all" | "n";
 }

@@ -3,6 +3,7 @@
 import { addPiece, type LiveItem, type LivePiece } from "../../streams/live-text.ts";
 import { words } from "../../words/words.ts";
 import { laneState } from "./lanes.ts";
+import { queueEntryOf, waitingAfter, type QueueEntry } from "./waiting.ts";
 import type {
   Call,
   Entry,
@@ -86,7 +87,8 @@ export function createItems(): Items {
   const live = new Map<string, LiveItem>();
   /** Items of live text whose entry is here, or will never come. */
   const landed = new Set<string>();
-  const waiting = new Map<string, WaitingPrompt>();
+  let waiting: readonly WaitingPrompt[] = [];
+  let queueEntries: readonly QueueEntry[] = [];
   const prompts = new Set<string>();
   const shells = new Map<string, Place>();
   let plan: Place | undefined;
@@ -181,7 +183,6 @@ export function createItems(): Items {
   } = {
     user_message_chunk({ messageId, content }, { seq, at, turnId }) {
       prompts.add(messageId);
-      waiting.delete(messageId);
       push(main, {
         is: "prompt",
         key: `prompt:${messageId}`,
@@ -264,20 +265,19 @@ export function createItems(): Items {
     },
     session_info_update() {},
     session_placed() {},
-    prompt_queued({ messageId, turnId, text }, { at }) {
+    prompt_queued({ messageId }) {
       prompts.add(messageId);
-      waiting.set(messageId, { messageId, turnId, text, at });
     },
-    prompt_dropped({ messageId, reason }, entry) {
-      const text = waiting.get(messageId)?.text;
+    prompt_changed() {},
+    prompt_moved() {},
+    prompt_dropped({ messageId, cause }, entry) {
+      const text = waiting.find((each) => each.messageId === messageId)?.text;
       prompts.add(messageId);
-      waiting.delete(messageId);
-      note(entry, { of: "dropped", text, messageId, reason });
+      note(entry, { of: "dropped", text, messageId, isRemoved: cause === "removed" });
     },
     turn_started(update, entry) {
       const turn = turnOf(entry.turnId);
       turnCount++;
-      waiting.delete(update.messageId);
       prompts.add(update.messageId);
       if (turn) {
         turn.number = first === 1 ? turnCount : undefined;
@@ -374,7 +374,7 @@ export function createItems(): Items {
         if (call.state === "running")
           changeCall(toolCallId, { state: "unfinished", endedAt: entry.at });
       }
-      waiting.clear();
+      waiting = [];
       running = undefined;
     },
     session_reverted({ messageId }, { seq, at }) {
@@ -409,6 +409,11 @@ export function createItems(): Items {
         // An entry of another version, or one whose middle was cut out, must not take the transcript away.
         note(entry, { of: "unknown", update });
       }
+      const queued = queueEntryOf(entry);
+      if (queued) {
+        waiting = waitingAfter(waiting, queued);
+        queueEntries = [...queueEntries, queued];
+      }
       if (cut) {
         const key = `cut:${entry.seq}`;
         push(main, { is: "note", key, seq: entry.seq, at: entry.at, note: cut });
@@ -431,7 +436,8 @@ export function createItems(): Items {
     state: () => ({
       lastSeq: last?.seq ?? 0,
       turn: running === undefined ? undefined : runningTurn(running, turns.get(running)!, places),
-      waiting: [...waiting.values()],
+      waiting,
+      queueEntries,
       hasPrompt: (messageId) => prompts.has(messageId),
       openRequests,
       shells: shells.size,

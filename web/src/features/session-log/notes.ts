@@ -25,7 +25,7 @@ export function textOf({ note, at }: NoteRow): NoteText {
       return { text: modelText(note), tone: "rule" };
     case "dropped":
       return {
-        text: words("note.dropped"),
+        text: words(note.isRemoved ? "note.removed" : "note.dropped"),
         tone: "quiet",
         ...(note.text !== undefined && { detail: note.text }),
       };

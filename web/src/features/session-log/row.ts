@@ -1,6 +1,7 @@
 // What a transcript shows: one row for each thing that a person reads. Rows are made from log entries by rows.ts and
 // drawn by transcript.tsx.
 import type { SessionUpdate } from "@hawser/client";
+import type { QueueEntry } from "./waiting.ts";
 
 /** An entry as the service sends it. A later service may send words that this page does not know. */
 export interface Entry {
@@ -162,7 +163,7 @@ export type Note =
       requestId: string;
     }
   | { of: "model"; model: string | undefined; agent: string | undefined }
-  | { of: "dropped"; text: string | undefined; messageId: string; reason: string }
+  | { of: "dropped"; text: string | undefined; messageId: string; isRemoved: boolean }
   | { of: "entry"; update: SessionUpdate }
   | { of: "cut"; word: string; size: number; omitted: string | undefined }
   | { of: "unknown"; update: Entry["update"] };
@@ -188,7 +189,10 @@ export interface LogState {
   /** The newest entry; 0 without one. */
   lastSeq: number;
   turn: RunningTurn | undefined;
-  waiting: WaitingPrompt[];
+  /** In the order in which they run. */
+  waiting: readonly WaitingPrompt[];
+  /** What has changed the queue, as far as the log is loaded. */
+  queueEntries: readonly QueueEntry[];
   /** Every prompt of the log and of the queue, by its message. */
   hasPrompt: (messageId: string) => boolean;
   /** Requests that were raised and not settled, as far as the log is loaded. */

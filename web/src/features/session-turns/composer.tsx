@@ -19,6 +19,7 @@ export interface ComposerHandle {
   /** Adds texts that were not sent, the oldest first. */
   putBack: (texts: readonly string[]) => void;
   focus: () => void;
+  isEmpty: () => boolean;
 }
 
 interface ComposerProps {
@@ -67,6 +68,7 @@ export const Composer = memo(function Composer({
   useImperativeHandle(ref, () => ({
     putBack: (texts) => write([text, ...texts].filter((each) => each !== "").join("\n\n")),
     focus: () => field.current?.focus(),
+    isEmpty: () => field.current?.value === "",
   }));
   useFocusKeys(field);
 

@@ -112,6 +112,12 @@ function OpenSession({ session, snapshot, isReview, onNearTop }: OpenSessionProp
   const prompts = promptsOf(person?.user.userId ?? "", sessionId, drafts);
   const composer = useRef<ComposerHandle>(null);
   const putBack = useCallback((texts: readonly string[]) => composer.current?.putBack(texts), []);
+  const toComposer = useCallback((text: string) => {
+    if (!composer.current?.isEmpty()) return false;
+    composer.current.putBack([text]);
+    return true;
+  }, []);
+  const mayEdit = useMay("sessions:edit");
   const pending = usePendingRows(prompts, state, putBack);
   const drawn = useMemo<readonly DrawnRow[]>(() => [...rows, ...pending], [rows, pending]);
   const loadOlder = useCallback(() => void onNearTop(), [onNearTop]);
@@ -183,7 +189,19 @@ function OpenSession({ session, snapshot, isReview, onNearTop }: OpenSessionProp
             <WorkingLine turn={state.turn} reachable={session.reachable} />
           )}
           {hasRequest.card}
-          <WaitingPrompts prompts={state.waiting} />
+          <WaitingPrompts
+            key={sessionId}
+            sessionId={sessionId}
+            entries={state.queueEntries}
+            turnId={state.turn?.turnId}
+            isReachable={session.reachable && !isOver(session)}
+            mayEdit={mayEdit}
+            userId={person?.user.userId}
+            hasRequest={hasRequest.isOpen}
+            toComposer={toComposer}
+            putBack={putBack}
+            send={prompts.send}
+          />
           <SessionComposer
             session={session}
             prompts={prompts}
