@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { BrowserPage } from "@hawser/testkit/browser.ts";
-import type { Queue } from "../src/features/session-turns/queue.ts";
+import type { Queue } from "../src/features/session-log/queue.ts";
 import type { Entry } from "../src/features/session-log/row.ts";
 import { openFaked, sessionId, type FakedService } from "./faked-service.ts";
 
@@ -80,8 +80,10 @@ const rows = (page: Page) => page.locator(".waiting li[data-message]");
 const inputs = ({ calls }: FakedService, action: string) =>
   calls.filter((each) => each.action === action).map(({ input }) => input);
 const open = async (page: Page) => {
+  // Before the host has shown its queue nothing can be changed.
+  await page.locator(".waiting").waitFor();
   await page.keyboard.press("q");
-  await rows(page).first().waitFor();
+  await rows(page).first().locator(".acts").waitFor();
 };
 
 test("4.2.5 Waiting prompts: nothing while nothing waits, one row for one, one line for more, kept open", async () => {

@@ -4,8 +4,12 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { call, type ActionName, type Input } from "../../calls/call.ts";
 import { keyOf } from "../../calls/keys.ts";
 import { read } from "../../calls/use-call.ts";
-import type { QueueEntry } from "../session-log/index.ts";
-import { rowsOf, type Queue, type WaitingRows } from "./queue.ts";
+import {
+  waitingRows,
+  type Queue,
+  type QueueEntry,
+  type WaitingRows,
+} from "../session-log/index.ts";
 
 /** While somebody edits, the end of that is in no entry of the log. */
 const heldAgainMs = 10_000;
@@ -81,7 +85,7 @@ export function useQueue(
     [send, refetch],
   );
   const clearProblem = useCallback(() => setProblem(undefined), []);
-  const rows = useMemo(() => rowsOf(data, entries), [data, entries]);
+  const rows = useMemo(() => waitingRows(data, entries), [data, entries]);
   return {
     ...rows,
     isShown: data !== undefined,

@@ -3,7 +3,7 @@
 import { useEffect, useState, type KeyboardEvent, type ReactNode } from "react";
 import { isRefused } from "../../calls/refused.ts";
 import { words } from "../../words/words.ts";
-import type { WaitingRow } from "./queue.ts";
+import type { WaitingRow } from "../session-log/index.ts";
 import type { UsedQueue } from "./use-queue.ts";
 
 const holdAgainMs = 20_000;

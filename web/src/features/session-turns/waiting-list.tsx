@@ -10,7 +10,7 @@ import {
   type ReactNode,
 } from "react";
 import { words } from "../../words/words.ts";
-import { isEditable, placeBeside, type WaitingRow } from "./queue.ts";
+import { isEditable, placeBeside, type WaitingRow } from "../session-log/index.ts";
 import type { UsedQueue } from "./use-queue.ts";
 import { useDrag } from "./use-drag.ts";
 import { WaitingEdit, type Edited } from "./waiting-edit.tsx";

@@ -2,8 +2,7 @@
 // nothing waits.
 import { lazy, Suspense, useCallback, useEffect, useState, type ReactNode } from "react";
 import { words } from "../../words/words.ts";
-import type { QueueEntry } from "../session-log/index.ts";
-import type { WaitingRow } from "./queue.ts";
+import type { QueueEntry, WaitingRow } from "../session-log/index.ts";
 import { useQueue } from "./use-queue.ts";
 
 const WaitingList = lazy(() =>

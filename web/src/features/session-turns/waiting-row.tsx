@@ -2,7 +2,7 @@
 import { Pen, X } from "lucide-react";
 import type { KeyboardEvent, PointerEvent, ReactNode } from "react";
 import { words } from "../../words/words.ts";
-import { isEditable, type WaitingRow } from "./queue.ts";
+import { isEditable, type WaitingRow } from "../session-log/index.ts";
 
 interface WaitingRowProps {
   row: WaitingRow;

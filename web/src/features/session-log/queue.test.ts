@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { QueueEntry } from "../session-log/index.ts";
-import { placeBeside, rowsOf, type Queue } from "./queue.ts";
+import { placeBeside, waitingRows, type Queue } from "./queue.ts";
+import type { QueueEntry } from "./waiting.ts";
 
 const entry = (seq: number, update: object) =>
   ({ seq, at: "2026-11-15T10:00:00.000Z", update }) as QueueEntry;
@@ -22,8 +22,8 @@ const read = (version: number, ...prompts: Queue["prompts"]): Queue => ({
   version,
   prompts,
 });
-const texts = (...given: Parameters<typeof rowsOf>) =>
-  rowsOf(...given).rows.map(({ text }) => text);
+const texts = (...given: Parameters<typeof waitingRows>) =>
+  waitingRows(...given).rows.map(({ text }) => text);
 
 test("4.2.5 Waiting prompts: the log changes what the host has shown, and an older read changes nothing", () => {
   const entries = [
@@ -37,7 +37,7 @@ test("4.2.5 Waiting prompts: the log changes what the host has shown, and an old
   assert.deepEqual(texts(undefined, entries), ["c", "B"]);
   const old = read(4, shown("a"), shown("b"));
   assert.deepEqual(texts(old, entries), ["c", "B"], "a read that comes late");
-  assert.equal(rowsOf(old, entries).version, 8);
+  assert.equal(waitingRows(old, entries).version, 8);
   const newer = read(9, shown("B2"));
   assert.deepEqual(texts(newer, entries), ["B2"], "the host knows more than the log shows yet");
   const started = entry(10, { sessionUpdate: "turn_started", messageId: "B2" });
@@ -55,7 +55,7 @@ test("a long prompt has the text of the log", () => {
 });
 
 test("4.2.5 Waiting prompts: Alt and an arrow move by one, and not beyond the ends", () => {
-  const { rows } = rowsOf(read(1, shown("a"), shown("b"), shown("c")), []);
+  const { rows } = waitingRows(read(1, shown("a"), shown("b"), shown("c")), []);
   assert.deepEqual(placeBeside(rows, "b", -1), { beforeMessageId: "a" });
   assert.deepEqual(placeBeside(rows, "a", 1), { beforeMessageId: "c" });
   assert.deepEqual(placeBeside(rows, "b", 1), { beforeMessageId: null });

@@ -1,6 +1,7 @@
 // What waits, and who edits it: the queue as the host last showed it, with what the log has reported since.
 import type { Result } from "../../calls/call.ts";
-import { waitingAfter, type QueueEntry, type WaitingPrompt } from "../session-log/index.ts";
+import type { WaitingPrompt } from "./row.ts";
+import { waitingAfter, type QueueEntry } from "./waiting.ts";
 
 export type Queue = Result<"list_queued_prompts">;
 type QueuedPrompt = Queue["prompts"][number];
@@ -19,7 +20,7 @@ export interface WaitingRows {
 }
 
 /** Never what somebody has asked for and the host has not confirmed. */
-export function rowsOf(read: Queue | undefined, entries: readonly QueueEntry[]): WaitingRows {
+export function waitingRows(read: Queue | undefined, entries: readonly QueueEntry[]): WaitingRows {
   const shown = new Map(read?.prompts.map((prompt) => [prompt.messageId, prompt]));
   const known = read?.version ?? 0;
   const later = entries.filter(({ seq }) => seq > known);
