@@ -157,3 +157,38 @@ test("stop drops what waits and offers it again; a session can be ended", async 
   await page.getByText("It takes no more prompts.").waitFor();
   assert.deepEqual([dashboard.violations, dashboard.errors], [[], []]);
 });
+
+test("4.2.5 Waiting prompts: one is edited, put first and sent now; the other runs after it", async () => {
+  const sessionId = await startSession("Queue");
+  await using dashboard = await openDashboard(world, { role: "member" });
+  const { page } = dashboard;
+  page.setDefaultTimeout(patienceMs);
+  await dashboard.open(`/sessions/${sessionId}`);
+  await prompt(dashboard, scripted("Slowly.", { text: "one two three four", paceMs: 5_000 }));
+  await page.getByRole("button", { name: "Stop the turn" }).waitFor();
+  await prompt(dashboard, scripted("Compare.", { text: "Compared." }));
+  await page.locator(".waiting").getByText("Compare.").waitFor();
+  await prompt(dashboard, scripted("Push.", { text: "Pushed." }));
+  await page.getByRole("button", { name: "2 prompts wait" }).click();
+  const push = page.locator(".waiting li", { hasText: "Push." });
+  await push.getByRole("button", { name: "Edit" }).click();
+  const field = page.getByRole("textbox", { name: "Text of the prompt" });
+  await field.fill(scripted("Commit.", { text: "Committed." }));
+  await page.getByRole("button", { name: "Save" }).click();
+  const commit = page.locator(".waiting li", { hasText: "Commit." });
+  await commit.press("Alt+ArrowUp");
+  await page.locator(".waiting li").first().getByText("Commit.").waitFor();
+  await commit.press("s");
+  await page.getByText("Stops the running turn and runs this next.").waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByText("Compared.").waitFor();
+  const { events } = await world.caller.list_session_events({ sessionId, limit: 500 });
+  const run = events.flatMap(({ update }) =>
+    update["sessionUpdate"] === "user_message_chunk"
+      ? [(update["content"] as { text: string }).text.split(" @@")[0]]
+      : [],
+  );
+  assert.deepEqual(run, ["Slowly.", "Commit.", "Compare."]);
+  await page.getByText(/Turn 1 was stopped/).waitFor();
+  assert.deepEqual([dashboard.violations, dashboard.errors], [[], []]);
+});
