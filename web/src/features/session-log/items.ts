@@ -3,13 +3,14 @@
 import { addPiece, type LiveItem, type LivePiece } from "../../streams/live-text.ts";
 import { words } from "../../words/words.ts";
 import { laneState } from "./lanes.ts";
-import { queueEntryOf, waitingAfter, type QueueEntry } from "./waiting.ts";
+import { queueEntryOf, waitingAfter } from "./waiting.ts";
 import type {
   Call,
   Entry,
   LogState,
   Note,
   PlanStep,
+  QueueEntry,
   RunningTurn,
   ShellRow,
   ThoughtRow,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { placeBeside, waitingRows, type Queue } from "./queue.ts";
-import type { QueueEntry } from "./waiting.ts";
+import type { QueueEntry } from "./row.ts";
 
 const entry = (seq: number, update: object) =>
   ({ seq, at: "2026-11-15T10:00:00.000Z", update }) as QueueEntry;

@@ -1,7 +1,7 @@
 // What waits, and who edits it: the queue as the host last showed it, with what the log has reported since.
 import type { Result } from "../../calls/call.ts";
-import type { WaitingPrompt } from "./row.ts";
-import { waitingAfter, type QueueEntry } from "./waiting.ts";
+import type { QueueEntry, WaitingPrompt } from "./row.ts";
+import { waitingAfter } from "./waiting.ts";
 
 export type Queue = Result<"list_queued_prompts">;
 type QueuedPrompt = Queue["prompts"][number];

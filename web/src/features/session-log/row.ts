@@ -1,7 +1,6 @@
 // What a transcript shows: one row for each thing that a person reads. Rows are made from log entries by rows.ts and
 // drawn by transcript.tsx.
 import type { SessionUpdate } from "@hawser/client";
-import type { QueueEntry } from "./waiting.ts";
 
 /** An entry as the service sends it. A later service may send words that this page does not know. */
 export interface Entry {
@@ -174,6 +173,17 @@ export interface WaitingPrompt {
   turnId: string | null;
   text: string;
   at: string;
+}
+
+export type QueueUpdate = UpdateOf<
+  "prompt_queued" | "prompt_changed" | "prompt_moved" | "prompt_dropped" | "turn_started"
+>;
+
+/** An entry that changes what waits. */
+export interface QueueEntry {
+  seq: number;
+  at: string;
+  update: QueueUpdate;
 }
 
 export interface RunningTurn {

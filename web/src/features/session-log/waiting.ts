@@ -1,16 +1,5 @@
 // The prompts that wait, as log entries change them.
-import type { Entry, UpdateOf, WaitingPrompt } from "./row.ts";
-
-type QueueUpdate = UpdateOf<
-  "prompt_queued" | "prompt_changed" | "prompt_moved" | "prompt_dropped" | "turn_started"
->;
-
-/** An entry that changes what waits. */
-export interface QueueEntry {
-  seq: number;
-  at: string;
-  update: QueueUpdate;
-}
+import type { Entry, QueueEntry, QueueUpdate, WaitingPrompt } from "./row.ts";
 
 const words: ReadonlySet<string> = new Set([
   "prompt_queued",
