@@ -86,6 +86,7 @@ export const sessionQueueActions = {
   remove_queued_prompt: action({
     ...changes,
     summary: "Remove a prompt that waits.",
+    effect: "destroys",
     details: "It is not run. The session's log keeps its text.",
     shownBy: "list_queued_prompts",
     input: z.strictObject(ofPrompt),
