@@ -598,6 +598,7 @@ export const messages = {
   "waiting.remove": "Remove",
   "waiting.removed": "Removed from the queue.",
   "waiting.row": ["Prompt ",["n"]," of ",["all"],", waits"],
+  "waiting.save": "Save",
   "waiting.save_mine": "Save my text instead",
   "waiting.send_now": "Send now",
   "waiting.send_now.idle": "Runs this next.",

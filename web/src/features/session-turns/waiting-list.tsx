@@ -94,6 +94,10 @@ export function WaitingList(props: WaitingListProps): ReactNode {
   const ask = (messageId: string) => (isRunning ? setAsked(messageId) : sendNow(messageId));
 
   const left = edited && !rows.some(({ messageId }) => messageId === edited.messageId);
+  // Under the same key, so that the field keeps what was written.
+  const drawn: readonly WaitingRow[] = left
+    ? [...rows, { messageId: edited.messageId, text: edited.text, shown: undefined }]
+    : rows;
   const editor = (row: WaitingRow | undefined) => (
     <WaitingEdit
       edited={edited!}
@@ -125,10 +129,10 @@ export function WaitingList(props: WaitingListProps): ReactNode {
       )}
       {isOpen && (
         <ol ref={list}>
-          {rows.map((row, index) =>
+          {drawn.map((row, index) =>
             row.messageId === edited?.messageId ? (
               <li key={row.messageId} className="editing">
-                {editor(row)}
+                {editor(left ? undefined : row)}
               </li>
             ) : (
               <WaitingRowView
@@ -150,7 +154,6 @@ export function WaitingList(props: WaitingListProps): ReactNode {
               />
             ),
           )}
-          {left && <li className="editing">{editor(undefined)}</li>}
         </ol>
       )}
       {queue.problem !== undefined && !edited && (
