@@ -56,7 +56,10 @@ export async function opencodeSessions(host: TestHost, directory: string): Promi
 }
 
 /** The files that opencode's edits changed, with the lines that opencode itself counted. */
-export async function opencodeEdits(host: TestHost, directory: string): Promise<FileChange[]> {
+export async function opencodeEdits(
+  host: TestHost,
+  directory: string,
+): Promise<Pick<FileChange, "path" | "added" | "removed">[]> {
   const [id] = await opencodeSessions(host, directory);
   const messages = await askOpencode<{ parts: ToolPart[] }[]>(host, `/session/${id}/message`, {
     directory,

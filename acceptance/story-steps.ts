@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { changedLines } from "@hawser/testkit/changed-lines.ts";
 import type { AgentKind, SessionRecord } from "@hawser/contract";
 import { makeGithubHome } from "@hawser/testkit/github-home.ts";
 import type { Github } from "@hawser/testkit/github.ts";
@@ -174,7 +175,7 @@ const changes = async ({ door, session: { sessionId } }: Story) => {
 export async function lookAtChanges(story: Story): Promise<void> {
   const { door } = story;
   const { sessionId } = story.session;
-  assert.deepEqual(await changes(story), [
+  assert.deepEqual(changedLines(await changes(story)), [
     { path: "notes.md", added: 2, removed: 0 },
     { path: "README.md", added: 1, removed: 1 },
   ]);

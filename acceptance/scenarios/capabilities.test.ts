@@ -2,6 +2,7 @@
 // and each that is not listed is refused.
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { changedLines } from "@hawser/testkit/changed-lines.ts";
 import { AgentKind, type Capability, type SessionRecord } from "@hawser/contract";
 import { writeClaudeCommand } from "@hawser/testkit/claude-home.ts";
 import { writeSkill } from "@hawser/testkit/codex-home.ts";
@@ -45,7 +46,7 @@ async function write({ world, caller }: Context, session: SessionRecord): Promis
   const { turnId, messageId } = await caller.send_prompt({ sessionId, text });
   assert.equal(outcomeOf(await untilEnd(caller, sessionId, turnId)), "completed");
   const { files } = await caller.get_session_diff({ sessionId });
-  assert.deepEqual(files, [{ path: "new.txt", added: 2, removed: 0 }]);
+  assert.deepEqual(changedLines(files), [{ path: "new.txt", added: 2, removed: 0 }]);
   return messageId;
 }
 

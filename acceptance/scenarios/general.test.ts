@@ -391,6 +391,7 @@ scenario(
       "get_request",
       "get_session_diff",
       "get_session_file_diff",
+      "get_session_git",
       "get_session_summary",
       "list_exposures",
       "list_parked_sessions",

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { changedLines } from "@hawser/testkit/changed-lines.ts";
 import { writeClaudeCommand } from "@hawser/testkit/claude-home.ts";
 import { writeSkill } from "@hawser/testkit/codex-home.ts";
 import { stepsOf } from "../kind-steps.ts";
@@ -114,7 +115,7 @@ scenario(
     );
     assert.deepEqual(there, ["ash"]);
     const { files } = await caller.get_session_diff({ sessionId });
-    assert.deepEqual(files, [{ path: "ash.txt", added: 1, removed: 0 }]);
+    assert.deepEqual(changedLines(files), [{ path: "ash.txt", added: 1, removed: 0 }]);
     const events = await runTurn(caller, sessionId, scripted("on", { text: "Going on." }));
     assert.deepEqual([outcomeOf(events), saidIn(events)], ["completed", ["Going on."]]);
     const asked = JSON.stringify(world.model!.requests.at(-1)!.body);

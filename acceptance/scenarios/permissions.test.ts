@@ -23,6 +23,7 @@ const extensions: Record<string, Permission | null> = {
   list_session_turns: "sessions:view",
   wait_for_session: "sessions:view",
   get_session_file_diff: "sessions:view",
+  get_session_git: "sessions:view",
   list_parked_sessions: "sessions:view",
   restore_session: "sessions:edit",
   search_requests: "sessions:view",

@@ -121,6 +121,17 @@ scenario(
     writeFileSync(join(tree, "README.md"), "changed\n");
     writeFileSync(join(tree, "untracked.txt"), "new\n");
     const before = git(tree, "status", "--porcelain");
+    const state = await caller.get_session_git({ sessionId });
+    assert.deepEqual(
+      [state.branch, state.base, state.live, state.pullRequestUrl],
+      [
+        worktreeBranch,
+        { branch: "main", commit: git(tree, "rev-parse", "HEAD~1"), behind: 0 },
+        true,
+        null,
+      ],
+    );
+    assert.deepEqual([state.commits, state.unpushedCommits, state.uncommittedFiles], [1, 1, 2]);
     const pushed = await caller.push_session({ sessionId });
     assert.deepEqual(pushed, {
       sessionId,
@@ -133,6 +144,9 @@ scenario(
     });
     assert.equal(atOrigin(worktreeBranch!), tip);
     assert.equal(git(tree, "status", "--porcelain"), before);
+    const after = await caller.get_session_git({ sessionId });
+    assert.deepEqual([after.commits, after.unpushedCommits, after.uncommittedFiles], [1, 0, 2]);
+    assert.equal(after.pullRequestUrl, pushed.pullRequestUrl);
     const made = github.pullRequests[0]!;
     assert.deepEqual([made.title, made.head, made.base], [title, worktreeBranch, "main"]);
     assert.ok(made.body.includes(sessionId) && made.body.includes("opencode"));

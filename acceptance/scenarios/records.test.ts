@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { arch, hostname } from "node:os";
 import { join } from "node:path";
+import { changedLines } from "@hawser/testkit/changed-lines.ts";
 import type { SessionListEntry } from "@hawser/contract";
 import { writePolicy } from "@hawser/testkit/host.ts";
 import { watchPresence } from "@hawser/testkit/presence-watch.ts";
@@ -187,7 +188,7 @@ scenario(
     assert.equal(outcomeOf(await runTurn(caller, sessionId, text)), "completed");
     const { files } = await caller.get_session_diff({ sessionId });
     assert.deepEqual(
-      files.toSorted((one, other) => one.path.localeCompare(other.path)),
+      changedLines(files).toSorted((one, other) => one.path.localeCompare(other.path)),
       [
         { path: "new/three.txt", added: 3, removed: 0 },
         { path: "src/list.txt", added: 0, removed: 2 },

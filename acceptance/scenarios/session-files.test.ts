@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { changedLines } from "@hawser/testkit/changed-lines.ts";
 import type { Caller } from "@hawser/testkit/caller.ts";
 import { untilStatus } from "@hawser/testkit/host.ts";
 import { opencodeEdits } from "../opencode-server.ts";
@@ -85,7 +86,9 @@ scenario(
       writes(join(place, "new.txt"), "a\nb\nc\n"),
     );
     const figures = async () =>
-      (await caller.get_session_diff({ sessionId })).files.filter(({ path }) => path !== "new.txt");
+      changedLines((await caller.get_session_diff({ sessionId })).files).filter(
+        ({ path }) => path !== "new.txt",
+      );
     const byPath = (one: { path: string }, other: { path: string }) =>
       one.path < other.path ? -1 : 1;
     const edits = await opencodeEdits(host, place);
@@ -100,7 +103,14 @@ scenario(
       { path: "new.txt", added: 3, removed: 0 },
       { path: "picture.bin", added: 0, removed: 0 },
     ];
-    assert.deepEqual(answer.files.toSorted(byPath), wanted.toSorted(byPath));
+    assert.deepEqual(changedLines(answer.files).toSorted(byPath), wanted.toSorted(byPath));
+    const kinds = answer.files.map(({ path, status, isBinary }) => [path, [status, isBinary]]);
+    assert.deepEqual(Object.fromEntries(kinds), {
+      [edited!]: ["modified", false],
+      "four.txt": ["modified", false],
+      "new.txt": ["added", false],
+      "picture.bin": ["added", true],
+    });
     // The same as the agent's own figures for its edit, which its call tells in the log.
     const told = updatesOf(await logOf(caller, sessionId), "tool_call_update")
       .flatMap(({ content }) => content)
@@ -123,8 +133,13 @@ scenario(
       "cursor",
     );
 
+    const counted = await caller.get_session_git({ sessionId });
+    assert.deepEqual([counted.commits, counted.uncommittedFiles, counted.live], [0, 4, true]);
+    assert.equal(counted.branch, worktreeBranch);
+
     host.process.kill("SIGKILL");
     await untilStatus(caller, host.instanceId, "offline");
+    assert.deepEqual(await caller.get_session_git({ sessionId }), { ...counted, live: false });
     const remembered = await caller.get_session_diff({ sessionId });
     assert.deepEqual(remembered, { ...answer, live: false });
     assertRefused(
@@ -159,7 +174,7 @@ scenario(
       writes(join(directory, "new.txt"), "a\nb\nc\n"),
     );
     const answer = await caller.get_session_diff({ sessionId });
-    assert.deepEqual(answer.files, [
+    assert.deepEqual(changedLines(answer.files), [
       { path: "new.txt", added: 3, removed: 0 },
       { path: "notes.txt", added: 2, removed: 1 },
     ]);
@@ -170,7 +185,7 @@ scenario(
       .filter((each) => each.type === "patch");
     assert.deepEqual(
       reported.map(({ path, added, removed }) => ({ path, added, removed })),
-      answer.files.slice(1),
+      changedLines(answer.files).slice(1),
     );
     const { patch } = await caller.get_session_file_diff({ sessionId, path: "notes.txt" });
     assert.match(patch, /^ one\n-two\n\+2\n\+3$/m);
@@ -181,6 +196,8 @@ scenario(
     await caller.end_session({ sessionId: unread.sessionId });
     const reply = await caller.try("get_session_diff", { sessionId: unread.sessionId });
     assertRefused(reply, 409, "session_ended");
+    const uncounted = await caller.try("get_session_git", { sessionId: unread.sessionId });
+    assertRefused(uncounted, 409, "session_ended");
     const baselines = join(host.stateDirectory, "baselines");
     await until(
       "the copy is gone",
@@ -278,7 +295,7 @@ scenario(
     );
     assert.equal(readFileSync(path, "utf8"), "mine\n");
     const { files } = await caller.get_session_diff({ sessionId });
-    assert.deepEqual(files, [{ path: "own.txt", added: 1, removed: 0 }]);
+    assert.deepEqual(changedLines(files), [{ path: "own.txt", added: 1, removed: 0 }]);
     git(host.repository, "clean", "--quiet", "--force", "own.txt");
     await caller.end_session({ sessionId });
   },

@@ -72,6 +72,7 @@ const recipes: Record<string, Recipe> = {
   "wait_for_session.sessionId": (sessionId) => ({ sessionId, timeoutSeconds: 1 }),
   "get_session_diff.sessionId": (sessionId) => ({ sessionId }),
   "get_session_file_diff.sessionId": (sessionId) => ({ sessionId, path: "a.txt" }),
+  "get_session_git.sessionId": (sessionId) => ({ sessionId }),
   "revert_session.sessionId": (sessionId) => ({ sessionId, messageId: "msg_1" }),
   "list_parked_sessions.instanceId": (instanceId) => ({ instanceId }),
   "restore_session.sessionId": (sessionId) => ({ sessionId }),

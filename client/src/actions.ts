@@ -791,6 +791,36 @@ export interface Actions {
     nextCursor: string | null;
   }>;
 
+  /** Count what a session has committed, what is not pushed, and what is not committed. Nothing is fetched. If the host is offline or the session has ended, repeats the last answer with `live` false. */
+  get_session_git(body: {
+    /** From list_sessions. */
+    sessionId: string;
+  }, options?: CallOptions): Promise<{
+    /** The branch that push_session pushes to; null until it has a name. */
+    branch: string | null;
+    /** Null if there was no commit. */
+    base: {
+      /** The branch of the repository at which the session's worktree began; null if it has none, or it is not known. */
+      branch: string | null;
+      /** The commit at which it began. */
+      commit: string;
+      /** Commits on that branch, in the same repository, that the session's branch does not have; at most 10,000. */
+      behind: number | null;
+    } | null;
+    /** Commits since the base; at most 10,000. Null if `takenAt` is. */
+    commits: number | null;
+    /** Those of them that push_session has not pushed, and that are in no branch of a remote as git knew it last. Null if `takenAt` is. */
+    unpushedCommits: number | null;
+    /** Files with changes that are in no commit, untracked ones among them. Null if `takenAt` is. */
+    uncommittedFiles: number | null;
+    /** The pull request that push_session opened or found last. */
+    pullRequestUrl: string | null;
+    /** False if the host was offline and this is its last answer. */
+    live: boolean;
+    /** When the host answered; null if it never did. */
+    takenAt: string | null;
+  }>;
+
   /** List the ended sessions whose worktree or clone the host has parked, the newest first. A host keeps them for 14 days; it removes the oldest earlier if they need more disk than its policy file allows. */
   list_parked_sessions(body: {
     /** From list_instances. */
@@ -2105,6 +2135,12 @@ export type FileChange = {
   added: number;
   /** Lines removed; 0 for a binary file. */
   removed: number;
+  /** Null if the host's daemon is too old to report it. */
+  status: "added" | "modified" | "deleted" | "renamed" | null;
+  /** Where a renamed file was; null for any other. */
+  previousPath: string | null;
+  /** Null if the host's daemon is too old to report it. */
+  isBinary: boolean | null;
 };
 
 /** An agent at work in a directory of a host. */
@@ -3622,6 +3658,7 @@ export const actionNames = [
   "remove_queued_prompt",
   "send_queued_prompt_now",
   "get_session_file_diff",
+  "get_session_git",
   "list_parked_sessions",
   "restore_session",
   "list_pending_requests",

@@ -132,6 +132,7 @@ export {
   LiveSession,
   SessionActivity,
   ParkedSession,
+  SessionGit,
   SessionEvent,
   SessionListEntry,
   SessionRecord,

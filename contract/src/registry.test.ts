@@ -171,7 +171,7 @@ test("A11: every action is closed to agents, unless it is on the list of those t
     ...(["list_directories", "browse_directory", "list_github_repos"] as const),
     ...(["list_agent_kinds", "list_models"] as const),
     ...(["list_sessions", "search_sessions", "get_session_summary"] as const),
-    ...(["get_session_diff", "get_session_file_diff"] as const),
+    ...(["get_session_diff", "get_session_file_diff", "get_session_git"] as const),
     ...(["list_session_events", "search_session_events", "list_session_turns"] as const),
     ...(["wait_for_session", "list_queued_prompts"] as const),
     ...(["list_pending_requests", "search_requests", "get_request"] as const),

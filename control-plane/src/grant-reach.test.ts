@@ -94,6 +94,7 @@ const otherFields: Record<string, object> = {
   get_session_summary: {},
   get_session_diff: {},
   get_session_file_diff: { path: "a" },
+  get_session_git: {},
   list_session_events: {},
   search_session_events: { query: "x" },
   list_session_turns: {},

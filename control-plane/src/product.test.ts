@@ -134,6 +134,7 @@ const otherFields: Record<string, object> = {
   push_session: {},
   get_session_diff: {},
   get_session_file_diff: { path: "a" },
+  get_session_git: {},
   revert_session: { messageId: "msg_x" },
   restore_session: {},
   fork_session: { agentKind: "codex" },

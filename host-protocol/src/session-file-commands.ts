@@ -6,6 +6,7 @@ import {
   FileChange,
   ModelChoice,
   ParkedSession,
+  SessionGit,
   SessionId,
   SessionMode,
   TrustedPart,
@@ -18,11 +19,25 @@ import { OwnerId } from "./identity-commands.ts";
 /** Author of commits in a session's own worktree. */
 export const Author = z.strictObject({ name: z.string().min(1), email: z.string().min(1) });
 
+/** Hosts of earlier versions report neither of these. */
+const HostFileChange = FileChange.extend({
+  status: FileChange.shape.status.default(null),
+  previousPath: FileChange.shape.previousPath.default(null),
+  isBinary: FileChange.shape.isBinary.default(null),
+});
+
 export const sessionFileCommands = {
   diff_session: {
     effect: "reads",
     payload: z.strictObject({ sessionId: SessionId }),
-    result: z.strictObject({ files: z.array(FileChange), truncated: z.boolean() }),
+    result: z.strictObject({ files: z.array(HostFileChange), truncated: z.boolean() }),
+    deadlineMs: 25_000,
+    refusals: ["not_found", "not_a_repository"],
+  },
+  read_session_git: {
+    effect: "reads",
+    payload: z.strictObject({ sessionId: SessionId }),
+    result: SessionGit,
     deadlineMs: 25_000,
     refusals: ["not_found", "not_a_repository"],
   },

@@ -4,7 +4,12 @@ import { action } from "../action.ts";
 import { hostRefusals } from "../errors.ts";
 import { InstanceId, SessionId } from "../ids.ts";
 import { Cursor, NextCursor } from "../pages.ts";
-import { ParkedSession, SessionRecord } from "../records/session.ts";
+import { freshness } from "../records/directory.ts";
+import { ParkedSession, SessionGit, SessionRecord } from "../records/session.ts";
+
+/** Null if the host never answered. */
+const orNull = (figure: z.ZodInt) =>
+  figure.nullable().meta({ description: `${figure.description} Null if \`takenAt\` is.` });
 
 export const sessionFileActions = {
   get_session_file_diff: action({
@@ -35,6 +40,30 @@ export const sessionFileActions = {
       nextCursor: NextCursor,
     }),
     refusals: ["not_found", "session_ended", "not_a_repository", ...hostRefusals],
+  }),
+
+  get_session_git: action({
+    summary: "Count what a session has committed, what is not pushed, and what is not committed.",
+    details:
+      "Nothing is fetched. If the host is offline or the session has ended, repeats the last answer with `live` false.",
+    group: "code",
+    permission: "sessions:view",
+    openToGrants: "view",
+    effect: "reads",
+    reach: "host",
+    input: z.strictObject({ sessionId: SessionId }),
+    result: z.strictObject({
+      ...SessionGit.shape,
+      commits: orNull(SessionGit.shape.commits),
+      unpushedCommits: orNull(SessionGit.shape.unpushedCommits),
+      uncommittedFiles: orNull(SessionGit.shape.uncommittedFiles),
+      pullRequestUrl: z
+        .string()
+        .nullable()
+        .meta({ description: "The pull request that push_session opened or found last." }),
+      ...freshness,
+    }),
+    refusals: ["not_found", "session_ended", "not_a_repository"],
   }),
 
   list_parked_sessions: action({

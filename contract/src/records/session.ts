@@ -166,9 +166,51 @@ export const FileChange = z
     path: z.string().meta({ description: "Relative to the session's working directory." }),
     added: count.meta({ description: "Lines added; 0 for a binary file." }),
     removed: count.meta({ description: "Lines removed; 0 for a binary file." }),
+    status: z.enum(["added", "modified", "deleted", "renamed"]).nullable().meta({
+      description: "Null if the host's daemon is too old to report it.",
+    }),
+    previousPath: z
+      .string()
+      .nullable()
+      .meta({ description: "Where a renamed file was; null for any other." }),
+    isBinary: z
+      .boolean()
+      .nullable()
+      .meta({ description: "Null if the host's daemon is too old to report it." }),
   })
   .meta({ id: "FileChange", description: "A file changed by a session." });
 export type FileChange = z.infer<typeof FileChange>;
+
+/** What of a session's work is committed and pushed. */
+export const SessionGit = z.strictObject({
+  branch: z
+    .string()
+    .nullable()
+    .meta({ description: "The branch that push_session pushes to; null until it has a name." }),
+  base: z
+    .strictObject({
+      branch: z.string().nullable().meta({
+        description:
+          "The branch of the repository at which the session's worktree began; null if it has none, or it is not known.",
+      }),
+      commit: z.string().meta({ description: "The commit at which it began." }),
+      behind: count.nullable().meta({
+        description:
+          "Commits on that branch, in the same repository, that the session's branch does not have; at most 10,000.",
+      }),
+    })
+    .nullable()
+    .meta({ description: "Null if there was no commit." }),
+  commits: count.meta({ description: "Commits since the base; at most 10,000." }),
+  unpushedCommits: count.meta({
+    description:
+      "Those of them that push_session has not pushed, and that are in no branch of a remote as git knew it last.",
+  }),
+  uncommittedFiles: count.meta({
+    description: "Files with changes that are in no commit, untracked ones among them.",
+  }),
+});
+export type SessionGit = z.infer<typeof SessionGit>;
 
 export const ParkedSession = z
   .strictObject({

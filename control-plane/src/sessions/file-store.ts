@@ -1,10 +1,11 @@
-// The SQL of sessions' files: the changes that hosts last reported, and what is needed to restore a
+// The SQL of sessions' files: the changes and commits that hosts last reported, pull requests, and what is needed to restore a
 // session.
 import type {
   AgentKind,
   AgentPolicy,
   FileChange,
   InstanceStatus,
+  SessionGit,
   SessionMode,
   TrustedRepository,
 } from "@hawser/contract";
@@ -20,9 +21,43 @@ export const keepDiff = statement<{ taken_at: string }>(
    RETURNING taken_at`,
 );
 
-export const selectDiff = statement<{ files: FileChange[]; truncated: boolean; taken_at: string }>(
+/** As a version stored it, which may have known fewer fields. */
+export type StoredChange = Pick<FileChange, "path" | "added" | "removed"> & Partial<FileChange>;
+
+export const selectDiff = statement<{
+  files: StoredChange[];
+  truncated: boolean;
+  taken_at: string;
+}>(
   `SELECT files, truncated, taken_at FROM session_diffs
     WHERE organization_id = $1 AND session_id = $2`,
+);
+
+/** No row if the session was deleted in the meantime. */
+export const keepGit = statement<GitRow>(
+  `INSERT INTO session_git (organization_id, session_id, state, taken_at)
+   SELECT organization_id, session_id, $3, hawser_now() FROM sessions
+    WHERE organization_id = $1 AND session_id = $2 AND deleted_at IS NULL
+   ON CONFLICT (organization_id, session_id)
+     DO UPDATE SET state = excluded.state, taken_at = excluded.taken_at
+   RETURNING state, taken_at, pull_request_url`,
+);
+
+export interface GitRow {
+  state: SessionGit | null;
+  taken_at: string | null;
+  pull_request_url: string | null;
+}
+
+export const selectGit = statement<GitRow>(
+  `SELECT state, taken_at, pull_request_url FROM session_git
+    WHERE organization_id = $1 AND session_id = $2`,
+);
+
+export const keepPullRequest = statement(
+  `INSERT INTO session_git (organization_id, session_id, pull_request_url) VALUES ($1, $2, $3)
+   ON CONFLICT (organization_id, session_id)
+     DO UPDATE SET pull_request_url = excluded.pull_request_url`,
 );
 
 export interface FormerRow {

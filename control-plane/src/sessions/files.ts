@@ -1,5 +1,5 @@
-// The files of a session: its changes, reverting them, and restoring ended sessions. The host is asked;
-// its last list of changes is stored for when it is away.
+// The files of a session: its changes and commits, reverting them, and restoring ended sessions. The host is asked;
+// its last answers about changes and commits are stored for when it is away.
 import {
   Refusal,
   formatId,
@@ -7,6 +7,7 @@ import {
   notFound,
   parseId,
   type FileChange,
+  type ResultOf,
   type sessionActions,
   type sessionFileActions,
 } from "@hawser/contract";
@@ -56,7 +57,12 @@ export async function getSessionDiff(
     const kept = await sql.first(files.selectDiff, ...key);
     if (!kept && error.code === "session_ended") throw error;
     const { files: last = [], truncated = false } = kept ?? {};
-    return { files: last, truncated, live: false, takenAt: kept?.taken_at ?? null };
+    return {
+      files: last.map(withAllFields),
+      truncated,
+      live: false,
+      takenAt: kept?.taken_at ?? null,
+    };
   }
   const kept = await sql.first(
     files.keepDiff,
@@ -66,6 +72,60 @@ export async function getSessionDiff(
   );
   if (!kept) throw notFound("session");
   return { ...answer, live: true, takenAt: kept.taken_at };
+}
+
+/** Lists that were stored by earlier versions do not have these fields. */
+const withAllFields = (file: files.StoredChange): FileChange => ({
+  status: null,
+  previousPath: null,
+  isBinary: null,
+  ...file,
+});
+
+const neverCounted =
+  "This session has ended, and its commits were not counted before it ended. If its host has parked the files, call restore_session to see them.";
+
+type GitAnswer = ResultOf<(typeof sessionFileActions)["get_session_git"]>;
+
+/** As get_session_diff: if the host cannot answer, its last answer is better than none. */
+async function getSessionGit(
+  context: ReadContext & SessionServices,
+  { sessionId }: { sessionId: string },
+): Promise<GitAnswer> {
+  const { sql } = context;
+  const row = await findSession(sql, sessionId);
+  const key = [sql.organizationId, row.session_id] as const;
+  let answer: CommandResultOf<"read_session_git">;
+  try {
+    if (isOver(row.status)) throw new Refusal("session_ended", neverCounted);
+    answer = await readFromHost(context, hostOf(row), "read_session_git", { sessionId });
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code === "not_a_repository") throw error;
+    const kept = await sql.first(files.selectGit, ...key);
+    if (!kept?.state && error.code === "session_ended") throw error;
+    return gitOf(kept, false);
+  }
+  const kept = await sql.first(files.keepGit, ...key, JSON.stringify(answer));
+  if (!kept) throw notFound("session");
+  return gitOf(kept, true);
+}
+
+const neverAnswered = {
+  branch: null,
+  base: null,
+  commits: null,
+  unpushedCommits: null,
+  uncommittedFiles: null,
+};
+
+function gitOf(row: files.GitRow | undefined, live: boolean): GitAnswer {
+  const { state, taken_at = null, pull_request_url = null } = row ?? {};
+  return {
+    ...(state ?? neverAnswered),
+    pullRequestUrl: pull_request_url,
+    live,
+    takenAt: taken_at,
+  };
 }
 
 export const revertSession: HostHandler<
@@ -139,6 +199,8 @@ export const sessionFileHandlers: HandlersFor<typeof sessionFileActions, Session
     const next = isWhole ? page.nextOffset : from.offset + Buffer.byteLength(patch);
     return { path, patch, nextCursor: next === null ? null : makePatchCursor(next, page.hash) };
   },
+
+  get_session_git: getSessionGit,
 
   async list_parked_sessions(context, { instanceId }) {
     const host = await findHost(context.sql, instanceId);

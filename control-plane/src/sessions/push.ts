@@ -1,9 +1,10 @@
 // Pushing a session's commits. The host pushes with its own credentials. The title and body of the pull
 // request come from the record unless the caller sets them.
-import type { sessionActions } from "@hawser/contract";
+import { parseId, type sessionActions } from "@hawser/contract";
 import { onHost, type HostHandler } from "../dispatch/handler.ts";
 import { askHost, withShortWait } from "../hosts/ask-host.ts";
 import { ownerIdOf } from "../identities/owner.ts";
+import { keepPullRequest } from "./file-store.ts";
 import { findSession, hostOf, refuseOver, type SessionServices } from "./find-session.ts";
 
 export const pushSession: HostHandler<(typeof sessionActions)["push_session"], SessionServices> =
@@ -21,11 +22,14 @@ export const pushSession: HostHandler<(typeof sessionActions)["push_session"], S
     },
     ask: (context, { sessionId }, { pullRequest, ownerId, ...host }) =>
       askHost(withShortWait(context), host, "push_session", { sessionId, pullRequest, ownerId }),
-    conclude: (_context, { sessionId }, _intent, { pullRequestError, ...pushed }) => ({
-      sessionId,
-      ...pushed,
-      ...whyNoPullRequest(pullRequestError),
-    }),
+    conclude({ sql }, { sessionId }, _intent, { pullRequestError, ...pushed }) {
+      const { pullRequestUrl } = pushed;
+      if (pullRequestUrl !== null) {
+        const id = parseId("session", sessionId)!;
+        sql.later(keepPullRequest, sql.organizationId, id, pullRequestUrl);
+      }
+      return { sessionId, ...pushed, ...whyNoPullRequest(pullRequestError) };
+    },
   });
 
 /** Reasons that hosts report as a word. */

@@ -249,6 +249,9 @@ export const catalogue: Catalogue = {
     run: ({ sessionId, ...page }, { sessions, signal }) =>
       sessions.diffFile(sessionId, page, signal),
   },
+  read_session_git: {
+    run: ({ sessionId }, { sessions, signal }) => sessions.readGit(sessionId, signal),
+  },
   rename_session: {
     repeatable: true,
     async run({ sessionId, title }, { sessions, signal }) {

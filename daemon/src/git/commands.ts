@@ -17,6 +17,7 @@ export const gitCommands = {
     "--ignore-submodules=dirty",
   ],
   "rev-parse": [],
+  "rev-list": [],
   "worktree add": ["--no-guess-remote"],
   "worktree remove": [],
   // Patterns instead of directories: single files are left out.
@@ -51,7 +52,7 @@ export const gitCommands = {
 export type GitCommand = keyof typeof gitCommands;
 
 /** Commands with revisions; `--end-of-options` keeps those from being parsed as options. */
-export const takesRevisions: ReadonlySet<GitCommand> = new Set(["diff", "rev-parse"]);
+export const takesRevisions: ReadonlySet<GitCommand> = new Set(["diff", "rev-list", "rev-parse"]);
 
 /** Commands that accept only options on their command line, and not even `--`. */
 export const takesNoOperands: ReadonlySet<GitCommand> = new Set(["rev-parse", "update-index"]);

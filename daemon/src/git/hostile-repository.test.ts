@@ -212,6 +212,11 @@ const ways: Record<string, Way> = {
 const calls: [GitCommand, (origin: string, tree: string) => Partial<GitCall>][] = [
   ["rev-parse", () => ({ options: ["--verify"], revisions: ["HEAD"] })],
   ["status", () => ({ options: ["--porcelain"] })],
+  [
+    "rev-list",
+    () => ({ options: ["--count", "--not", "--remotes", "--not"], revisions: ["HEAD"] }),
+  ],
+  ["symbolic-ref", () => ({ operands: ["HEAD"] })],
   ["diff", () => ({ revisions: ["HEAD"] })],
   ["diff", () => ({ options: ["--stat"], operands: ["a.txt"] })],
   ["worktree add", (_origin, tree) => ({ options: ["--detach"], operands: [tree, "HEAD"] })],

@@ -26,6 +26,8 @@ export interface OwnWorktree {
   branch: string;
   adminDirectory: string | null;
   baseCommit: string | null;
+  /** The branch that the repository had checked out at the start; null or missing if it is not known. */
+  baseBranch?: string | null;
 }
 
 /** The clone that the daemon made for a session. */
@@ -69,6 +71,8 @@ export interface DrivenSession {
   origin?: string | null;
   /** The branch it pushes to, if it has no branch of its own. */
   pushBranch?: string;
+  /** The commit that was pushed last. */
+  pushedCommit?: string;
   title: string | null;
   /** Whether a caller set the title; the agent's title does not replace it then. */
   isTitledByCaller: boolean;

@@ -74,6 +74,7 @@ const ways: Record<HostCommand, Way> = {
   describe_session: "session",
   watch_session: "session",
   diff_session: "session",
+  read_session_git: "session",
   diff_session_file: "session",
   rename_session: "session",
   set_session_mode: "session",

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { changedLines } from "@hawser/testkit/changed-lines.ts";
 import { codeOf, git, makeSmallHost, wanted } from "@hawser/testkit/small-host.ts";
 import { until } from "@hawser/testkit/until.ts";
 
@@ -24,7 +25,7 @@ test("a session outside of git has a diff, also after a restart, and leaves no c
 
   host = small.open();
   writeFileSync(file("b.txt"), "1\n2\n");
-  assert.deepEqual((await host.must("diff_session", { sessionId })).files, [
+  assert.deepEqual(changedLines((await host.must("diff_session", { sessionId })).files), [
     { path: "a.txt", added: 1, removed: 1 },
     { path: "b.txt", added: 2, removed: 0 },
   ]);
@@ -46,7 +47,7 @@ test("a session in a repository without a commit has a diff too", async () => {
   const { sessionId } = asked;
   await host.must("start_session", { ...asked, useWorktree: false });
   writeFileSync(join(small.folder, "a.txt"), "one\ntwo\n");
-  assert.deepEqual((await host.must("diff_session", { sessionId })).files, [
+  assert.deepEqual(changedLines((await host.must("diff_session", { sessionId })).files), [
     { path: "a.txt", added: 1, removed: 0 },
   ]);
   await host.close();

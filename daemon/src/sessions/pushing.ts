@@ -22,7 +22,7 @@ export async function pushSession(
   session: Session,
   { pullRequest, ownerId }: WantedPush,
   signal: AbortSignal,
-): Promise<Pushed> {
+): Promise<Omit<Pushed, "commit">> {
   const record = session.require("push");
   // Elsewhere all sessions push with the logins of the host's user.
   if (session.host.clonesRepositories && record.ownerId !== ownerId) throw notYours(othersLogin);
@@ -40,7 +40,11 @@ export async function pushSession(
   if (objection !== undefined) throw new CommandRefusal("unsafe_repository", objection);
   const branch = record.worktree?.branch ?? record.pushBranch ?? nameBranch(session, record.title);
   const viaClient = checkout?.viaClient ?? false;
-  return session.host.pushes.push({ directory, origin, branch, viaClient, pullRequest }, signal);
+  const wish = { directory, origin, branch, viaClient, pullRequest };
+  const { commit, ...pushed } = await session.host.pushes.push(wish, signal);
+  // The session may have ended meanwhile.
+  if (session.record) session.change({ pushedCommit: commit });
+  return pushed;
 }
 
 function nameBranch(session: Session, title: string | null): string {

@@ -14,7 +14,7 @@ import { within } from "../pause.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Checkouts } from "../worktrees/checkouts.ts";
 import type { ParkedTree } from "../worktrees/parked.ts";
-import type { Pushed, Pushes } from "../worktrees/push.ts";
+import type { Pushes } from "../worktrees/push.ts";
 import type { Worktrees } from "../worktrees/worktrees.ts";
 import { answerRequest, type Answered, type Answering } from "./answers.ts";
 import { attach, release } from "./attach.ts";
@@ -26,6 +26,7 @@ import { createLiveLane, type PublishLive } from "./live-lane.ts";
 import { setMode } from "./modes.ts";
 import { isProcessOf } from "./own-processes.ts";
 import { acceptPrompt, acceptSummary, type AcceptedPrompt, type WantedPrompt } from "./prompts.ts";
+import { readSessionGit, type SessionGit } from "./commits.ts";
 import { pushSession, type WantedPush } from "./pushing.ts";
 import { createQueue, type Queue } from "./queue.ts";
 import { createReaper } from "./reaper.ts";
@@ -80,7 +81,8 @@ export interface Sessions {
   queue: Queue;
   abort(sessionId: string): Promise<{ aborted: boolean; droppedPrompts: number }>;
   end(sessionId: string): Promise<void>;
-  push(wanted: WantedPush, signal: AbortSignal): Promise<Pushed>;
+  push(wanted: WantedPush, signal: AbortSignal): ReturnType<typeof pushSession>;
+  readGit(sessionId: string, signal: AbortSignal): Promise<SessionGit>;
   answer(wanted: Answering, signal: AbortSignal): Promise<Answered | (() => Answered)>;
   rename(sessionId: string, title: string, signal: AbortSignal): Promise<void>;
   setMode(sessionId: string, mode: SessionMode, ownerId: string | null | undefined): void;
@@ -207,6 +209,7 @@ export function openSessions(options: SessionsOptions): Sessions {
     },
     end: (sessionId) => endSession(find(sessionId)),
     push: (wanted, signal) => pushSession(find(wanted.sessionId), wanted, signal),
+    readGit: (sessionId, signal) => readSessionGit(find(sessionId), signal),
     answer: (wanted, signal) => answerRequest(find(wanted.sessionId), wanted, signal),
 
     async rename(sessionId, title, signal) {

@@ -156,9 +156,9 @@ export async function makeWorktree(
   const { worktrees } = session.host;
   const made = await worktrees.make(plan, driver.sparsePatterns, signal, fork?.state);
   checkStarting(session);
-  const { adminDirectory, leftOut } = made;
+  const { adminDirectory, leftOut, baseBranch } = made;
   const baseCommit = fork?.baseCommit ?? made.baseCommit;
-  session.change({ worktree: { ...planned(plan), baseCommit, adminDirectory } });
+  session.change({ worktree: { ...planned(plan), baseCommit, baseBranch, adminDirectory } });
   await setAuthor(session, plan.directory, author, signal);
   await refuseProjectConfig(session.host, driver, plan.directory);
   return leftOut;

@@ -5,6 +5,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { changedLines } from "@hawser/testkit/changed-lines.ts";
 import { createGit, type GitError } from "../git/git.ts";
 import { createBaselines } from "./baselines.ts";
 import { createDiffs } from "./diffs.ts";
@@ -65,7 +66,7 @@ test("a diff of a plain directory shows what changed since the session began", a
     { path: "removed.txt", added: 0, removed: 3 },
     { path: "script.sh", added: 0, removed: 0 },
   ];
-  assert.deepEqual((await diffs.list(compared)).files, expected);
+  assert.deepEqual(changedLines((await diffs.list(compared)).files), expected);
   assert.match((await diffs.patch(compared, "caps.txt"))!, /^-small\n\+smaller$/m);
   assert.match((await diffs.patch(compared, "removed.txt"))!, /^-1\n-2\n-3$/m);
   assert.equal(await diffs.patch(compared, "same.txt"), undefined);
@@ -74,7 +75,7 @@ test("a diff of a plain directory shows what changed since the session began", a
   // A repository that the agent makes there later changes nothing.
   git(directory, "init", "--quiet");
   git(directory, "add", "edited.txt");
-  assert.deepEqual((await diffs.list(compared)).files, expected);
+  assert.deepEqual(changedLines((await diffs.list(compared)).files), expected);
 });
 
 test("the user's keys and the daemon's own files are in no baseline and in no diff", async () => {
@@ -84,7 +85,7 @@ test("the user's keys and the daemon's own files are in no baseline and in no di
   write(home, "notes.txt", "two\n");
   write(home, ".ssh/id_test", "another key\n");
   write(home, ".ssh/id_new", "a new key\n");
-  assert.deepEqual((await diffs.list(compared)).files, [
+  assert.deepEqual(changedLines((await diffs.list(compared)).files), [
     { path: "notes.txt", added: 1, removed: 1 },
   ]);
   for (const path of [".ssh/id_test", ".ssh/id_new"]) {

@@ -35,19 +35,31 @@ test("commits, staged, changed and untracked files count, ignored ones do not", 
   const before = [filesOf(join(directory, ".git")), git(directory, "status", "--porcelain")];
   const { files, truncated } = await diffs.list({ directory, base, signal });
   assert.equal(truncated, false);
+  const change = { status: "modified", previousPath: null, isBinary: false };
   assert.deepEqual(files, [
-    { path: "a.txt", added: 1, removed: 0 },
-    { path: "done.txt", added: 1, removed: 0 },
-    { path: "elsewhere.txt", added: 3, removed: 0 },
-    { path: "link", added: 1, removed: 0 },
-    { path: "moved.txt", added: 0, removed: 3 },
-    { path: "new/ünï\tcode.txt", added: 2, removed: 0 },
-    { path: "picture.bin", added: 0, removed: 0 },
-    { path: "src/b.txt", added: 0, removed: 1 },
+    { path: "a.txt", added: 1, removed: 0, ...change },
+    { path: "done.txt", added: 1, removed: 0, ...change, status: "added" },
+    {
+      path: "elsewhere.txt",
+      added: 0,
+      removed: 0,
+      ...change,
+      status: "renamed",
+      previousPath: "moved.txt",
+    },
+    { path: "link", added: 1, removed: 0, ...change, status: "added" },
+    { path: "new/ünï\tcode.txt", added: 2, removed: 0, ...change, status: "added" },
+    { path: "picture.bin", added: 0, removed: 0, ...change, status: "added", isBinary: true },
+    { path: "src/b.txt", added: 0, removed: 1, ...change, status: "deleted" },
   ]);
   const patch = (path: string) => diffs.patch({ directory, base, signal }, path);
   assert.match((await patch("a.txt"))!, /^@@ .*\n one\n\+more\n$/m);
   assert.match((await patch("new/ünï\tcode.txt"))!, /\+x\n\+y\n$/);
+  assert.match(
+    (await patch("elsewhere.txt"))!,
+    /^rename from moved.txt\nrename to elsewhere.txt$/m,
+  );
+  assert.match((await patch("moved.txt"))!, /^deleted file mode/m);
   assert.match((await patch("src/b.txt"))!, /^deleted file mode/m);
   assert.match((await patch("picture.bin"))!, /^Binary files .* differ$/m);
   for (const path of [

@@ -80,36 +80,72 @@ export function createDiffs(
     git.runIn(index.directory, "diff", {
       ...within(index),
       environment: environmentOf(index),
-      options: ["--cached", "--no-renames", ...options],
+      options: ["--cached", ...options],
       revisions: [base],
       operands,
       outputLimitBytes: longestPatch,
     });
+  const list = async (index: OwnIndex, base: string) =>
+    readChanges(await diff(index, base, [...findRenames, "--raw", "--numstat", "-z"]));
 
   return {
     list: (compared) =>
-      compare(compared, [], async (index) =>
-        fitting(readCounts(await diff(index, compared.base, ["--numstat", "-z"]))),
-      ),
-    patch: (compared, path) =>
-      compare(compared, [path], async (index) => {
-        const found = await diff(index, compared.base, ["--name-only", "-z"], [path]);
+      compare(compared, [], async (index) => fitting(await list(index, compared.base))),
+    async patch(compared, path) {
+      const { base } = compared;
+      const alone = await compare(compared, [path], async (index) => {
+        const found = await diff(index, base, ["--no-renames", "--name-status", "-z"], [path]);
+        const [status, name, ...others] = found.split("\0");
         // A directory's name selects every file below it.
-        if (found !== `${path}\0`) return undefined;
-        return diff(index, compared.base, ["--patch"], [path]);
-      }),
+        if (name !== path || others.length > 1) return undefined;
+        const patch = await diff(index, base, ["--no-renames", "--patch"], [path]);
+        return { isAdded: status === "A", patch };
+      });
+      if (!alone?.isAdded) return alone?.patch;
+      // Only a comparison of all files shows whether it is another one with a new name.
+      return compare(compared, [], async (index) => {
+        const { previousPath } = (await list(index, base)).find((each) => each.path === path) ?? {};
+        if (!previousPath) return alone.patch;
+        return diff(index, base, [...findRenames, "--patch"], [previousPath, path]);
+      });
+    },
   };
 }
 
-/** Parses lines of `added removed path`; a binary file has hyphens instead of numbers. */
-function readCounts(text: string): FileChange[] {
-  return text
-    .split("\0")
-    .filter((line) => line !== "")
-    .map((line) => {
-      const [, added, removed, path] = /^(\d+|-)\t(\d+|-)\t([^]*)$/.exec(line) ?? [];
-      return { path: path ?? line, added: Number(added) || 0, removed: Number(removed) || 0 };
+/** Comparing each new file with each deleted one takes long, so among many only equal ones are found. */
+const findRenames = ["--find-renames", "-l200"];
+
+const statuses: Record<string, FileChange["status"]> = { A: "added", D: "deleted", R: "renamed" };
+
+/**
+ * Parses git's `--raw --numstat -z`: records of both lists, in the same order. A renamed file has two paths, and a
+ * binary one hyphens instead of numbers.
+ */
+function readChanges(text: string): FileChange[] {
+  const parts = text.split("\0");
+  const statusOf = new Map<string, FileChange["status"]>();
+  const files: FileChange[] = [];
+  for (let at = 0; at < parts.length - 1; at++) {
+    const part = parts[at]!;
+    if (part.startsWith(":")) {
+      const letter = / ([A-Z])\d*$/.exec(part)?.[1] ?? "";
+      if (letter === "R") at++;
+      statusOf.set(parts[++at] ?? "", statuses[letter] ?? "modified");
+      continue;
+    }
+    const [, added, removed, own = part] = /^(\d+|-)\t(\d+|-)\t([^]*)$/.exec(part) ?? [];
+    const previousPath = own === "" ? (parts[++at] ?? "") : null;
+    const path = own === "" ? (parts[++at] ?? "") : own;
+    files.push({
+      path,
+      added: Number(added) || 0,
+      removed: Number(removed) || 0,
+      status: statusOf.get(path) ?? "modified",
+      previousPath,
+      isBinary: added === "-",
     });
+  }
+  return files;
 }
 
 function fitting(files: FileChange[]): { files: FileChange[]; truncated: boolean } {

@@ -104,6 +104,7 @@ test("commits are pushed and a pull request is made; later the open one is retur
   const before = git(directory, "status", "--porcelain");
   const pushed = await push();
   assert.deepEqual(pushed, {
+    commit: tip,
     branch,
     uncommittedChanges: 2,
     pullRequestUrl: `https://github.com/acme/widget/pull/${github.pullRequests.length}`,

@@ -9,6 +9,7 @@ import { compareUrl } from "../code-hosting/hosted-place.ts";
 import { CommandRefusal } from "../command-refusal.ts";
 import { isBranchName } from "../git/branch-name.ts";
 import { GitError, type Git, type GitCall } from "../git/git.ts";
+import { countChanges, headOf } from "./commits.ts";
 import { explainPushFailure } from "./push-failure.ts";
 
 export interface WantedPush {
@@ -24,6 +25,8 @@ export interface WantedPush {
 }
 
 export interface Pushed {
+  /** What was pushed. */
+  commit: string;
   branch: string;
   uncommittedChanges: number;
   pullRequestUrl: string | null;
@@ -50,7 +53,6 @@ export interface Pushes {
 /** Never reached, because the command's signal is aborted earlier; git needs a number nevertheless. */
 const longestMs = 10 * 60_000;
 const quickMs = 20_000;
-const largestStatus = 128 * 1024 * 1024;
 
 export function createPushes(options: { git: Git; codeHosting: CodeHosting }): Pushes {
   const { git, codeHosting } = options;
@@ -67,7 +69,11 @@ export function createPushes(options: { git: Git; codeHosting: CodeHosting }): P
     if (!isBranchName(branch)) throw new Error(`"${branch}" is no branch of ours.`);
     const key = `${directory}\0${branch}`;
     for (;;) {
-      const uncommittedChanges = await countChanges(directory, signal);
+      const uncommittedChanges = await countChanges(git, directory, signal).catch(
+        (error: unknown) => {
+          throw asRefusal(error, directory);
+        },
+      );
       const commit = await tipOf(directory, signal);
       const wish = JSON.stringify([commit, wanted]);
       const other = running.get(key);
@@ -95,6 +101,7 @@ export function createPushes(options: { git: Git; codeHosting: CodeHosting }): P
     const hosted = found instanceof GhError ? undefined : found;
     await send(wanted, commit, hosted, signal);
     const without = (pullRequestError: string) => ({
+      commit,
       branch,
       pullRequestUrl: null,
       pullRequestError,
@@ -121,26 +128,12 @@ export function createPushes(options: { git: Git; codeHosting: CodeHosting }): P
     }
   }
 
-  async function countChanges(directory: string, signal: AbortSignal): Promise<number> {
-    const listed = await inside(directory, "status", {
-      options: ["--porcelain", "-z", "--untracked-files=all", "--no-renames"],
-      deadlineMs: quickMs,
-      outputLimitBytes: largestStatus,
-      signal,
-    });
-    return listed.split("\0").length - 1;
-  }
-
   async function tipOf(directory: string, signal: AbortSignal): Promise<string> {
-    try {
-      const call = { options: ["--verify", "--quiet"], revisions: ["HEAD^{commit}"] };
-      const tip = await git.runIn(directory, "rev-parse", { ...call, deadlineMs: quickMs, signal });
-      return tip.trim();
-    } catch (error) {
-      if (!(error instanceof GitError) || error.reason !== "failed")
-        throw asRefusal(error, directory);
-      throw new CommandRefusal("push_failed", "The session has no commit to push. Make one first.");
-    }
+    const tip = await headOf(git, directory, signal).catch((error: unknown) => {
+      throw asRefusal(error, directory);
+    });
+    if (tip !== null) return tip;
+    throw new CommandRefusal("push_failed", "The session has no commit to push. Make one first.");
   }
 
   async function send(
@@ -170,11 +163,6 @@ export function createPushes(options: { git: Git; codeHosting: CodeHosting }): P
       throw new CommandRefusal("push_failed", explainPushFailure(said, branch));
     }
   }
-
-  const inside: Git["runIn"] = (directory, command, call) =>
-    git.runIn(directory, command, call).catch((error: unknown) => {
-      throw asRefusal(error, directory);
-    });
 
   return {
     push,

@@ -9,6 +9,13 @@ import { GitError, type Git } from "../git/git.ts";
 import { makeBranchName } from "../git/branch-name.ts";
 import { realOf } from "../real-path.ts";
 import { createBaselines, type Baselines } from "./baselines.ts";
+import {
+  branchOf,
+  headOf,
+  readCommitState,
+  type CommitState,
+  type WantedState,
+} from "./commits.ts";
 import { createTrustedFiles, type TrustedFiles } from "./trusted-files.ts";
 import { createDiffs, type Diffs } from "./diffs.ts";
 import { fillTree, readTreeState, type ForkSource, type TreeState } from "./fork-tree.ts";
@@ -56,6 +63,8 @@ export interface WorktreePlan {
 export interface MadeWorktree {
   /** The commit at which the branch began. */
   baseCommit: string;
+  /** The branch that the repository had checked out; null for a fork, or if none was. */
+  baseBranch: string | null;
   /** Files that were left out, relative to the top of the repository. */
   leftOut: string[];
   /** Git's directory for the worktree. Read before an agent could have changed it. */
@@ -93,6 +102,8 @@ export interface Worktrees {
   unrestore(sessionId: string): Promise<boolean>;
   /** The commit of HEAD; null if there is no repository, or no commit in it. */
   headOf(directory: string, signal: AbortSignal): Promise<string | null>;
+  /** Throws GitError. */
+  readCommitState(wanted: WantedState): Promise<CommitState>;
   /** Lists, restores and drops parked trees. */
   parked: Parked;
   /** Makes a snapshot; returns the last one if nothing has changed. Only a new one gets a number. */
@@ -224,6 +235,7 @@ export function createWorktrees(options: WorktreesOptions): Worktrees {
           throw new GitError("failed", message);
         });
       const commit = baseCommit.trim();
+      const baseBranch = state ? null : await branchOf(git, repository, signal);
       const add = {
         ...within,
         options: ["--no-checkout", "--quiet", `-b${branch}`],
@@ -249,7 +261,7 @@ export function createWorktrees(options: WorktreesOptions): Worktrees {
         await git.runIn(plan.directory, "checkout", { ...within, options: ["--quiet"] });
       }
       const leftOut = without.length > 0 ? await listLeftOut(git, plan.directory, signal) : [];
-      return { baseCommit: commit, leftOut, adminDirectory };
+      return { baseCommit: commit, baseBranch, leftOut, adminDirectory };
     },
 
     readState: (sessionId, source, signal) =>
@@ -320,16 +332,8 @@ export function createWorktrees(options: WorktreesOptions): Worktrees {
       return true;
     },
 
-    async headOf(place, signal) {
-      const call = { options: ["--verify", "--quiet"], revisions: ["HEAD^{commit}"] };
-      try {
-        const within = { deadlineMs: quickMs, signal };
-        return (await git.runIn(place, "rev-parse", { ...within, ...call })).trim();
-      } catch (error) {
-        if (error instanceof GitError && error.reason === "failed") return null;
-        throw error;
-      }
-    },
+    headOf: (place, signal) => headOf(git, place, signal),
+    readCommitState: (wanted) => readCommitState(git, wanted),
 
     parked: createParked(git, places[1]!.top),
 
