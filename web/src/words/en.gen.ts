@@ -101,12 +101,25 @@ export const messages = {
   "composer.stop": "Stop the turn",
   "copied": "Copied",
   "copy": "Copy",
+  "details.account": "Account of",
   "details.agent": "Agent",
   "details.branch": "Branch",
+  "details.cost": "Cost",
+  "details.decides": "What decides",
   "details.directory": "Directory",
   "details.ended": "Ended",
+  "details.instead_of": "Instead of",
+  "details.kept": ["The host keeps the files until ",["until"],"."],
+  "details.mode": "Mode",
+  "details.mode.ask": "Ask: commands and anything outside the worktree wait, unless a rule allows them.",
+  "details.mode.auto": "Auto: nothing inside the worktree is asked.",
+  "details.mode.unattended": "Unattended: nothing is asked, and what no rule allows is refused.",
   "details.model": "Model",
+  "details.restore": "Bring back in a new session",
   "details.started": "Started by",
+  "details.tokens": "Tokens",
+  "details.tokens.figures": [["read"]," read, ",["written"]," written"],
+  "details.used": "Used",
   "device.approve": "Approve",
   "device.approved": "Approved. The program goes on by itself.",
   "device.asked": "Asked",
@@ -158,6 +171,15 @@ export const messages = {
   "fold.read": [["n","plural",{"one":["read ","#"," file"],"other":["read ","#"," files"]}]],
   "fold.search": [["n","plural",{"1":["searched once"],"2":["searched twice"],"other":["searched ","#"," times"]}]],
   "fold.used": [["n","plural",{"1":["used ",["tool"]],"2":["used ",["tool"]," twice"],"other":["used ",["tool"]," ","#"," times"]}]],
+  "fork": "Fork",
+  "fork.compress": "A summary of the conversation",
+  "fork.full": "The conversation",
+  "fork.kind": "Agent",
+  "fork.mode": "What its agent reads",
+  "fork.offline": "The host is offline, so no session can start there now.",
+  "fork.starting": "Forking",
+  "fork.title": "Fork this session",
+  "fork.what": "A new session continues this one, with a copy of its own worktree or clone, or in the same directory. This one stays as it is.",
   "host.actions": "Host actions",
   "host.as_reported": "What follows is as the host last reported it. What needs the host rests until it is back.",
   "host.back": "Back to hosts",
@@ -372,6 +394,7 @@ export const messages = {
   "panel.changes": "Changes",
   "panel.details": "Details",
   "panel.talk": "Talk",
+  "panel.terminal": "Terminal",
   "panel.title": "Beside the conversation",
   "panel.views": "Views",
   "percent": [["percent"]," %"],
@@ -397,11 +420,39 @@ export const messages = {
   "plan.completed": "done",
   "plan.in_progress": "in progress",
   "plan.pending": "to do",
+  "ports": "Listening",
+  "preview": "Preview",
+  "preview.hours": [["n","plural",{"one":["#"," hour"],"other":["#"," hours"]}]],
+  "preview.how_long": "How long it stays open",
+  "preview.login": "The browser asks for this user name and password. They are shown only here.",
+  "preview.open": "Open the preview",
+  "preview.title": ["Preview port ",["port"]],
+  "preview.until": ["Open until ",["time"]],
   "product": "Hawser",
   "prompt.copy": "Copy text",
+  "prompt.fork": "Fork the session",
   "prompt.menu": "Prompt actions",
   "prompt.not_sent": "Not sent",
+  "prompt.revert": "Go back to before this",
   "prompt.sending": "Sending",
+  "push": "Push and open PR",
+  "push.again": "Push again",
+  "push.branch": "Branch:",
+  "push.commits": [["commits","plural",{"one":["#"," commit"],"other":["#"," commits"]}],", ",["unpushed","plural",{"0":["all pushed"],"other":["#"," not pushed"]}]],
+  "push.compare": "Open one yourself:",
+  "push.done": "Pushed",
+  "push.done.pr": "Pull request opened",
+  "push.no_pr": "There is no pull request:",
+  "push.nothing": "Nothing is committed yet. Push sends commits only, so a push now would be empty.",
+  "push.offline": "The host is offline, so nothing can be pushed now.",
+  "push.only": "Only push",
+  "push.pr": "Pull request",
+  "push.pr_body": "Text of the pull request",
+  "push.pr_title": "Title of the pull request",
+  "push.pushed": "The commits are pushed to the branch",
+  "push.pushing": "Pushing",
+  "push.stay": [["n","plural",{"one":["#"," file has"],"other":["#"," files have"]}]," uncommitted changes, which stay here."],
+  "push.title": "Push this session's commits",
   "rename": "Rename",
   "request.agent": "The agent",
   "request.always": "Always allow",
@@ -448,6 +499,12 @@ export const messages = {
   "request.wants": [["agent"]," wants to ",["what"]],
   "request.why": "Why you are asked",
   "request.withdrawn": "The agent withdrew the request",
+  "revert": "Go back",
+  "revert.kept": "What is there now is kept in the repository under refs/hawser/reverted.",
+  "revert.offline": "The host is offline, so nothing can go back now.",
+  "revert.running": "A turn is running. Stop it first.",
+  "revert.title": "Go back to before this prompt?",
+  "revert.what": ["Files, commits and staged changes go back to ",["time"],". The agent forgets this prompt and all after it."],
   "review.close": "Back to talk",
   "review.open": "Review the changes",
   "review.title": "Review",
@@ -467,10 +524,14 @@ export const messages = {
   "session.connecting": "Trying to reach Hawser.",
   "session.empty": "Nothing has happened here yet. Send the first prompt.",
   "session.end": "End session",
+  "session.end.commits": [["n","plural",{"one":["#"," unpushed commit"],"other":["#"," unpushed commits"]}]],
+  "session.end.files": [["n","plural",{"one":["#"," uncommitted file"],"other":["#"," uncommitted files"]}]],
   "session.end.in_place": "No file is touched. The agent stops, and the session takes no more prompts.",
   "session.end.kept": "The host keeps the files for 14 days, and removes them earlier if its disk limit is reached. They can be brought back in a new session.",
   "session.end.offline": "The host is offline. It cleans up when it is back.",
+  "session.end.push_first": "Push first",
   "session.end.title": "End this session?",
+  "session.end.unsaved": ["Not saved elsewhere: ",["what"],"."],
   "session.end.worktree": "The worktree and its branch are removed:",
   "session.failed": "The session could not be loaded. It goes on as before.",
   "session.host_lost": "The host is offline. The log fills in when it is back.",
@@ -487,10 +548,12 @@ export const messages = {
   "session.offline_since": ["The connection is lost. This is how it looked at ",["time"],". Trying again."],
   "session.over": ["This session ended ",["time"],". It takes no more prompts."],
   "session.queue_full": "20 prompts wait already.",
+  "session.rename": "Rename the session",
   "session.rests": "Rests. The next prompt wakes it.",
   "session.somebody": "Somebody",
   "session.stopped": ["Stopped. ",["n","plural",{"one":["#"," prompt was"],"other":["#"," prompts were"]}]," not sent."],
   "session.talk": "Conversation",
+  "session.title": "Title",
   "session.to_stop": "to stop",
   "session.unknown": "This session is gone",
   "session.untitled": "Untitled",
@@ -563,6 +626,13 @@ export const messages = {
   "stuck.old.what": "Make a new one. The old one stops working.",
   "stuck.reach": ["The machine cannot reach ",["host"]],
   "stuck.reach.what": "Try there:",
+  "summarize": "Summarize",
+  "summarize.taken": "The host summarizes the conversation. The log keeps everything.",
+  "terminal.none": "No shell command has been run here.",
+  "terminal.offline": "The host is offline",
+  "terminal.older": "Earlier commands are further up in the conversation.",
+  "terminal.output": "Output of shell commands",
+  "terminal.run": "Run a command",
   "theme.dark": "Dark",
   "theme.light": "Light",
   "theme.system": "As the system",
@@ -635,6 +705,8 @@ export interface Placeholders {
   "call.refused": "rule";
   "call.tail": "shown" | "total";
   "changes.as_of": "time";
+  "details.kept": "until";
+  "details.tokens.figures": "read" | "written";
   "device.person": "email";
   "fallback.add": "kind";
   "fallback.down": "kind";
@@ -712,6 +784,11 @@ export interface Placeholders {
   "phone.wrong": "n";
   "plan": "all" | "done";
   "plan.changed": "all" | "done" | "n";
+  "preview.hours": "n";
+  "preview.title": "port";
+  "preview.until": "time";
+  "push.commits": "commits" | "unpushed";
+  "push.stay": "n";
   "request.asks": "agent";
   "request.asks_for": "agent" | "title";
   "request.first": "what" | "who";
@@ -722,7 +799,11 @@ export interface Placeholders {
   "request.sending.to": "host";
   "request.waiting": "time";
   "request.wants": "agent" | "what";
+  "revert.what": "time";
   "session.caught_up": "from" | "n" | "to";
+  "session.end.commits": "n";
+  "session.end.files": "n";
+  "session.end.unsaved": "what";
   "session.lanes": "running" | "total";
   "session.offline_since": "time";
   "session.over": "time";

@@ -1,13 +1,15 @@
 // A prompt: who sent what, when. A prompt of this page that the log does not have yet is pending, and never lost.
-import { Copy, Ellipsis } from "lucide-react";
+import { Copy, Ellipsis, GitFork, Undo2 } from "lucide-react";
 import { useContext, type ReactNode } from "react";
 import { Menu, MenuItem } from "../../design/menu.tsx";
 import { clock } from "../../words/figures.ts";
 import { exactly } from "../../words/times.ts";
 import { words } from "../../words/words.ts";
+import { PromptActs } from "./prompt-acts.ts";
 import { PromptAuthor } from "./prompt-author.ts";
 import type { DrawnRow } from "./drawn-row.ts";
 
+type PromptRow = Extract<DrawnRow, { is: "prompt" }>;
 type Drawn = Extract<DrawnRow, { is: "prompt" | "pending" }>;
 
 export function PromptView({ row }: { row: Drawn }): ReactNode {
@@ -24,7 +26,7 @@ export function PromptView({ row }: { row: Drawn }): ReactNode {
             <time dateTime={row.at} title={exactly(row.at)}>
               {clock(row.at)}
             </time>
-            <PromptMenu text={row.text} />
+            <PromptMenu row={row} />
           </>
         ) : (
           <span>{words(row.problem === undefined ? "prompt.sending" : "prompt.not_sent")}</span>
@@ -46,7 +48,9 @@ export function PromptView({ row }: { row: Drawn }): ReactNode {
   );
 }
 
-function PromptMenu({ text }: { text: string }): ReactNode {
+function PromptMenu({ row }: { row: PromptRow }): ReactNode {
+  const { onRevert, onFork } = useContext(PromptActs);
+  const { text, messageId, at } = row;
   return (
     <Menu
       trigger={
@@ -58,6 +62,16 @@ function PromptMenu({ text }: { text: string }): ReactNode {
       <MenuItem onSelect={() => void navigator.clipboard.writeText(text)}>
         <Copy className="icon s" aria-hidden /> {words("prompt.copy")}
       </MenuItem>
+      {onRevert && (
+        <MenuItem onSelect={() => onRevert({ messageId, at })}>
+          <Undo2 className="icon s" aria-hidden /> {words("prompt.revert")}
+        </MenuItem>
+      )}
+      {onFork && (
+        <MenuItem onSelect={onFork}>
+          <GitFork className="icon s" aria-hidden /> {words("prompt.fork")}
+        </MenuItem>
+      )}
     </Menu>
   );
 }

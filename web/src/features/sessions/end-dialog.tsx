@@ -1,19 +1,25 @@
-// Ending a session: what goes, and what the host keeps, before the button.
+// Ending a session: what goes, what of it is saved nowhere else, and what the host keeps, before the button.
 import type { Session } from "@hawser/client";
 import type { ReactNode } from "react";
 import { useChange } from "../../calls/use-call.ts";
 import { Dialog } from "../../design/dialog.tsx";
 import { Failure } from "../../design/failure.tsx";
 import { Plain } from "../../design/plain.tsx";
+import { clock } from "../../words/figures.ts";
 import { words } from "../../words/words.ts";
+import { useGit, type GitState } from "./use-git.ts";
 
 export function EndDialog({
   session,
+  onPush,
   onClose,
 }: {
   session: Session;
+  onPush: () => void;
   onClose: () => void;
 }): ReactNode {
+  const git = useGit(session, true);
+  const unsaved = unsavedIn(git);
   const end = useChange("end_session", ["get_session_summary", "search_sessions"]);
   const { sessionId, worktreeBranch, reachable } = session;
   return (
@@ -22,6 +28,11 @@ export function EndDialog({
       onClose={onClose}
       footer={
         <>
+          {reachable && (git?.unpushedCommits ?? 0) > 0 && (
+            <button type="button" className="btn" onClick={onPush}>
+              {words("session.end.push_first")}
+            </button>
+          )}
           <span className="push" />
           <button type="button" className="btn" onClick={onClose}>
             {words("cancel")}
@@ -48,6 +59,7 @@ export function EndDialog({
                 <Plain text={worktreeBranch} />
               </code>
             </li>
+            {unsaved !== undefined && <li className="unsaved">{unsaved}</li>}
             <li className="mid">{words("session.end.kept")}</li>
           </>
         )}
@@ -56,4 +68,18 @@ export function EndDialog({
       {end.isError && <Failure error={end.error} />}
     </Dialog>
   );
+}
+
+/** What is in no commit, and what no remote has; undefined if all is saved, or nothing is known. */
+function unsavedIn(git: GitState | undefined): string | undefined {
+  const files = git?.uncommittedFiles ?? 0;
+  const commits = git?.unpushedCommits ?? 0;
+  const parts = [
+    ...(files > 0 ? [words("session.end.files", { n: files })] : []),
+    ...(commits > 0 ? [words("session.end.commits", { n: commits })] : []),
+  ];
+  if (!git || parts.length === 0) return undefined;
+  const as =
+    git.live || git.takenAt === null ? "" : words("changes.as_of", { time: clock(git.takenAt) });
+  return [words("session.end.unsaved", { what: parts.join(", ") }), as].filter(Boolean).join(" ");
 }

@@ -1,23 +1,22 @@
-// Title, host, directory, agent and branch of a session, and what can be done with it.
+// Title, host, directory, agent and branch of a session.
 import type { Session } from "@hawser/client";
 import { Link } from "@tanstack/react-router";
-import { ChevronLeft, Ellipsis } from "lucide-react";
-import { lazy, Suspense, useState, type ReactNode } from "react";
+import { ChevronLeft } from "lucide-react";
+import type { ReactNode } from "react";
 import { useRead } from "../../calls/use-call.ts";
-import { useMay } from "../../calls/use-may.ts";
 import { Mark } from "../../design/mark.tsx";
-import { Menu, MenuItem } from "../../design/menu.tsx";
 import { Plain } from "../../design/plain.tsx";
 import { words } from "../../words/words.ts";
-import { isOver, shortDirectory, titleOf } from "./words.ts";
+import { shortDirectory, titleOf } from "./words.ts";
 
-const EndDialog = lazy(() =>
-  import("./end-dialog.tsx").then((dialog) => ({ default: dialog.EndDialog })),
-);
-
-export function SessionHeader({ session }: { session: Session }): ReactNode {
-  const [isEnding, setIsEnding] = useState(false);
-  const mayEdit = useMay("sessions:edit");
+/** `children`: its buttons. */
+export function SessionHeader({
+  session,
+  children,
+}: {
+  session: Session;
+  children: ReactNode;
+}): ReactNode {
   const { data } = useRead("search_instances", {});
   const host = data?.instances.find(({ instanceId }) => instanceId === session.instanceId);
   const { directory, worktreeBranch, reachable } = session;
@@ -67,22 +66,7 @@ export function SessionHeader({ session }: { session: Session }): ReactNode {
           )}
         </div>
       </div>
-      {mayEdit && !isOver(session) && (
-        <Menu
-          trigger={
-            <button type="button" className="btn bare sq" aria-label={words("session.actions")}>
-              <Ellipsis className="icon" aria-hidden />
-            </button>
-          }
-        >
-          <MenuItem className="risk" onSelect={() => setIsEnding(true)}>
-            {words("session.end")}
-          </MenuItem>
-        </Menu>
-      )}
-      <Suspense fallback={null}>
-        {isEnding && <EndDialog session={session} onClose={() => setIsEnding(false)} />}
-      </Suspense>
+      {children}
     </header>
   );
 }

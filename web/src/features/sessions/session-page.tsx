@@ -23,6 +23,7 @@ import { words } from "../../words/words.ts";
 import { personQuery } from "../access/index.ts";
 import { RequestCard, useCards } from "../requests/index.ts";
 import {
+  PromptActs,
   PromptAuthor,
   PutBack,
   Transcript,
@@ -39,10 +40,14 @@ import {
   type Prompts,
 } from "../session-turns/index.ts";
 import { AskedPrompt } from "./asked-prompt.tsx";
+import { actsOf, type OpenDialog } from "./acts.ts";
+import { SessionActs } from "./session-acts.tsx";
 import { SessionColumns } from "./session-columns.tsx";
+import { SessionDialogs } from "./session-dialogs.tsx";
 import { SessionHeader } from "./session-header.tsx";
 import { Spoken } from "./spoken.tsx";
 import { Strips } from "./strips.tsx";
+import { useGit } from "./use-git.ts";
 import { isOver, titleOf } from "./words.ts";
 import { WorkingLine } from "./working-line.tsx";
 
@@ -138,30 +143,51 @@ function OpenSession({ session, snapshot, isReview, onNearTop }: OpenSessionProp
         setNotice({ text: error instanceof Error ? error.message : String(error), dropped: [] }),
     );
   }, [sessionId]);
+  const [dialog, setDialog] = useState<OpenDialog>();
+  const mayEdit = useMay("sessions:edit");
+  const hasGit = typeof useGit(session)?.commits === "number";
+  const acts = actsOf(session, { mayEdit, hasGit });
+  const [canRevert, canFork] = [acts.has("revert"), acts.has("fork")];
+  const promptActs = useMemo<PromptActs>(
+    () => ({
+      onRevert: canRevert ? (prompt) => setDialog({ is: "revert", ...prompt }) : undefined,
+      onFork: canFork ? () => setDialog({ is: "fork" }) : undefined,
+    }),
+    [canRevert, canFork],
+  );
   const hasRequest = useRequestsOf(session, snapshot);
 
   return (
     <>
-      <SessionHeader session={session} />
+      <SessionHeader session={session}>
+        <SessionActs
+          session={session}
+          acts={acts}
+          onOpen={setDialog}
+          onNotice={(text) => setNotice({ text, dropped: [] })}
+        />
+      </SessionHeader>
       <Strips session={session} snapshot={snapshot} wasRunning={isRunning} />
       <SessionColumns session={session} snapshot={snapshot} isReview={isReview}>
         <AskedPrompt rows={rows} turn={state.turn} />
         <PromptAuthor value={session.startedBy.name ?? words("session.somebody")}>
           <PutBack value={putBack}>
-            {drawn.length === 0 ? (
-              <div className="log blank">
-                <p>{words("session.empty")}</p>
-              </div>
-            ) : (
-              <Transcript
-                key={sessionId}
-                sessionId={sessionId}
-                rows={drawn}
-                lastSeq={state.lastSeq}
-                hasOlder={snapshot.hasOlder}
-                onNearTop={loadOlder}
-              />
-            )}
+            <PromptActs value={promptActs}>
+              {drawn.length === 0 ? (
+                <div className="log blank">
+                  <p>{words("session.empty")}</p>
+                </div>
+              ) : (
+                <Transcript
+                  key={sessionId}
+                  sessionId={sessionId}
+                  rows={drawn}
+                  lastSeq={state.lastSeq}
+                  hasOlder={snapshot.hasOlder}
+                  onNearTop={loadOlder}
+                />
+              )}
+            </PromptActs>
           </PutBack>
         </PromptAuthor>
         <div className="dock">
@@ -213,6 +239,7 @@ function OpenSession({ session, snapshot, isReview, onNearTop }: OpenSessionProp
           />
         </div>
       </SessionColumns>
+      <SessionDialogs session={session} isRunning={isRunning} open={dialog} onOpen={setDialog} />
       <Spoken snapshot={snapshot} hasRequest={hasRequest.isOpen} />
     </>
   );
