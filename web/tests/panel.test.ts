@@ -94,3 +94,55 @@ test("3.1 Panel: without the agent's changes there is no tab and no key for them
   assert.doesNotMatch(faked.page.url(), /review/);
   assert.ok(faked.calls.every(({ action }) => action !== "get_session_diff"));
 });
+
+test("panel Terminal: what commands wrote in colours and nothing else, and one line to run another", async () => {
+  await using faked = await openFaked({
+    entryAt: generatedEntry,
+    length: 40,
+    record: { ...session, capabilities: ["shell"] },
+  });
+  const { page } = faked;
+  faked.answers["run_shell"] = () => ({ sessionId, shellId: "shl_1" });
+  faked.answers["list_session_ports"] = () => ({ ports: [{ port: 5173, program: "vite" }] });
+  await faked.open(`${path}?panel=terminal`);
+  await page.getByText("No shell command has been run here.").waitFor();
+  const field = page.getByLabel("Run a command");
+  await field.fill("npm test");
+  await field.press("Enter");
+  await page.waitForFunction(
+    () => document.querySelector<HTMLInputElement>(".run-line input")!.value === "",
+  );
+  const long = Array.from({ length: 5_000 }, (_, at) => `line ${at}`).join("\n");
+  const output = `\u001b[31mred\u001b[0m\u001b[2J\n${long}\n<b>end</b>\n`;
+  const update = { sessionUpdate: "shell", shellId: "shl_1", output, exitCode: 1, reason: null };
+  faked.add({ ...generatedEntry(41), turnId: null, update });
+  const shown = page.getByRole("group", { name: "Output of shell commands" });
+  await shown.getByText("<b>end</b>").waitFor();
+  assert.ok((await page.locator(".terminal-line").count()) < 200, "only what is in sight is drawn");
+  await shown.evaluate((element) => {
+    element.scrollTop = 0;
+  });
+  assert.equal(await shown.locator(".colour-1").textContent(), "red");
+  await shown.getByText("npm test").waitFor();
+  await shown.getByText("exit 1").waitFor();
+  assert.deepEqual(
+    faked.calls.filter(({ action }) => action === "run_shell").map(({ input }) => input),
+    [{ sessionId, command: "npm test" }],
+  );
+
+  await page.keyboard.press("Alt+Digit2");
+  await page.getByText("vite").waitFor();
+  faked.answers["create_preview"] = () => ({
+    url: "https://p1.preview.example/",
+    username: "hawser",
+    password: "secret-1",
+    expiresAt: "2026-11-15T11:00:00.000Z",
+  });
+  await page.getByRole("button", { name: "Preview" }).click();
+  await page.getByRole("button", { name: "Open the preview" }).click();
+  await page.getByText("secret-1").waitFor();
+  assert.deepEqual(
+    faked.calls.filter(({ action }) => action === "create_preview").map(({ input }) => input),
+    [{ sessionId, port: 5173, ttlMinutes: 60 }],
+  );
+});

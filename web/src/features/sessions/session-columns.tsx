@@ -17,6 +17,9 @@ const ChangesTab = lazy(() =>
 const ReviewPage = lazy(() =>
   import("../session-files/index.ts").then((files) => ({ default: files.ReviewPage })),
 );
+const TerminalTab = lazy(() =>
+  import("./terminal-tab.tsx").then((tab) => ({ default: tab.TerminalTab })),
+);
 const DetailsTab = lazy(() =>
   import("./details-tab.tsx").then((tab) => ({ default: tab.DetailsTab })),
 );
@@ -100,7 +103,8 @@ export function SessionColumns({
 }
 
 function Panel({ name, ...props }: PanelProps & { name: Exclude<ViewName, "talk"> }): ReactNode {
-  return name === "changes" ? <ChangesTab {...props} /> : <DetailsTab {...props} />;
+  if (name === "changes") return <ChangesTab {...props} />;
+  return name === "terminal" ? <TerminalTab {...props} /> : <DetailsTab {...props} />;
 }
 
 /** How many files are changed, once it is known. */
