@@ -32,6 +32,11 @@ scenario(
     assert.ok(capabilities.includes("commands"));
     const { agentKinds } = await untilKindsListed(caller, host.instanceId);
     assert.ok(agentKinds[0]!.commands.includes("greet"));
+    const { commands } = await caller.list_session_commands({ sessionId });
+    const greet = commands.find(({ name }) => name === "greet");
+    assert.deepEqual(greet, { name: "greet", description: "greet", takesArguments: true });
+    const init = commands.find(({ name }) => name === "init");
+    assert.match(init!.description!, /AGENTS\.md/);
     const before = world.model!.requests.length;
     const words = scripted("Ada", { text: "Hello, Ada." });
     const taken = await caller.run_command({ sessionId, command: "greet", arguments: words });
@@ -73,6 +78,11 @@ scenario(
     await forget(world.database.url, sessionId, "commands");
     const kept = (await caller.get_session_summary({ sessionId })).capabilities;
     assert.deepEqual([kept.includes("commands"), kept.includes("shell")], [false, true]);
+    assertRefused(
+      await caller.try("list_session_commands", { sessionId }),
+      409,
+      "capability_missing",
+    );
     for (const command of ["init", "greet"]) {
       const input = { sessionId, command };
       assertRefused(await caller.try("run_command", input), 409, "capability_missing");

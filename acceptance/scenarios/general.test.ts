@@ -399,6 +399,7 @@ scenario(
       "list_queued_prompts",
       "list_schedule_runs",
       "list_scheduled_prompts",
+      "list_session_commands",
       "list_session_events",
       "list_session_grants",
       "list_session_ports",

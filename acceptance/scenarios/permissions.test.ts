@@ -21,6 +21,7 @@ const extensions: Record<string, Permission | null> = {
   list_session_events: "sessions:view",
   search_session_events: "sessions:view",
   list_session_turns: "sessions:view",
+  list_session_commands: "sessions:view",
   wait_for_session: "sessions:view",
   get_session_file_diff: "sessions:view",
   get_session_git: "sessions:view",

@@ -69,6 +69,7 @@ const recipes: Record<string, Recipe> = {
   "search_session_events.sessionId": (sessionId) => ({ sessionId, query: "x" }),
   "list_session_events.sessionId": (sessionId) => ({ sessionId }),
   "list_session_turns.sessionId": (sessionId) => ({ sessionId }),
+  "list_session_commands.sessionId": (sessionId) => ({ sessionId }),
   "wait_for_session.sessionId": (sessionId) => ({ sessionId, timeoutSeconds: 1 }),
   "get_session_diff.sessionId": (sessionId) => ({ sessionId }),
   "get_session_file_diff.sessionId": (sessionId) => ({ sessionId, path: "a.txt" }),

@@ -603,6 +603,14 @@ export interface Actions {
     agent?: string | undefined;
   }, options?: CallOptions): Promise<AcceptedTurn>;
 
+  /** List the slash commands that a session's agent has. At most 500. Commands of trusted configuration are missing while the session is detached. Only for kinds with the capability commands. */
+  list_session_commands(body: {
+    /** From list_sessions. */
+    sessionId: string;
+  }, options?: CallOptions): Promise<{
+    commands: Array<SessionCommand>;
+  }>;
+
   /** Read a session's log, the oldest entries first. Entries are numbered 1, 2, 3 … without a gap. While `nextAfter` is not null, call again with it as `after`. With a filter, a page can be empty before the end. */
   list_session_events(body: {
     /** From list_sessions. */
@@ -2335,6 +2343,16 @@ export type AcceptedTurn = {
   queued: boolean;
 };
 
+/** One of the slash commands of a session's agent. */
+export type SessionCommand = {
+  /** The name for run_command, without the slash. */
+  name: string;
+  /** What it does, at most 200 characters; null if the agent does not say. */
+  description: string | null;
+  /** Whether the agent says that it uses `arguments`. */
+  takesArguments: boolean;
+};
+
 /** An entry of a session's log. */
 export type SessionEvent = {
   /** 1, 2, 3 … in each session. */
@@ -3647,6 +3665,7 @@ export const actionNames = [
   "summarize_session",
   "run_shell",
   "run_command",
+  "list_session_commands",
   "list_session_events",
   "list_session_turns",
   "search_session_events",

@@ -140,6 +140,7 @@ export {
   SessionSummary,
   Usage,
 } from "./records/session.ts";
+export { SessionCommand } from "./records/session-command.ts";
 export { TurnRecord } from "./records/session-turn.ts";
 export { SessionCounts, SessionGroup, SessionOverview } from "./records/session-overview.ts";
 export {

@@ -51,6 +51,7 @@ export const extensionNames = [
   "list_session_events",
   "search_session_events",
   "list_session_turns",
+  "list_session_commands",
   "wait_for_session",
   ...(Object.keys(sessionQueueActions) as (keyof typeof sessionQueueActions)[]),
   ...(Object.keys(sessionFileActions) as (keyof typeof sessionFileActions)[]),

@@ -117,6 +117,7 @@ const otherFields: Record<string, object> = {
   list_session_events: {},
   search_session_events: { query: "x" },
   list_session_turns: {},
+  list_session_commands: {},
   wait_for_session: { timeoutSeconds: 1 },
   end_session: {},
   delete_session: {},

@@ -12,6 +12,7 @@ import {
   ModelListing,
   PermissionAnswer,
   RequestId,
+  SessionCommand,
   SessionId,
   SessionMode,
   TrustedPart,
@@ -265,6 +266,20 @@ export const sessionCommands = {
     result: LiveSession,
     deadlineMs: 5_000,
     refusals: ["not_found"],
+  },
+  /** Slash commands of the session's agent, at most 500. */
+  list_session_commands: {
+    effect: "reads",
+    payload: ofSession,
+    result: z.strictObject({ commands: z.array(SessionCommand) }),
+    deadlineMs: 20_000,
+    refusals: [
+      "not_found",
+      "capability_missing",
+      "session_ended",
+      "agent_not_ready",
+      "project_config_present",
+    ],
   },
   list_models: {
     effect: "reads",

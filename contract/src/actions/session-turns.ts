@@ -6,6 +6,7 @@ import { SessionId } from "../ids.ts";
 import { Instant } from "../moments.ts";
 import { Cursor, NextCursor, limit } from "../pages.ts";
 import { RequestRecord } from "../records/request.ts";
+import { SessionCommand } from "../records/session-command.ts";
 import {
   AgentMessage,
   SessionActivity,
@@ -173,6 +174,27 @@ export const sessionTurnActions = {
       "account_not_yours",
       "queue_full",
       "journal_full",
+      "agent_not_ready",
+      "project_config_present",
+      ...hostRefusals,
+    ],
+    closedToAgents: true,
+  }),
+
+  list_session_commands: action({
+    summary: "List the slash commands that a session's agent has.",
+    details:
+      "At most 500. Commands of trusted configuration are missing while the session is detached. Only for kinds with the capability commands.",
+    group: "sessions",
+    permission: "sessions:view",
+    effect: "reads",
+    reach: "host",
+    input: ofSession,
+    result: z.strictObject({ commands: z.array(SessionCommand) }),
+    refusals: [
+      "not_found",
+      "capability_missing",
+      "session_ended",
       "agent_not_ready",
       "project_config_present",
       ...hostRefusals,

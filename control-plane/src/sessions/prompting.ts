@@ -177,17 +177,24 @@ async function prepareWith(
   const row = await findSession(sql, sessionId);
   refuseOver(row);
   auditAccount(context, row.account_user_id);
-  if (!row.capabilities.includes(capability)) {
-    const instead =
-      capability === "summarize" && row.capabilities.includes("commands")
-        ? 'Call run_command with the command "compact" instead.'
-        : "list_agent_kinds lists the kinds that do.";
-    const message = `Sessions of ${row.agent_kind} do not have the capability ${capability}. ${instead}`;
-    throw new Refusal("capability_missing", message);
-  }
+  refuseWithout(row, capability);
   const { applied_seq: appliedSeq, highest_mode: highestMode } = row;
   const accountUserId = row.account_user_id;
   return { ...hostOf(row), appliedSeq, accountUserId, highestMode, ownerId: ownerIdOf(caller) };
+}
+
+/** Throws capability_missing if the session's agent cannot do this. */
+export function refuseWithout(
+  row: Pick<store.SessionRow, "capabilities" | "agent_kind">,
+  capability: Capability,
+): void {
+  if (row.capabilities.includes(capability)) return;
+  const instead =
+    capability === "summarize" && row.capabilities.includes("commands")
+      ? 'Call run_command with the command "compact" instead.'
+      : "list_agent_kinds lists the kinds that do.";
+  const message = `Sessions of ${row.agent_kind} do not have the capability ${capability}. ${instead}`;
+  throw new Refusal("capability_missing", message);
 }
 
 /** Does nothing unless the service prompts for a schedule or trigger. */

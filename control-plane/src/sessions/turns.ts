@@ -1,10 +1,10 @@
 // What the actions on a session's turns do. session-log/handlers.ts has those that read the log.
 import type { sessionTurnActions } from "@hawser/contract";
 import { onHost, type HandlersFor } from "../dispatch/handler.ts";
-import { askHost } from "../hosts/ask-host.ts";
-import { findSession, hostOf, type SessionServices } from "./find-session.ts";
+import { askHost, readFromHost } from "../hosts/ask-host.ts";
+import { findSession, hostOf, refuseOver, type SessionServices } from "./find-session.ts";
 import { isOver } from "./lifecycle.ts";
-import { runCommand, runShell, sendPrompt, summarizeSession } from "./prompting.ts";
+import { refuseWithout, runCommand, runShell, sendPrompt, summarizeSession } from "./prompting.ts";
 
 type ReadsLog =
   "list_session_events" | "search_session_events" | "list_session_turns" | "wait_for_session";
@@ -16,6 +16,12 @@ export const sessionTurnHandlers: HandlersFor<
   send_prompt: sendPrompt,
   run_command: runCommand,
   run_shell: runShell,
+  async list_session_commands(context, { sessionId }) {
+    const row = await findSession(context.sql, sessionId);
+    refuseOver(row);
+    refuseWithout(row, "commands");
+    return readFromHost(context, hostOf(row), "list_session_commands", { sessionId });
+  },
   summarize_session: summarizeSession,
 
   abort_session: onHost({

@@ -241,6 +241,11 @@ export const catalogue: Catalogue = {
 
   // Reading, naming and publishing a session.
   describe_session: { run: ({ sessionId }, { sessions }) => sessions.describe(sessionId) },
+  list_session_commands: {
+    run: async ({ sessionId }, { sessions, signal }) => ({
+      commands: await sessions.listCommands(sessionId, signal),
+    }),
+  },
   watch_session: { run: ({ sessionId }, { sessions }) => ({ open: sessions.watch(sessionId) }) },
   diff_session: {
     run: ({ sessionId }, { sessions, signal }) => sessions.diff(sessionId, signal),

@@ -52,7 +52,12 @@ async function readChoices(driver: Driver, signal: AbortSignal): Promise<Choices
     const models = providers.flatMap(({ providerId, models: listed }) =>
       listed.map((model) => ({ providerId, ...model })),
     );
-    return { variants: models.filter((model) => model.variants.length > 0), modes, commands };
+    const names = commands.map(({ name }) => name);
+    return {
+      variants: models.filter((model) => model.variants.length > 0),
+      modes,
+      commands: names,
+    };
   } catch (error) {
     if (error instanceof AgentNotReady) return noChoices;
     throw error;

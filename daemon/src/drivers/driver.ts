@@ -15,6 +15,7 @@ import {
   type ModelChoice,
   type ModelListing,
   type PermissionAnswer,
+  type SessionCommand,
   type SessionUpdate,
   type TrustedPart,
   type TurnOutcome,
@@ -119,10 +120,10 @@ export interface Abilities {
   /** The agent has slash commands, which a prompt's task may name. */
   commands?: {
     /**
-     * The names of the commands that a session in this directory has; if it is undefined, those that every
+     * The commands that a session in this directory has; if it is undefined, those that every
      * session has. opencode and codex add skills of the repository. Throws AgentNotReady.
      */
-    list(directory: string | undefined, signal: AbortSignal): Promise<string[]>;
+    list(directory: string | undefined, signal: AbortSignal): Promise<SessionCommand[]>;
   };
 }
 
@@ -187,10 +188,10 @@ export interface AgentSession {
   answer(key: string, answer: RequestAnswer, signal: AbortSignal): Promise<"accepted" | "gone">;
   rename(title: string, signal: AbortSignal): Promise<void>;
   /**
-   * Names of the session's slash commands, with those of the trusted configuration. undefined if it has only
+   * The session's slash commands, with those of the trusted configuration. undefined if it has only
    * those that `Abilities.commands` lists. Throws AgentNotReady.
    */
-  listCommands?(signal: AbortSignal): Promise<string[]>;
+  listCommands?(signal: AbortSignal): Promise<SessionCommand[]>;
   /**
    * Removes one of our messages and everything after it from the conversation. Files are restored by the
    * session layer. Returns `unknown`, and changes nothing, if the agent does not have the message. Never

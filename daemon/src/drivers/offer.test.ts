@@ -157,15 +157,17 @@ test("a session starts only with options that the agent lists", () => {
   assert.throws(check({ effort: "max" }), refused("options.effort", /It has: low, high\./));
 });
 
+const greet = { name: "greet", description: null, takesArguments: true };
+
 test("a slash command must be listed by the agent", async () => {
   const check = (abilities: Abilities) => checkCommand({ abilities }, {}, "greet", "/", signal);
-  await check({ commands: { list: async () => ["greet"] } });
-  const others = { commands: { list: async () => ["part"] } };
+  await check({ commands: { list: async () => [greet] } });
+  const others = { commands: { list: async () => [{ ...greet, name: "part" }] } };
   await assert.rejects(check(others), refused("command", /"greet"\. It has part\./));
   await assert.rejects(check({}), refused("command", /It has none\./));
   await checkCommand(
     { abilities: others },
-    { listCommands: async () => ["greet"] },
+    { listCommands: async () => [greet] },
     "greet",
     "/",
     signal,

@@ -2,7 +2,7 @@
 // Agents accept unknown names silently and fail later, so every choice is checked twice: the session layer
 // checks it before it accepts a start or a prompt, and the driver checks it again when it delivers one,
 // because the offer may have changed in between. All checks throw NotOffered.
-import type { AgentKindRecord, ModelChoice, ModelListing } from "@hawser/contract";
+import type { AgentKindRecord, ModelChoice, ModelListing, SessionCommand } from "@hawser/contract";
 import { NotOffered, type AgentSession, type Driver } from "./driver.ts";
 
 type Models = Omit<ModelListing, "agentKind">;
@@ -95,6 +95,19 @@ export async function checkPromptChoices(
   if (agent !== undefined) checkMode(await driver.listModes(signal), agent);
 }
 
+/** The slash commands that a session has, each name once. Throws AgentNotReady. */
+export async function commandsIn(
+  { abilities }: Pick<Driver, "abilities">,
+  agent: Pick<AgentSession, "listCommands">,
+  directory: string,
+  signal: AbortSignal,
+): Promise<SessionCommand[]> {
+  const common = (await abilities.commands?.list(directory, signal)) ?? [];
+  const own = (await agent.listCommands?.(signal)) ?? [];
+  const names = new Set(common.map(({ name }) => name));
+  return [...common, ...own.filter(({ name }) => !names.has(name))];
+}
+
 export async function checkCommand(
   { abilities }: Pick<Driver, "abilities">,
   agent: Pick<AgentSession, "listCommands">,
@@ -102,9 +115,9 @@ export async function checkCommand(
   directory: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const common = (await abilities.commands?.list(directory, signal)) ?? [];
-  const own = (await agent.listCommands?.(signal)) ?? [];
-  const names = [...new Set([...common, ...own])];
+  const names = (await commandsIn({ abilities }, agent, directory, signal)).map(
+    (each) => each.name,
+  );
   if (names.includes(name)) return;
   const listed = names.length > 0 ? `It has ${names.slice(0, 50).join(", ")}.` : "It has none.";
   throw new NotOffered("command", `The agent has no command "${name}". ${listed}`);

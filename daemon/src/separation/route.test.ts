@@ -47,6 +47,7 @@ const expected: Record<HostCommand, Route> = {
   check_exposure: { to: "own" },
   open_tunnel: { to: "own" },
   list_session_ports: session,
+  list_session_commands: session,
   restart_agent: { to: "everywhere" },
   list_identities: { to: "everywhere" },
   list_parked_sessions: { to: "everywhere" },

@@ -72,6 +72,7 @@ const ways: Record<HostCommand, Way> = {
   abort_turn: "session",
   revert_session: "session",
   describe_session: "session",
+  list_session_commands: "session",
   watch_session: "session",
   diff_session: "session",
   read_session_git: "session",

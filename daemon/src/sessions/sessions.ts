@@ -1,6 +1,12 @@
 // The sessions of this host, above the drivers: the entry for commands, and what a daemon does when it
 // starts and stops. What it needs after a restart is in the journal.
-import type { AgentKind, LinkableKind, LiveSession, SessionMode } from "@hawser/contract";
+import type {
+  AgentKind,
+  LinkableKind,
+  LiveSession,
+  SessionCommand,
+  SessionMode,
+} from "@hawser/contract";
 import type { OpenText } from "@hawser/host-protocol";
 import type { Attachments } from "../attachments/attachments.ts";
 import type { Directories } from "../directories/directories.ts";
@@ -22,6 +28,7 @@ import { undoStart, type StartedSession } from "./begin.ts";
 import { diffFile, diffSession, type PatchPage, type WantedPage } from "./diffs.ts";
 import { endSession } from "./endings.ts";
 import { forkSession, type WantedFork } from "./fork-plan.ts";
+import { listCommands } from "./list-commands.ts";
 import { createLiveLane, type PublishLive } from "./live-lane.ts";
 import { setMode } from "./modes.ts";
 import { isProcessOf } from "./own-processes.ts";
@@ -89,6 +96,7 @@ export interface Sessions {
   share(sessionId: string, ownerId: string, guests: readonly string[] | null): void;
   watch(sessionId: string): OpenText[];
   describe(sessionId: string): LiveSession;
+  listCommands(sessionId: string, signal: AbortSignal): Promise<SessionCommand[]>;
   diff(sessionId: string, signal: AbortSignal): ReturnType<typeof diffSession>;
   diffFile(sessionId: string, wanted: WantedPage, signal: AbortSignal): Promise<PatchPage>;
   revert(sessionId: string, messageId: string, signal: AbortSignal): Promise<void>;
@@ -241,6 +249,7 @@ export function openSessions(options: SessionsOptions): Sessions {
       return { title, status: state === "starting" ? "starting" : working, model, usage };
     },
 
+    listCommands: (sessionId, signal) => listCommands(find(sessionId), signal),
     diff: (sessionId, signal) => diffSession(find(sessionId), signal),
     diffFile: (sessionId, wanted, signal) => diffFile(find(sessionId), wanted, signal),
     revert: (sessionId, messageId, signal) => revertSession(find(sessionId), messageId, signal),

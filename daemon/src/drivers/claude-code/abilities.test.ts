@@ -62,7 +62,7 @@ async function startPlaying(driver: Driver) {
 test("commands are those of the program and of the host's user, without the withheld ones", async (t) => {
   const driver = open(t);
   writeClaudeCommand(directory, "theirs", "The repository's own.");
-  const names = await driver.abilities.commands!.list(directory, never);
+  const names = (await driver.abilities.commands!.list(directory, never)).map(({ name }) => name);
   for (const name of ["compact", "context", "init", "review"])
     assert.ok(names.includes(name), name);
   for (const name of ["clear", "config", "insights", "security-review", "theirs"]) {
@@ -74,9 +74,11 @@ test("a command that was added after the session's process started can be run", 
   const driver = open(t);
   const { play, said, session } = await startPlaying(driver);
   await play([{ text: "Before." }]);
-  assert.ok(!(await driver.abilities.commands!.list(directory, never)).includes("late"));
+  const hasLate = async () =>
+    (await driver.abilities.commands!.list(directory, never)).some(({ name }) => name === "late");
+  assert.ok(!(await hasLate()));
   writeClaudeCommand(host.home, "late", "Come late: $ARGUMENTS");
-  assert.ok((await driver.abilities.commands!.list(directory, never)).includes("late"));
+  assert.ok(await hasLate());
   const words = `at noon @@${JSON.stringify([{ text: "Late." }])}`;
   assert.equal((await play([], command("late", words))).outcome, "completed");
   assert.match(received(), /Before\..*Come late: at noon/);

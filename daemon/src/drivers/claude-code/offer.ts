@@ -1,11 +1,13 @@
 // What Claude Code reports that it offers to the logged-in user of this host, and the settings of a prompt
 // that are chosen from it.
-import type { AgentKindRecord } from "@hawser/contract";
+import type { AgentKindRecord, SessionCommand } from "@hawser/contract";
 import { choose, type Offer, type Wanted } from "../offer.ts";
 import type { Initialized, PermissionMode, Query } from "./sdk.ts";
 
+type Listed = Initialized["commands"][number];
+
 export interface ClaudeOffer extends Offer {
-  commands: string[];
+  commands: SessionCommand[];
   isLoggedIn: boolean;
 }
 
@@ -41,10 +43,16 @@ export function offerOf({ models, agents, commands, account }: Initialized): Cla
     defaultMode: "default",
     options: optionsOf([...new Set(listed.flatMap(({ variants }) => variants))]),
     variantOption: "effort",
-    commands: commands.map(({ name }) => name).filter(isOffered),
+    commands: commands.filter(({ name }) => isOffered(name)).map(commandOf),
     isLoggedIn: hasLogin(account),
   };
 }
+
+const commandOf = ({ name, description, argumentHint }: Listed): SessionCommand => ({
+  name,
+  description: description || null,
+  takesArguments: Boolean(argumentHint),
+});
 
 const isOffered = (command: string) =>
   !withheldCommands.has(command) && !gitCommands.has(command) && !command.startsWith(serverPrefix);

@@ -40,7 +40,7 @@ export interface AccountUsage {
 export interface Initialized {
   models: { value: string; supportedEffortLevels?: string[] }[];
   agents: { name: string }[];
-  commands: { name: string }[];
+  commands: { name: string; description?: string; argumentHint?: string }[];
   account: {
     tokenSource?: string;
     apiKeySource?: string;

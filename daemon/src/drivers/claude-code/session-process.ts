@@ -36,6 +36,9 @@ interface SessionProcessEvents extends ProcessHandlers {
   isWorking: () => boolean;
 }
 
+const hasCommand = ({ commands }: ClaudeOffer, command: string) =>
+  commands.some(({ name }) => name === command);
+
 export interface Running {
   process: ClaudeProcess;
   offer: ClaudeOffer;
@@ -143,10 +146,10 @@ export function createSessionProcess(
     /** Restarts the process if it lacks the prompt's slash command: it lists commands only at its start. */
     async ensureFor({ task }: Prompt, signal: AbortSignal): Promise<Running> {
       const current = await ensure(signal);
-      if (task.type !== "command" || current.offer.commands.includes(task.name)) return current;
+      if (task.type !== "command" || hasCommand(current.offer, task.name)) return current;
       await end("idle");
       const next = await ensure(signal);
-      if (next.offer.commands.includes(task.name)) return next;
+      if (hasCommand(next.offer, task.name)) return next;
       throw new Error(`Claude Code has no command ${task.name}.`);
     },
 

@@ -86,7 +86,7 @@ export function openClaudeSession(options: ClaudeSessionOptions): ClaudeSession 
     context: () => ({
       config,
       home,
-      skills: claude.running()?.offer.commands ?? [],
+      skills: claude.running()?.offer.commands.map(({ name }) => name) ?? [],
       attachments: turn?.files ?? [],
     }),
     requests,

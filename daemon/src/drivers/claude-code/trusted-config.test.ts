@@ -86,7 +86,7 @@ async function start(parts: TrustedPart[], more: Record<string, string> = {}) {
     driver,
     directory,
     trusted,
-    listCommands: () => session.listCommands!(never),
+    listCommands: async () => (await session.listCommands!(never)).map(({ name }) => name),
     requests,
     sent: () => JSON.stringify(host.model.requests.slice(from).map(({ body }) => body)),
     play: async (steps: Step[], more: Partial<Prompt> = {}) => {

@@ -3,16 +3,29 @@
 //
 // `review` is left out although codex has it: a review runs commands without asking, whatever the policy
 // says, and reports no tokens.
+import type { SessionCommand } from "@hawser/contract";
 import type { AppServer } from "./app-server.ts";
 import type { Input, Skill } from "./protocol.ts";
 import { callMs } from "./shared-server.ts";
 
 export const compact = "compact";
 
-export async function listCommands(server: AppServer, directory: string): Promise<string[]> {
+export async function listCommands(
+  server: AppServer,
+  directory: string,
+): Promise<SessionCommand[]> {
   // Reloads, because a skill may have been added since codex started.
   const skills = await skillsIn(server, directory, true);
-  return [...new Set([compact, ...skills.map(({ name }) => name)])];
+  const listed = [
+    { name: compact, description: "Condenses the conversation.", takesArguments: false },
+    ...skills.map(({ name, description }) => ({
+      name,
+      description: description || null,
+      // The text goes to the model with the skill.
+      takesArguments: true,
+    })),
+  ];
+  return listed.filter(({ name }, at) => at === listed.findIndex((each) => each.name === name));
 }
 
 /** Input that makes codex use a skill: codex appends the skill's instructions to the prompt. */

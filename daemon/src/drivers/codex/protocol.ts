@@ -118,6 +118,7 @@ export type Input =
 
 export interface Skill {
   name: string;
+  description?: string;
   path: string;
   /** Owner of the skill: the user, codex or the repository. */
   scope: string;

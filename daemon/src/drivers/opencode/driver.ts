@@ -24,6 +24,7 @@ import { defaultLimits, type WaitLimits } from "./model-watch.ts";
 import { findIgnoredConfig, findProjectConfig, sparsePatterns } from "./project-config.ts";
 import { adoptServer, recordedStart, startServer, type Server } from "./server.ts";
 import { openOpencodeSession, titleFor, type OpencodeSession } from "./session.ts";
+import { listCommands } from "./slash-commands.ts";
 import { addTrustedServers, trustable } from "./trusted-servers.ts";
 
 export interface OpencodeSettings {
@@ -68,8 +69,7 @@ export function createOpencodeDriver(settings: OpencodeSettings): Driver {
       list: (directory, signal) =>
         asReady(async () => {
           const { api } = await connect(signal);
-          const listed = await api.request("GET", "/command", { directory, signal });
-          return (listed as { name: string }[]).map(({ name }) => name);
+          return listCommands(api, directory, signal);
         }),
     },
   };

@@ -1,16 +1,33 @@
 // Checks the text that a slash command expands to. opencode reads each file that the text mentions with `@`,
 // and lets the agent start each sub-agent that it mentions, without asking. The arguments alone do not show
 // what is mentioned: the command's template may have an `@` before them, or opencode may remove their quotes.
+import type { SessionCommand } from "@hawser/contract";
 import { NotOffered, type SessionSettings } from "../driver.ts";
 import type { Api } from "./api.ts";
 import { mentionedFiles, mentionsIn } from "./calls.ts";
 
 interface SlashCommand {
   name: string;
+  description?: string;
   /** `skill`: the template is a file, often of the repository. */
   source?: string;
   /** No text if the command is a prompt of an MCP server. */
   template: unknown;
+}
+
+/** The commands in a directory; if it is undefined, those that every directory has. */
+export async function listCommands(
+  api: Api,
+  directory: string | undefined,
+  signal: AbortSignal,
+): Promise<SessionCommand[]> {
+  const listed = await api.request("GET", "/command", { directory, signal });
+  return (listed as SlashCommand[]).map(({ name, description }) => ({
+    name,
+    description: description || null,
+    // opencode adds the text to the end of a template that has no place for it.
+    takesArguments: true,
+  }));
 }
 
 /** Throws NotOffered unless the policy allows all that the command would mention. */

@@ -29,7 +29,10 @@ const abilities: Abilities = {
   shell: true,
   attachments: true,
   summarize: true,
-  commands: { list: async () => Object.keys(commands) },
+  commands: {
+    list: async () =>
+      Object.keys(commands).map((name) => ({ name, description: null, takesArguments: true })),
+  },
 };
 
 export function createScriptedDriver(
