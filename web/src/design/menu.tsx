@@ -5,9 +5,11 @@ import { useRef, useState, type ReactNode } from "react";
 
 export function Menu({
   trigger,
+  align = "center",
   children,
 }: {
   trigger: ReactNode;
+  align?: "start" | "center";
   children: ReactNode;
 }): ReactNode {
   const ref = useRef<HTMLButtonElement>(null);
@@ -25,7 +27,7 @@ export function Menu({
         {trigger}
       </DropdownMenu.Trigger>
       <DropdownMenu.Portal container={container}>
-        <DropdownMenu.Content className="menu" sideOffset={4} collisionPadding={8}>
+        <DropdownMenu.Content className="menu" align={align} sideOffset={4} collisionPadding={8}>
           {children}
         </DropdownMenu.Content>
       </DropdownMenu.Portal>
@@ -44,7 +46,7 @@ export function MenuChoices({
 }: {
   label: string;
   value: string | undefined;
-  options: { value: string; label: string }[];
+  options: { value: string; label: string; about?: string }[];
   onChoose: (value: string) => void;
 }): ReactNode {
   return (
@@ -57,7 +59,10 @@ export function MenuChoices({
               <Check className="icon s" aria-hidden />
             </DropdownMenu.ItemIndicator>
           </span>
-          {option.label}
+          <span className="grow">
+            {option.label}
+            {option.about !== undefined && <span className="about">{option.about}</span>}
+          </span>
         </DropdownMenu.RadioItem>
       ))}
     </DropdownMenu.RadioGroup>

@@ -91,13 +91,19 @@ export const messages = {
   "changes.none": "No file is changed.",
   "changes.truncated": "More files are changed than can be listed.",
   "close": "Close",
+  "commands": "Commands of the agent",
+  "commands.loading": "Loading the agent's commands",
+  "commands.no_files": "A command of the agent takes no files. Remove them, or send a prompt.",
+  "commands.none": "The agent has no such command. What you write is sent as a prompt.",
   "composer": "Message",
   "composer.add": "Add a prompt",
   "composer.answer_above": "Answer above, or say something first",
   "composer.esc_again": "Esc again to stop",
+  "composer.open_host": "Open host",
   "composer.reply": "Reply",
   "composer.send": "Send",
   "composer.send_next": "Send as the next prompt",
+  "composer.shell": "Runs in the shell, without the agent",
   "composer.stop": "Stop the turn",
   "copied": "Copied",
   "copy": "Copy",
@@ -162,6 +168,14 @@ export const messages = {
   "figure.hours": [["h"]," h ",["m"]," min"],
   "figure.minutes": [["m"]," min ",["s"]," s"],
   "figure.seconds": [["n"]," s"],
+  "files.add": "Attach files",
+  "files.pasted": "pasted.txt",
+  "files.remove": ["Remove ",["name"]],
+  "files.too_large": [["name"]," is larger than 16 MiB."],
+  "files.too_large_together": "The files of a prompt are at most 32 MiB together.",
+  "files.too_many": ["A prompt has at most ",["n"]," files."],
+  "files.unnamed": "file",
+  "files.uploading": "Uploading",
   "first.about": ["This link signs you in as ",["email"],", the owner. It works once, so choose a password for the next time."],
   "first.gone": "This link was used, is older than 15 minutes, or was replaced by a later one; or its owner can sign in otherwise by now. Make another one on the machine of the service: hawser sign-in-link.",
   "first.passkey.what": "You are signed in. A passkey on this device signs you in without the password.",
@@ -305,6 +319,21 @@ export const messages = {
   "machine.update.what": "The daemon restarts. opencode goes on meanwhile; turns of the other agents are interrupted.",
   "machine.updating": "Being updated",
   "markdown.table": "Table",
+  "menu.loading": "Asking the host",
+  "mode": "Mode",
+  "mode.ask": "Ask",
+  "mode.ask.about": "A person decides about each call that no rule allows.",
+  "mode.auto": "Auto",
+  "mode.auto.about": "Commands inside the agent's own sandbox run at once. All else as in Ask. Only Codex has a sandbox.",
+  "mode.highest": ["Your organization allows up to ",["mode"],"."],
+  "mode.picker": ["What the agent may do: ",["mode"]],
+  "mode.unattended": "Unattended",
+  "mode.unattended.about": "Nobody is asked. What no rule allows is refused, and the agent goes on.",
+  "model": "Model",
+  "model.default": "the agent's default",
+  "model.holds": "For this prompt and later ones.",
+  "model.none": "The agent has no model on this host.",
+  "model.picker": ["Model: ",["model"]],
   "more": "Show more",
   "nav.hosts": "Hosts",
   "nav.hosts.count": [["online"]," of ",["all"]],
@@ -362,6 +391,10 @@ export const messages = {
   "operation.install_agent": "Install",
   "operation.running": "running",
   "operation.update_daemon": "Update",
+  "options": "Options",
+  "options.agent": "Agent, for this prompt only",
+  "options.none": "This agent has no options.",
+  "options.picker": "Options of the model and the agent",
   "organizations": "Organizations",
   "organizations.choose": "Which organization?",
   "organizations.none": "You belong to no organization",
@@ -719,6 +752,9 @@ export interface Placeholders {
   "figure.hours": "h" | "m";
   "figure.minutes": "m" | "s";
   "figure.seconds": "n";
+  "files.remove": "name";
+  "files.too_large": "name";
+  "files.too_many": "n";
   "first.about": "email";
   "fold.execute": "n";
   "fold.fetch": "n";
@@ -751,6 +787,9 @@ export interface Placeholders {
   "login.title": "kind" | "name";
   "login.until": "time";
   "machine.client.as": "account";
+  "mode.highest": "mode";
+  "mode.picker": "mode";
+  "model.picker": "model";
   "nav.hosts.count": "all" | "online";
   "note.agent": "agent";
   "note.cleanup_failed": "time";

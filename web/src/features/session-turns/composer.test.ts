@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createEscape, sends } from "./composer-keys.ts";
-import { createDrafts, type Draft, type Drafts } from "./on-device.ts";
+import { createDrafts, type Draft, type Drafts, type SendingPrompt } from "./on-device.ts";
 import { createPrompts } from "./prompts.ts";
 
 const enter = {
@@ -51,7 +51,7 @@ function service() {
     answer: (messageId: string) => void;
     refuse: (error: Error) => void;
   }[] = [];
-  const send = (text: string, key: string) =>
+  const send = ({ text, idempotencyKey: key }: SendingPrompt) =>
     new Promise<{ messageId: string }>((resolve, reject) => {
       calls.push({ text, key, answer: (messageId) => resolve({ messageId }), refuse: reject });
     });
@@ -113,7 +113,7 @@ test("own prompt that was not sent stays with its text, and is tried again with 
   assert.deepEqual([calls[1]!.text, calls[1]!.key], ["hello", calls[0]!.key]);
   calls[1]!.refuse(new Error("Again."));
   await settled();
-  assert.equal(prompts.takeBack(failed!.idempotencyKey), "hello");
+  assert.equal(prompts.takeBack(failed!.idempotencyKey)?.text, "hello");
   assert.deepEqual(prompts.get(), []);
 });
 

@@ -1,9 +1,13 @@
 // The composer. A component of its own, outside the transcript's tree: a key press renders nothing else.
+import type { Session } from "@hawser/client";
 import { ArrowUp, Square } from "lucide-react";
 import {
+  lazy,
   memo,
+  Suspense,
   useEffect,
   useEffectEvent,
+  useId,
   useImperativeHandle,
   useRef,
   useState,
@@ -12,8 +16,22 @@ import {
   type Ref,
 } from "react";
 import { words } from "../../words/words.ts";
-import { createEscape, sends } from "./composer-keys.ts";
+import { useDrop, useFocusKeys, useLeaveOrStop } from "./composer-hooks.ts";
+import { sends } from "./composer-keys.ts";
 import type { Prompts } from "./prompts.ts";
+import { RefusedLine } from "./refused-line.tsx";
+import { runShell } from "./run-shell.ts";
+import { hasCommand, useCommands } from "./use-commands.ts";
+import { useDraft } from "./use-draft.ts";
+import { onPasteOf } from "./paste.ts";
+import { isUploading } from "./use-files.ts";
+import { namedCommand, shellLine } from "./written.ts";
+
+const CommandList = lazy(async () => ({
+  default: (await import("./command-list.tsx")).CommandList,
+}));
+const FileChips = lazy(async () => ({ default: (await import("./file-chips.tsx")).FileChips }));
+const Pickers = lazy(async () => ({ default: (await import("./pickers.tsx")).Pickers }));
 
 export interface ComposerHandle {
   /** Adds texts that were not sent, the oldest first. */
@@ -22,7 +40,13 @@ export interface ComposerHandle {
   isEmpty: () => boolean;
 }
 
+type Settings = Pick<
+  Session,
+  "sessionId" | "instanceId" | "agentKind" | "capabilities" | "mode" | "model"
+>;
+
 interface ComposerProps {
+  session: Settings;
   prompts: Prompts;
   /** Something runs that can be stopped. */
   isRunning: boolean;
@@ -31,113 +55,173 @@ interface ComposerProps {
   blocked: string | undefined;
   /** What the session has cost, such as "$1.84". */
   cost: string | undefined;
+  /** The text of the prompt before; undefined if there is none. */
+  lastPrompt: () => string | undefined;
   onStop: () => void;
   ref: Ref<ComposerHandle>;
 }
 
 export const Composer = memo(function Composer({
+  session,
   prompts,
   isRunning,
   hasRequest,
   blocked,
   cost,
+  lastPrompt,
   onStop,
   ref,
 }: ComposerProps): ReactNode {
-  const [text, setText] = useState("");
-  const [isLeaving, setIsLeaving] = useState(false);
+  const { sessionId, capabilities } = session;
+  const draft = useDraft(prompts);
+  const { text, choices, files, write } = draft;
+  /** Why what is written was not sent. */
+  const [problem, setProblem] = useState<unknown>();
+  const [isAsking, setIsAsking] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
-  const [escape] = useState(createEscape);
-
-  useEffect(() => {
-    let isOver = false;
-    const load = async () => {
-      const draft = await prompts.load();
-      // What was typed meanwhile is newer.
-      if (!isOver) setText((typed) => (typed === "" ? draft : typed));
-    };
-    void load();
-    return () => {
-      isOver = true;
-    };
-  }, [prompts]);
-  const write = (next: string) => {
-    setText(next);
-    prompts.setDraft(next);
-  };
+  const listId = useId();
+  const commands = useCommands(sessionId, text, capabilities.includes("commands"));
+  const { leaveOrStop, isLeaving } = useLeaveOrStop(field, isRunning, onStop);
+  useFocusKeys(field);
   useImperativeHandle(ref, () => ({
     putBack: (texts) => write([text, ...texts].filter((each) => each !== "").join("\n\n")),
     focus: () => field.current?.focus(),
     isEmpty: () => field.current?.value === "",
   }));
-  useFocusKeys(field);
 
-  const canSend = text.trim() !== "" && blocked === undefined;
+  const takeRefused = useEffectEvent<Parameters<Prompts["onRefused"]>[0]>((prompt, refused) => {
+    if (text.trim() !== "" || files.list.length > 0) return false;
+    write(prompt.text);
+    draft.choose({ ...choices, ...prompt.choices });
+    files.restore(prompt.files ?? []);
+    setProblem(refused);
+    return true;
+  });
+  useEffect(() => prompts.onRefused((prompt, refused) => takeRefused(prompt, refused)), [prompts]);
+  const attach = async (added: readonly File[]) => setProblem(await files.add(added));
+  const isDropping = useDrop((dropped) => void attach(dropped));
+  const onPaste = onPasteOf((pasted) => void attach(pasted));
+
+  const canSend =
+    text.trim() !== "" && blocked === undefined && !isAsking && !isUploading(files.list);
+  const shell = capabilities.includes("shell") ? shellLine(text) : undefined;
+  const ask = async (work: () => Promise<void>) => {
+    setIsAsking(true);
+    try {
+      await work();
+    } catch (error) {
+      setProblem(error);
+    } finally {
+      setIsAsking(false);
+    }
+  };
+  const sendPrompt = (command?: string) => {
+    prompts.send(text, { ...draft.extras(), ...(command !== undefined && { command }) });
+    // A command has no model and no options: they stay for the next prompt.
+    const { agent: _, ...left } = choices;
+    draft.clear(command === undefined ? {} : left);
+  };
   const send = () => {
     if (!canSend) return;
-    prompts.send(text);
-    setText("");
+    setProblem(undefined);
+    const named = capabilities.includes("commands") ? namedCommand(text) : undefined;
+    if (shell !== undefined) {
+      void ask(async () => {
+        await runShell(sessionId, shell);
+        draft.clear(choices);
+      });
+    } else if (named === undefined) sendPrompt();
+    else
+      void ask(async () => {
+        const isCommand = await hasCommand(sessionId, named);
+        if (isCommand && files.list.length > 0) setProblem(words("commands.no_files"));
+        else sendPrompt(isCommand ? named : undefined);
+      });
   };
+  const pick = (name: string) => {
+    write(`/${name} `);
+    field.current?.focus();
+  };
+  const isListed = commands.isOpen && commands.shown.length > 0;
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     // oxlint-disable-next-line typescript/no-deprecated -- only the code tells Safari's last key of a composition
     const { key, keyCode, shiftKey, metaKey, ctrlKey, nativeEvent } = event;
-    if (key === "Escape" && !nativeEvent.isComposing) {
-      // The listener below is added before this press reaches the window, and would take it for a second one.
+    const { isComposing } = nativeEvent;
+    if (key === "Escape" && !isComposing) {
+      // The listener of the second press is added before this one reaches the window, and would take it for the second.
       event.stopPropagation();
-      leaveOrStop();
+      if (commands.isOpen) commands.close();
+      else leaveOrStop();
+      return;
+    }
+    if (isListed && !isComposing && actInList(key)) {
+      event.preventDefault();
+      return;
+    }
+    if (key === "ArrowUp" && text === "") {
+      const last = lastPrompt();
+      if (last === undefined) return;
+      event.preventDefault();
+      write(last);
       return;
     }
     const isTouch = matchMedia("(pointer: coarse)").matches;
-    const pressed = {
-      key,
-      keyCode,
-      isComposing: nativeEvent.isComposing,
-      hasShift: shiftKey,
-      hasCommand: metaKey || ctrlKey,
-      isTouch,
-    };
-    if (!sends(pressed)) return;
+    const hasCommandKey = metaKey || ctrlKey;
+    const pressed = { key, keyCode, isComposing, hasShift: shiftKey, hasCommand: hasCommandKey };
+    if (!sends({ ...pressed, isTouch })) return;
     event.preventDefault();
     send();
   };
-  const leaveOrStop = () => {
-    field.current?.blur();
-    if (!isRunning) return;
-    if (escape(performance.now()) === "stop") onStop();
-    else setIsLeaving(true);
+  /** Returns whether the key was the list's. */
+  const actInList = (key: string): boolean => {
+    const { shown, active, move } = commands;
+    const command = shown[active]!;
+    if (key === "ArrowDown" || key === "ArrowUp") move(key === "ArrowDown" ? 1 : -1);
+    // A name that is written out is sent.
+    else if (key === "Tab" || (key === "Enter" && text !== `/${command.name}`)) pick(command.name);
+    else return false;
+    return true;
   };
-  // The second Esc comes when the field has no focus any more.
-  const onSecond = useEffectEvent(leaveOrStop);
-  useEffect(() => {
-    if (!isLeaving) return undefined;
-    const onKey = ({ key }: globalThis.KeyboardEvent) => {
-      if (key === "Escape") onSecond();
-    };
-    window.addEventListener("keydown", onKey);
-    const timer = setTimeout(() => setIsLeaving(false), 600);
-    return () => {
-      window.removeEventListener("keydown", onKey);
-      clearTimeout(timer);
-    };
-  }, [isLeaving]);
 
   return (
-    <div className="composer">
+    <div className={isDropping ? "composer dropping" : "composer"}>
       {blocked !== undefined && <p className="problem">{blocked}</p>}
+      {problem !== undefined && <RefusedLine problem={problem} instanceId={session.instanceId} />}
+      <Suspense>
+        {commands.isOpen && <CommandList id={listId} commands={commands} onPick={pick} />}
+        {files.list.length > 0 && <FileChips files={files.list} onRemove={files.remove} />}
+      </Suspense>
       <textarea
         ref={field}
         rows={1}
         value={text}
+        className={shell === undefined ? undefined : "mono"}
         aria-label={words("composer")}
+        aria-autocomplete="list"
+        {...(isListed && {
+          "aria-controls": listId,
+          "aria-activedescendant": `${listId}-${commands.active}`,
+        })}
         placeholder={words(
           hasRequest ? "composer.answer_above" : isRunning ? "composer.add" : "composer.reply",
         )}
         enterKeyHint="send"
         onChange={(event) => write(event.target.value)}
         onKeyDown={onKeyDown}
+        onPaste={onPaste}
       />
       <div className="tools">
+        <Suspense>
+          <Pickers
+            session={session}
+            choices={choices}
+            onChoose={draft.choose}
+            onFiles={(added) => void attach(added)}
+            onProblem={setProblem}
+          />
+        </Suspense>
         {isLeaving && <span className="dim">{words("composer.esc_again")}</span>}
+        {shell !== undefined && <span className="dim cut">{words("composer.shell")}</span>}
         <span className="meter push">{cost}</span>
         {isRunning && (
           <button
@@ -162,23 +246,3 @@ export const Composer = memo(function Composer({
     </div>
   );
 });
-
-/** "/" and "I" lead to the composer from everywhere but a field. */
-function useFocusKeys(field: { current: HTMLTextAreaElement | null }): void {
-  useEffect(() => {
-    const onKey = (event: globalThis.KeyboardEvent) => {
-      const { key, ctrlKey, metaKey, altKey, isComposing } = event;
-      if (ctrlKey || metaKey || altKey || isComposing || (key !== "/" && key.toLowerCase() !== "i"))
-        return;
-      const { activeElement } = document;
-      const isFree =
-        activeElement === null ||
-        !activeElement.matches("input, textarea, select, [contenteditable]");
-      if (!isFree || activeElement?.closest("dialog, [role='menu']")) return;
-      event.preventDefault();
-      field.current?.focus();
-    };
-    window.addEventListener("keydown", onKey);
-    return () => window.removeEventListener("keydown", onKey);
-  }, [field]);
-}

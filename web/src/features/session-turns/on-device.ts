@@ -1,15 +1,39 @@
 // What this device keeps of the composer: texts that are written, and texts that were sent and are not in a log yet.
 // Keyed by person and session; removed when the person signs out.
 
-export interface Draft {
+export interface Draft extends Extras {
   text: string;
   /** Sent, but not seen in the log yet. The key keeps it from being sent twice. */
   sending: SendingPrompt[];
 }
 
-export interface SendingPrompt {
+export interface SendingPrompt extends Extras {
   idempotencyKey: string;
   text: string;
+  /** The agent's slash command that `text` names; undefined for a prompt. */
+  command?: string;
+}
+
+/** What belongs to a prompt beside its text. */
+export interface Extras {
+  files?: readonly SentFile[];
+  choices?: Choices;
+}
+
+/** A file that is uploaded. */
+export interface SentFile {
+  fileId: string;
+  filename: string;
+  mime: string;
+  size: number;
+}
+
+/** What a prompt names; what is undefined stays as it was in the session. */
+export interface Choices {
+  model?: { providerId: string; modelId: string };
+  options?: Record<string, string>;
+  /** The agent's mode or sub-agent, for this prompt only. */
+  agent?: string;
 }
 
 const emptyDraft: Draft = { text: "", sending: [] };
@@ -34,7 +58,8 @@ export function createDrafts(factory: IDBFactory | undefined): Drafts {
   const store = async (key: string) => {
     timers.delete(key);
     const draft = memory.get(key) ?? emptyDraft;
-    const isEmpty = draft.text === "" && draft.sending.length === 0;
+    const isEmpty =
+      draft.text === "" && draft.sending.length === 0 && !draft.files && !draft.choices;
     const database = await open();
     if (isEmpty) await done(writable(database).delete(key));
     else await done(writable(database).put(draft, key));

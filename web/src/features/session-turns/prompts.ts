@@ -1,7 +1,8 @@
 // Prompts of this page on their way into a session: pending until the log has them, and never lost. One list for each
 // session and person.
-import { call } from "../../calls/call.ts";
-import type { Drafts, SendingPrompt } from "./on-device.ts";
+import { Refused } from "../../calls/refused.ts";
+import type { Drafts, Extras, SendingPrompt } from "./on-device.ts";
+import { sendPrompt } from "./send-prompt.ts";
 
 export interface PendingPrompt extends SendingPrompt {
   state: "sending" | "sent" | "failed";
@@ -15,25 +16,34 @@ export interface Prompts {
   subscribe: (onChange: () => void) => () => void;
   /** Reads what was on its way when the page was closed. */
   load: () => Promise<string>;
-  setDraft: (text: string) => void;
-  send: (text: string) => void;
+  /** What belongs to the draft beside its text; empty until it is loaded. */
+  extras: () => Extras;
+  setDraft: (text: string, extras?: Extras) => void;
+  send: (text: string, more?: Omit<SendingPrompt, "text" | "idempotencyKey">) => void;
   again: (idempotencyKey: string) => void;
-  /** Removes a prompt that was not sent; returns its text. */
-  takeBack: (idempotencyKey: string) => string | undefined;
+  /** Removes and returns a prompt that was not sent. */
+  takeBack: (idempotencyKey: string) => SendingPrompt | undefined;
+  /** From now on the composer is asked to take back what the service refuses. Returns how to stop. */
+  onRefused: (take: TakeRefused) => () => void;
   /** Drops what the log has. */
   seen: (hasPrompt: (messageId: string) => boolean) => void;
 }
 
-type Send = (text: string, idempotencyKey: string) => Promise<{ messageId: string }>;
+/** Returns false if it cannot take the prompt: then it stays where it is, with its text. */
+type TakeRefused = (prompt: SendingPrompt, refused: Refused) => boolean;
+
+type Send = (prompt: SendingPrompt) => Promise<{ messageId: string }>;
 
 export function createPrompts(key: string, drafts: Drafts, send: Send): Prompts {
   const listeners = new Set<() => void>();
   let pending: readonly PendingPrompt[] = [];
   let draft = "";
+  let extras: Extras = {};
+  let takeRefused: TakeRefused | undefined;
   let loading: Promise<string> | undefined;
   const store = () => {
-    const sending = pending.map(({ idempotencyKey, text }) => ({ idempotencyKey, text }));
-    drafts.set(key, { text: draft, sending });
+    const sending = pending.map(withoutState);
+    drafts.set(key, { text: draft, sending, ...extras });
   };
   const set = (next: readonly PendingPrompt[]) => {
     pending = next;
@@ -44,13 +54,16 @@ export function createPrompts(key: string, drafts: Drafts, send: Send): Prompts 
     set(
       pending.map((each) => (each.idempotencyKey === idempotencyKey ? { ...each, ...to } : each)),
     );
-  const deliver = async ({ text, idempotencyKey }: SendingPrompt) => {
+  const deliver = async (prompt: SendingPrompt) => {
+    const { idempotencyKey } = prompt;
     change(idempotencyKey, { state: "sending", error: undefined });
     try {
-      const { messageId } = await send(text, idempotencyKey);
+      const { messageId } = await send(prompt);
       change(idempotencyKey, { state: "sent", messageId });
     } catch (error) {
-      change(idempotencyKey, { state: "failed", error });
+      if (error instanceof Refused && takeRefused?.(prompt, error)) {
+        set(pending.filter((each) => each.idempotencyKey !== idempotencyKey));
+      } else change(idempotencyKey, { state: "failed", error });
     }
   };
   return {
@@ -62,6 +75,8 @@ export function createPrompts(key: string, drafts: Drafts, send: Send): Prompts 
     load() {
       loading ??= drafts.get(key).then((kept) => {
         draft = kept.text;
+        const { files, choices } = kept;
+        extras = { ...(files && { files }), ...(choices && { choices }) };
         const left = kept.sending.filter(
           (each) => !pending.some(({ idempotencyKey }) => idempotencyKey === each.idempotencyKey),
         );
@@ -74,13 +89,16 @@ export function createPrompts(key: string, drafts: Drafts, send: Send): Prompts 
       });
       return loading.then(() => draft);
     },
-    setDraft(text) {
+    extras: () => extras,
+    setDraft(text, more = {}) {
       draft = text;
+      extras = more;
       store();
     },
-    send(text) {
-      const prompt = { text, idempotencyKey: crypto.randomUUID() };
+    send(text, more = {}) {
+      const prompt = { ...more, text, idempotencyKey: crypto.randomUUID() };
       draft = "";
+      extras = {};
       set([...pending, { ...prompt, state: "sending", messageId: undefined, error: undefined }]);
       void deliver(prompt);
     },
@@ -92,7 +110,13 @@ export function createPrompts(key: string, drafts: Drafts, send: Send): Prompts 
       const found = pending.find((each) => each.idempotencyKey === idempotencyKey);
       if (found?.state !== "failed") return undefined;
       set(pending.filter((each) => each !== found));
-      return found.text;
+      return found;
+    },
+    onRefused(take) {
+      takeRefused = take;
+      return () => {
+        if (takeRefused === take) takeRefused = undefined;
+      };
     },
     seen(hasPrompt) {
       const left = pending.filter(
@@ -103,6 +127,16 @@ export function createPrompts(key: string, drafts: Drafts, send: Send): Prompts 
   };
 }
 
+function withoutState({ idempotencyKey, text, command, files, choices }: PendingPrompt) {
+  return {
+    idempotencyKey,
+    text,
+    ...(command !== undefined && { command }),
+    ...(files && { files }),
+    ...(choices && { choices }),
+  };
+}
+
 const lists = new Map<string, Prompts>();
 
 /** The prompts of a person to a session. */
@@ -110,9 +144,7 @@ export function promptsOf(userId: string, sessionId: string, drafts: Drafts): Pr
   const key = `${userId} ${sessionId}`;
   const known = lists.get(key);
   if (known) return known;
-  const prompts = createPrompts(key, drafts, (text, idempotencyKey) =>
-    call("send_prompt", { sessionId, text }, { idempotencyKey }),
-  );
+  const prompts = createPrompts(key, drafts, (prompt) => sendPrompt(sessionId, prompt));
   lists.set(key, prompts);
   return prompts;
 }

@@ -155,6 +155,17 @@ function OpenSession({ session, snapshot, isReview, onNearTop }: OpenSessionProp
     }),
     [canRevert, canFork],
   );
+  const newestRows = useRef(drawn);
+  useEffect(() => {
+    newestRows.current = drawn;
+  });
+  const lastPrompt = useCallback(
+    () =>
+      newestRows.current
+        .flatMap((row) => (row.is === "prompt" || row.is === "pending" ? [row.text] : []))
+        .at(-1),
+    [],
+  );
   const hasRequest = useRequestsOf(session, snapshot);
 
   return (
@@ -234,6 +245,7 @@ function OpenSession({ session, snapshot, isReview, onNearTop }: OpenSessionProp
             isRunning={isRunning}
             hasRequest={hasRequest.isOpen}
             cost={costOf(snapshot)}
+            lastPrompt={lastPrompt}
             onStop={stop}
             composer={composer}
           />
@@ -255,6 +267,7 @@ function SessionComposer({
   isRunning: boolean;
   hasRequest: boolean;
   cost: string | undefined;
+  lastPrompt: () => string | undefined;
   onStop: () => void;
   composer: { current: ComposerHandle | null };
 }): ReactNode {
@@ -268,7 +281,7 @@ function SessionComposer({
     : session.reachable
       ? undefined
       : words("session.host_offline");
-  return <Composer ref={composer} {...props} blocked={blocked} />;
+  return <Composer ref={composer} session={session} {...props} blocked={blocked} />;
 }
 
 /** The card of the oldest request, and whether one is open. */
@@ -337,7 +350,7 @@ function usePendingRows(
           onAgain: () => prompts.again(idempotencyKey),
           onTakeBack: () => {
             const taken = prompts.takeBack(idempotencyKey);
-            if (taken !== undefined) putBack([taken]);
+            if (taken) putBack([taken.text]);
           },
         })),
     [list, prompts, putBack, state],

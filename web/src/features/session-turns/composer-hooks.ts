@@ -1,0 +1,90 @@
+// Keys and drops of the composer that come from outside of its field.
+import { useEffect, useEffectEvent, useState } from "react";
+import { createEscape } from "./composer-keys.ts";
+
+type FieldRef = { current: HTMLTextAreaElement | null };
+
+/** "/" and "I" lead to the composer from everywhere but a field. */
+export function useFocusKeys(field: FieldRef): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const { key, ctrlKey, metaKey, altKey, isComposing } = event;
+      if (ctrlKey || metaKey || altKey || isComposing || (key !== "/" && key.toLowerCase() !== "i"))
+        return;
+      const { activeElement } = document;
+      const isFree =
+        activeElement === null ||
+        !activeElement.matches("input, textarea, select, [contenteditable]");
+      if (!isFree || activeElement?.closest("dialog, [role='menu']")) return;
+      event.preventDefault();
+      field.current?.focus();
+    };
+    window.addEventListener("keydown", onKey);
+    return () => window.removeEventListener("keydown", onKey);
+  }, [field]);
+}
+
+/** Esc leaves the field; the second one within a moment stops. Returns what Esc does, and whether a second one would. */
+export function useLeaveOrStop(
+  field: FieldRef,
+  isRunning: boolean,
+  onStop: () => void,
+): { leaveOrStop: () => void; isLeaving: boolean } {
+  const [isLeaving, setIsLeaving] = useState(false);
+  const [escape] = useState(createEscape);
+  const leaveOrStop = () => {
+    field.current?.blur();
+    if (!isRunning) return;
+    if (escape(performance.now()) === "stop") onStop();
+    else setIsLeaving(true);
+  };
+  // The second Esc comes when the field has no focus any more.
+  const onSecond = useEffectEvent(leaveOrStop);
+  useEffect(() => {
+    if (!isLeaving) return undefined;
+    const onKey = ({ key }: KeyboardEvent) => {
+      if (key === "Escape") onSecond();
+    };
+    window.addEventListener("keydown", onKey);
+    const timer = setTimeout(() => setIsLeaving(false), 600);
+    return () => {
+      window.removeEventListener("keydown", onKey);
+      clearTimeout(timer);
+    };
+  }, [isLeaving]);
+  return { leaveOrStop, isLeaving };
+}
+
+/** Files that are dropped anywhere on the page. Returns whether some are held above it. */
+export function useDrop(onFiles: (files: readonly File[]) => void): boolean {
+  const [isOver, setIsOver] = useState(false);
+  const drop = useEffectEvent(onFiles);
+  useEffect(() => {
+    const hasFiles = ({ dataTransfer }: DragEvent) =>
+      dataTransfer?.types.includes("Files") === true && !document.querySelector("dialog[open]");
+    const over = (event: DragEvent) => {
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      setIsOver(true);
+    };
+    const leave = ({ relatedTarget }: DragEvent) => {
+      if (relatedTarget === null) setIsOver(false);
+    };
+    const onDrop = (event: DragEvent) => {
+      setIsOver(false);
+      if (!hasFiles(event)) return;
+      // Otherwise the browser would open the file instead of the page.
+      event.preventDefault();
+      drop([...event.dataTransfer!.files]);
+    };
+    window.addEventListener("dragover", over);
+    window.addEventListener("dragleave", leave);
+    window.addEventListener("drop", onDrop);
+    return () => {
+      window.removeEventListener("dragover", over);
+      window.removeEventListener("dragleave", leave);
+      window.removeEventListener("drop", onDrop);
+    };
+  }, []);
+  return isOver;
+}
