@@ -8,11 +8,13 @@ import { hostsRoute } from "./hosts.ts";
 import { inboxRequestRoute, inboxRoute } from "./inbox.tsx";
 import { insideRoute } from "./inside.tsx";
 import { inviteRoute } from "./invite.tsx";
+import { newRoute } from "./new.tsx";
 import { phoneRoute } from "./phone.tsx";
 import { rootRoute } from "./root.tsx";
 import { reviewRoute, sessionRoute } from "./session.tsx";
 import { sessionsRoute } from "./sessions.ts";
 import { signInRoute } from "./sign-in.tsx";
+import { startRoute } from "./start.tsx";
 
 const routeTree = rootRoute.addChildren([
   signInRoute,
@@ -22,6 +24,8 @@ const routeTree = rootRoute.addChildren([
   deviceRoute,
   insideRoute.addChildren([
     homeRoute,
+    startRoute,
+    newRoute,
     inboxRoute,
     inboxRequestRoute,
     sessionsRoute,

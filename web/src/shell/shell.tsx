@@ -1,6 +1,6 @@
 // The frame around every page of a signed-in person: sidebar, or a bottom bar on a phone.
 import { Link } from "@tanstack/react-router";
-import { ChevronDown, Ellipsis, Inbox, MessagesSquare, Server } from "lucide-react";
+import { ChevronDown, Ellipsis, Inbox, MessagesSquare, Plus, Server } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { useRead } from "../calls/use-call.ts";
 import { Logo } from "../design/logo.tsx";
@@ -8,6 +8,8 @@ import { Menu, MenuChoices } from "../design/menu.tsx";
 import { useWaitingInTitle } from "../design/page-title.ts";
 import { PhoneDialog, type Person } from "../features/access/index.ts";
 import { words } from "../words/words.ts";
+import { useMay } from "../calls/use-may.ts";
+import { useNewKey } from "./use-new-key.ts";
 import { AccountMenu } from "./account-menu.tsx";
 import { FeedState } from "./feed-state.tsx";
 import { SignInGate } from "./sign-in-gate.tsx";
@@ -46,6 +48,8 @@ export function Shell(props: ShellProps): ReactNode {
 }
 
 function Sidebar({ person, organizationId, onChoose, onPhone, onSignOut }: BarProps): ReactNode {
+  const mayStart = useMay("sessions:edit");
+  useNewKey(mayStart);
   const current = person.organizations.find((each) => each.organizationId === organizationId);
   const name = current?.name ?? words("product");
   const initials = (current?.memberName ?? person.user.email).slice(0, 2).toUpperCase();
@@ -75,6 +79,11 @@ function Sidebar({ person, organizationId, onChoose, onPhone, onSignOut }: BarPr
           <span className="org still">
             <Logo size={18} /> <span className="cut">{name}</span>
           </span>
+        )}
+        {mayStart && (
+          <Link to="/new" className="btn bare sq push" aria-label={words("start.new.key")}>
+            <Plus className="icon" aria-hidden />
+          </Link>
         )}
       </div>
       <nav className="nav" aria-label={words("nav.pages")}>

@@ -649,6 +649,54 @@ export const messages = {
   "spoken.finished": "The turn has finished",
   "spoken.request": "The agent asks for an answer",
   "spoken.started": "The turn has started",
+  "start.agent": ["Agent: ",["agent"]],
+  "start.browse": "Another directory",
+  "start.browse.cut": "There are more than can be listed.",
+  "start.browse.none": "No directories in here.",
+  "start.browse.title": "Choose a directory",
+  "start.browse.up": "Up",
+  "start.browse.use": "Use this directory",
+  "start.clone": "A new clone",
+  "start.clone.cli_not_installed": "owner/name, or an address. The host has no client of a code host, so nothing is suggested.",
+  "start.clone.hint": "owner/name, or an address that git can clone.",
+  "start.clone.name": "Repository",
+  "start.clone.not_logged_in": "owner/name, or an address. The host's client is not logged in, so nothing is suggested.",
+  "start.clone.title": "Clone a repository for this session",
+  "start.clone.use": "Use this repository",
+  "start.clone_of": ["A clone of ",["name"]],
+  "start.cloning": [["host"]," clones the repository and starts the session"],
+  "start.found": "Found on",
+  "start.here": "Start a session here",
+  "start.host": ["Host: ",["host"]],
+  "start.host_offline": [["host"]," is not connected. Choose another host, or wait until it is back. What you wrote is kept on this device."],
+  "start.hosts_login": "The login of the host's user is used",
+  "start.in": "In",
+  "start.in_checkout": "Works in the checkout itself, and changes its files.",
+  "start.in_clone": "Works in a clone of its own, made with the host's credentials.",
+  "start.in_plain": "Works in the directory itself, which is no git repository.",
+  "start.in_worktree": "Works in a worktree of its own, from the branch checked out. Your checkout is not touched.",
+  "start.keys": "⌘↵",
+  "start.more": [["n","plural",{"one":["#"," more directory"],"other":["#"," more directories"]}]],
+  "start.new": "New session",
+  "start.new.key": "New session (C)",
+  "start.none_online": "No host is online, so nothing can be started now. What you write is kept on this device.",
+  "start.open_session": "Open the session",
+  "start.other": "Elsewhere",
+  "start.phone": "Answer from your phone",
+  "start.phone.about": "Opens Hawser there, signed in as you",
+  "start.phone.show": "Show link",
+  "start.placeholder": "Describe the work",
+  "start.prompt": "Prompt",
+  "start.providers": [["n","plural",{"one":["#"," provider"],"other":["#"," providers"]}],": ",["names"]],
+  "start.start": "Start",
+  "start.starting": [["host"]," starts the session"],
+  "start.unknown": ["Nobody can tell yet whether ",["host"]," started it. The list of sessions will show it when the host is heard. Start again asks about the same session, and makes no second one."],
+  "start.use_checkout": "Use the checkout",
+  "start.use_worktree": "Use a worktree of its own",
+  "start.what": "What should be done?",
+  "start.where": "Where it works",
+  "start.your_login": "Your login is used",
+  "start.your_login.of": ["Your login is used, ",["about"]],
   "step.next": "to come",
   "step.now": "now",
   "step.ok": "done",
@@ -853,6 +901,16 @@ export interface Placeholders {
   "span.hours": "n";
   "span.minutes": "n";
   "span.seconds": "n";
+  "start.agent": "agent";
+  "start.clone_of": "name";
+  "start.cloning": "host";
+  "start.host": "host";
+  "start.host_offline": "host";
+  "start.more": "n";
+  "start.providers": "n" | "names";
+  "start.starting": "host";
+  "start.unknown": "host";
+  "start.your_login.of": "about";
   "stuck.reach": "host";
   "thought.for": "time";
   "time.hours": "n";

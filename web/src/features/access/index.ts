@@ -5,7 +5,7 @@ export { FirstPage } from "./first-page.tsx";
 export { InvitePage } from "./invite-page.tsx";
 export { personQuery, readPerson, signOut } from "./person.ts";
 export type { Person } from "./person.ts";
-export { PhoneDialog } from "./phone-dialog.tsx";
+export { isLoopback, PhoneDialog } from "./phone-dialog.tsx";
 export { PhonePage } from "./phone-page.tsx";
 export { SignInForm } from "./sign-in-form.tsx";
 export { SignInPage } from "./sign-in-page.tsx";

@@ -8,7 +8,7 @@ import { Field } from "../../design/field.tsx";
 import { words } from "../../words/words.ts";
 
 /** Whether only this machine reaches the address. */
-const isLoopback = (hostname: string) =>
+export const isLoopback = (hostname: string) =>
   /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
 
 export function PhoneDialog({ onClose }: { onClose: () => void }): ReactNode {

@@ -2,7 +2,6 @@
 import type { Session } from "@hawser/client";
 import { ArrowUp, Square } from "lucide-react";
 import {
-  lazy,
   memo,
   Suspense,
   useEffect,
@@ -18,20 +17,15 @@ import {
 import { words } from "../../words/words.ts";
 import { useDrop, useFocusKeys, useLeaveOrStop } from "./composer-hooks.ts";
 import { sends } from "./composer-keys.ts";
+import { CommandList, FileChips, Pickers } from "./lazy.ts";
 import type { Prompts } from "./prompts.ts";
 import { RefusedLine } from "./refused-line.tsx";
 import { runShell } from "./run-shell.ts";
 import { hasCommand, useCommands } from "./use-commands.ts";
 import { useDraft } from "./use-draft.ts";
-import { onPasteOf } from "./paste.ts";
+import { attachPasted } from "./paste.ts";
 import { isUploading } from "./use-files.ts";
 import { namedCommand, shellLine } from "./written.ts";
-
-const CommandList = lazy(async () => ({
-  default: (await import("./command-list.tsx")).CommandList,
-}));
-const FileChips = lazy(async () => ({ default: (await import("./file-chips.tsx")).FileChips }));
-const Pickers = lazy(async () => ({ default: (await import("./pickers.tsx")).Pickers }));
 
 export interface ComposerHandle {
   /** Adds texts that were not sent, the oldest first. */
@@ -100,7 +94,7 @@ export const Composer = memo(function Composer({
   useEffect(() => prompts.onRefused((prompt, refused) => takeRefused(prompt, refused)), [prompts]);
   const attach = async (added: readonly File[]) => setProblem(await files.add(added));
   const isDropping = useDrop((dropped) => void attach(dropped));
-  const onPaste = onPasteOf((pasted) => void attach(pasted));
+  const onPaste = attachPasted((pasted) => void attach(pasted));
 
   const canSend =
     text.trim() !== "" && blocked === undefined && !isAsking && !isUploading(files.list);

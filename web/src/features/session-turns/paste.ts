@@ -5,7 +5,7 @@ import { words } from "../../words/words.ts";
 /** A longer text becomes a file. */
 const longestPaste = 8_000;
 
-export function onPasteOf(
+export function attachPasted(
   onFiles: (files: readonly File[]) => void,
 ): (event: ClipboardEvent<HTMLTextAreaElement>) => void {
   return (event) => {

@@ -3,10 +3,12 @@
 import type { SessionOverview } from "@hawser/client";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { Plus } from "lucide-react";
 import type { ReactNode } from "react";
 import { call } from "../../calls/call.ts";
 import { keyOf } from "../../calls/keys.ts";
 import { useRead } from "../../calls/use-call.ts";
+import { useMay } from "../../calls/use-may.ts";
 import { Ago } from "../../design/ago.tsx";
 import { Failure } from "../../design/failure.tsx";
 import { Mark } from "../../design/mark.tsx";
@@ -33,6 +35,7 @@ export function SessionsPage(): ReactNode {
     getNextPageParam: ({ nextCursor }) => nextCursor,
   });
   const instances = useRead("search_instances", {});
+  const mayStart = useMay("sessions:edit");
   const all = sessions.data?.pages.flatMap((page) => page.sessions) ?? [];
   const hostOf = (session: SessionOverview) =>
     instances.data?.instances.find(({ instanceId }) => instanceId === session.instanceId)?.name;
@@ -40,7 +43,12 @@ export function SessionsPage(): ReactNode {
   return (
     <>
       <header className="bar">
-        <h1>{words("nav.sessions")}</h1>
+        <h1 className="grow">{words("nav.sessions")}</h1>
+        {mayStart && (
+          <Link to="/new" className="btn">
+            <Plus className="icon" aria-hidden /> {words("start.new")}
+          </Link>
+        )}
       </header>
       <div className="page">
         {sessions.isPending && <Skeleton lines={8} />}

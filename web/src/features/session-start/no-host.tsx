@@ -1,0 +1,35 @@
+// Nothing can be started: no host is online, or there is none.
+import { Link } from "@tanstack/react-router";
+import { lazy, Suspense, useState, type ReactNode } from "react";
+import { useMay } from "../../calls/use-may.ts";
+import { words } from "../../words/words.ts";
+
+const PairDialog = lazy(async () => ({
+  default: (await import("../instances/index.ts")).PairDialog,
+}));
+
+export function NoHost({ hasHosts }: { hasHosts: boolean }): ReactNode {
+  const [isPairing, setIsPairing] = useState(false);
+  const mayPair = useMay("instances:edit");
+  return (
+    <div className="blank">
+      <p>{words(hasHosts ? "start.none_online" : "hosts.none")}</p>
+      {hasHosts ? (
+        <Link to="/hosts" className="btn">
+          {words("nav.hosts")}
+        </Link>
+      ) : (
+        mayPair && (
+          <button type="button" className="btn primary" onClick={() => setIsPairing(true)}>
+            {words("pair.open")}
+          </button>
+        )
+      )}
+      {isPairing && (
+        <Suspense>
+          <PairDialog onClose={() => setIsPairing(false)} />
+        </Suspense>
+      )}
+    </div>
+  );
+}
