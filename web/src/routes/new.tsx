@@ -1,4 +1,4 @@
-// /new: starts a session. `host` names the host that is chosen.
+// /new: starts a session. `instance` names the host that is chosen.
 import { createRoute, lazyRouteComponent, useRouter } from "@tanstack/react-router";
 import { insideRoute } from "./inside.tsx";
 
@@ -7,16 +7,16 @@ const NewPage = lazyRouteComponent(() => import("../features/session-start/index
 export const newRoute = createRoute({
   getParentRoute: () => insideRoute,
   path: "/new",
-  validateSearch: ({ host }: Record<string, unknown>): { host?: string | undefined } => ({
-    host: typeof host === "string" && /^\w{1,60}$/.test(host) ? host : undefined,
+  validateSearch: ({ instance }: Record<string, unknown>): { instance?: string | undefined } => ({
+    instance: typeof instance === "string" && /^\w{1,60}$/.test(instance) ? instance : undefined,
   }),
   component: function New() {
     const router = useRouter();
-    const { host } = newRoute.useSearch();
+    const { instance } = newRoute.useSearch();
     return (
       <NewPage
-        key={host}
-        wantedHost={host}
+        key={instance}
+        wantedHost={instance}
         onStarted={(sessionId) =>
           void router.navigate({ to: "/sessions/$sessionId", params: { sessionId } })
         }
