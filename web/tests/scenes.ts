@@ -2,6 +2,7 @@
 import type { BrowserPage } from "@hawser/testkit/browser.ts";
 import type { Entry } from "../src/features/session-log/row.ts";
 import { sessionId } from "./faked-service.ts";
+import { firstRun } from "./first-run.ts";
 import { answers, entries } from "./tidewater.ts";
 
 type Page = BrowserPage["page"];
@@ -27,5 +28,11 @@ export const scenes: Scene[] = [
     page.getByText("The test fails for the right reason now").waitFor(),
   ),
   scene("inbox", "/inbox", (page) => page.getByText("Daily dependency update").first().waitFor()),
+  scene("new-session", "/new", (page) => page.getByRole("radio", { checked: true }).waitFor(), {
+    answers: { ...answers, ...firstRun } as Scene["answers"],
+  }),
+  scene("first-run", "/start", (page) => page.getByText("1 provider: anthropic").waitFor(), {
+    answers: { ...answers, ...firstRun } as Scene["answers"],
+  }),
   scene("hosts", "/hosts", (page) => page.getByText("mac-mini-7").first().waitFor()),
 ];

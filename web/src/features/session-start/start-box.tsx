@@ -1,14 +1,7 @@
 // One prompt box that starts a session: host, directory, agent, model and mode are chosen already, and can be changed.
 import type { Instance, Session } from "@hawser/client";
 import { useQuery } from "@tanstack/react-query";
-import {
-  Suspense,
-  useEffect,
-  useRef,
-  useState,
-  type KeyboardEvent,
-  type ReactNode,
-} from "react";
+import { Suspense, useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { read, useRead } from "../../calls/use-call.ts";
 import { useMay } from "../../calls/use-may.ts";
 import { Failure } from "../../design/failure.tsx";
@@ -208,15 +201,17 @@ export function StartBox({ wantedHost, onStarted, children }: StartBoxProps): Re
       )}
       {isKnown && !host && <NoHost hasHosts={instances.data.instances.length > 0} />}
       {host && (
-        <Where
-          host={host}
-          hosts={hosts}
-          source={source}
-          isWorktree={chosen.isWorktree}
-          onHost={(id) => setChosen({ instanceId: id, isWorktree: true, choices: {} })}
-          onSource={(next) => change({ source: next })}
-          onWorktree={(isWorktree) => change({ isWorktree })}
-        />
+        <Suspense>
+          <Where
+            host={host}
+            hosts={hosts}
+            source={source}
+            isWorktree={chosen.isWorktree}
+            onHost={(id) => setChosen({ instanceId: id, isWorktree: true, choices: {} })}
+            onSource={(next) => change({ source: next })}
+            onWorktree={(isWorktree) => change({ isWorktree })}
+          />
+        </Suspense>
       )}
       {host && children?.(host)}
     </>

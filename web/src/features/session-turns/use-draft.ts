@@ -75,6 +75,7 @@ export function useDraft(prompts: Prompts): WrittenDraft {
     extras: extrasOf,
     clear(left = {}) {
       set({ text: "", choices: left });
+      prompts.setDraft("", Object.keys(left).length > 0 ? { choices: left } : {});
       files.clear();
     },
   };
