@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { test } from "node:test";
 import { openFaked, sessionId, session } from "./faked-service.ts";
+import { firstRun } from "./first-run.ts";
 import { recordings } from "./recordings.ts";
 
 const axe = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
@@ -58,6 +59,7 @@ for (const width of [1440, 390]) {
       await using faked = await openFaked({
         entryAt: (seq) => entries[seq - 1]!,
         length: entries.length,
+        record: { ...session, capabilities: ["commands", "shell"] },
         width,
       });
       const { page, answers } = faked;
@@ -91,6 +93,20 @@ for (const width of [1440, 390]) {
         for (const fold of folds) fold.click();
       });
       await check("a transcript");
+      answers["list_session_commands"] = () => ({
+        commands: [{ name: "compact", description: "Condenses it.", takesArguments: false }],
+      });
+      await page.getByLabel("Message").fill("/");
+      await page.getByRole("option").waitFor();
+      await page.locator("input[type=file]").setInputFiles({
+        name: "a.txt",
+        mimeType: "text/plain",
+        buffer: Buffer.from("a"),
+      });
+      await page.locator(".file").waitFor();
+      await check("commands and files");
+      await page.getByLabel("Message").fill("");
+      await page.getByRole("button", { name: /^Remove/ }).click();
       asking("permission");
       await faked.open(`/sessions/${sessionId}`);
       await page.getByRole("button", { name: "Allow once" }).waitFor();
@@ -117,6 +133,18 @@ for (const width of [1440, 390]) {
       await page.getByRole("menuitem", { name: "End session" }).click();
       await page.getByRole("dialog").waitFor();
       await check("ending");
+      Object.assign(answers, firstRun);
+      await faked.open("/start");
+      await page.getByText("1 provider: anthropic").waitFor();
+      await check("/start");
+      await page.getByRole("button", { name: "What the agent may do" }).click();
+      await page.getByRole("menuitemradio", { name: "Unattended" }).waitFor();
+      await check("modes");
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "Elsewhere" }).click();
+      await page.getByRole("menuitem", { name: "Another directory" }).click();
+      await page.getByRole("dialog").waitFor();
+      await check("directories");
       assert.deepEqual(faked.errors, []);
     });
   }

@@ -52,6 +52,54 @@ async function prompt({ page }: Dashboard, text: string): Promise<void> {
   await box.press("Enter");
 }
 
+test("4.2.12 First run: from the first page to the first answered prompt in three interactions", async () => {
+  await using dashboard = await openDashboard(world, { role: "owner" });
+  const { page } = dashboard;
+  page.setDefaultTimeout(patienceMs);
+  let count = 0;
+  const interact = async (act: () => Promise<unknown>) => {
+    count += 1;
+    await act();
+  };
+  await dashboard.open("/");
+  await page.waitForURL("**/start");
+  await page.getByRole("radio", { checked: true }).waitFor();
+  const text = scripted("Run it.", bash("echo first > first.txt"), { text: "It ran first." });
+  // What is typed goes to where the focus is.
+  await interact(() => page.keyboard.insertText(text));
+  await interact(() => page.getByRole("button", { name: /^Start/ }).click());
+  await page.waitForURL("**/sessions/ses_*");
+  await interact(() => page.getByRole("button", { name: "Allow once" }).click());
+  await page.locator(".log").getByText("It ran first.", { exact: true }).waitFor();
+  assert.equal(count, 3);
+  await dashboard.open("/start");
+  await page.waitForURL("**/sessions/ses_*");
+
+  // The agent's own commands and choices, as this host offers them.
+  await page.getByRole("button", { name: "Model: " }).click();
+  await page.getByText("For this prompt and later ones.").waitFor();
+  assert.ok((await page.getByRole("menuitemradio").count()) > 0);
+  await page.keyboard.press("Escape");
+  const box = page.getByLabel("Message");
+  await box.fill("/");
+  await page.getByRole("option", { name: /^\/init/ }).waitFor();
+  await box.fill("");
+  const shot = { name: "note.txt", mimeType: "text/plain", buffer: Buffer.from("A NOTE") };
+  await page.locator("input[type=file]").setInputFiles(shot);
+  await page.locator(".file progress").waitFor({ state: "detached" });
+  await prompt(dashboard, scripted("Read it.", { text: "It is read." }));
+  await page.locator(".log").getByText("It is read.", { exact: true }).waitFor();
+  await box.fill("!echo from-the-shell");
+  await box.press("Enter");
+  await page.getByText("from-the-shell").last().waitFor();
+  await page.getByRole("button", { name: "What the agent may do: Ask" }).click();
+  await page.getByRole("menuitemradio", { name: "Unattended" }).click();
+  await page.getByRole("button", { name: "What the agent may do: Unattended" }).waitFor();
+  const sent = JSON.stringify(world.model!.requests.map(({ body }) => body));
+  assert.match(sent, /A NOTE/);
+  assert.deepEqual([dashboard.violations, dashboard.errors], [[], []]);
+});
+
 test("a person opens a session, prompts it, watches the text, and allows a command with a key", async () => {
   const sessionId = await startSession("Stop double payouts");
   await using dashboard = await openDashboard(world, { role: "member" });

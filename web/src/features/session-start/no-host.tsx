@@ -13,7 +13,8 @@ export function NoHost({ hasHosts }: { hasHosts: boolean }): ReactNode {
   const mayPair = useMay("instances:edit");
   return (
     <div className="blank">
-      <p>{words(hasHosts ? "start.none_online" : "hosts.none")}</p>
+      <h2>{words(hasHosts ? "start.none_online" : "hosts.none")}</h2>
+      <p>{words(hasHosts ? "start.kept" : "hosts.none.what")}</p>
       {hasHosts ? (
         <Link to="/hosts" className="btn">
           {words("nav.hosts")}

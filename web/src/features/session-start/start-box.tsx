@@ -85,6 +85,11 @@ export function StartBox({ wantedHost, onStarted, children }: StartBoxProps): Re
   const source = chosen.source ?? (preset && { directory: preset });
   const kind = chosen.kind ?? (detail.data && defaultKind(detail.data));
 
+  // Who may not read the settings sees no mode until the session has one.
+  const maySee = useMay("access:view");
+  const settings = useQuery({ ...read("get_settings", {}), enabled: maySee });
+  const mode = chosen.mode ?? settings.data?.defaultMode;
+
   const attach = async (added: readonly File[]) => setProblem(await files.add(added));
   const isDropping = useDrop((dropped) => void attach(dropped));
   const canStart =
@@ -166,7 +171,7 @@ export function StartBox({ wantedHost, onStarted, children }: StartBoxProps): Re
                 hasAgent={false}
                 onChoose={(choices) => change({ choices })}
               />
-              <ModePicker mode={chosen.mode} onChoose={(mode) => change({ mode })} />
+              <ModePicker mode={mode} onChoose={(mode) => change({ mode })} />
             </Suspense>
           )}
           <button

@@ -73,23 +73,22 @@ export function Where({
         )}
       </h2>
       {listing.isError && <p className="small red">{listing.error.message}</p>}
-      <div className="chips" role="radiogroup" aria-label={words("start.where")}>
-        {source && "clone" in source && (
-          <button type="button" className="chip" role="radio" aria-checked>
-            {words("start.clone_of", { name: plainText(source.clone) })}
-          </button>
-        )}
-        {shown.map((directory) => (
-          <Chip
-            key={directory.path}
-            directory={directory}
-            isChosen={directory.path === chosen?.path}
-            onChoose={() => choose({ directory })}
-          />
-        ))}
-      </div>
-      <p className="hint">
-        {source && <Hint source={source} isWorktree={isWorktree} onWorktree={onWorktree} />}{" "}
+      <div className="chips">
+        <div className="chips" role="radiogroup" aria-label={words("start.where")}>
+          {source && "clone" in source && (
+            <button type="button" className="chip" role="radio" aria-checked>
+              {words("start.clone_of", { name: plainText(source.clone) })}
+            </button>
+          )}
+          {shown.map((directory) => (
+            <Chip
+              key={directory.path}
+              directory={directory}
+              isChosen={directory.path === chosen?.path}
+              onChoose={() => choose({ directory })}
+            />
+          ))}
+        </div>
         <Picker label={words("start.other")} text={words("start.other")}>
           {rest.length > 0 && (
             <MenuChoices
@@ -102,6 +101,9 @@ export function Where({
           <MenuItem onSelect={() => setDialog("directory")}>{words("start.browse")}</MenuItem>
           <MenuItem onSelect={() => setDialog("clone")}>{words("start.clone")}</MenuItem>
         </Picker>
+      </div>
+      <p className="hint">
+        {source && <Hint source={source} isWorktree={isWorktree} onWorktree={onWorktree} />}
       </p>
       {dialog === "directory" && (
         <DirectoryDialog
