@@ -29,10 +29,10 @@ export const scenes: Scene[] = [
   ),
   scene("inbox", "/inbox", (page) => page.getByText("Daily dependency update").first().waitFor()),
   scene("new-session", "/new", (page) => page.getByRole("radio", { checked: true }).waitFor(), {
-    answers: { ...answers, ...firstRun } as Scene["answers"],
+    answers: { ...answers, ...firstRun },
   }),
   scene("first-run", "/start", (page) => page.getByText("1 provider: anthropic").waitFor(), {
-    answers: { ...answers, ...firstRun } as Scene["answers"],
+    answers: { ...answers, ...firstRun },
   }),
   scene("hosts", "/hosts", (page) => page.getByText("mac-mini-7").first().waitFor()),
 ];

@@ -232,3 +232,66 @@ test("no host is online: it says so, and what is written is kept", async () => {
   await page.getByText("No host is online").waitFor();
   assert.equal(await box(faked).inputValue(), "Later.");
 });
+
+test("3.1: from a fresh organization to the first answered prompt in at most 12 interactions", async () => {
+  await using faked = await starting("/start");
+  const { page, answers } = faked;
+  // Signing in: the address, the password, and the button. sign-in.test.ts does them.
+  let count = 3;
+  const interact = async (act: () => Promise<unknown>) => {
+    count += 1;
+    await act();
+  };
+  const paired = { ...host("ins_1", "builder", "pairing"), statusReason: "never_paired" };
+  const detail = answers["get_instance"]!({ instanceId: "ins_1" }) as object;
+  let instances: object[] = [];
+  answers["whoami"] = () => ({
+    permissions: ["sessions:view", "sessions:edit", "instances:view", "instances:edit"],
+  });
+  answers["search_instances"] = () => ({ instances, nextCursor: null });
+  answers["create_instance"] = () => ({
+    instance: paired,
+    pairingToken: "hwp_1",
+    pairingTokenExpiresAt: "2099-01-01T00:00:00.000Z",
+    installCommand: "curl … | sh",
+  });
+  answers["get_instance"] = () => ({ ...detail, ...paired });
+  await faked.open("/start");
+  await interact(() => page.getByRole("button", { name: "Pair a host" }).click());
+  await interact(() => page.getByLabel("Name").fill("builder"));
+  await interact(() => page.getByRole("button", { name: "Make the command" }).click());
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await interact(() => page.getByRole("button", { name: "Copy" }).click());
+  // Pasted in a terminal. The machine comes online.
+  count += 1;
+  instances = [host("ins_1", "builder")];
+  answers["get_instance"] = () => detail;
+  await interact(() => page.getByRole("link", { name: "Start a session here" }).click());
+  await page.getByRole("radio", { checked: true }).waitFor();
+  await interact(() => page.keyboard.insertText("Find the bug."));
+  const asked = {
+    requestId: "req_1",
+    type: "permission",
+    sessionId,
+    instanceId: "ins_1",
+    answerable: true,
+    status: "pending",
+    permission: { title: "Run a command", detail: "npm test", alwaysRules: [] },
+    questions: null,
+    rule: null,
+    answer: null,
+    answers: null,
+    answeredBy: null,
+    raisedAt: new Date().toISOString(),
+    resolvedAt: null,
+  };
+  answers["search_requests"] = ({ scope }) => ({
+    requests: scope === "pending" ? [asked] : [],
+    nextCursor: null,
+  });
+  answers["answer_permission"] = () => ({ requestId: "req_1", status: "answered" });
+  await interact(() => page.getByRole("button", { name: /^Start/ }).click());
+  await interact(() => page.getByRole("button", { name: "Allow once" }).click());
+  await page.getByText("Allowed once. The agent took it.").waitFor();
+  assert.equal(count, 12);
+});

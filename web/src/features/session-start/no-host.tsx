@@ -1,15 +1,10 @@
 // Nothing can be started: no host is online, or there is none.
 import { Link } from "@tanstack/react-router";
-import { lazy, Suspense, useState, type ReactNode } from "react";
+import type { ReactNode } from "react";
 import { useMay } from "../../calls/use-may.ts";
 import { words } from "../../words/words.ts";
 
-const PairDialog = lazy(async () => ({
-  default: (await import("../instances/index.ts")).PairDialog,
-}));
-
-export function NoHost({ hasHosts }: { hasHosts: boolean }): ReactNode {
-  const [isPairing, setIsPairing] = useState(false);
+export function NoHost({ hasHosts, onPair }: { hasHosts: boolean; onPair: () => void }): ReactNode {
   const mayPair = useMay("instances:edit");
   return (
     <div className="blank">
@@ -21,15 +16,10 @@ export function NoHost({ hasHosts }: { hasHosts: boolean }): ReactNode {
         </Link>
       ) : (
         mayPair && (
-          <button type="button" className="btn primary" onClick={() => setIsPairing(true)}>
+          <button type="button" className="btn primary" onClick={onPair}>
             {words("pair.open")}
           </button>
         )
-      )}
-      {isPairing && (
-        <Suspense>
-          <PairDialog onClose={() => setIsPairing(false)} />
-        </Suspense>
       )}
     </div>
   );

@@ -1,7 +1,15 @@
 // One prompt box that starts a session: host, directory, agent, model and mode are chosen already, and can be changed.
 import type { Instance, Session } from "@hawser/client";
 import { useQuery } from "@tanstack/react-query";
-import { Suspense, useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import {
+  lazy,
+  Suspense,
+  useEffect,
+  useRef,
+  useState,
+  type KeyboardEvent,
+  type ReactNode,
+} from "react";
 import { read, useRead } from "../../calls/use-call.ts";
 import { useMay } from "../../calls/use-may.ts";
 import { Failure } from "../../design/failure.tsx";
@@ -37,6 +45,10 @@ import { StartProblem } from "./start-problem.tsx";
 import { useStart } from "./use-start.ts";
 import { Where } from "./where.tsx";
 
+const PairDialog = lazy(async () => ({
+  default: (await import("../instances/index.ts")).PairDialog,
+}));
+
 interface StartBoxProps {
   /** The host that a link names. */
   wantedHost?: string | undefined;
@@ -64,6 +76,7 @@ export function StartBox({ wantedHost, onStarted, children }: StartBoxProps): Re
   const field = useRef<HTMLTextAreaElement>(null);
   const [chosen, setChosen] = useState<Chosen>({ isWorktree: true, choices: {} });
   const [problem, setProblem] = useState<string>();
+  const [isPairing, setIsPairing] = useState(false);
   const change = (to: Partial<Chosen>) => setChosen({ ...chosen, ...to });
   const { state, begin } = useStart(userId, (sessionId) => {
     draft.clear();
@@ -204,7 +217,15 @@ export function StartBox({ wantedHost, onStarted, children }: StartBoxProps): Re
           onTryAgain={() => void instances.refetch()}
         />
       )}
-      {isKnown && !host && <NoHost hasHosts={instances.data.instances.length > 0} />}
+      {isKnown && !host && (
+        <NoHost hasHosts={instances.data.instances.length > 0} onPair={() => setIsPairing(true)} />
+      )}
+      {/* It stays while the host comes online. */}
+      {isPairing && (
+        <Suspense>
+          <PairDialog onClose={() => setIsPairing(false)} />
+        </Suspense>
+      )}
       {host && (
         <Suspense>
           <Where

@@ -18,6 +18,7 @@ import { words } from "../../words/words.ts";
 import { useDrop, useFocusKeys, useLeaveOrStop } from "./composer-hooks.ts";
 import { sends } from "./composer-keys.ts";
 import { CommandList, FileChips, Pickers } from "./lazy.ts";
+import type { Extras } from "./on-device.ts";
 import type { Prompts } from "./prompts.ts";
 import { RefusedLine } from "./refused-line.tsx";
 import { runShell } from "./run-shell.ts";
@@ -29,7 +30,7 @@ import { namedCommand, shellLine } from "./written.ts";
 
 export interface ComposerHandle {
   /** Adds texts that were not sent, the oldest first. */
-  putBack: (texts: readonly string[]) => void;
+  putBack: (texts: readonly string[], extras?: Extras) => void;
   focus: () => void;
   isEmpty: () => boolean;
 }
@@ -78,16 +79,22 @@ export const Composer = memo(function Composer({
   const { leaveOrStop, isLeaving } = useLeaveOrStop(field, isRunning, onStop);
   useFocusKeys(field);
   useImperativeHandle(ref, () => ({
-    putBack: (texts) => write([text, ...texts].filter((each) => each !== "").join("\n\n")),
+    putBack(texts, extras = {}) {
+      write([text, ...texts].filter((each) => each !== "").join("\n\n"));
+      takeExtras(extras);
+    },
     focus: () => field.current?.focus(),
     isEmpty: () => field.current?.value === "",
   }));
 
+  const takeExtras = (extras: Extras) => {
+    draft.choose({ ...choices, ...extras.choices });
+    files.restore(extras.files ?? []);
+  };
   const takeRefused = useEffectEvent<Parameters<Prompts["onRefused"]>[0]>((prompt, refused) => {
     if (text.trim() !== "" || files.list.length > 0) return false;
     write(prompt.text);
-    draft.choose({ ...choices, ...prompt.choices });
-    files.restore(prompt.files ?? []);
+    takeExtras(prompt);
     setProblem(refused);
     return true;
   });

@@ -116,7 +116,10 @@ function OpenSession({ session, snapshot, isReview, onNearTop }: OpenSessionProp
   const { data: person } = useQuery(personQuery);
   const prompts = promptsOf(person?.user.userId ?? "", sessionId, drafts);
   const composer = useRef<ComposerHandle>(null);
-  const putBack = useCallback((texts: readonly string[]) => composer.current?.putBack(texts), []);
+  const putBack = useCallback<ComposerHandle["putBack"]>(
+    (texts, extras) => composer.current?.putBack(texts, extras),
+    [],
+  );
   const toComposer = useCallback((text: string) => {
     if (!composer.current?.isEmpty()) return false;
     composer.current.putBack([text]);
@@ -331,7 +334,7 @@ function useRequestsOf(
 function usePendingRows(
   prompts: Prompts,
   state: LogSnapshot["state"],
-  putBack: (texts: readonly string[]) => void,
+  putBack: ComposerHandle["putBack"],
 ): readonly DrawnRow[] {
   const list = useSyncExternalStore(prompts.subscribe, prompts.get);
   useEffect(() => {
@@ -350,7 +353,7 @@ function usePendingRows(
           onAgain: () => prompts.again(idempotencyKey),
           onTakeBack: () => {
             const taken = prompts.takeBack(idempotencyKey);
-            if (taken) putBack([taken.text]);
+            if (taken) putBack([taken.text], taken);
           },
         })),
     [list, prompts, putBack, state],
