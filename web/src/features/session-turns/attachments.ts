@@ -19,7 +19,7 @@ export interface Attachment {
   picture: string | undefined;
 }
 
-export const limits = { files: 20, fileBytes: 16 * 1024 ** 2, allBytes: 32 * 1024 ** 2 };
+const limits = { files: 20, fileBytes: 16 * 1024 ** 2, allBytes: 32 * 1024 ** 2 };
 
 export interface Attachments {
   get: () => readonly Attachment[];

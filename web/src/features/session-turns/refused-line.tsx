@@ -25,7 +25,7 @@ export function RefusedLine({
 }
 
 /** The service's own message names the paths, the limits and what to do. */
-export function sentenceOf(problem: unknown): string {
+function sentenceOf(problem: unknown): string {
   if (isRefused(problem, "queue_full")) return words("session.queue_full");
   if (isRefused(problem, "host_offline")) return words("session.host_offline");
   return problem instanceof Error ? problem.message : String(problem);
