@@ -168,6 +168,7 @@ export const messages = {
   "figure.hours": [["h"]," h ",["m"]," min"],
   "figure.minutes": [["m"]," min ",["s"]," s"],
   "figure.seconds": [["n"]," s"],
+  "files": "Files of this prompt",
   "files.add": "Attach files",
   "files.pasted": "pasted.txt",
   "files.remove": ["Remove ",["name"]],
