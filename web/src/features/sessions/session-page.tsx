@@ -147,7 +147,6 @@ function OpenSession({ session, snapshot, isReview, onNearTop }: OpenSessionProp
     );
   }, [sessionId]);
   const [dialog, setDialog] = useState<OpenDialog>();
-  const mayEdit = useMay("sessions:edit");
   const hasGit = typeof useGit(session)?.commits === "number";
   const acts = actsOf(session, { mayEdit, hasGit });
   const [canRevert, canFork] = [acts.has("revert"), acts.has("fork")];
