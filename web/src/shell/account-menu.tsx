@@ -1,6 +1,5 @@
 // The menu of the person: theme, phones, sign out.
-import type { ReactNode } from "react";
-import { useState } from "react";
+import { useState, type ReactElement, type ReactNode } from "react";
 import { Menu, MenuChoices, MenuItem, MenuLine } from "../design/menu.tsx";
 import type { Person } from "../features/access/index.ts";
 import { words } from "../words/words.ts";
@@ -13,7 +12,7 @@ export function AccountMenu({
   onSignOut,
 }: {
   person: Person;
-  trigger: ReactNode;
+  trigger: ReactElement<Record<string, unknown>>;
   onPhone: () => void;
   onSignOut: () => void;
 }): ReactNode {

@@ -1,0 +1,76 @@
+// What is inside of menus. Loaded when the first menu is opened: placing a menu takes more code than a page has.
+import { DropdownMenu } from "radix-ui";
+import { Check } from "lucide-react";
+import { useLayoutEffect, useRef, useState, type ReactNode } from "react";
+
+/** Open at once, because its trigger has been pressed. */
+export function OpenMenu({
+  trigger,
+  align,
+  children,
+}: {
+  trigger: ReactNode;
+  align: "start" | "center";
+  children: ReactNode;
+}): ReactNode {
+  const ref = useRef<HTMLButtonElement>(null);
+  const [isOpen, setIsOpen] = useState(false);
+  // In the part of the page that it belongs to. Below an open dialog it would be dead.
+  const [container, setContainer] = useState<HTMLElement | null>(null);
+  useLayoutEffect(() => {
+    setContainer(ref.current?.closest<HTMLElement>("dialog, main, aside, nav") ?? null);
+    setIsOpen(true);
+  }, []);
+  return (
+    <DropdownMenu.Root modal={false} open={isOpen} onOpenChange={setIsOpen}>
+      <DropdownMenu.Trigger asChild ref={ref}>
+        {trigger}
+      </DropdownMenu.Trigger>
+      <DropdownMenu.Portal container={container}>
+        <DropdownMenu.Content className="menu" align={align} sideOffset={4} collisionPadding={8}>
+          {children}
+        </DropdownMenu.Content>
+      </DropdownMenu.Portal>
+    </DropdownMenu.Root>
+  );
+}
+
+export const Item = DropdownMenu.Item;
+
+/** Choices of which one holds. */
+export function Choices({
+  label,
+  value,
+  options,
+  onChoose,
+}: {
+  label: string;
+  value: string | undefined;
+  options: { value: string; label: string; about?: string }[];
+  onChoose: (value: string) => void;
+}): ReactNode {
+  return (
+    <DropdownMenu.RadioGroup {...(value !== undefined && { value })} onValueChange={onChoose}>
+      <DropdownMenu.Label className="label">{label}</DropdownMenu.Label>
+      {options.map((option) => (
+        <DropdownMenu.RadioItem key={option.value} value={option.value}>
+          <span className="tick">
+            <DropdownMenu.ItemIndicator>
+              <Check className="icon s" aria-hidden />
+            </DropdownMenu.ItemIndicator>
+          </span>
+          <span className="grow">
+            {option.label}
+            {option.about !== undefined && <span className="about">{option.about}</span>}
+          </span>
+        </DropdownMenu.RadioItem>
+      ))}
+    </DropdownMenu.RadioGroup>
+  );
+}
+
+export const Line = (): ReactNode => (
+  <DropdownMenu.Separator asChild>
+    <hr />
+  </DropdownMenu.Separator>
+);
