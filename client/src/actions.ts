@@ -477,7 +477,7 @@ export interface Actions {
     messageId: string;
   }>;
 
-  /** Page through sessions, the newest first, by text, host or status. A page can be empty: go on until `nextCursor` is null. */
+  /** Page through sessions, the newest first, by text, host, person, kind or status. A page can be empty: go on until `nextCursor` is null. */
   search_sessions(body?: {
     /** A part of the title, branch or directory, in any case. */
     query?: string | undefined;
@@ -485,6 +485,10 @@ export interface Actions {
     instanceId?: string | undefined;
     /** active, or detached until the next prompt: usable. error: `statusReason` says why. ended: over. cleanup_failed: over, its files are still on the host. */
     status?: "active" | "detached" | "error" | "ended" | "cleanup_failed" | undefined;
+    /** The coding agent. */
+    agentKind?: "opencode" | "claude_code" | "codex" | undefined;
+    /** The person who started it. */
+    startedBy?: string | undefined;
     /** waiting: for an answer. */
     group?: "waiting" | "running" | "idle" | "ended" | undefined;
     /** Fills `counts`. */

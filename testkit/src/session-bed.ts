@@ -91,6 +91,8 @@ export interface SessionBed extends AsyncDisposable {
   sql<Row>(text: string, values?: unknown[]): Promise<Row[]>;
 }
 
+const starter = JSON.stringify({ type: "user", id: "usr_x", name: "Ada" });
+
 export type TestUpdate = { sessionUpdate: string; turnId?: string } & Record<string, unknown>;
 
 /** A refusal by the host. */
@@ -220,12 +222,13 @@ export async function openSessionBed(): Promise<SessionBed> {
       };
     },
     async addSession(columns = {}) {
-      const names = Object.keys(columns);
+      const given = { agent_kind: "codex", started_by: starter, directory: "/srv", ...columns };
+      const names = Object.keys(given);
       const [row] = await sql<{ session_id: string }>(
-        `INSERT INTO sessions (organization_id, instance_id, agent_kind, started_by, directory${names.map((name) => `, ${name}`).join("")})
-         VALUES ($1, $2, 'codex', '{"type": "user", "id": "usr_x", "name": "Ada"}', '/srv'${names.map((_, at) => `, $${at + 3}`).join("")})
+        `INSERT INTO sessions (organization_id, instance_id${names.map((name) => `, ${name}`).join("")})
+         VALUES ($1, $2${names.map((_, at) => `, $${at + 3}`).join("")})
          RETURNING session_id`,
-        [organizationId, instance!.instance_id, ...Object.values(columns)],
+        [organizationId, instance!.instance_id, ...Object.values(given)],
       );
       return formatId("session", row!.session_id);
     },

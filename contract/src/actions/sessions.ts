@@ -321,7 +321,7 @@ export const sessionActions = {
   }),
 
   search_sessions: action({
-    summary: "Page through sessions, the newest first, by text, host or status.",
+    summary: "Page through sessions, the newest first, by text, host, person, kind or status.",
     details: "A page can be empty: go on until `nextCursor` is null.",
     group: "sessions",
     permission: "sessions:view",
@@ -334,6 +334,8 @@ export const sessionActions = {
       }).optional(),
       instanceId: InstanceId.optional(),
       status: SessionStatus.optional(),
+      agentKind: AgentKind.optional(),
+      startedBy: UserId.meta({ description: "The person who started it." }).optional(),
       group: SessionGroup.optional(),
       withCounts: z.boolean().meta({ description: "Fills `counts`." }).optional(),
       cursor: Cursor.optional(),

@@ -128,7 +128,7 @@ test("a page of a group, and the counts of all, read few pages of a large table"
     check(group, found, 1_000);
     check(`${group} of an instance`, await explain(ofInstance.rows, ...key, instance, null), 1_000);
     // A search reads its window.
-    const searched = [...key, null, "no such text", mostSearched];
+    const searched = [...key, null, "no such text", mostSearched, null, null];
     const most = group === "ended" ? mostSearched * 1.1 : 1_000;
     check(`${group} with a text`, await explain(page.matching, ...searched), most);
   }

@@ -66,12 +66,12 @@ const overviewsOf = (page: string, reader: string) =>
       ORDER BY s.session_id DESC`,
   );
 
-/** The statements of a listing: its rows, those that contain a text, and where a search for one ended. */
+/** The statements of a listing: its rows, those that a search looks for, and where a search for one ended. */
 export interface Listing {
   rows: Statement<OverviewRow>;
   /**
-   * The parameters after the reader are the text, and how many sessions are looked at. PostgreSQL lowers both sides:
-   * JavaScript lowers some letters differently.
+   * The parameters after the reader are the text, how many sessions are looked at, the agent kind and who started
+   * them; null matches all. PostgreSQL lowers both sides: JavaScript lowers some letters differently.
    */
   matching: Statement<OverviewRow>;
   /** Skips $3 rows. */
@@ -101,11 +101,14 @@ function newestFirst(conditions: readonly string[], count: number): Listing {
   const reader = `$${4 + count}`;
   const text = `(SELECT lower($${5 + count}::text))`;
   const window = `$${6 + count}`;
+  const [kind, starter] = [`$${7 + count}`, `$${8 + count}`];
   return {
     rows: overviewsOf(page("$3"), reader),
     matching: overviewsOf(
       `SELECT * FROM (${page(window)}) s
         WHERE strpos(lower(concat_ws(chr(10), s.title, s.worktree_branch, s.directory)), ${text}) > 0
+          AND (${kind}::text IS NULL OR s.agent_kind = ${kind})
+          AND (${starter}::text IS NULL OR s.started_by->>'id' = ${starter})
         ORDER BY s.session_id DESC LIMIT $3`,
       reader,
     ),

@@ -1,5 +1,5 @@
-// Searching sessions: pages of overviews, the newest first, filtered by text, host, status and group. Each combination
-// of filters has its own statement, because each has its own index.
+// Searching sessions: pages of overviews, the newest first. Each combination of host, status and group has its own
+// statement, because each has its own index. Text, agent kind and person are looked for among the rows of it.
 import {
   formatId,
   notFound,
@@ -27,12 +27,13 @@ export async function searchSessions(
   input: InputOf<Search>,
 ): Promise<ResultOf<Search>> {
   const { query: text = "", cursor, limit = 50, withCounts = false } = input;
+  const { agentKind = null, startedBy = null } = input;
   const { listing, values, instance, counting } = listingOf(sql, input);
   const key = [sql.organizationId, readIdCursor(cursor)] as const;
   const given = [...key, limit + 1, ...values, readerOf(caller)];
-  const isSearch = text !== "";
+  const isSearch = text !== "" || agentKind !== null || startedBy !== null;
   const rows = isSearch
-    ? query(listing.matching, ...given, text, mostSearched)
+    ? query(listing.matching, ...given, text, mostSearched, agentKind, startedBy)
     : query(listing.rows, ...given);
   const found = await readOfInstance(sql, instance, rows);
   const positionOf = (row: { session_id: string }) => [row.session_id];

@@ -47,6 +47,24 @@ test("another organization's sessions and logs are not found", async () => {
   assert.equal("refusal" in answer && answer.refusal.code, "not_found");
 });
 
+test("a search by agent kind and person finds what both apply to, with a text, a group or alone", async () => {
+  const userId = formatId("user", crypto.randomUUID());
+  const startedBy = JSON.stringify({ type: "user", id: userId, name: "Mira" });
+  const wanted = await bed.addSession({
+    title: "by Mira",
+    agent_kind: "claude_code",
+    started_by: startedBy,
+  });
+  const other = await bed.addSession({ title: "by Mira too", started_by: startedBy });
+  assert.deepEqual(idsOf(await search({ startedBy: userId })), [other, wanted]);
+  assert.deepEqual(idsOf(await search({ startedBy: userId, agentKind: "claude_code" })), [wanted]);
+  assert.deepEqual(idsOf(await search({ startedBy: userId, query: "TOO" })), [other]);
+  assert.deepEqual(idsOf(await search({ startedBy: userId, group: "idle" })), [other, wanted]);
+  assert.deepEqual(idsOf(await search({ startedBy: userId, group: "ended" })), []);
+  const nobody = formatId("user", crypto.randomUUID());
+  assert.deepEqual(idsOf(await search({ startedBy: nobody })), []);
+});
+
 test("pages of a search follow each other", async () => {
   const made = [];
   for (let n = 0; n < 5; n++) made.unshift(await bed.addSession({ title: `paged ${n}` }));
