@@ -52,10 +52,10 @@ test("a feature is used through its index.ts only", () => {
   assert.deepEqual(where(through), []);
 });
 
-test("calls, streams, words and design know no feature, no shell and no route", () => {
+test("calls, streams, words, keyboard and design know no feature, no shell and no route", () => {
   const upwards = imports.filter(
     ({ path, target }) =>
-      ["calls", "streams", "words", "design"].includes(folderOf(path)) &&
+      ["calls", "streams", "words", "keyboard", "design"].includes(folderOf(path)) &&
       ["features", "shell", "routes"].includes(folderOf(target)),
   );
   assert.deepEqual(where(upwards), []);

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Request } from "@hawser/client";
 import { Refused, Unanswered } from "../../calls/refused.ts";
-import { cardKey } from "./card-keys.ts";
 import { cardState, titleOf, type Press } from "./card-state.ts";
 
 const request: Request = {
@@ -123,42 +122,4 @@ test("the title is one sentence with the agent", () => {
   assert.equal(titleOf(request, "Claude Code"), "Claude Code wants to run a command");
   const plan = { ...request, permission: { ...request.permission!, title: "Carry out the plan" } };
   assert.equal(titleOf(plan, "Codex"), "Codex asks: Carry out the plan");
-});
-
-const pressed = {
-  key: "y",
-  hasModifier: false,
-  isComposing: false,
-  isInField: false,
-  isRepeat: false,
-};
-const shown = { shownMs: 600, type: "permission", hasAlways: true } as const;
-
-test("Y, A and N answer a permission, and Enter and Space never do", () => {
-  const answers = ["y", "Y", "a", "n", "Enter", " ", "x"].map((key) =>
-    cardKey({ ...pressed, key }, shown),
-  );
-  assert.deepEqual(
-    answers.map((found) => found?.does === "answer" && found.answer),
-    ["once", "once", "always", "reject", false, false, false],
-  );
-  assert.equal(cardKey({ ...pressed, key: "a" }, { ...shown, hasAlways: false }), undefined);
-});
-
-test("arming delay: a card that has just appeared is deaf, and so is one while a person types", () => {
-  assert.equal(cardKey(pressed, { ...shown, shownMs: 499 }), undefined);
-  for (const more of [
-    { isInField: true },
-    { hasModifier: true },
-    { isComposing: true },
-    { isRepeat: true },
-  ]) {
-    assert.equal(cardKey({ ...pressed, ...more }, shown), undefined);
-  }
-});
-
-test("1 to 9 choose an option of a question; letters do nothing to it", () => {
-  const question = { ...shown, type: "question" } as const;
-  assert.deepEqual(cardKey({ ...pressed, key: "3" }, question), { does: "choose", option: 2 });
-  assert.equal(cardKey(pressed, question), undefined);
 });

@@ -3,7 +3,7 @@ import type { Request, SessionListEntry } from "@hawser/client";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { ChevronLeft } from "lucide-react";
-import { useEffect, useEffectEvent, type ReactNode } from "react";
+import type { ReactNode } from "react";
 import { read, useRead } from "../../calls/use-call.ts";
 import { Ago } from "../../design/ago.tsx";
 import { Failure } from "../../design/failure.tsx";
@@ -11,9 +11,9 @@ import { Mark } from "../../design/mark.tsx";
 import { usePageTitle } from "../../design/page-title.ts";
 import { Plain } from "../../design/plain.tsx";
 import { Skeleton } from "../../design/skeleton.tsx";
+import { useAct } from "../../keyboard/index.ts";
 import { kindName } from "../../words/kinds.ts";
 import { words } from "../../words/words.ts";
-import { isField } from "./card-keys.ts";
 import { cardState } from "./card-state.ts";
 import { RequestCard } from "./request-card.tsx";
 import { useCards, type Card } from "./use-cards.ts";
@@ -226,17 +226,10 @@ function useNextKeys(
   chosen: Card | undefined,
   choose: (requestId: string) => void,
 ): void {
-  const go = useEffectEvent((step: number) => {
+  const go = (step: number) => {
     const next = waiting[(chosen ? waiting.indexOf(chosen) : -1) + step];
     if (next) choose(next.request.requestId);
-  });
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || isField(document.activeElement)) return;
-      const step = event.key.toLowerCase() === "j" ? 1 : event.key.toLowerCase() === "k" ? -1 : 0;
-      if (step !== 0) go(step);
-    };
-    window.addEventListener("keydown", onKey);
-    return () => window.removeEventListener("keydown", onKey);
-  }, []);
+  };
+  useAct("next", () => go(1));
+  useAct("former", () => go(-1));
 }

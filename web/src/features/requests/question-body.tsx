@@ -1,9 +1,10 @@
 // Questions of an agent: options, several where the question allows it, own words only where it accepts them. Several
 // questions are steps of one card, and are sent together.
 import type { Request } from "@hawser/client";
-import { useEffect, useId, useState, type ReactNode } from "react";
+import { useId, useState, type ReactNode } from "react";
+import { useAct, useHasSingleKeys } from "../../keyboard/index.ts";
 import { words } from "../../words/words.ts";
-import { cardKey, isField } from "./card-keys.ts";
+import { armingMs } from "./arming.ts";
 import type { Answer } from "./card-state.ts";
 import { Visible } from "./visible.tsx";
 
@@ -28,6 +29,7 @@ export function QuestionBody({
   const [own, setOwn] = useState<string[]>(() => questions.map(() => ""));
   const question = questions[step];
   const ownId = useId();
+  const hasKeys = useHasSingleKeys();
 
   const toggle = (label: string) => {
     if (!isOpen || !question) return;
@@ -42,27 +44,15 @@ export function QuestionBody({
     );
     if (!question.multiple) setOwn((before) => before.with(step, ""));
   };
-  useEffect(() => {
-    if (!isOpen || !question) return undefined;
-    const onKey = (event: KeyboardEvent) => {
-      const pressed = cardKey(
-        {
-          key: event.key,
-          hasModifier: event.ctrlKey || event.metaKey || event.altKey,
-          isComposing: event.isComposing,
-          isInField: isField(document.activeElement),
-          isRepeat: event.repeat,
-        },
-        { shownMs: performance.now() - shownAt, type: "question", hasAlways: false },
-      );
-      const option = pressed?.does === "choose" ? question.options[pressed.option] : undefined;
-      if (!option) return;
-      event.preventDefault();
-      toggle(option.label);
-    };
-    window.addEventListener("keydown", onKey);
-    return () => window.removeEventListener("keydown", onKey);
-  });
+  useAct(
+    "choose",
+    (key) => {
+      const option = question?.options[Number(key) - 1];
+      if (!option || performance.now() - shownAt < armingMs) return false;
+      return toggle(option.label);
+    },
+    isOpen,
+  );
   if (!question) return null;
 
   const labelsOf = (at: number) => {
@@ -128,7 +118,7 @@ export function QuestionBody({
               onClick={() => toggle(option.label)}
             >
               <kbd className="key" aria-hidden>
-                {at < 9 ? at + 1 : ""}
+                {at < 9 && hasKeys ? at + 1 : ""}
               </kbd>
               <div>
                 <b>

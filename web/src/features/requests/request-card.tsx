@@ -10,10 +10,11 @@ import {
   type ReactNode,
 } from "react";
 import { Mark } from "../../design/mark.tsx";
+import { isField, useAct, useHasSingleKeys } from "../../keyboard/index.ts";
 import { span } from "../../words/figures.ts";
 import { words } from "../../words/words.ts";
 import { useNow } from "../../design/ago.tsx";
-import { armingMs, cardKey, isField } from "./card-keys.ts";
+import { armingMs } from "./arming.ts";
 import {
   cardState,
   titleOf,
@@ -64,7 +65,7 @@ export function RequestCard({
     if (!isOpen || performance.now() - shownAt < armingMs) return;
     onAnswer(requestId, given);
   };
-  useAnswerKeys(request, isOpen, shownAt, (given) => answer({ permission: given }));
+  useAnswerKeys(request, isOpen, (given) => answer({ permission: given }));
   const leaves = state.is === "ended" && state.end.leaves;
   useEffect(() => {
     if (!leaves) return undefined;
@@ -212,6 +213,7 @@ function PermissionButtons({
   sending: PermissionAnswer | undefined;
   onAnswer: (answer: PermissionAnswer) => void;
 }): ReactNode {
+  const hasKeys = useHasSingleKeys();
   const button = (answer: PermissionAnswer, letter: string, name: string) => (
     <button
       type="button"
@@ -220,14 +222,14 @@ function PermissionButtons({
       onClick={() => onAnswer(answer)}
     >
       {words(sending === answer ? "request.sending" : `request.${answer}`)}{" "}
-      <kbd aria-hidden>{isTyping ? "" : letter}</kbd>
+      <kbd aria-hidden>{isTyping || !hasKeys ? "" : letter}</kbd>
     </button>
   );
   return (
     <>
       {request.permission!.alwaysRules.length > 0 && button("always", "A", "always")}
       <span className="push">
-        {isTyping && <span className="dim no-phone">{words("request.esc_first")}</span>}
+        {isTyping && hasKeys && <span className="dim no-phone">{words("request.esc_first")}</span>}
       </span>
       {button("reject", "N", "")}
       {button("once", "Y", "primary")}
@@ -295,36 +297,17 @@ function Waiting({ at }: { at: string }): ReactNode {
   );
 }
 
-/** Letters answer the card that is in front. */
+/** Letters answer the card that is in front; one that has just appeared leaves them to nobody. */
 function useAnswerKeys(
   request: Request,
   isOpen: boolean,
-  shownAt: number,
   onAnswer: (answer: PermissionAnswer) => void,
 ): void {
-  const press = useEffectEvent(onAnswer);
-  const { type } = request;
+  const isPermission = isOpen && request.type === "permission";
   const hasAlways = (request.permission?.alwaysRules.length ?? 0) > 0;
-  useEffect(() => {
-    if (!isOpen || type !== "permission") return undefined;
-    const onKey = (event: globalThis.KeyboardEvent) => {
-      const pressed = cardKey(
-        {
-          key: event.key,
-          hasModifier: event.ctrlKey || event.metaKey || event.altKey,
-          isComposing: event.isComposing,
-          isInField: isField(document.activeElement),
-          isRepeat: event.repeat,
-        },
-        { shownMs: performance.now() - shownAt, type, hasAlways },
-      );
-      if (pressed?.does !== "answer") return;
-      event.preventDefault();
-      press(pressed.answer);
-    };
-    window.addEventListener("keydown", onKey);
-    return () => window.removeEventListener("keydown", onKey);
-  }, [isOpen, type, hasAlways, shownAt]);
+  useAct("allow_once", () => onAnswer("once"), isPermission);
+  useAct("allow_always", () => onAnswer("always"), isPermission && hasAlways);
+  useAct("reject", () => onAnswer("reject"), isPermission);
 }
 
 /** Whether a person types now, so that letters are no answers. */

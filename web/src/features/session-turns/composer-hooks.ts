@@ -4,26 +4,6 @@ import { createEscape } from "./composer-keys.ts";
 
 type FieldRef = { current: HTMLTextAreaElement | null };
 
-/** "/" and "I" lead to the composer from everywhere but a field. */
-export function useFocusKeys(field: FieldRef): void {
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      const { key, ctrlKey, metaKey, altKey, isComposing } = event;
-      if (ctrlKey || metaKey || altKey || isComposing || (key !== "/" && key.toLowerCase() !== "i"))
-        return;
-      const { activeElement } = document;
-      const isFree =
-        activeElement === null ||
-        !activeElement.matches("input, textarea, select, [contenteditable]");
-      if (!isFree || activeElement?.closest("dialog, [role='menu']")) return;
-      event.preventDefault();
-      field.current?.focus();
-    };
-    window.addEventListener("keydown", onKey);
-    return () => window.removeEventListener("keydown", onKey);
-  }, [field]);
-}
-
 /** Esc leaves the field; the second one within a moment stops. Returns what Esc does, and whether a second one would. */
 export function useLeaveOrStop(
   field: FieldRef,

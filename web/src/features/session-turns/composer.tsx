@@ -14,8 +14,9 @@ import {
   type ReactNode,
   type Ref,
 } from "react";
+import { useAct } from "../../keyboard/index.ts";
 import { words } from "../../words/words.ts";
-import { useDrop, useFocusKeys, useLeaveOrStop } from "./composer-hooks.ts";
+import { useDrop, useLeaveOrStop } from "./composer-hooks.ts";
 import { sends } from "./composer-keys.ts";
 import { CommandList, FileChips, Pickers } from "./lazy.ts";
 import type { Extras } from "./on-device.ts";
@@ -77,7 +78,7 @@ export const Composer = memo(function Composer({
   const listId = useId();
   const commands = useCommands(sessionId, text, capabilities.includes("commands"));
   const { leaveOrStop, isLeaving } = useLeaveOrStop(field, isRunning, onStop);
-  useFocusKeys(field);
+  useAct("compose", () => field.current?.focus());
   useImperativeHandle(ref, () => ({
     putBack(texts, extras = {}) {
       write([text, ...texts].filter((each) => each !== "").join("\n\n"));

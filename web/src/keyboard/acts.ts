@@ -1,0 +1,52 @@
+// Everything that a key does, and what the palette offers of it. The map of keys and the palette show the acts that a
+// page has registered, so neither can name one that does nothing.
+
+/** Groups of the map, in its order. */
+export const areas = ["everywhere", "list", "session", "request"] as const;
+export type Area = (typeof areas)[number];
+
+export interface Act {
+  area: Area;
+  /**
+   * Each works alone. "mod" is Command on a Mac and else Control; "g i" is one key after the other; "1-9" are nine. None:
+   * the act is in the palette only.
+   */
+  keys: readonly string[];
+  inPalette?: boolean;
+  /** Goes on while the key is held down. */
+  repeats?: boolean;
+}
+
+const table = {
+  palette: { area: "everywhere", keys: ["mod+k"] },
+  new_session: { area: "everywhere", keys: ["c"], inPalette: true },
+  go_inbox: { area: "everywhere", keys: ["g i"], inPalette: true },
+  go_sessions: { area: "everywhere", keys: ["g a"], inPalette: true },
+  go_hosts: { area: "everywhere", keys: ["g h"], inPalette: true },
+  go_schedules: { area: "everywhere", keys: ["g s"], inPalette: true },
+  go_direct_access: { area: "everywhere", keys: ["g d"], inPalette: true },
+  go_usage: { area: "everywhere", keys: ["g u"], inPalette: true },
+  go_settings: { area: "everywhere", keys: [], inPalette: true },
+  unread: { area: "everywhere", keys: ["u"], inPalette: true },
+  sidebar: { area: "everywhere", keys: ["["], inPalette: true },
+  keys: { area: "everywhere", keys: ["?"], inPalette: true },
+  next: { area: "list", keys: ["j"], repeats: true },
+  former: { area: "list", keys: ["k"], repeats: true },
+  open: { area: "list", keys: ["enter"] },
+  compose: { area: "session", keys: ["/", "i"] },
+  find: { area: "session", keys: ["mod+f"], inPalette: true },
+  folds: { area: "session", keys: ["e"], inPalette: true },
+  prompt: { area: "session", keys: ["t"], inPalette: true },
+  follow: { area: "session", keys: ["end"], inPalette: true },
+  stop: { area: "session", keys: ["mod+."], inPalette: true },
+  copy_address: { area: "session", keys: [], inPalette: true },
+  end_session: { area: "session", keys: [], inPalette: true },
+  allow_once: { area: "request", keys: ["y"] },
+  allow_always: { area: "request", keys: ["a"] },
+  reject: { area: "request", keys: ["n"] },
+  choose: { area: "request", keys: ["1-9"] },
+} as const satisfies Record<string, Act>;
+
+export type ActId = keyof typeof table;
+export const acts: Record<ActId, Act> = table;
+export const actIds = Object.keys(table) as ActId[];

@@ -1,0 +1,6 @@
+// What other folders may use of the keyboard.
+export { actIds, acts, areas, type ActId } from "./acts.ts";
+export { isField, keyboard, listenToKeys, singleKeys } from "./browser.ts";
+export { Keys } from "./key.tsx";
+export { useAct, useActs, useHasSingleKeys } from "./use-act.ts";
+export { useListKeys } from "./use-list-keys.ts";
