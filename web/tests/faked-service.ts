@@ -25,6 +25,12 @@ export interface FakedService extends BrowserPage {
   open: (path: string) => Promise<void>;
   /** Adds entries, which the stream sends. */
   add: (...entries: Entry[]) => void;
+  /** Says to the pages that records have changed: they read what they show again. */
+  changed: () => void;
+  /** What the service answers to a request for a page; the built page without it. */
+  servePage: (html: string | undefined) => void;
+  /** While it is true, no stream connects. */
+  breakStreams: (isBroken: boolean) => void;
   /** Calls of actions, in order. */
   calls: { action: string; input: Record<string, unknown> }[];
   /** Addresses that are not the service's. */
@@ -72,8 +78,52 @@ export const session: Session = {
   continuation: null,
 };
 
-/** What a list adds. */
-const listed = { activity: "idle", openRequestCount: 0, lastActivityAt: null };
+/** As in a list. */
+export const overview = {
+  ...session,
+  activity: "idle",
+  openRequestCount: 0,
+  oldestRequest: null,
+  turnStartedAt: null,
+  lastActivityAt: null,
+  lastOutcome: null,
+  lastOutcomeSeq: null,
+  lastSeq: 0,
+  readSeq: 0,
+};
+
+type Overview = Omit<typeof overview, "oldestRequest"> & { oldestRequest: object | null };
+
+/** Answers as the service does for these sessions: by group and text, with counts. */
+export function listing(all: readonly object[]) {
+  const sessions = all.map((each): Overview => ({ ...overview, ...each }));
+  const groupOf = ({ status, openRequestCount, activity }: Overview) =>
+    status === "ended"
+      ? "ended"
+      : openRequestCount > 0
+        ? "waiting"
+        : activity === "running"
+          ? "running"
+          : "idle";
+  const count = (group: string) => sessions.filter((each) => groupOf(each) === group).length;
+  const counts = {
+    waiting: count("waiting"),
+    running: count("running"),
+    idle: count("idle"),
+    ended: count("ended"),
+  };
+  return ({ group, query, limit = 50, withCounts }: Record<string, unknown>) => ({
+    sessions: sessions
+      .filter(
+        (each) =>
+          (group === undefined || groupOf(each) === group) &&
+          (each.title ?? "").toLowerCase().includes(String(query ?? "").toLowerCase()),
+      )
+      .slice(0, Number(limit)),
+    nextCursor: null,
+    counts: withCounts === true ? counts : null,
+  });
+}
 
 export async function openFaked({
   width = 1440,
@@ -89,6 +139,10 @@ export async function openFaked({
   await page.emulateMedia({ reducedMotion: "reduce" });
   const added: Entry[] = [];
   let wake = () => {};
+  let hint: (() => void) | undefined;
+  let isHinted = false;
+  let html: string | undefined;
+  let isBroken = false;
   const calls: FakedService["calls"] = [];
   const foreign: string[] = [];
   const refusals: FakedService["refusals"] = {};
@@ -112,12 +166,9 @@ export async function openFaked({
       ],
       nextCursor: null,
     }),
-    search_sessions: () => ({
-      sessions: [{ ...record, ...listed }],
-      nextCursor: null,
-      counts: null,
-    }),
+    search_sessions: listing([record]),
     search_requests: () => ({ requests: [], nextCursor: null }),
+    mark_session_read: ({ sessionId: id, seq }) => ({ sessionId: id, readSeq: seq }),
     get_session_summary: () => ({ ...record, live: null }),
     list_session_events: ({ after = 0, limit = 100, tail }) => ({
       events: some(
@@ -176,22 +227,42 @@ export async function openFaked({
           { organizationId: "org_1", name: "Tidewater", role: "owner", memberName: "Mira Okafor" },
         ],
       });
-    } else if (pathname.endsWith("/events")) {
-      // The organization's events never come.
-      if (pathname.includes(sessionId))
-        await stream(route, Number(url.searchParams.get("after"))).catch(() => {});
+    } else if (pathname.endsWith("/events") && isBroken) {
+      await route.abort();
+    } else if (pathname.includes(`${sessionId}/events`)) {
+      await stream(route, Number(url.searchParams.get("after"))).catch(() => {});
+    } else if (pathname.endsWith("/api/events")) {
+      // The stream ends with each hint, and after every connection the pages read everything again.
+      const end = () =>
+        void route.fulfill({ status: 200, contentType: "text/event-stream" }).catch(() => {});
+      if (isHinted) end();
+      else hint = end;
+      isHinted = false;
+    } else if (html !== undefined && pathname === "/") {
+      await route.fulfill({ status: 200, contentType: "text/html", body: html });
     } else {
       const file = pathname !== "/" && existsSync(pages + pathname) ? pathname : "/index.html";
       const contentType = types[file.slice(file.lastIndexOf(".") + 1)] ?? "text/plain";
       await route.fulfill({ status: 200, contentType, body: readFileSync(pages + file) });
     }
   });
+  const changed = () => {
+    if (hint) hint();
+    else isHinted = true;
+    hint = undefined;
+  };
   return {
     ...browser,
     calls,
     foreign,
     answers,
     refusals,
+    changed,
+    servePage: (next) => void (html = next),
+    breakStreams(next) {
+      isBroken = next;
+      if (next) changed();
+    },
     open: async (path) => void (await page.goto(origin + path)),
     add(...entries) {
       added.push(...entries);

@@ -31,10 +31,10 @@ export async function measure(length: number, wheels = 40): Promise<Figures> {
   });
   // The first opening also reads the pages' files.
   await faked.open("/sessions");
-  await page.locator(".session-line").waitFor();
+  await page.locator(".main .item").waitFor();
   const openMs = await page.evaluate(async () => {
     const startedAt = performance.now();
-    document.querySelector<HTMLElement>(".session-line")!.click();
+    document.querySelector<HTMLElement>(".main .item")!.click();
     while (!document.querySelector(".log-row")) {
       await new Promise((resolve) => requestAnimationFrame(resolve));
     }

@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { test } from "node:test";
-import { openFaked, sessionId, session } from "./faked-service.ts";
+import { listing, openFaked, sessionId, session } from "./faked-service.ts";
+import { manySessions } from "./many-sessions.ts";
 import { firstRun } from "./first-run.ts";
 import { recordings } from "./recordings.ts";
 
@@ -77,6 +78,8 @@ for (const width of [1440, 390]) {
         );
         assert.equal(isTooWide, false, `${what} scrolls sideways`);
       };
+      answers["search_session_events"] = () => ({ matches: [{ seq: 2 }], nextAfter: null });
+      answers["search_sessions"] = listing(manySessions);
       const asking = (type: string) => {
         answers["search_requests"] = ({ scope }) => ({
           requests: scope === "pending" ? [requestOf(`req_${type}`, type)] : [],
@@ -84,8 +87,19 @@ for (const width of [1440, 390]) {
         });
       };
       await faked.open("/sessions");
-      await page.locator(".session-line").first().waitFor();
+      await page.locator(".main .item").first().waitFor();
       await check("/sessions");
+      await page.keyboard.press("Control+k");
+      await page.getByRole("option").first().waitFor();
+      await check("the palette");
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("?");
+      await page.getByRole("checkbox").waitFor();
+      await check("the map of keys");
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("[");
+      await check("a narrow sidebar");
+      await page.keyboard.press("[");
       await faked.open(`/sessions/${sessionId}`);
       await page.locator(".log-row").first().waitFor();
       await page.evaluate(() => {
@@ -107,6 +121,11 @@ for (const width of [1440, 390]) {
       await check("commands and files");
       await page.getByLabel("Message").fill("");
       await page.getByRole("button", { name: /^Remove/ }).click();
+      await page.keyboard.press("Control+f");
+      await page.getByLabel("Find in this session").waitFor();
+      await page.keyboard.type("the");
+      await page.getByRole("search").getByText("1 of 1").waitFor();
+      await check("finding");
       asking("permission");
       await faked.open(`/sessions/${sessionId}`);
       await page.getByRole("button", { name: "Allow once" }).waitFor();

@@ -106,7 +106,7 @@ test("a person opens a session, prompts it, watches the text, and allows a comma
   const { page } = dashboard;
   page.setDefaultTimeout(patienceMs);
   await dashboard.open("/sessions");
-  await page.locator(`a[href$="${sessionId}"]`).click();
+  await page.locator(`main a[href$="${sessionId}"]`).click();
   await page.getByText("Nothing has happened here yet.").waitFor();
   const words = "One by one these words are written until all of them are here.";
   await prompt(dashboard, scripted("Find the bug.", { text: words, paceMs: 700 }));

@@ -1,7 +1,7 @@
 // Dialogs, which are sheets from below on a phone. The platform's own element keeps the focus inside, gives it back,
 // and closes with Esc.
 import { X } from "lucide-react";
-import { useEffect, useId, useRef, type ReactNode } from "react";
+import { useId, useLayoutEffect, useRef, type ReactNode, type SyntheticEvent } from "react";
 import { Plain } from "./plain.tsx";
 import { words } from "../words/words.ts";
 
@@ -11,29 +11,44 @@ interface DialogProps {
   onClose?: (() => void) | undefined;
   children: ReactNode;
   footer?: ReactNode;
+  /** Its content is all that is shown; the title is for readers. */
+  isBare?: boolean;
 }
 
 /** Open as long as it is drawn. */
-export function Dialog({ title, onClose, children, footer }: DialogProps): ReactNode {
+export function Dialog({
+  title,
+  onClose,
+  children,
+  footer,
+  isBare = false,
+}: DialogProps): ReactNode {
   const ref = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  useEffect(() => {
+  // Before the element is gone, so that it can give the focus back.
+  useLayoutEffect(() => {
     const dialog = ref.current;
     dialog?.showModal();
     // Whoever opens a dialog with a field wants to type.
-    dialog?.querySelector<HTMLElement>(".body input:not([readonly])")?.focus();
+    dialog?.querySelector<HTMLElement>("input:not([readonly], [type=checkbox])")?.focus();
     return () => dialog?.close();
   }, []);
+  const common = {
+    ref,
+    onCancel: (event: SyntheticEvent) => {
+      event.preventDefault();
+      onClose?.();
+    },
+  };
+  if (isBare) {
+    return (
+      <dialog {...common} className="dialog sheet bare" aria-label={title}>
+        {children}
+      </dialog>
+    );
+  }
   return (
-    <dialog
-      ref={ref}
-      className="dialog sheet"
-      aria-labelledby={titleId}
-      onCancel={(event) => {
-        event.preventDefault();
-        onClose?.();
-      }}
-    >
+    <dialog {...common} className="dialog sheet" aria-labelledby={titleId}>
       <header>
         <h2 id={titleId}>
           <Plain text={title} />

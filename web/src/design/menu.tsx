@@ -1,13 +1,14 @@
 // Menus: one part for all of them, without the mode that blocks the page, which would write its own styles. Until it is
 // first pressed, a menu is its button alone.
-import { cloneElement, lazy, Suspense, useState, type ReactElement, type ReactNode } from "react";
+import { cloneElement, Suspense, useState, type ReactElement, type ReactNode } from "react";
+import { part } from "./part.tsx";
 
 const load = () => import("./menu-parts.tsx");
-const OpenMenu = lazy(async () => ({ default: (await load()).OpenMenu }));
+const OpenMenu = part(async () => (await load()).OpenMenu);
 
-export const MenuItem = lazy(async () => ({ default: (await load()).Item }));
-export const MenuChoices = lazy(async () => ({ default: (await load()).Choices }));
-export const MenuLine = lazy(async () => ({ default: (await load()).Line }));
+export const MenuItem = part(async () => (await load()).Item);
+export const MenuChoices = part(async () => (await load()).Choices);
+export const MenuLine = part(async () => (await load()).Line);
 
 export function Menu({
   trigger,
@@ -23,7 +24,8 @@ export function Menu({
     "aria-haspopup": "menu",
     "aria-expanded": false,
     onClick: () => setIsWanted(true),
-    onPointerEnter: () => void load(),
+    // Whether it can be loaded is seen when it is opened.
+    onPointerEnter: () => void load().catch(() => {}),
   });
   if (!isWanted) return closed;
   return (

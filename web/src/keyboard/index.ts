@@ -2,5 +2,6 @@
 export { actIds, acts, areas, type ActId } from "./acts.ts";
 export { isField, keyboard, listenToKeys, singleKeys } from "./browser.ts";
 export { Keys } from "./key.tsx";
+export { workingKeys } from "./keyboard.ts";
 export { useAct, useActs, useHasSingleKeys } from "./use-act.ts";
-export { useListKeys } from "./use-list-keys.ts";
+export { listMark, useListKeys } from "./use-list-keys.ts";

@@ -36,8 +36,12 @@ export interface Keyboard {
 const secondWithinMs = 1_500;
 
 /** Whether a key of the table is one that people press while they write. */
-export const isSingle = (key: string): boolean =>
+const isSingle = (key: string): boolean =>
   !key.startsWith("mod+") && key !== "end" && key !== "enter";
+
+/** The keys of an act that do something for a person who has, or has not, switched single keys off. */
+export const workingKeys = (id: ActId, hasSingleKeys: boolean): readonly string[] =>
+  acts[id].keys.filter((key) => hasSingleKeys || !isSingle(key));
 
 export function createKeyboard(hasSingleKeys: () => boolean = () => true): Keyboard {
   let handlers: { act: ActId; run: Run }[] = [];
@@ -49,7 +53,7 @@ export function createKeyboard(hasSingleKeys: () => boolean = () => true): Keybo
     active = actIds.filter((id) => handlers.some(({ act }) => act === id));
     for (const listener of listeners) listener();
   };
-  const keysOf = (id: ActId) => acts[id].keys.filter((key) => hasSingleKeys() || !isSingle(key));
+  const keysOf = (id: ActId) => workingKeys(id, hasSingleKeys());
   const offer = (key: string, { key: pressed, isRepeat }: Press) =>
     handlers.findLast(
       ({ act, run }) =>

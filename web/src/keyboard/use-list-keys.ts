@@ -2,16 +2,29 @@
 import type { RefObject } from "react";
 import { useAct } from "./use-act.ts";
 
-/** `rows`: a selector of the rows, which are links or buttons. */
-export function useListKeys(list: RefObject<HTMLElement | null>, rows: string): void {
+/** Marks the element of a list, so that the keys stay in the list that has the focus. */
+export const listMark = { "data-list": "" };
+
+/**
+ * `rows`: a selector of the rows, which are links or buttons. The list of a page has the keys wherever the focus is,
+ * another one only while it has the focus.
+ */
+export function useListKeys(
+  list: RefObject<HTMLElement | null>,
+  rows: string,
+  { isOfPage }: { isOfPage: boolean },
+): void {
   const go = (step: number) => {
+    const focused = document.activeElement;
+    const other = focused?.closest("[data-list]");
+    if (other ? other !== list.current : !isOfPage) return false;
     const all = [...(list.current?.querySelectorAll<HTMLElement>(rows) ?? [])];
-    const at = all.findIndex((row) => row.contains(document.activeElement));
+    const at = all.findIndex((row) => row.contains(focused));
     const next = at === -1 ? all.at(step > 0 ? 0 : -1) : all[at + step];
-    next?.focus();
+    return next?.focus();
   };
   useAct("next", () => go(1));
   useAct("former", () => go(-1));
-  // A focused link is opened by the browser.
+  // The browser opens a link that has the focus.
   useAct("open", () => false);
 }

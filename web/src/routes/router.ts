@@ -12,7 +12,7 @@ import { newRoute } from "./new.tsx";
 import { phoneRoute } from "./phone.tsx";
 import { rootRoute } from "./root.tsx";
 import { reviewRoute, sessionRoute } from "./session.tsx";
-import { sessionsRoute } from "./sessions.ts";
+import { sessionsRoute } from "./sessions.tsx";
 import { signInRoute } from "./sign-in.tsx";
 import { startRoute } from "./start.tsx";
 

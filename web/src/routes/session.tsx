@@ -1,6 +1,8 @@
-// /sessions/:sessionId: one session, and below it the review of its changes. ?panel= names what is beside the conversation.
+// /sessions/:sessionId: one session, and below it the review of its changes. ?panel= names what is beside the
+// conversation, ?entry= leads to an entry of the log, and ?find= is what is looked for in it.
 import { createRoute, lazyRouteComponent, useMatch } from "@tanstack/react-router";
 import { insideRoute } from "./inside.tsx";
+import { numberOf, textOf } from "./search.ts";
 
 const SessionPage = lazyRouteComponent(
   () => import("../features/sessions/index.ts"),
@@ -10,12 +12,29 @@ const SessionPage = lazyRouteComponent(
 export const sessionRoute = createRoute({
   getParentRoute: () => insideRoute,
   path: "/sessions/$sessionId",
-  validateSearch: ({ panel }: Record<string, unknown>): { panel?: string | undefined } =>
-    typeof panel === "string" ? { panel } : {},
+  validateSearch: (search: Record<string, unknown>) => ({
+    ...numberOf(search, "entry"),
+    ...textOf(search, "find"),
+    ...textOf(search, "panel"),
+  }),
   component: function Session() {
     const { sessionId } = sessionRoute.useParams();
+    const { entry, find } = sessionRoute.useSearch();
     const isReview = useMatch({ from: reviewRoute.id, shouldThrow: false }) !== undefined;
-    return <SessionPage key={sessionId} sessionId={sessionId} isReview={isReview} />;
+    const navigate = sessionRoute.useNavigate();
+    const change = (to: { entry?: undefined; find?: string | undefined }) =>
+      void navigate({ search: (before) => ({ ...before, ...to }), replace: true });
+    return (
+      <SessionPage
+        key={sessionId}
+        sessionId={sessionId}
+        isReview={isReview}
+        entry={entry}
+        onEntry={() => change({ entry: undefined })}
+        find={find}
+        onFind={(text) => change({ find: text })}
+      />
+    );
   },
 });
 

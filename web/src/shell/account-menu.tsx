@@ -9,11 +9,13 @@ export function AccountMenu({
   person,
   trigger,
   onPhone,
+  onKeys,
   onSignOut,
 }: {
   person: Person;
   trigger: ReactElement<Record<string, unknown>>;
   onPhone: () => void;
+  onKeys: () => void;
   onSignOut: () => void;
 }): ReactNode {
   const [theme, setTheme] = useState(readTheme);
@@ -36,6 +38,7 @@ export function AccountMenu({
       />
       <MenuLine />
       <MenuItem onSelect={onPhone}>{words("phone.open")}</MenuItem>
+      <MenuItem onSelect={onKeys}>{words("account.keys")}</MenuItem>
       <MenuItem onSelect={onSignOut}>{words("account.sign_out")}</MenuItem>
     </Menu>
   );

@@ -11,6 +11,7 @@ export const messages = {
   "account.invalid": "login no longer valid",
   "account.key": "Use a key or a gateway",
   "account.key_instead": "Replace with a key or a gateway",
+  "account.keys": "Keys",
   "account.linked": "Linked",
   "account.no_key": "The host has not reported the key that secrets are sealed for.",
   "account.plan": ["plan ",["plan"]],
@@ -32,6 +33,8 @@ export const messages = {
   "accounts.separated": "Each person's agents run as a Unix user of their own on this host.",
   "accounts.shared": "All agents run as one Unix user on this host, so a command of one person's agent can read the logins of others.",
   "accounts.where": "Logins are stored on the host only.",
+  "age.hours": [["n"],"h"],
+  "age.minutes": [["n"],"m"],
   "agent.blocked": ["Cannot start for you: you are not signed in to ",["kind"]," on this host."],
   "agent.current": ["The host has ",["version"],", which is the version that this service ships."],
   "agent.default": "default",
@@ -177,6 +180,13 @@ export const messages = {
   "files.too_many": ["A prompt has at most ",["n"]," files."],
   "files.unnamed": "file",
   "files.uploading": "Uploading",
+  "find.former": "Previous match",
+  "find.next": "Next match",
+  "find.none": "Not found",
+  "find.place": [["n"]," of ",["all"]],
+  "find.place.more": [["n"]," of ",["all"]," so far"],
+  "find.searching": "Searching",
+  "find.title": "Find in this session",
   "first.about": ["This link signs you in as ",["email"],", the owner. It works once, so choose a password for the next time."],
   "first.gone": "This link was used, is older than 15 minutes, or was replaced by a later one; or its owner can sign in otherwise by now. Make another one on the machine of the service: hawser sign-in-link.",
   "first.passkey.what": "You are signed in. A passkey on this device signs you in without the password.",
@@ -279,6 +289,40 @@ export const messages = {
   "kept.truncated": "Only the newest are listed.",
   "kept.until": ["kept until ",["day"]],
   "kept.what": "Restoring makes a new session with the old files and branch, and a new conversation.",
+  "key.allow_always": "Always allow",
+  "key.allow_once": "Allow once",
+  "key.choose": "Choose an answer",
+  "key.compose": "Write a message",
+  "key.copy_address": "Copy the address of this session",
+  "key.end_session": "End this session",
+  "key.find": "Find in this session",
+  "key.folds": "Open or close what is folded",
+  "key.follow": "To the end, and follow it",
+  "key.fork": "Fork the session",
+  "key.former": "Previous",
+  "key.go_hosts": "Hosts",
+  "key.go_inbox": "Inbox",
+  "key.go_sessions": "All sessions",
+  "key.keys": "Keys of this page",
+  "key.new_session": "New session",
+  "key.next": "Next",
+  "key.open": "Open",
+  "key.palette": "Search or jump to",
+  "key.prompt": "To the prompt of this turn",
+  "key.push": "Push and open a pull request",
+  "key.reject": "Reject",
+  "key.review": "Open or close the review",
+  "key.sidebar": "Show or hide the sidebar",
+  "key.stop": "Stop the turn",
+  "key.unread": "Next session that has finished unseen",
+  "keys.everywhere": "Everywhere",
+  "keys.list": "In this list",
+  "keys.or": "or",
+  "keys.request": "For this request",
+  "keys.session": "In this session",
+  "keys.single": "Single keys work while no field has the focus",
+  "keys.single.why": "Switch them off if keys are pressed by mistake, for example by speech input. Kept in this browser.",
+  "keys.title": "Keys",
   "kind.claude_code": "Claude Code",
   "kind.codex": "Codex",
   "kind.opencode": "opencode",
@@ -425,6 +469,13 @@ export const messages = {
   "pair.stuck": "It does not come",
   "pair.title": ["Pair ",["name"]],
   "pair.waiting": "Waiting for the machine",
+  "palette.everywhere": "Everywhere",
+  "palette.failed": "The search could not be made, so this list may not be whole.",
+  "palette.hosts": "Hosts",
+  "palette.none": "Nothing has these words.",
+  "palette.session": "In this session",
+  "palette.sessions": "Sessions",
+  "palette.title": "Search or run",
   "panel.changes": "Changes",
   "panel.details": "Details",
   "panel.talk": "Talk",
@@ -464,6 +515,7 @@ export const messages = {
   "preview.until": ["Open until ",["time"]],
   "product": "Hawser",
   "prompt.copy": "Copy text",
+  "prompt.copy_link": "Copy link",
   "prompt.fork": "Fork the session",
   "prompt.menu": "Prompt actions",
   "prompt.not_sent": "Not sent",
@@ -575,9 +627,11 @@ export const messages = {
   "session.mark.asks": "needs an answer",
   "session.mark.ended": "ended",
   "session.mark.error": "error",
+  "session.mark.failed": "failed, not seen yet",
   "session.mark.offline": "host offline",
   "session.mark.open": "open",
   "session.mark.running": "Running",
+  "session.mark.unread": "finished, not seen yet",
   "session.may_not": "You may read this session. To write in it you need the permission sessions:edit, which an owner of the organization can give you.",
   "session.offline_since": ["The connection is lost. This is how it looked at ",["time"],". Trying again."],
   "session.over": ["This session ended ",["time"],". It takes no more prompts."],
@@ -593,17 +647,34 @@ export const messages = {
   "session.untitled": "Untitled",
   "session.was_working": "Was working when the host was lost",
   "session.working": "Working",
+  "sessions.all": "All sessions",
+  "sessions.cleanup": "Will be cleaned up when the host is back",
+  "sessions.count": [["n"]],
+  "sessions.draft": "Draft",
   "sessions.ended": "Ended",
   "sessions.failed": "Sessions could not be loaded. Your sessions are running as before.",
+  "sessions.filter.all_hosts": "All hosts",
+  "sessions.filter.all_kinds": "All agents",
+  "sessions.filter.all_people": "Everybody",
+  "sessions.filter.host": "Host",
+  "sessions.filter.kind": "Agent",
+  "sessions.filter.person": "Started by",
+  "sessions.filter.text": "Title, branch or directory",
+  "sessions.host": "The host",
   "sessions.idle": "Idle",
+  "sessions.many": [["n"],"+"],
   "sessions.more": "Show more",
   "sessions.none": "No session has been started yet.",
+  "sessions.none_such": "No session is like this.",
   "sessions.running": "Running",
   "sessions.waiting": "Needs an answer",
+  "sessions.was_running": [["host"]," offline, was running"],
   "shell": "Shell command",
   "shell.exit": ["exit ",["exitCode"]],
   "shell.running": "running",
   "shell.stopped": "stopped",
+  "sidebar.hide": "Hide the sidebar",
+  "sidebar.show": "Show the sidebar",
   "sign_in.about": "Coding agents on your own machines, and a log of everything they did.",
   "sign_in.again": "You are signed out",
   "sign_in.again.what": "Sign in to go on. What is on this page stays.",
@@ -735,6 +806,9 @@ export const messages = {
   "unlink.sessions": "Your sessions that use it stop with an error. Their files stay, and a fork goes on with another account.",
   "unlink.title": ["Unlink ",["kind"]," on ",["name"],"?"],
   "unlink.what": "The host logs out and deletes this account's directory, with its credentials and transcripts.",
+  "version.gone": "This part could not be loaded. The service may have a new version.",
+  "version.new": "New version.",
+  "version.reload": "Reload",
   "waiting": [["n","plural",{"one":["#"," prompt waits"],"other":["#"," prompts wait"]}]],
   "waiting.changed": "The prompt was changed meanwhile. It now says:",
   "waiting.each": "each is a turn of its own",
@@ -774,6 +848,8 @@ export interface Placeholders {
   "account.renew.of": "kind";
   "account.sign_in.of": "kind";
   "account.used": "percent";
+  "age.hours": "n";
+  "age.minutes": "n";
   "agent.blocked": "kind";
   "agent.current": "version";
   "agent.install.of": "kind";
@@ -805,6 +881,8 @@ export interface Placeholders {
   "files.remove": "name";
   "files.too_large": "name";
   "files.too_many": "n";
+  "find.place": "all" | "n";
+  "find.place.more": "all" | "n";
   "first.about": "email";
   "fold.execute": "n";
   "fold.fetch": "n";
@@ -897,6 +975,9 @@ export interface Placeholders {
   "session.offline_since": "time";
   "session.over": "time";
   "session.stopped": "n";
+  "sessions.count": "n";
+  "sessions.many": "n";
+  "sessions.was_running": "host";
   "shell.exit": "exitCode";
   "sign_in.sso.failed": "code";
   "span.days": "n";

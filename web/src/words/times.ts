@@ -19,6 +19,16 @@ export function onDay(at: string): string {
   return new Date(at).toLocaleDateString("en-GB", { day: "numeric", month: "short" });
 }
 
+/** "now", "4m", "3h", the weekday within a week, then the date. */
+export function age(at: string, now: number): string {
+  const ms = Math.max(0, now - Date.parse(at));
+  if (ms < minute) return words("time.now");
+  if (ms < hour) return words("age.minutes", { n: Math.floor(ms / minute) });
+  if (ms < day) return words("age.hours", { n: Math.floor(ms / hour) });
+  if (ms < 6 * day) return new Date(at).toLocaleDateString("en-GB", { weekday: "short" });
+  return new Date(at).toLocaleDateString("en-GB", { day: "numeric", month: "short" });
+}
+
 /** For the hover: date, time and zone. */
 export function exactly(at: string): string {
   return new Date(at).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "long" });

@@ -1,11 +1,17 @@
-// What other folders may use of signing in.
-export { ChooseOrganization } from "./choose-organization.tsx";
-export { DevicePage } from "./device-page.tsx";
-export { FirstPage } from "./first-page.tsx";
-export { InvitePage } from "./invite-page.tsx";
+// What other folders may use of signing in. Its pages are loaded when they are shown.
+import { part } from "../../design/part.tsx";
+
 export { personQuery, readPerson, signOut } from "./person.ts";
 export type { Person } from "./person.ts";
-export { isLoopback, PhoneDialog } from "./phone-dialog.tsx";
-export { PhonePage } from "./phone-page.tsx";
+export { isLoopback } from "./loopback.ts";
 export { SignInForm } from "./sign-in-form.tsx";
-export { SignInPage } from "./sign-in-page.tsx";
+
+export const ChooseOrganization = part(
+  async () => (await import("./choose-organization.tsx")).ChooseOrganization,
+);
+export const DevicePage = part(async () => (await import("./device-page.tsx")).DevicePage);
+export const FirstPage = part(async () => (await import("./first-page.tsx")).FirstPage);
+export const InvitePage = part(async () => (await import("./invite-page.tsx")).InvitePage);
+export const PhoneDialog = part(async () => (await import("./phone-dialog.tsx")).PhoneDialog);
+export const PhonePage = part(async () => (await import("./phone-page.tsx")).PhonePage);
+export const SignInPage = part(async () => (await import("./sign-in-page.tsx")).SignInPage);

@@ -6,10 +6,7 @@ import { Dialog } from "../../design/dialog.tsx";
 import { Failure } from "../../design/failure.tsx";
 import { Field } from "../../design/field.tsx";
 import { words } from "../../words/words.ts";
-
-/** Whether only this machine reaches the address. */
-export const isLoopback = (hostname: string) =>
-  /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+import { isLoopback } from "./loopback.ts";
 
 export function PhoneDialog({ onClose }: { onClose: () => void }): ReactNode {
   const make = useChange("create_device_sign_in");

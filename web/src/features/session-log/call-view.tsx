@@ -20,7 +20,7 @@ import { words } from "../../words/words.ts";
 import { changedLines, durationOf, lastLines, outputOf, wordsOf } from "./call-words.ts";
 import { foldMs, foldWords } from "./fold.ts";
 import { FoldLine } from "./fold-line.tsx";
-import { useFold } from "./folds.ts";
+import { callKey, useFold } from "./folds.ts";
 import type { Call, FoldRow, ToolContent } from "./row.ts";
 
 const icons: Record<string, LucideIcon> = {
@@ -59,7 +59,7 @@ export function FoldView({ row }: { row: FoldRow }): ReactNode {
 
 export function CallView({ call }: { call: Call }): ReactNode {
   const { toolCallId, kind, state, decided, content } = call;
-  const [isOpen, toggle] = useFold(`open:${toolCallId}`);
+  const [isOpen, toggle] = useFold(callKey(toolCallId));
   const { verb, target } = wordsOf(call);
   const Icon = Object.hasOwn(icons, kind) ? icons[kind]! : Wrench;
   const isCreated = verb === words("call.create.past");
@@ -67,7 +67,7 @@ export function CallView({ call }: { call: Call }): ReactNode {
   const hasMore =
     output !== "" || content.some(({ type }) => type === "patch") || decided !== undefined;
   return (
-    <div>
+    <div data-call={toolCallId}>
       <button
         type="button"
         className={state === "failed" ? "call bad" : "call"}

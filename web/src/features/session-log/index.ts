@@ -5,7 +5,11 @@ export { useSessionLog } from "./logs.ts";
 export { PromptAuthor } from "./prompt-author.ts";
 export { PromptActs, type ChosenPrompt } from "./prompt-acts.ts";
 export { PutBack } from "./put-back.ts";
-export type { QueueEntry, RunningTurn } from "./row.ts";
+export type { Entry, QueueEntry, RunningTurn } from "./row.ts";
 export type { DrawnRow } from "./drawn-row.ts";
-export type { LogSnapshot } from "./store.ts";
-export { Transcript } from "./transcript.tsx";
+export type { LogSnapshot, SessionLog } from "./store.ts";
+export { Transcript, type Target, type TranscriptHandle } from "./transcript.tsx";
+
+/** Marks a text in the transcript. Loaded when somebody looks for one. */
+export const loadMarks = async () => (await import("./mark-matches.ts")).markMatches;
+export type { Marks } from "./mark-matches.ts";

@@ -1,5 +1,5 @@
 // A prompt: who sent what, when. A prompt of this page that the log does not have yet is pending, and never lost.
-import { Copy, Ellipsis, GitFork, Undo2 } from "lucide-react";
+import { Copy, Ellipsis, GitFork, Link, Undo2 } from "lucide-react";
 import { useContext, type ReactNode } from "react";
 import { Menu, MenuItem } from "../../design/menu.tsx";
 import { clock } from "../../words/figures.ts";
@@ -50,7 +50,8 @@ export function PromptView({ row }: { row: Drawn }): ReactNode {
 
 function PromptMenu({ row }: { row: PromptRow }): ReactNode {
   const { onRevert, onFork } = useContext(PromptActs);
-  const { text, messageId, at } = row;
+  const { text, messageId, at, seq } = row;
+  const link = `${location.origin}${location.pathname}?entry=${seq}`;
   return (
     <Menu
       trigger={
@@ -59,6 +60,9 @@ function PromptMenu({ row }: { row: PromptRow }): ReactNode {
         </button>
       }
     >
+      <MenuItem onSelect={() => void navigator.clipboard.writeText(link)}>
+        <Link className="icon s" aria-hidden /> {words("prompt.copy_link")}
+      </MenuItem>
       <MenuItem onSelect={() => void navigator.clipboard.writeText(text)}>
         <Copy className="icon s" aria-hidden /> {words("prompt.copy")}
       </MenuItem>

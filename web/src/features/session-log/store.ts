@@ -57,11 +57,15 @@ export interface SessionLog {
   stop: () => void;
   /** Reads the page before the first entry. No-op while one is read. */
   loadOlder: () => Promise<void>;
-  /** Reads older pages until an entry is there. */
+  /** Reads all entries back to one of them, and some before it. */
   loadBackTo: (seq: number) => Promise<void>;
+  /** Undefined if it is not loaded. */
+  entryAt: (seq: number) => Entry | undefined;
 }
 
 const pageSize = 200;
+/** The most that the service returns at once. */
+const largestPage = 500;
 /** Entries that arrive this soon after a connection were missed while it was away. */
 const catchingUpMs = 1_500;
 const caughtUpShownMs = 10_000;
@@ -158,13 +162,13 @@ export function createSessionLog(source: LogSource): SessionLog {
       changed();
     }
   };
-  const readOlder = async () => {
+  const readOlder = async (back: number) => {
     const first = entries[0]?.seq ?? 1;
     const signal = running?.signal ?? new AbortController().signal;
-    const from = Math.max(0, first - 1 - pageSize);
     const page: Entry[] = [];
-    for (let after = from; after < first - 1; after = page.at(-1)!.seq) {
-      const { events } = await source.readAfter(after, first - 1 - after, signal);
+    for (let after = Math.max(0, back); after < first - 1; after = page.at(-1)!.seq) {
+      const limit = Math.min(first - 1 - after, largestPage);
+      const { events } = await source.readAfter(after, limit, signal);
       // The service always returns at least one; without any this would never end.
       if (events.length === 0) return;
       page.push(...events.filter(({ seq }) => seq < first));
@@ -199,17 +203,18 @@ export function createSessionLog(source: LogSource): SessionLog {
       running = undefined;
     },
     loadOlder() {
-      if ((entries[0]?.seq ?? 1) <= 1) return Promise.resolve();
-      older ??= readOlder().finally(() => (older = undefined));
+      const first = entries[0]?.seq ?? 1;
+      if (first <= 1) return Promise.resolve();
+      older ??= readOlder(first - 1 - pageSize).finally(() => (older = undefined));
       return older;
     },
     async loadBackTo(seq) {
-      while ((entries[0]?.seq ?? 1) > Math.max(1, seq)) {
-        const first = entries[0]!.seq;
-        await log.loadOlder();
-        if (entries[0]!.seq === first) return;
-      }
+      await older;
+      if ((entries[0]?.seq ?? 1) <= Math.max(1, seq)) return;
+      older = readOlder(seq - 1 - pageSize / 4).finally(() => (older = undefined));
+      await older;
     },
+    entryAt: (seq) => entries[seq - (entries[0]?.seq ?? 1)],
   };
   return log;
 }

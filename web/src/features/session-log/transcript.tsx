@@ -5,17 +5,20 @@ import { ArrowDown } from "lucide-react";
 import {
   useEffect,
   useEffectEvent,
+  useImperativeHandle,
   useLayoutEffect,
   useMemo,
   useRef,
   useState,
   type KeyboardEvent,
   type ReactNode,
+  type Ref,
 } from "react";
 import { words } from "../../words/words.ts";
 import { endDistance, nextFollow, type FollowEvent, type FollowState } from "./follow.ts";
-import { foldsOf, FoldsOfSession } from "./folds.ts";
+import { foldsOf, FoldsOfSession, type Place } from "./folds.ts";
 import type { DrawnRow } from "./drawn-row.ts";
+import type { Entry, Row } from "./row.ts";
 import { RowView } from "./row-view.tsx";
 
 interface TranscriptProps {
@@ -24,6 +27,33 @@ interface TranscriptProps {
   lastSeq: number;
   hasOlder: boolean;
   onNearTop: () => void;
+  /** What is to be brought into sight, once for each object. Its entry must be loaded. */
+  target?: Target | undefined;
+  /** The end is in sight of somebody who looks. */
+  onEndSeen?: (() => void) | undefined;
+  ref?: Ref<TranscriptHandle>;
+}
+
+export interface Target {
+  entry: Entry;
+  /** What was looked for in it. */
+  text: string | undefined;
+  /** Called with the row and what was opened for it. */
+  onShown?: (shown: { at: number; toolCallId: string | undefined; opened: string[] }) => void;
+}
+
+export interface TranscriptHandle {
+  element: () => HTMLElement | null;
+  toEnd: () => void;
+  /** To the prompt of the turn that runs, or else to that of the first row in sight. */
+  toPrompt: (messageId: string | undefined) => void;
+  toggleFolds: () => void;
+  closeFolds: (keys: readonly string[]) => void;
+  /** The entry at which a person reads; undefined at the end. */
+  place: () => Place | undefined;
+  goTo: (place: Place | undefined) => void;
+  /** `seq` of the first row in sight. */
+  firstSeq: () => number;
 }
 
 /** Older pages are read before the first row comes into sight. */
@@ -36,11 +66,14 @@ export function Transcript({
   lastSeq,
   hasOlder,
   onNearTop,
+  target,
+  onEndSeen,
+  ref,
 }: TranscriptProps): ReactNode {
   const scroller = useRef<HTMLDivElement>(null);
   const folds = foldsOf(sessionId);
   const [follow, setFollow] = useState<FollowState>(() => ({
-    isFollowing: folds.place === undefined,
+    isFollowing: folds.place === undefined && !target,
     way: undefined,
   }));
   /** The newest entry when the person left the end. */
@@ -64,8 +97,23 @@ export function Transcript({
   });
 
   const hasRows = rows.length > 0;
+  /** Rows above get their real heights only when they are drawn, so the place is looked for again in each frame. */
+  const restore = (place: Place) => {
+    const at = rows.findIndex(({ key }) => key === place.key);
+    let left = framesToRestore;
+    let frame = 0;
+    const look = () => {
+      const row = virtual.measurementsCache[at];
+      if (row) virtual.scrollToOffset(row.start + place.offset);
+      left -= 1;
+      if (left > 0) frame = requestAnimationFrame(look);
+    };
+    virtual.scrollToIndex(at, { align: "start" });
+    look();
+    return () => cancelAnimationFrame(frame);
+  };
   useLayoutEffect(() => {
-    if (!hasRows) return undefined;
+    if (!hasRows || target) return undefined;
     const { place } = folds;
     const at = place ? rows.findIndex(({ key }) => key === place.key) : -1;
     if (!place || at === -1) {
@@ -74,18 +122,7 @@ export function Transcript({
       setFollow({ isFollowing: true, way: undefined });
       return undefined;
     }
-    // Rows above get their real heights only when they are drawn, so the place is looked for again in each frame.
-    let left = framesToRestore;
-    let frame = 0;
-    const restore = () => {
-      const row = virtual.measurementsCache[at];
-      if (row) virtual.scrollToOffset(row.start + place.offset);
-      left -= 1;
-      if (left > 0) frame = requestAnimationFrame(restore);
-    };
-    virtual.scrollToIndex(at, { align: "start" });
-    restore();
-    return () => cancelAnimationFrame(frame);
+    return restore(place);
     // oxlint-disable-next-line react/exhaustive-deps -- once for each session, when its first rows are there
   }, [sessionId, hasRows]);
 
@@ -120,6 +157,68 @@ export function Transcript({
     dispatch({ is: "end" });
     virtual.scrollToEnd();
   };
+  const placeNow = (): Place | undefined => {
+    const { scrollTop } = scroller.current!;
+    const first = virtual.getVirtualItemForOffset(scrollTop);
+    return first && { key: String(first.key), offset: scrollTop - first.start };
+  };
+  const drawRow = (at: number) => virtual.scrollToIndex(at, { align: "center" });
+  const show = (at: number, toolCallId?: string, text?: string) => {
+    dispatch({ is: "up" });
+    void import("./reveal.ts").then(({ reveal }) =>
+      reveal(scroller.current!, { at, toolCallId, text }, drawRow),
+    );
+  };
+  useImperativeHandle(ref, () => ({
+    element: () => scroller.current,
+    toEnd,
+    toPrompt(messageId) {
+      const first = virtual.getVirtualItemForOffset(scroller.current!.scrollTop)?.index ?? 0;
+      const at =
+        messageId === undefined
+          ? rows.findLastIndex((row, n) => row.is === "prompt" && n <= first)
+          : rows.findLastIndex((row) => row.is === "prompt" && row.messageId === messageId);
+      if (at !== -1) show(at);
+    },
+    toggleFolds() {
+      const place = isFollowing ? undefined : placeNow();
+      dispatch({ is: "up" });
+      folds.toggleAll();
+      if (place) restore(place);
+    },
+    closeFolds: folds.close,
+    place: () => (isFollowing ? undefined : placeNow()),
+    goTo(place) {
+      if (!place) toEnd();
+      else if (rows.some(({ key }) => key === place.key)) restore(place);
+    },
+    firstSeq() {
+      const first = virtual.getVirtualItemForOffset(scroller.current!.scrollTop);
+      return rows[first?.index ?? 0]?.seq ?? 0;
+    },
+  }));
+  const shown = useRef<Target>(undefined);
+  useEffect(() => {
+    if (!target || shown.current === target) return;
+    // The entry is loaded, but these rows may have been made before.
+    if (hasOlder && (rows[0]?.seq ?? Infinity) > target.entry.seq) return;
+    shown.current = target;
+    void import("./locate.ts").then(({ locate }) => {
+      const found = locate(rows.filter(isOfLog), target.entry);
+      if (!found) return;
+      const { at, opens, toolCallId } = found;
+      target.onShown?.({ at, toolCallId, opened: folds.open(opens) });
+      show(at, toolCallId, target.text);
+    });
+  });
+  const endSeen = useEffectEvent(() => {
+    if (isFollowing && document.visibilityState === "visible") onEndSeen?.();
+  });
+  useEffect(() => {
+    endSeen();
+    document.addEventListener("visibilitychange", endSeen);
+    return () => document.removeEventListener("visibilitychange", endSeen);
+  }, [isFollowing, lastSeq]);
   useReadingAbove(scroller, (way) => dispatch({ is: way }));
 
   const context = useMemo(() => ({ folds, onToggle: () => dispatch({ is: "up" }) }), [folds]);
@@ -136,8 +235,7 @@ export function Transcript({
         onScroll={onScroll}
         onKeyDown={(event) => {
           const way = wayOf(event);
-          if (way === "end") toEnd();
-          else if (way) dispatch({ is: way });
+          if (way) dispatch({ is: way });
         }}
       >
         <div className="log-rows" style={{ height: virtual.getTotalSize() }}>
@@ -166,6 +264,9 @@ export function Transcript({
   );
 }
 
+/** Prompts that the log does not have yet stand behind all rows of the log. */
+const isOfLog = (row: DrawnRow): row is Row => row.is !== "pending";
+
 /** Calls in a row stand close together. */
 const isTight = (row: DrawnRow, next: DrawnRow | undefined): boolean => isLine(row) && isLine(next);
 const isLine = (row: DrawnRow | undefined): boolean =>
@@ -181,11 +282,10 @@ function estimate(row: DrawnRow): number {
   return isLine(row) ? 28 : 36;
 }
 
-function wayOf({ key, target, currentTarget }: KeyboardEvent): "up" | "down" | "end" | undefined {
+function wayOf({ key, target, currentTarget }: KeyboardEvent): "up" | "down" | undefined {
   if (target !== currentTarget) return undefined;
   if (["ArrowUp", "PageUp", "Home"].includes(key)) return "up";
-  if (["ArrowDown", "PageDown"].includes(key)) return "down";
-  return key === "End" ? "end" : undefined;
+  return ["ArrowDown", "PageDown"].includes(key) ? "down" : undefined;
 }
 
 /** Reports which way wheels and fingers lead, and a selection of text as reading. */

@@ -39,6 +39,8 @@ function device() {
     get: (key) => Promise.resolve(kept.get(key) ?? { text: "", sending: [] }),
     set: (key, draft) => void kept.set(key, draft),
     clear: () => Promise.resolve(kept.clear()),
+    written: () => new Set(),
+    subscribe: () => () => {},
   };
   return { kept, drafts };
 }

@@ -9,4 +9,5 @@ export { useDraft } from "./use-draft.ts";
 export { isUploading } from "./use-files.ts";
 export { drafts } from "./on-device.ts";
 export { forgetPrompts, promptsOf, type Prompts } from "./prompts.ts";
+export { useDrafts } from "./use-drafts.ts";
 export { WaitingPrompts } from "./waiting-prompts.tsx";

@@ -42,6 +42,10 @@ export interface Drafts {
   get: (key: string) => Promise<Draft>;
   /** Kept in memory at once, and on the device a moment later. */
   set: (key: string, draft: Draft) => void;
+  /** The keys under which something is written that is not sent. The same set until that changes. */
+  written: () => ReadonlySet<string>;
+  /** For `useSyncExternalStore`. Also looks for what an earlier page has left. */
+  subscribe: (onChange: () => void) => () => void;
   /** For people who leave: nothing of theirs stays. */
   clear: () => Promise<void>;
 }
@@ -53,6 +57,9 @@ const storedAfterMs = 300;
 export function createDrafts(factory: IDBFactory | undefined): Drafts {
   const memory = new Map<string, Draft>();
   const timers = new Map<string, ReturnType<typeof setTimeout>>();
+  const listeners = new Set<() => void>();
+  let written: ReadonlySet<string> = new Set();
+  let looking: Promise<void> | undefined;
   let opening: Promise<IDBDatabase> | undefined;
   const open = () => (opening ??= openDatabase(factory!));
   const store = async (key: string) => {
@@ -73,7 +80,36 @@ export function createDrafts(factory: IDBFactory | undefined): Drafts {
       return undefined;
     }
   };
+  const setWritten = (next: ReadonlySet<string>) => {
+    written = next;
+    for (const listener of listeners) listener();
+  };
+  const note = (key: string, isWritten: boolean) => {
+    if (written.has(key) === isWritten) return;
+    const next = new Set(written);
+    if (isWritten) next.add(key);
+    else next.delete(key);
+    setWritten(next);
+  };
+  const lookForKept = async () => {
+    const drafts = readable(await open());
+    const [keys, all] = await Promise.all([
+      done(drafts.getAllKeys()),
+      done(drafts.getAll() as IDBRequest<Draft[]>),
+    ]);
+    for (const [at, { text }] of all.entries()) {
+      const key = String(keys[at]);
+      // What this page has is newer.
+      if (!memory.has(key)) note(key, text !== "");
+    }
+  };
   return {
+    written: () => written,
+    subscribe(onChange) {
+      listeners.add(onChange);
+      if (factory) looking ??= lookForKept().catch(() => {});
+      return () => listeners.delete(onChange);
+    },
     async get(key) {
       const known = memory.get(key);
       if (known || !factory) return known ?? emptyDraft;
@@ -83,6 +119,7 @@ export function createDrafts(factory: IDBFactory | undefined): Drafts {
     },
     set(key, draft) {
       memory.set(key, draft);
+      note(key, draft.text !== "");
       if (!factory) return;
       clearTimeout(timers.get(key));
       timers.set(
@@ -92,6 +129,7 @@ export function createDrafts(factory: IDBFactory | undefined): Drafts {
     },
     async clear() {
       memory.clear();
+      setWritten(new Set());
       for (const timer of timers.values()) clearTimeout(timer);
       timers.clear();
       if (factory) await done(writable(await open()).clear());

@@ -24,13 +24,3 @@ export function actsOf(
   if (can("revert")) acts.add("revert");
   return acts.add("end");
 }
-
-/** The act of a key: P pushes, F forks. Single letters count only where nothing is typed. */
-export function actKey(
-  event: Pick<KeyboardEvent, "key" | "altKey" | "ctrlKey" | "metaKey" | "repeat">,
-  isInField: boolean,
-): "push" | "fork" | undefined {
-  if (isInField || event.altKey || event.ctrlKey || event.metaKey || event.repeat) return undefined;
-  const key = event.key.toLowerCase();
-  return key === "p" ? "push" : key === "f" ? "fork" : undefined;
-}

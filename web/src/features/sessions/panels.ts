@@ -28,19 +28,13 @@ export function shownOf(
   return { tabs, value: panels.find((name) => name === wanted) ?? tabs[0]! };
 }
 
-export type PanelKey = { does: "show"; view: ViewName } | { does: "review" };
-
-/** What a key does: Alt and a digit shows a tab, ] opens and closes the review. */
+/** Alt and a digit shows a tab. */
 export function panelKey(
-  event: Pick<KeyboardEvent, "key" | "code" | "altKey" | "ctrlKey" | "metaKey">,
-  { tabs, isInField }: { tabs: readonly ViewName[]; isInField: boolean },
-): PanelKey | undefined {
-  if (event.ctrlKey || event.metaKey) return undefined;
-  if (event.altKey) {
-    // On a Mac, Option and a digit writes another character.
-    const digit = /^Digit([1-9])$/.exec(event.code)?.[1];
-    const view = digit === undefined ? undefined : tabs[Number(digit) - 1];
-    return view && { does: "show", view };
-  }
-  return event.key === "]" && !isInField ? { does: "review" } : undefined;
+  event: Pick<KeyboardEvent, "code" | "altKey" | "ctrlKey" | "metaKey">,
+  tabs: readonly ViewName[],
+): ViewName | undefined {
+  if (event.ctrlKey || event.metaKey || !event.altKey) return undefined;
+  // On a Mac, Option and a digit writes another character.
+  const digit = /^Digit([1-9])$/.exec(event.code)?.[1];
+  return digit === undefined ? undefined : tabs[Number(digit) - 1];
 }

@@ -1,12 +1,12 @@
 // The buttons of a session's header: pushing, or the way to the pull request, and a menu of the rest.
 import type { Session } from "@hawser/client";
 import { Ellipsis, GitPullRequest } from "lucide-react";
-import { useEffect, useEffectEvent, type ReactNode } from "react";
+import type { ReactNode } from "react";
 import { useChange } from "../../calls/use-call.ts";
 import { Menu, MenuItem, MenuLine } from "../../design/menu.tsx";
+import { useAct } from "../../keyboard/index.ts";
 import { words } from "../../words/words.ts";
-import { isField } from "../requests/index.ts";
-import { actKey, type Act, type OpenDialog } from "./acts.ts";
+import type { Act, OpenDialog } from "./acts.ts";
 import { useGit } from "./use-git.ts";
 import { WebLink } from "./web-link.tsx";
 
@@ -21,17 +21,9 @@ export function SessionActs({ session, acts, onOpen, onNotice }: SessionActsProp
   const { sessionId } = session;
   const pullRequestUrl = useGit(session)?.pullRequestUrl ?? null;
   const summarize = useChange("summarize_session");
-  const onKey = useEffectEvent((event: KeyboardEvent) => {
-    const act = actKey(event, isField(document.activeElement));
-    if (!act || !acts.has(act) || document.querySelector("dialog[open]")) return;
-    event.preventDefault();
-    onOpen({ is: act });
-  });
-  useEffect(() => {
-    const listen = (event: KeyboardEvent) => onKey(event);
-    globalThis.addEventListener("keydown", listen);
-    return () => globalThis.removeEventListener("keydown", listen);
-  }, []);
+  useAct("push", () => onOpen({ is: "push" }), acts.has("push"));
+  useAct("fork", () => onOpen({ is: "fork" }), acts.has("fork"));
+  useAct("end_session", () => onOpen({ is: "end" }), acts.has("end"));
   if (acts.size === 0) return null;
   const push = (className: string) => (
     <button

@@ -2,8 +2,10 @@
 import type { Session } from "@hawser/client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import {
+  Suspense,
   useCallback,
   useEffect,
+  useEffectEvent,
   useMemo,
   useRef,
   useState,
@@ -16,6 +18,7 @@ import { read, useRead } from "../../calls/use-call.ts";
 import { useMay } from "../../calls/use-may.ts";
 import { Failure } from "../../design/failure.tsx";
 import { usePageTitle } from "../../design/page-title.ts";
+import { part } from "../../design/part.tsx";
 import { Skeleton } from "../../design/skeleton.tsx";
 import { clock, money } from "../../words/figures.ts";
 import { kindName } from "../../words/kinds.ts";
@@ -30,6 +33,9 @@ import {
   useSessionLog,
   type DrawnRow,
   type LogSnapshot,
+  type SessionLog,
+  type Target,
+  type TranscriptHandle,
 } from "../session-log/index.ts";
 import {
   Composer,
@@ -48,16 +54,25 @@ import { SessionHeader } from "./session-header.tsx";
 import { Spoken } from "./spoken.tsx";
 import { Strips } from "./strips.tsx";
 import { useGit } from "./use-git.ts";
+import { useReadMark } from "./use-read-mark.ts";
+import { useSessionKeys } from "./use-session-keys.ts";
 import { isOver, titleOf } from "./words.ts";
 import { WorkingLine } from "./working-line.tsx";
 
-export function SessionPage({
-  sessionId,
-  isReview,
-}: {
+const FindBar = part(async () => (await import("./find-bar.tsx")).FindBar);
+
+interface SessionPageProps {
   sessionId: string;
   isReview: boolean;
-}): ReactNode {
+  /** An entry that the address leads to. */
+  entry: number | undefined;
+  onEntry: (entry: undefined) => void;
+  /** What is looked for; undefined while nothing is. */
+  find: string | undefined;
+  onFind: (text: string | undefined) => void;
+}
+
+export function SessionPage({ sessionId, ...address }: SessionPageProps): ReactNode {
   const { log, snapshot } = useSessionLog(sessionId);
   const summary = useQuery(read("get_session_summary", { sessionId }));
   // The stream's record is newer than the answer of a call that was made before.
@@ -92,24 +107,25 @@ export function SessionPage({
       </div>
     );
   }
-  return (
-    <OpenSession
-      session={session}
-      snapshot={snapshot}
-      isReview={isReview}
-      onNearTop={log.loadOlder}
-    />
-  );
+  return <OpenSession session={session} log={log} snapshot={snapshot} {...address} />;
 }
 
-interface OpenSessionProps {
+interface OpenSessionProps extends Omit<SessionPageProps, "sessionId"> {
   session: Session;
+  log: SessionLog;
   snapshot: LogSnapshot;
-  isReview: boolean;
-  onNearTop: () => Promise<void>;
 }
 
-function OpenSession({ session, snapshot, isReview, onNearTop }: OpenSessionProps): ReactNode {
+function OpenSession({
+  session,
+  log,
+  snapshot,
+  isReview,
+  entry,
+  onEntry,
+  find,
+  onFind,
+}: OpenSessionProps): ReactNode {
   const { sessionId } = session;
   const { rows, state } = snapshot;
   usePageTitle(titleOf(session));
@@ -128,7 +144,7 @@ function OpenSession({ session, snapshot, isReview, onNearTop }: OpenSessionProp
   const mayEdit = useMay("sessions:edit");
   const pending = usePendingRows(prompts, state, putBack);
   const drawn = useMemo<readonly DrawnRow[]>(() => [...rows, ...pending], [rows, pending]);
-  const loadOlder = useCallback(() => void onNearTop(), [onNearTop]);
+  const loadOlder = useCallback(() => void log.loadOlder(), [log]);
   const isRunning = state.turn !== undefined || state.shells > 0;
   const [notice, setNotice] = useState<{ text: string; dropped: string[] }>();
   const waitingTexts = useRef<string[]>([]);
@@ -169,6 +185,18 @@ function OpenSession({ session, snapshot, isReview, onNearTop }: OpenSessionProp
     [],
   );
   const hasRequest = useRequestsOf(session, snapshot);
+  const transcript = useRef<TranscriptHandle>(null);
+  const [target, setTarget] = useState<Target>();
+  useEntryOfAddress(log, entry, setTarget, onEntry);
+  const markRead = useReadMark(sessionId, snapshot);
+  const promptId = state.turn?.messageId;
+  useSessionKeys({
+    sessionId,
+    transcript,
+    promptId,
+    onStop: isRunning ? stop : undefined,
+    onFind: () => onFind(""),
+  });
 
   return (
     <>
@@ -182,7 +210,24 @@ function OpenSession({ session, snapshot, isReview, onNearTop }: OpenSessionProp
       </SessionHeader>
       <Strips session={session} snapshot={snapshot} wasRunning={isRunning} />
       <SessionColumns session={session} snapshot={snapshot} isReview={isReview}>
-        <AskedPrompt rows={rows} turn={state.turn} />
+        <AskedPrompt
+          rows={rows}
+          turn={state.turn}
+          onBack={() => transcript.current?.toPrompt(promptId)}
+        />
+        {find !== undefined && (
+          <Suspense>
+            <FindBar
+              sessionId={sessionId}
+              log={log}
+              transcript={transcript}
+              text={find}
+              onText={onFind}
+              onTarget={setTarget}
+              onClose={() => onFind(undefined)}
+            />
+          </Suspense>
+        )}
         <PromptAuthor value={session.startedBy.name ?? words("session.somebody")}>
           <PutBack value={putBack}>
             <PromptActs value={promptActs}>
@@ -198,6 +243,9 @@ function OpenSession({ session, snapshot, isReview, onNearTop }: OpenSessionProp
                   lastSeq={state.lastSeq}
                   hasOlder={snapshot.hasOlder}
                   onNearTop={loadOlder}
+                  target={target}
+                  onEndSeen={entry === undefined ? markRead : undefined}
+                  ref={transcript}
                 />
               )}
             </PromptActs>
@@ -227,7 +275,7 @@ function OpenSession({ session, snapshot, isReview, onNearTop }: OpenSessionProp
           {isRunning && !hasRequest.isOpen && (
             <WorkingLine turn={state.turn} reachable={session.reachable} />
           )}
-          {hasRequest.card}
+          <Suspense>{hasRequest.card}</Suspense>
           <WaitingPrompts
             key={sessionId}
             sessionId={sessionId}
@@ -257,6 +305,24 @@ function OpenSession({ session, snapshot, isReview, onNearTop }: OpenSessionProp
       <Spoken snapshot={snapshot} hasRequest={hasRequest.isOpen} />
     </>
   );
+}
+
+/** Leads to the entry that the address names, once; the address is then that of the session. */
+function useEntryOfAddress(
+  log: SessionLog,
+  entry: number | undefined,
+  onTarget: (target: Target) => void,
+  onEntry: (entry: undefined) => void,
+): void {
+  const lead = useEffectEvent(async (seq: number) => {
+    await log.loadBackTo(seq);
+    const found = log.entryAt(seq);
+    if (found) onTarget({ entry: found, text: undefined });
+    onEntry(undefined);
+  });
+  useEffect(() => {
+    if (entry !== undefined) void lead(entry);
+  }, [entry]);
 }
 
 function SessionComposer({

@@ -1,45 +1,43 @@
-// /sessions: the sessions of the organization, grouped by what a person has to know: who waits for an answer, who is
-// at work, what rests, what is over.
-import type { SessionOverview } from "@hawser/client";
-import { useInfiniteQuery } from "@tanstack/react-query";
+// /sessions: all sessions of the organization in their groups, limited to a host, a person, an agent kind or a text. The
+// limits stand in the address, so that a list can be passed on.
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
-import type { ReactNode } from "react";
-import { call } from "../../calls/call.ts";
-import { keyOf } from "../../calls/keys.ts";
-import { useRead } from "../../calls/use-call.ts";
+import { useEffect, useEffectEvent, useRef, useState, type ReactNode } from "react";
 import { useMay } from "../../calls/use-may.ts";
-import { Ago } from "../../design/ago.tsx";
 import { Failure } from "../../design/failure.tsx";
-import { Mark } from "../../design/mark.tsx";
 import { usePageTitle } from "../../design/page-title.ts";
-import { Plain } from "../../design/plain.tsx";
 import { Skeleton } from "../../design/skeleton.tsx";
+import { listMark, useListKeys } from "../../keyboard/index.ts";
 import { words } from "../../words/words.ts";
-import { groupOf, markOf, titleOf, type SessionGroup } from "./words.ts";
+import { personQuery } from "../access/index.ts";
+import { useDrafts } from "../session-turns/index.ts";
+import { useClosedGroups } from "./closed-groups.ts";
+import { agentKinds, FilterMenus, type Limits } from "./filter-menus.tsx";
+import { SessionGroups } from "./session-groups.tsx";
+import { useGroups } from "./use-groups.ts";
+import { useHeld } from "./use-held.ts";
 
-const pageSize = 100;
-const groups: readonly SessionGroup[] = ["waiting", "running", "idle", "ended"];
+interface SessionsPageProps {
+  limits: Limits;
+  onLimit: (change: Limits) => void;
+}
 
-export function SessionsPage(): ReactNode {
+export function SessionsPage({ limits, onLimit }: SessionsPageProps): ReactNode {
   usePageTitle(words("nav.sessions"));
-  const sessions = useInfiniteQuery({
-    queryKey: keyOf("search_sessions", { limit: pageSize }),
-    queryFn: ({ pageParam, signal }) =>
-      call(
-        "search_sessions",
-        { limit: pageSize, ...(pageParam !== null && { cursor: pageParam }) },
-        { signal },
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ nextCursor }) => nextCursor,
-  });
-  const instances = useRead("search_instances", {});
+  const { host, person, text } = limits;
+  const kind = agentKinds.find((each) => each === limits.kind);
+  const ref = useRef<HTMLDivElement>(null);
+  const [closed, toggle] = useClosedGroups();
+  const [isHeld, hold] = useHeld();
+  const filter = {
+    ...(host !== undefined && { instanceId: host }),
+    ...(person !== undefined && { startedBy: person }),
+    ...(kind !== undefined && { agentKind: kind }),
+    ...(text !== undefined && { query: text }),
+  };
+  const key = JSON.stringify(filter);
   const mayStart = useMay("sessions:edit");
-  const all = sessions.data?.pages.flatMap((page) => page.sessions) ?? [];
-  const hostOf = (session: SessionOverview) =>
-    instances.data?.instances.find(({ instanceId }) => instanceId === session.instanceId)?.name;
-  const ofGroup = Map.groupBy(all, groupOf);
   return (
     <>
       <header className="bar">
@@ -51,73 +49,84 @@ export function SessionsPage(): ReactNode {
         )}
       </header>
       <div className="page">
-        {sessions.isPending && <Skeleton lines={8} />}
-        {sessions.isError && (
-          <Failure
-            error={sessions.error}
-            what={words("sessions.failed")}
-            onTryAgain={() => void sessions.refetch()}
-          />
-        )}
-        {sessions.data && all.length === 0 && <p className="blank">{words("sessions.none")}</p>}
-        <div className="sessions">
-          {groups.map((group) => {
-            const sessionsOf = ofGroup.get(group);
-            const title = words(`sessions.${group}`);
-            return (
-              sessionsOf && (
-                <section key={group} aria-label={title}>
-                  <h2>
-                    {title} {sessionsOf.length}
-                  </h2>
-                  {sessionsOf.map((session) => (
-                    <SessionLine key={session.sessionId} session={session} host={hostOf(session)} />
-                  ))}
-                </section>
-              )
-            );
-          })}
+        <div className="filters">
+          <TextFilter text={text ?? ""} onChange={(next) => onLimit({ text: next || undefined })} />
+          <FilterMenus host={host} person={person} kind={kind} onChange={onLimit} />
         </div>
-        {sessions.hasNextPage && (
-          <button
-            type="button"
-            className="btn"
-            disabled={sessions.isFetchingNextPage}
-            onClick={() => void sessions.fetchNextPage()}
-          >
-            {words("sessions.more")}
-          </button>
-        )}
+        <div ref={ref} className="sessions" {...listMark} {...hold}>
+          <Found key={key} filter={filter} closed={closed} onToggle={toggle} isHeld={isHeld} />
+        </div>
       </div>
+      <ListKeys list={ref} />
     </>
   );
 }
 
-function SessionLine({
-  session,
-  host,
+function ListKeys({ list }: { list: { current: HTMLDivElement | null } }): ReactNode {
+  useListKeys(list, ".item", { isOfPage: true });
+  return null;
+}
+
+function Found({
+  filter,
+  closed,
+  onToggle,
+  isHeld,
 }: {
-  session: SessionOverview;
-  host: string | undefined;
+  filter: Parameters<typeof useGroups>[0]["filter"] & object;
+  closed: ReturnType<typeof useClosedGroups>[0];
+  onToggle: ReturnType<typeof useClosedGroups>[1];
+  isHeld: boolean;
 }): ReactNode {
-  const { sessionId, createdAt, lastActivityAt, endedAt, agentKind } = session;
+  const { data: person } = useQuery(personQuery);
+  const drafts = useDrafts(person?.user.userId);
+  const isLimited = Object.keys(filter).length > 0;
+  // Whoever looks for something wants to find it among those that are over, too.
+  const isEndedOpen = isLimited || !closed.has("ended");
+  const list = useGroups({ filter, isEndedOpen, isHeld });
+  const isEmpty = Object.values(list.counts).every((count) => !count?.n);
+  const open = new Set(closed);
+  if (isLimited) open.delete("ended");
+  if (list.isLoading) return <Skeleton lines={8} />;
   return (
-    <Link to="/sessions/$sessionId" params={{ sessionId }} className="session-line">
-      <Mark {...markOf(session)} />
-      <span className="t cut">
-        <Plain text={titleOf(session)} />
-      </span>
-      <span className="w">
-        <Ago at={endedAt ?? lastActivityAt ?? createdAt} />
-      </span>
-      <span className="sub cut">
-        {host !== undefined && (
-          <>
-            <Plain text={host} /> ·{" "}
-          </>
-        )}
-        {agentKind}
-      </span>
-    </Link>
+    <>
+      {list.error && (
+        <Failure error={list.error} what={words("sessions.failed")} onTryAgain={list.readAgain} />
+      )}
+      {isEmpty && !list.error && (
+        <p className="blank">{words(isLimited ? "sessions.none_such" : "sessions.none")}</p>
+      )}
+      <SessionGroups list={list} closed={open} onToggle={onToggle} drafts={drafts} />
+    </>
+  );
+}
+
+const pauseMs = 250;
+
+/** What is typed is looked for after a pause. */
+function TextFilter({
+  text,
+  onChange,
+}: {
+  text: string;
+  onChange: (text: string) => void;
+}): ReactNode {
+  const [typed, setTyped] = useState(text);
+  const change = useEffectEvent((next: string) => {
+    if (next !== text) onChange(next);
+  });
+  useEffect(() => {
+    const timer = setTimeout(() => change(typed.trim()), pauseMs);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return (
+    <input
+      className="input"
+      type="search"
+      value={typed}
+      aria-label={words("sessions.filter.text")}
+      placeholder={words("sessions.filter.text")}
+      onChange={(event) => setTyped(event.target.value)}
+    />
   );
 }

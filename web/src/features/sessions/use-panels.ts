@@ -3,7 +3,7 @@ import type { Session } from "@hawser/client";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useEffectEvent } from "react";
 import { useIsNarrow } from "../../design/narrow.ts";
-import { isField } from "../requests/index.ts";
+import { useAct } from "../../keyboard/index.ts";
 import { panelKey, panelsOf, shownOf, type Shown, type ViewName } from "./panels.ts";
 
 export interface Panels extends Shown {
@@ -32,16 +32,12 @@ export function usePanels(session: Session, isReview: boolean): Panels {
       params: { sessionId },
       search: (before) => before,
     });
+  useAct("review", toggleReview, panels.includes("changes"));
   const onKey = useEffectEvent((event: KeyboardEvent) => {
-    const does = panelKey(event, {
-      tabs: shown.tabs,
-      isInField: isField(document.activeElement),
-    });
-    if (!does || event.isComposing || document.querySelector("dialog[open]")) return;
-    if (does.does === "review" && !panels.includes("changes")) return;
+    const view = panelKey(event, shown.tabs);
+    if (!view || event.isComposing || document.querySelector("dialog[open]")) return;
     event.preventDefault();
-    if (does.does === "review") toggleReview();
-    else show(does.view);
+    show(view);
   });
   useEffect(() => {
     const listen = (event: KeyboardEvent) => onKey(event);

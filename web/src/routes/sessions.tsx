@@ -1,0 +1,32 @@
+// /sessions: all sessions of the organization. What the list is limited to stands in the address.
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { insideRoute } from "./inside.tsx";
+import { textOf } from "./search.ts";
+
+const SessionsPage = lazyRouteComponent(
+  () => import("../features/sessions/index.ts"),
+  "SessionsPage",
+);
+
+export const sessionsRoute = createRoute({
+  getParentRoute: () => insideRoute,
+  path: "/sessions",
+  validateSearch: (search: Record<string, unknown>) => ({
+    ...textOf(search, "host"),
+    ...textOf(search, "person"),
+    ...textOf(search, "kind"),
+    ...textOf(search, "text"),
+  }),
+  component: function Sessions() {
+    const limits = sessionsRoute.useSearch();
+    const navigate = sessionsRoute.useNavigate();
+    return (
+      <SessionsPage
+        limits={limits}
+        onLimit={(change) =>
+          void navigate({ search: (before) => ({ ...before, ...change }), replace: true })
+        }
+      />
+    );
+  },
+});
