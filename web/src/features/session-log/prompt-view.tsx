@@ -32,7 +32,9 @@ export function PromptView({ row }: { row: Drawn }): ReactNode {
           <span>{words(row.problem === undefined ? "prompt.sending" : "prompt.not_sent")}</span>
         )}
       </header>
-      <div className="prose plain more">{row.text}</div>
+      <div className="prose plain more" tabIndex={0} role="group" aria-label={author}>
+        {row.text}
+      </div>
       {row.is === "pending" && row.problem !== undefined && (
         <p className="reason" role="alert">
           {row.problem}{" "}
