@@ -79,7 +79,7 @@ export const session: Session = {
 };
 
 /** As in a list. */
-export const overview = {
+const overview = {
   ...session,
   activity: "idle",
   openRequestCount: 0,

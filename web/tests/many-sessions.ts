@@ -6,7 +6,7 @@ const asked = (requestId: string, title: string, n: number) => ({
   oldestRequest: { requestId, type: "permission", title, raisedAt: minutesAgo(n) },
 });
 
-export const asking = (sessionId: string, title: string, n: number) => ({
+const asking = (sessionId: string, title: string, n: number) => ({
   sessionId,
   title,
   ...asked(`req_${sessionId}`, `Run npm test in ${sessionId}`, n),
@@ -22,7 +22,7 @@ export const idle = (sessionId: string, title: string, n: number) => ({
   title,
   lastActivityAt: minutesAgo(n),
 });
-export const ended = (n: number) => ({
+const ended = (n: number) => ({
   sessionId: `ses_over${n}`,
   title: `Over ${n}`,
   status: "ended",

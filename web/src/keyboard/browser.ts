@@ -20,7 +20,7 @@ export const singleKeys = {
 export const keyboard = createKeyboard(singleKeys.get);
 
 // oxlint-disable-next-line typescript/no-deprecated -- userAgentData is known to one browser alone
-export const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
+const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
 
 /** Whether this element takes typed text, or keys of its own. */
 export function isField(element: Element | null): boolean {

@@ -1,5 +1,5 @@
 // What other folders may use of the keyboard.
-export { actIds, acts, areas, type ActId } from "./acts.ts";
+export { acts, areas, type ActId } from "./acts.ts";
 export { isField, keyboard, listenToKeys, singleKeys } from "./browser.ts";
 export { Keys } from "./key.tsx";
 export { workingKeys } from "./keyboard.ts";

@@ -5,7 +5,7 @@ export { useSessionLog } from "./logs.ts";
 export { PromptAuthor } from "./prompt-author.ts";
 export { PromptActs, type ChosenPrompt } from "./prompt-acts.ts";
 export { PutBack } from "./put-back.ts";
-export type { Entry, QueueEntry, RunningTurn } from "./row.ts";
+export type { QueueEntry, RunningTurn } from "./row.ts";
 export type { DrawnRow } from "./drawn-row.ts";
 export type { LogSnapshot, SessionLog } from "./store.ts";
 export { Transcript, type Target, type TranscriptHandle } from "./transcript.tsx";
