@@ -117,7 +117,9 @@ export function listing(all: readonly object[]) {
       .filter(
         (each) =>
           (group === undefined || groupOf(each) === group) &&
-          (each.title ?? "").toLowerCase().includes(String(query ?? "").toLowerCase()),
+          (each.title ?? "")
+            .toLowerCase()
+            .includes(typeof query === "string" ? query.toLowerCase() : ""),
       )
       .slice(0, Number(limit)),
     nextCursor: null,

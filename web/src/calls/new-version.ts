@@ -13,7 +13,7 @@ export async function hasNewVersion(signal: AbortSignal): Promise<boolean> {
     });
     if (!response.ok) return false;
     const served = firstScript.exec(await response.text())?.[1];
-    return own != null && served !== undefined && served !== own;
+    return typeof own === "string" && served !== undefined && served !== own;
   } catch {
     return false;
   }

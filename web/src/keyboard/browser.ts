@@ -6,12 +6,12 @@ const listeners = new Set<() => void>();
 
 export const singleKeys = {
   get: (): boolean => localStorage.getItem(storedAs) !== "off",
-  set(isOn: boolean): void {
+  set: (isOn: boolean): void => {
     if (isOn) localStorage.removeItem(storedAs);
     else localStorage.setItem(storedAs, "off");
     for (const listener of listeners) listener();
   },
-  subscribe(onChange: () => void): () => void {
+  subscribe: (onChange: () => void): (() => void) => {
     listeners.add(onChange);
     return () => listeners.delete(onChange);
   },
@@ -19,7 +19,6 @@ export const singleKeys = {
 
 export const keyboard = createKeyboard(singleKeys.get);
 
-// oxlint-disable-next-line typescript/no-deprecated -- userAgentData is known to one browser alone
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
 
 /** Whether this element takes typed text, or keys of its own. */

@@ -1,14 +1,7 @@
 // A request of an agent and its answers: docked above the composer, and in the inbox. It never takes the focus, Enter
 // never answers a permission, and it says what became of an answer only when the service has said so.
 import type { Request } from "@hawser/client";
-import {
-  useEffect,
-  useEffectEvent,
-  useRef,
-  useState,
-  type KeyboardEvent,
-  type ReactNode,
-} from "react";
+import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { Mark } from "../../design/mark.tsx";
 import { isField, useAct, useHasSingleKeys } from "../../keyboard/index.ts";
 import { span } from "../../words/figures.ts";

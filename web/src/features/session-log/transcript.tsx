@@ -203,13 +203,15 @@ export function Transcript({
     // The entry is loaded, but these rows may have been made before.
     if (hasOlder && (rows[0]?.seq ?? Infinity) > target.entry.seq) return;
     shown.current = target;
-    void import("./locate.ts").then(({ locate }) => {
+    const lead = async () => {
+      const { locate } = await import("./locate.ts");
       const found = locate(rows.filter(isOfLog), target.entry);
       if (!found) return;
       const { at, opens, toolCallId } = found;
       target.onShown?.({ at, toolCallId, opened: folds.open(opens) });
       show(at, toolCallId, target.text);
-    });
+    };
+    void lead();
   });
   const endSeen = useEffectEvent(() => {
     if (isFollowing && document.visibilityState === "visible") onEndSeen?.();

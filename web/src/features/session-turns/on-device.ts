@@ -98,7 +98,7 @@ export function createDrafts(factory: IDBFactory | undefined): Drafts {
       done(drafts.getAll() as IDBRequest<Draft[]>),
     ]);
     for (const [at, { text }] of all.entries()) {
-      const key = String(keys[at]);
+      const key = keys[at] as string;
       // What this page has is newer.
       if (!memory.has(key)) note(key, text !== "");
     }

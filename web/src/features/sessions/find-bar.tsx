@@ -44,13 +44,16 @@ export function FindBar({
   const [typed, setTyped] = useState(text);
   const { seqs, isComplete, error } = useMatches(sessionId, text);
   /** The match that the person has gone to, by its entry. */
-  const [current, setCurrent] = useState<number>();
+  const [visited, setVisited] = useState<{ text: string; seq: number }>();
+  const current = visited?.text === text ? visited.seq : undefined;
   const input = useRef<HTMLInputElement>(null);
+  // Whoever opens it wants to type.
+  useEffect(() => input.current?.focus(), []);
   const marks = useMarks(transcript, text);
   const visit = useVisit(transcript);
 
   const go = async (seq: number) => {
-    setCurrent(seq);
+    setVisited({ text, seq });
     await log.loadBackTo(seq);
     const entry = log.entryAt(seq);
     if (!entry) return;
@@ -70,9 +73,10 @@ export function FindBar({
     const first = seqs.find((seq) => seq >= from) ?? (isComplete ? seqs.at(-1) : undefined);
     if (first !== undefined) void go(first);
   });
-  useEffect(() => setCurrent(undefined), [text]);
   useEffect(() => {
+    // oxlint-disable-next-line react/set-state-in-effect -- going to a match scrolls the transcript, too
     if (current === undefined) begin();
+    // oxlint-disable-next-line react/exhaustive-effect-dependencies -- whenever more of the log was looked at
   }, [current, seqs.length, isComplete]);
   const step = (by: number) => {
     const at = current === undefined ? -1 : seqs.indexOf(current);
@@ -85,6 +89,7 @@ export function FindBar({
   useEffect(() => {
     const timer = setTimeout(typedNow, pauseMs);
     return () => clearTimeout(timer);
+    // oxlint-disable-next-line react/exhaustive-effect-dependencies -- each key begins the pause again
   }, [typed]);
   const close = () => {
     visit.leave();
@@ -104,7 +109,7 @@ export function FindBar({
     }
   };
   return (
-    <search className="find-bar" onKeyDown={onKeyDown}>
+    <search className="find-bar">
       <input
         ref={input}
         className="input"
@@ -112,7 +117,7 @@ export function FindBar({
         maxLength={200}
         aria-label={words("find.title")}
         placeholder={words("find.title")}
-        autoFocus
+        onKeyDown={onKeyDown}
         onFocus={(event) => event.target.select()}
         onChange={(event) => setTyped(event.target.value)}
       />
@@ -179,6 +184,7 @@ function useMarks(
       marks.current = undefined;
     };
   }, [transcript]);
+  // oxlint-disable-next-line react/exhaustive-effect-dependencies -- what is marked is read by the event
   useEffect(() => show(), [text]);
   return marks;
 }

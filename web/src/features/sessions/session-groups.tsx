@@ -131,7 +131,7 @@ function Below({
 }): ReactNode {
   const { oldestRequest, reachable, agentKind } = session;
   const asked = oldestRequest?.title;
-  if (asked != null) return <Plain text={asked} />;
+  if (typeof asked === "string") return <Plain text={asked} />;
   const name = host ?? words("sessions.host");
   if (!reachable) return <Plain text={words("sessions.was_running", { host: name })} />;
   return <Plain text={`${name} · ${agentKind}`} />;

@@ -1,6 +1,6 @@
 // Says that a person has seen the end of a turn, once for each end: the mark is kept by the service, so that the session
 // is read on every device.
-import { useIsFetching, useQueryClient } from "@tanstack/react-query";
+import { useIsFetching, useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { call, type Result } from "../../calls/call.ts";
 import type { LogSnapshot } from "../session-log/index.ts";
@@ -16,7 +16,7 @@ export function useReadMark(sessionId: string, { rows }: LogSnapshot): () => voi
   useEffect(() => {
     if (isReading || seenSeq <= marked.current) return;
     marked.current = seenSeq;
-    if (seenSeq <= readSeqOf(sessionId)) return;
+    if (seenSeq <= readSeqOf(queries, sessionId)) return;
     const mark = async () => {
       await call(
         "mark_session_read",
@@ -29,15 +29,16 @@ export function useReadMark(sessionId: string, { rows }: LogSnapshot): () => voi
     void mark().catch(() => {});
   }, [queries, sessionId, seenSeq, isReading]);
 
-  function readSeqOf(id: string): number {
-    const lists = queries.getQueriesData<{ pages?: Result<"search_sessions">[] }>({
-      queryKey: ["search_sessions"],
-    });
-    const known = lists
-      .flatMap(([, data]) => data?.pages ?? [])
-      .flatMap(({ sessions }) => sessions)
-      .filter((session) => session.sessionId === id);
-    return Math.max(0, ...known.map(({ readSeq }) => readSeq ?? 0));
-  }
   return useCallback(() => setSeenSeq(endSeq), [endSeq]);
+}
+
+function readSeqOf(queries: QueryClient, id: string): number {
+  const lists = queries.getQueriesData<{ pages?: Result<"search_sessions">[] }>({
+    queryKey: ["search_sessions"],
+  });
+  const known = lists
+    .flatMap(([, data]) => data?.pages ?? [])
+    .flatMap(({ sessions }) => sessions)
+    .filter((session) => session.sessionId === id);
+  return Math.max(0, ...known.map(({ readSeq }) => readSeq ?? 0));
 }
