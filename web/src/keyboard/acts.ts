@@ -31,6 +31,7 @@ const table = {
   open: { area: "list", keys: ["enter"] },
   compose: { area: "session", keys: ["/", "i"] },
   find: { area: "session", keys: ["mod+f"], inPalette: true },
+  queue: { area: "session", keys: ["q"], inPalette: true },
   folds: { area: "session", keys: ["e"], inPalette: true },
   prompt: { area: "session", keys: ["t"], inPalette: true },
   follow: { area: "session", keys: ["end"], inPalette: true },

@@ -310,6 +310,7 @@ export const messages = {
   "key.palette": "Search or jump to",
   "key.prompt": "To the prompt of this turn",
   "key.push": "Push and open a pull request",
+  "key.queue": "To the prompts that wait",
   "key.reject": "Reject",
   "key.review": "Open or close the review",
   "key.sidebar": "Show or hide the sidebar",

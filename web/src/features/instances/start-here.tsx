@@ -1,4 +1,5 @@
 // Leads to a new session on a host. It rests while the host is not online, with the reason on it.
+import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import type { ReactNode } from "react";
 import { words } from "../../words/words.ts";
@@ -30,12 +31,8 @@ export function StartHere({
     );
   }
   return (
-    <a
-      className="btn primary"
-      href={`/new?instance=${encodeURIComponent(instanceId)}`}
-      aria-label={label}
-    >
+    <Link to="/new" search={{ instance: instanceId }} className="btn primary" aria-label={label}>
       {content}
-    </a>
+    </Link>
   );
 }

@@ -1,14 +1,8 @@
 // The list of waiting prompts: one row, or a line that opens to rows. Keys: Q to the list, Alt and an arrow to move,
 // Enter to edit, Delete to remove, S to send now.
 import { ChevronRight } from "lucide-react";
-import {
-  useEffect,
-  useEffectEvent,
-  useRef,
-  useState,
-  type KeyboardEvent,
-  type ReactNode,
-} from "react";
+import { useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useAct } from "../../keyboard/index.ts";
 import { words } from "../../words/words.ts";
 import { isEditable, placeBeside, type WaitingRow } from "../session-log/index.ts";
 import type { UsedQueue } from "./use-queue.ts";
@@ -168,23 +162,10 @@ export function WaitingList(props: WaitingListProps): ReactNode {
   );
 }
 
-/** "Q" leads to the waiting prompts from everywhere but a field. */
+/** A key leads to the waiting prompts. */
 function useQueueKey(list: { current: HTMLOListElement | null }, open: () => void): void {
-  const onQ = useEffectEvent(() => {
+  useAct("queue", () => {
     open();
     requestAnimationFrame(() => list.current?.querySelector<HTMLElement>("li[tabindex]")?.focus());
   });
-  useEffect(() => {
-    const onKey = (event: globalThis.KeyboardEvent) => {
-      const { key, ctrlKey, metaKey, altKey, isComposing } = event;
-      if (ctrlKey || metaKey || altKey || isComposing || key.toLowerCase() !== "q") return;
-      const { activeElement } = document;
-      const isField = activeElement?.matches("input, textarea, select, [contenteditable]") ?? false;
-      if (isField || activeElement?.closest("dialog, [role='menu']")) return;
-      event.preventDefault();
-      onQ();
-    };
-    window.addEventListener("keydown", onKey);
-    return () => window.removeEventListener("keydown", onKey);
-  }, []);
 }
