@@ -25,9 +25,14 @@ const output = bundle!.output;
 const chunks = output.filter((each) => each.type === "chunk");
 const entry = chunks.find(({ isEntry }) => isEntry)!;
 const gzip = (text: string | Uint8Array) => gzipSync(text, { level: 9 }).length;
-const styles = output
-  .filter((each) => each.type === "asset" && each.fileName.endsWith(".css"))
-  .reduce((sum, each) => sum + gzip((each as Rolldown.OutputAsset).source), 0);
+const stylesOf = (loaded: Set<Rolldown.OutputChunk>) => {
+  const names = new Set(
+    [...loaded].flatMap(({ viteMetadata }) => [...(viteMetadata?.importedCss ?? [])]),
+  );
+  return output
+    .filter((each) => each.type === "asset" && names.has(each.fileName))
+    .reduce((sum, each) => sum + gzip((each as Rolldown.OutputAsset).source), 0);
+};
 
 /** The chunk and all that it imports at once. */
 function withImports(chunk: Rolldown.OutputChunk, found = new Set<Rolldown.OutputChunk>()) {
@@ -48,6 +53,7 @@ for (const [view, module] of Object.entries(views)) {
   const loaded = withImports(entry);
   if (lazy) withImports(lazy, loaded);
   const scripts = [...loaded].reduce((sum, { code }) => sum + gzip(code), 0);
+  const styles = stylesOf(loaded);
   const total = scripts + styles;
   console.log(`${kilo(total)}  ${view}, of which styles ${kilo(styles)}`);
   for (const [name, share] of sharesOf(loaded, scripts)) console.log(`  ${kilo(share)}  ${name}`);

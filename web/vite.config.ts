@@ -6,11 +6,12 @@ import { compress } from "./compress.ts";
 import { namePackages } from "./name-packages.ts";
 import { defineConfig } from "vite";
 
+const packages = namePackages();
 const node = process.env["HAWSER_URL"] ?? "http://127.0.0.1:8080";
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), tailwindcss(), compress(), namePackages()],
+  plugins: [react(), tailwindcss(), compress(), packages.pages],
   build: {
     target: "es2023",
     // The content security policy allows no data: addresses.
@@ -21,5 +22,7 @@ export default defineConfig({
     emptyOutDir: true,
     reportCompressedSize: false,
   },
+  // The worker loads the languages that it meets.
+  worker: { format: "es", plugins: () => [packages.workers] },
   server: { proxy: { "/api": { target: node, changeOrigin: true } } },
 });

@@ -44,7 +44,7 @@ async function scrollUp({ page }: FakedService): Promise<void> {
 test("4.1 Panel: its tab is in the address, and the keys are those of section 7", async () => {
   await using faked = await opened(path);
   const { page } = faked;
-  await page.getByText("handle-transfer.ts").waitFor();
+  await page.locator(".files-list").getByText("handle-transfer.ts").waitFor();
   assert.equal(await tab(faked, "Changes 2").getAttribute("aria-selected"), "true");
   await page.keyboard.press("Alt+Digit2");
   await page.getByText("/srv/payouts", { exact: true }).waitFor();
@@ -77,7 +77,7 @@ test("9 Phone: the panels are the session's own tabs, and take the place of the 
   await scrollUp(faked);
   const before = await place(page);
   await tab(faked, "Changes").click();
-  await page.getByText("handle-transfer.ts").waitFor();
+  await page.locator(".files-list").getByText("handle-transfer.ts").waitFor();
   assert.equal(await page.getByRole("textbox").isVisible(), false);
   await tab(faked, "Talk").click();
   await page.getByRole("textbox").waitFor();

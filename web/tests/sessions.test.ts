@@ -139,6 +139,48 @@ test("a person opens a session, prompts it, watches the text, and allows a comma
   assert.deepEqual([dashboard.violations, dashboard.errors], [[], []]);
 });
 
+test("4.2.1 Comments on lines: a file that the agent writes is reviewed, and a comment on it arrives as a prompt", async () => {
+  const sessionId = await startSession("Review what was written");
+  await using dashboard = await openDashboard(world, { role: "member" });
+  const { page } = dashboard;
+  page.setDefaultTimeout(patienceMs);
+  await dashboard.open(`/sessions/${sessionId}`);
+  const content = "export const retries = 3;\nexport const pause = 100;\n";
+  const write = { calls: [{ tool: "write", input: { filePath: "retry.ts", content } }] };
+  await prompt(dashboard, scripted("Write it.", write, { text: "It is written." }));
+  await page.locator(".files-list button", { hasText: "retry.ts" }).waitFor();
+  await page.locator(".letter.added").waitFor();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("]");
+  await page.getByRole("region", { name: "Side by side" }).waitFor();
+  // The worker runs under the content security policy of the service.
+  await page.locator(".dl .k", { hasText: "export" }).first().waitFor();
+  const number = page.getByRole("button", { name: "Line 2, new" });
+  await number.focus();
+  await page.keyboard.press("c");
+  await page.keyboard.type("Too short.");
+  await page.keyboard.press("Control+Enter");
+  const tray = page.getByRole("region", { name: "Comments" });
+  await tray.getByText("1 comment, not sent").waitFor();
+  await page.getByText(/Turn 1 finished/).waitFor({ state: "attached" });
+  await tray.getByRole("button", { name: "Send as one prompt" }).click();
+  await page.getByText("Sent. It stands in the conversation.").waitFor();
+  assert.equal(await page.locator(".remark").count(), 0);
+  const text = "retry.ts:2 (new)\n```\nexport const pause = 100;\n```\nToo short.";
+  await page
+    .locator(".said:not(.pending)", { hasText: "Too short." })
+    .waitFor({ state: "attached" });
+  const { events } = await world.caller.list_session_events({ sessionId, limit: 500 });
+  const prompts = events
+    .filter(({ update }) => update["sessionUpdate"] === "user_message_chunk")
+    .map(({ update }) => (update["content"] as { text: string }).text);
+  assert.equal(prompts.at(-1), text);
+  await page.keyboard.press("]");
+  await page.locator(".said").getByRole("link", { name: "retry.ts:2 (new)" }).click();
+  await page.waitForFunction(() => document.activeElement?.matches("button.n[data-line='2']"));
+  assert.deepEqual([dashboard.violations, dashboard.errors], [[], []]);
+});
+
 test("a stream that is cut in the middle of a turn goes on, and the log is complete", async () => {
   const sessionId = await startSession("Cut in the middle");
   await using dashboard = await openDashboard(world, { role: "member" });

@@ -15,7 +15,8 @@ const policy = {
   "frame-src": "'none'",
   "frame-ancestors": "'none'",
   "require-trusted-types-for": "'script'",
-  "trusted-types": "'none'",
+  // Makes the address of the worker that highlights code, and can be made once.
+  "trusted-types": "hawser-worker",
 };
 
 export const securityHeaders: Record<string, string> = {

@@ -35,6 +35,8 @@ export const insideRoute = createRoute({
       // What this device keeps of the person's writing ends with the sign-in.
       const { drafts, forgetPrompts } = await import("../features/session-turns/index.ts");
       await forgetPrompts(drafts);
+      const { forgetReviews } = await import("../features/session-files/index.ts");
+      await forgetReviews();
       await router.navigate({ to: "/sign-in" });
     };
     if (organizationId === undefined) {

@@ -1,5 +1,6 @@
 // /sessions/:sessionId: one session, and below it the review of its changes. ?panel= names what is beside the
-// conversation, ?entry= leads to an entry of the log, and ?find= is what is looked for in it.
+// conversation, ?entry= leads to an entry of the log, ?find= is what is looked for in it, and ?line= names lines of a
+// changed file to which the review leads, such as "src/a.ts:3-5 (new)".
 import { createRoute, lazyRouteComponent, useMatch } from "@tanstack/react-router";
 import { insideRoute } from "./inside.tsx";
 import { numberOf, textOf } from "./search.ts";
@@ -16,6 +17,7 @@ export const sessionRoute = createRoute({
     ...numberOf(search, "entry"),
     ...textOf(search, "find"),
     ...textOf(search, "panel"),
+    ...textOf(search, "line"),
   }),
   component: function Session() {
     const { sessionId } = sessionRoute.useParams();

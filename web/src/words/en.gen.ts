@@ -89,15 +89,29 @@ export const messages = {
   "call.tail": ["Last ",["shown"]," of ",["total"]," lines"],
   "call.unfinished": "No end was reported",
   "cancel": "Cancel",
+  "changes.added": "Added",
   "changes.as_of": ["As of ",["time"]],
+  "changes.deleted": "Deleted",
   "changes.failed": "The changes could not be read. The session goes on as before.",
+  "changes.modified": "Changed",
+  "changes.never": "The host is offline, and its changes were never read.",
   "changes.none": "No file is changed.",
+  "changes.renamed": "Renamed",
   "changes.truncated": "More files are changed than can be listed.",
   "close": "Close",
   "commands": "Commands of the agent",
   "commands.loading": "Loading the agent's commands",
   "commands.no_files": "A command of the agent takes no files. Remove them, or send a prompt.",
   "commands.none": "The agent has no such command. What you write is sent as a prompt.",
+  "comment.add": "Add comment",
+  "comment.draft": "Draft",
+  "comment.edit": "Edit the comment",
+  "comment.field": [["n","plural",{"one":["Comment on line ",["first"]],"other":["Comment on lines ",["first"]," to ",["last"]]}],", ",["side"]],
+  "comment.leave": "Keep as draft",
+  "comment.lines": [["n","plural",{"one":["line ",["first"]],"other":["lines ",["first"]," to ",["last"]]}],", ",["side"]],
+  "comment.lost": "The lines have changed since",
+  "comment.placeholder": "What should change here?",
+  "comment.remove": "Remove the comment",
   "composer": "Message",
   "composer.add": "Add a prompt",
   "composer.answer_above": "Answer above, or say something first",
@@ -593,8 +607,27 @@ export const messages = {
   "revert.title": "Go back to before this prompt?",
   "revert.what": ["Files, commits and staged changes go back to ",["time"],". The agent forgets this prompt and all after it."],
   "review.close": "Back to talk",
+  "review.closed.binary": "This file is not text.",
+  "review.closed.generated": "This file is made by a program.",
+  "review.closed.large": "More than 400 lines are changed.",
+  "review.closed.minified": "The lines are too long to be read.",
+  "review.count": [["n","plural",{"one":["#"," file"],"other":["#"," files"]}]],
+  "review.cut": "The patch goes on. Only its first megabyte is shown.",
+  "review.files": "Changed files",
+  "review.gone": "This file is not among the changed ones any more.",
+  "review.inline": "Inline",
+  "review.layout": "Layout",
+  "review.line": ["Line ",["line"],", ",["side"]],
+  "review.long_line": ["… ",["n"]," more characters"],
+  "review.no_end": "no line break at the end",
+  "review.no_lines": "No line is changed.",
   "review.open": "Review the changes",
+  "review.over": "This session has ended. It takes no more prompts.",
+  "review.reading": "Reading",
+  "review.show": "Show it",
+  "review.split": "Side by side",
   "review.title": "Review",
+  "review.viewed": "Viewed",
   "roots": "Directories",
   "roots.folder": "Folder of projects",
   "roots.none": "The policy file opens no directory.",
@@ -802,6 +835,17 @@ export const messages = {
   "transcript": "Transcript",
   "transcript.end": "To the end",
   "transcript.new": [["n","plural",{"one":["#"," new"],"other":["#"," new"]}]],
+  "tray": [["n","plural",{"one":["#"," comment, not sent"],"other":["#"," comments, not sent"]}]],
+  "tray.copy": "Copy the prompt",
+  "tray.menu": "More about these comments",
+  "tray.not_sent": "Not sent. The comments stand in the conversation.",
+  "tray.opening": "First sentence",
+  "tray.preview": "Preview, and a first sentence",
+  "tray.prompt": "The prompt as it will be sent",
+  "tray.send": "Send as one prompt",
+  "tray.sending": "Sending",
+  "tray.sent": "Sent. It stands in the conversation.",
+  "tray.title": "Comments",
   "try_again": "Try again",
   "unanswered": "Hawser did not answer. The connection may be down.",
   "unlink.sessions": "Your sessions that use it stop with an error. Their files stay, and a fork goes on with another account.",
@@ -865,6 +909,8 @@ export interface Placeholders {
   "call.refused": "rule";
   "call.tail": "shown" | "total";
   "changes.as_of": "time";
+  "comment.field": "first" | "last" | "n" | "side";
+  "comment.lines": "first" | "last" | "n" | "side";
   "details.kept": "until";
   "details.tokens.figures": "read" | "written";
   "device.person": "email";
@@ -968,6 +1014,9 @@ export interface Placeholders {
   "request.waiting": "time";
   "request.wants": "agent" | "what";
   "revert.what": "time";
+  "review.count": "n";
+  "review.line": "line" | "side";
+  "review.long_line": "n";
   "session.caught_up": "from" | "n" | "to";
   "session.end.commits": "n";
   "session.end.files": "n";
@@ -1001,6 +1050,7 @@ export interface Placeholders {
   "time.minutes": "n";
   "time.seconds": "n";
   "transcript.new": "n";
+  "tray": "n";
   "unlink.title": "kind" | "name";
   "waiting": "n";
   "waiting.grip": "all" | "n";

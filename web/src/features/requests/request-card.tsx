@@ -1,7 +1,14 @@
 // A request of an agent and its answers: docked above the composer, and in the inbox. It never takes the focus, Enter
 // never answers a permission, and it says what became of an answer only when the service has said so.
 import type { Request } from "@hawser/client";
-import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import {
+  useEffect,
+  useRef,
+  useState,
+  type KeyboardEvent,
+  type ReactNode,
+  type RefObject,
+} from "react";
 import { Mark } from "../../design/mark.tsx";
 import { isField, useAct, useHasSingleKeys } from "../../keyboard/index.ts";
 import { span } from "../../words/figures.ts";
@@ -58,7 +65,7 @@ export function RequestCard({
     if (!isOpen || performance.now() - shownAt < armingMs) return;
     onAnswer(requestId, given);
   };
-  useAnswerKeys(request, isOpen, (given) => answer({ permission: given }));
+  useAnswerKeys(ref, request, isOpen, (given) => answer({ permission: given }));
   const leaves = state.is === "ended" && state.end.leaves;
   useEffect(() => {
     if (!leaves) return undefined;
@@ -292,15 +299,19 @@ function Waiting({ at }: { at: string }): ReactNode {
 
 /** Letters answer the card that is in front; one that has just appeared leaves them to nobody. */
 function useAnswerKeys(
+  card: RefObject<HTMLElement | null>,
   request: Request,
   isOpen: boolean,
   onAnswer: (answer: PermissionAnswer) => void,
 ): void {
   const isPermission = isOpen && request.type === "permission";
   const hasAlways = (request.permission?.alwaysRules.length ?? 0) > 0;
-  useAct("allow_once", () => onAnswer("once"), isPermission);
-  useAct("allow_always", () => onAnswer("always"), isPermission && hasAlways);
-  useAct("reject", () => onAnswer("reject"), isPermission);
+  // In the review the conversation is out of sight, and N means another thing there.
+  const inSight = (given: PermissionAnswer) => () =>
+    card.current?.checkVisibility({ visibilityProperty: true }) === true ? onAnswer(given) : false;
+  useAct("allow_once", inSight("once"), isPermission);
+  useAct("allow_always", inSight("always"), isPermission && hasAlways);
+  useAct("reject", inSight("reject"), isPermission);
 }
 
 /** Whether a person types now, so that letters are no answers. */

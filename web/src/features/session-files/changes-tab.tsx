@@ -1,48 +1,66 @@
-// The files that a session has changed, with lines added and removed.
+// The changes of a session in the panel, and as a tab where there is no room for two columns: files, then their lines.
 import type { Session } from "@hawser/client";
-import type { ReactNode } from "react";
-import { isRefused } from "../../calls/refused.ts";
-import { useRead } from "../../calls/use-call.ts";
-import { Failure } from "../../design/failure.tsx";
-import { Plain } from "../../design/plain.tsx";
-import { Skeleton } from "../../design/skeleton.tsx";
-import { clock } from "../../words/figures.ts";
+import { useRef, useState, type ReactNode } from "react";
 import { words } from "../../words/words.ts";
+import type { LogSnapshot } from "../session-log/index.ts";
+import { ChangesView } from "./changes-view.tsx";
+import type { ChangedFile } from "./changes.ts";
+import { DiffView, type DiffHandle } from "./diff-view.tsx";
+import { FileList } from "./file-list.tsx";
+import { Tray } from "./tray.tsx";
+import { useReviewing } from "./use-reviewing.ts";
 
-export function ChangesTab({ session }: { session: Session }): ReactNode {
-  const { data, error, refetch } = useRead("get_session_diff", { sessionId: session.sessionId });
-  if (error !== null && isRefused(error, "not_a_repository"))
-    return <p className="panel-note">{error.message}</p>;
-  if (error)
-    return (
-      <Failure error={error} what={words("changes.failed")} onTryAgain={() => void refetch()} />
-    );
-  if (!data) return <Skeleton lines={3} />;
-  const { files, truncated, live, takenAt } = data;
+interface ChangesTabProps {
+  session: Session;
+  snapshot: LogSnapshot;
+}
+
+export function ChangesTab({ session, snapshot }: ChangesTabProps): ReactNode {
   return (
-    <>
-      {!live && takenAt !== null && (
-        <p className="panel-note">{words("changes.as_of", { time: clock(takenAt) })}</p>
+    <ChangesView session={session} snapshot={snapshot}>
+      {(files, note) => <Changes session={session} files={files} note={note} />}
+    </ChangesView>
+  );
+}
+
+function Changes({
+  session,
+  files,
+  note,
+}: {
+  session: Session;
+  files: readonly ChangedFile[];
+  note: ReactNode;
+}): ReactNode {
+  const reviewing = useReviewing(session, files, "inline");
+  const diff = useRef<DiffHandle>(null);
+  const [current, setCurrent] = useState<string>();
+  return (
+    <div className="changes">
+      <div className="changes-top">
+        <FileList
+          files={files}
+          reads={reviewing.reads}
+          current={current}
+          isShort={false}
+          onChoose={(path) => {
+            diff.current?.toFile(path);
+            setCurrent(path);
+          }}
+        />
+        {note}
+      </div>
+      {reviewing.rows.length > 0 && (
+        <DiffView
+          ref={diff}
+          reviewing={reviewing}
+          layout="inline"
+          label={words("review.inline")}
+          tools={null}
+          onFile={setCurrent}
+        />
       )}
-      {files.length === 0 && <p className="panel-note">{words("changes.none")}</p>}
-      <ul className="files-list">
-        {files.map(({ path, added, removed }) => {
-          const nameAt = path.lastIndexOf("/") + 1;
-          return (
-            <li key={path}>
-              <span className="cut">
-                <span className="dir">
-                  <Plain text={path.slice(0, nameAt)} />
-                </span>
-                <Plain text={path.slice(nameAt)} />
-              </span>
-              <span className="pm plus">{added > 0 && `+${added}`}</span>
-              <span className="pm minus">{removed > 0 && `−${removed}`}</span>
-            </li>
-          );
-        })}
-      </ul>
-      {truncated && <p className="panel-note">{words("changes.truncated")}</p>}
-    </>
+      <Tray reviewing={reviewing} />
+    </div>
   );
 }

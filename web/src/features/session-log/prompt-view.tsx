@@ -7,6 +7,7 @@ import { exactly } from "../../words/times.ts";
 import { words } from "../../words/words.ts";
 import { PromptActs } from "./prompt-acts.ts";
 import { PromptAuthor } from "./prompt-author.ts";
+import { PromptText } from "./prompt-text.tsx";
 import type { DrawnRow } from "./drawn-row.ts";
 
 type PromptRow = Extract<DrawnRow, { is: "prompt" }>;
@@ -33,7 +34,7 @@ export function PromptView({ row }: { row: Drawn }): ReactNode {
         )}
       </header>
       <div className="prose plain more" tabIndex={0} role="group" aria-label={author}>
-        {row.text}
+        <PromptText text={row.text} />
       </div>
       {row.is === "pending" && row.problem !== undefined && (
         <p className="reason" role="alert">

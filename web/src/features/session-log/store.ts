@@ -29,6 +29,8 @@ export interface LogSnapshot {
   connection: ConnectionState;
   hasOlder: boolean;
   caughtUp: CaughtUp | undefined;
+  /** The newest entry after which the session's files may be others; 0 without one. */
+  filesSeq: number;
 }
 
 type Follow = Pick<
@@ -82,6 +84,7 @@ export function createSessionLog(source: LogSource): SessionLog {
   let connection: ConnectionState = { is: "connecting", since: undefined };
   let caughtUp: CaughtUp | undefined;
   let lostAt: number | undefined;
+  let filesSeq = 0;
   let catchingUntil = 0;
   let running: AbortController | undefined;
   let older: Promise<void> | undefined;
@@ -100,6 +103,7 @@ export function createSessionLog(source: LogSource): SessionLog {
   const addEntry = (entry: Entry) => {
     entries.push(entry);
     rows.add(entry);
+    if (mayChangeFiles(entry)) filesSeq = entry.seq;
     const { messageId, shellId } = entry.update as { messageId?: string; shellId?: string };
     if (messageId !== undefined) lives.delete(messageId);
     if (entry.update.sessionUpdate === "shell" && shellId !== undefined) lives.delete(shellId);
@@ -187,6 +191,7 @@ export function createSessionLog(source: LogSource): SessionLog {
         connection,
         hasOlder: (entries[0]?.seq ?? 1) > 1,
         caughtUp: source.now() < catchingUntil ? undefined : caughtUp,
+        filesSeq,
       }),
     subscribe(onChange) {
       listeners.add(onChange);
@@ -217,4 +222,12 @@ export function createSessionLog(source: LogSource): SessionLog {
     entryAt: (seq) => entries[seq - (entries[0]?.seq ?? 1)],
   };
   return log;
+}
+
+function mayChangeFiles({ update }: Entry): boolean {
+  if (update.sessionUpdate === "tool_call_update") {
+    const content = update["content"] as { type: string }[] | undefined;
+    return content?.some(({ type }) => type === "patch") === true;
+  }
+  return ["shell", "turn_finished", "session_reverted"].includes(update.sessionUpdate);
 }

@@ -99,6 +99,20 @@ test("own prompt: pending until the log has its message, then gone; the text doe
   assert.deepEqual(kept.get("k"), { text: "", sending: [] });
 });
 
+test("a prompt from elsewhere leaves the draft alone, also one that was not read yet", async () => {
+  const { kept, drafts } = device();
+  const { send, calls } = service();
+  createPrompts("k", drafts, send).setDraft("typed");
+  const prompts = createPrompts("k", drafts, send);
+  const idempotencyKey = await prompts.sendBeside("comments");
+  assert.deepEqual(kept.get("k"), {
+    text: "typed",
+    sending: [{ text: "comments", idempotencyKey }],
+  });
+  assert.deepEqual([calls[0]!.text, calls[0]!.key], ["comments", idempotencyKey]);
+  assert.equal(await prompts.load(), "typed");
+});
+
 test("own prompt that was not sent stays with its text, and is tried again with the same key", async () => {
   const { drafts } = device();
   const { send, calls } = service();

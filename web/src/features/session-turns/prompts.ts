@@ -20,6 +20,8 @@ export interface Prompts {
   extras: () => Extras;
   setDraft: (text: string, extras?: Extras) => void;
   send: (text: string, more?: Omit<SendingPrompt, "text" | "idempotencyKey">) => void;
+  /** Sends another text; what is in the composer stays. Returns its key. */
+  sendBeside: (text: string) => Promise<string>;
   again: (idempotencyKey: string) => void;
   /** Removes and returns a prompt that was not sent. */
   takeBack: (idempotencyKey: string) => SendingPrompt | undefined;
@@ -40,6 +42,8 @@ export function createPrompts(key: string, drafts: Drafts, send: Send): Prompts 
   let draft = "";
   let extras: Extras = {};
   let takeRefused: TakeRefused | undefined;
+  /** Prompts that are not the composer's, and that it does not take back. */
+  const beside = new Set<string>();
   let loading: Promise<string> | undefined;
   const store = () => {
     const sending = pending.map(withoutState);
@@ -61,12 +65,14 @@ export function createPrompts(key: string, drafts: Drafts, send: Send): Prompts 
       const { messageId } = await send(prompt);
       change(idempotencyKey, { state: "sent", messageId });
     } catch (error) {
-      if (error instanceof Refused && takeRefused?.(prompt, error)) {
+      const isTaken =
+        error instanceof Refused && !beside.has(idempotencyKey) && takeRefused?.(prompt, error);
+      if (isTaken) {
         set(pending.filter((each) => each.idempotencyKey !== idempotencyKey));
       } else change(idempotencyKey, { state: "failed", error });
     }
   };
-  return {
+  const prompts: Prompts = {
     get: () => pending,
     subscribe(onChange) {
       listeners.add(onChange);
@@ -102,6 +108,15 @@ export function createPrompts(key: string, drafts: Drafts, send: Send): Prompts 
       set([...pending, { ...prompt, state: "sending", messageId: undefined, error: undefined }]);
       void deliver(prompt);
     },
+    async sendBeside(text) {
+      // Storing before the draft is read would lose it.
+      await prompts.load();
+      const prompt = { text, idempotencyKey: crypto.randomUUID() };
+      beside.add(prompt.idempotencyKey);
+      set([...pending, { ...prompt, state: "sending", messageId: undefined, error: undefined }]);
+      void deliver(prompt);
+      return prompt.idempotencyKey;
+    },
     again(idempotencyKey) {
       const found = pending.find((each) => each.idempotencyKey === idempotencyKey);
       if (found?.state === "failed") void deliver(found);
@@ -125,6 +140,7 @@ export function createPrompts(key: string, drafts: Drafts, send: Send): Prompts 
       if (left.length < pending.length) set(left);
     },
   };
+  return prompts;
 }
 
 function withoutState({ idempotencyKey, text, command, files, choices }: PendingPrompt) {
