@@ -78,6 +78,18 @@ export const session: Session = {
   continuation: null,
 };
 
+/** The host has never answered. */
+const git = {
+  branch: null,
+  base: null,
+  commits: null,
+  unpushedCommits: null,
+  uncommittedFiles: null,
+  pullRequestUrl: null,
+  live: false,
+  takenAt: null,
+};
+
 /** As in a list. */
 const overview = {
   ...session,
@@ -172,6 +184,9 @@ export async function openFaked({
     search_requests: () => ({ requests: [], nextCursor: null }),
     mark_session_read: ({ sessionId: id, seq }) => ({ sessionId: id, readSeq: seq }),
     get_session_summary: () => ({ ...record, live: null }),
+    get_session_git: () => git,
+    list_queued_prompts: () => ({ sessionId, version: 0, prompts: [] }),
+    list_session_ports: () => ({ ports: [] }),
     list_session_events: ({ after = 0, limit = 100, tail }) => ({
       events: some(
         tail === true ? Math.max(0, lastSeq() - Number(limit)) : Number(after),

@@ -4,12 +4,9 @@ import { z } from "zod";
 export const SessionCommand = z
   .strictObject({
     name: z.string().meta({ description: "The name for run_command, without the slash." }),
-    description: z
-      .string()
-      .nullable()
-      .meta({
-        description: "What it does, at most 200 characters; null if the agent does not say.",
-      }),
+    description: z.string().nullable().meta({
+      description: "What it does, at most 200 characters; null if the agent does not say.",
+    }),
     takesArguments: z
       .boolean()
       .meta({ description: "Whether the agent says that it uses `arguments`." }),

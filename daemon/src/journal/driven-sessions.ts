@@ -300,7 +300,8 @@ export function createDrivenSessions(database: DatabaseSync, now: () => number):
     addPrompt(sessionId, { state, ...prompt }) {
       write(() => insertPrompt.run(sessionId, prompt.turnId, state, JSON.stringify(prompt)));
     },
-    changePrompt({ state: _, ...prompt }) {
+    changePrompt(changed) {
+      const { state: _, ...prompt } = changed;
       write(() => changePrompt.run(JSON.stringify(prompt), prompt.turnId));
     },
     orderPrompts(sessionId, turnIds) {
