@@ -146,7 +146,7 @@ test("the same files give the same tarball, whatever their dates", async (t) => 
   for (const file of globSync("**/*", { cwd: copy })) utimesSync(join(copy, file), 1, 1);
   await writeTarball(copy, join(place, "again.tgz"));
   assert.ok(readFileSync(join(place, "again.tgz")).equals(readFileSync(product.tarball)));
-  assert.ok(statSync(product.tarball).size < 3_000_000);
+  assert.ok(statSync(product.tarball).size < 5_000_000);
 });
 
 /** The version that the package says it has. */

@@ -297,7 +297,7 @@ test("5 An offline host shows what it reported last, never as ready, and what ne
     "New session",
   ];
   for (const name of resting) {
-    const button = page.getByRole("button", { name });
+    const button = page.getByRole("main").getByRole("button", { name });
     assert.ok(await button.isDisabled(), name);
     assert.match((await button.getAttribute("title"))!, /builder-fra-2 is not online/, name);
   }
@@ -314,11 +314,15 @@ test("5 Who may not change a host reads it, and learns which permission it takes
   await page.getByText("you need the permission settings:edit").waitFor();
   await page.getByText("mira@tidewater.example").waitFor();
   const absent = /Install|Update|Restart|Change|Host actions|New session|Restore/;
-  assert.equal(await page.getByRole("button", { name: absent }).count(), 0);
+  const found = page.getByRole("main").getByRole("button", { name: absent });
+  assert.deepEqual(await found.allInnerTexts(), []);
   assert.equal(await page.getByRole("heading", { name: "Kept files" }).count(), 0);
   assert.deepEqual(inputsOf(faked, "list_agent_identities"), [{ instanceId }]);
   for (const action of ["list_parked_sessions", "search_sessions"]) {
-    assert.equal(inputsOf(faked, action).filter(({ group }) => group !== undefined).length, 0);
+    assert.deepEqual(
+      inputsOf(faked, action).filter((input) => "instanceId" in input),
+      [],
+    );
   }
 });
 

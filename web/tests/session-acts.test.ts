@@ -151,8 +151,10 @@ test("3.1 Acts: what the agent cannot do is absent from both menus", async () =>
   await page.getByRole("button", { name: "Push and open PR" }).waitFor();
   await page.getByRole("button", { name: "Session actions" }).click();
   const items = page.getByRole("menuitem");
+  await items.first().waitFor();
   assert.deepEqual(await items.allTextContents(), ["Push and open PR", "Rename", "End session"]);
   await page.keyboard.press("Escape");
   await openPromptMenu(page);
-  assert.deepEqual(await items.allInnerTexts(), ["Copy text"]);
+  await items.first().waitFor();
+  assert.deepEqual(await items.allInnerTexts(), ["Copy link", "Copy text"]);
 });

@@ -265,13 +265,13 @@ test("4.2.5 Waiting prompts: one is edited, put first and sent now; the other ru
   const field = page.getByRole("textbox", { name: "Text of the prompt" });
   await field.fill(scripted("Commit.", { text: "Committed." }));
   await page.getByRole("button", { name: "Save" }).click();
-  const commit = page.locator(".waiting li", { hasText: "Commit." });
+  const commit = page.locator(".waiting li[tabindex]", { hasText: "Commit." });
   await commit.press("Alt+ArrowUp");
   await page.locator(".waiting li").first().getByText("Commit.").waitFor();
   await commit.press("s");
   await page.getByText("Stops the running turn and runs this next.").waitFor();
   await page.keyboard.press("Enter");
-  await page.getByText("Compared.").waitFor();
+  await page.getByText("Compared.", { exact: true }).waitFor();
   const { events } = await world.caller.list_session_events({ sessionId, limit: 500 });
   const run = events.flatMap(({ update }) =>
     update["sessionUpdate"] === "user_message_chunk"

@@ -242,7 +242,11 @@ test("3.1: from a fresh organization to the first answered prompt in at most 12 
     count += 1;
     await act();
   };
-  const paired = { ...host("ins_1", "builder", "pairing"), statusReason: "never_paired" };
+  const paired = {
+    ...host("ins_1", "builder", "pairing"),
+    statusReason: "never_paired",
+    pairedAt: null,
+  };
   const detail = answers["get_instance"]!({ instanceId: "ins_1" }) as object;
   let instances: object[] = [];
   answers["whoami"] = () => ({
@@ -265,7 +269,8 @@ test("3.1: from a fresh organization to the first answered prompt in at most 12 
   // Pasted in a terminal. The machine comes online.
   count += 1;
   instances = [host("ins_1", "builder")];
-  answers["get_instance"] = () => detail;
+  const pairedAt = "2099-01-01T00:00:00.000Z";
+  answers["get_instance"] = () => ({ ...detail, pairedAt });
   await interact(() => page.getByRole("link", { name: "Start a session here" }).click());
   await page.waitForURL("**/new?instance=ins_1");
   // The organization's events, which say that the host is online, never come here.

@@ -73,6 +73,7 @@ test("the statements across organizations are these and no others", async () => 
     "find how long no password of an address is checked",
     "find online instances without a connection",
     "find or create the user of an e-mail address",
+    "find out whether a changed role has ended a sign-in",
     "find out whether a device may enter",
     "find out whether a program may have its key",
     "find sign-ins whose provider is to be asked again",

@@ -1,7 +1,7 @@
 // What is inside of menus. Loaded when the first menu is opened: placing a menu takes more code than a page has.
 import { DropdownMenu } from "radix-ui";
 import { Check } from "lucide-react";
-import { useLayoutEffect, useRef, useState, type ReactNode } from "react";
+import { Suspense, useLayoutEffect, useRef, useState, type ReactNode } from "react";
 
 /** Open at once, because its trigger has been pressed. */
 export function OpenMenu({
@@ -28,7 +28,8 @@ export function OpenMenu({
       </DropdownMenu.Trigger>
       <DropdownMenu.Portal container={container}>
         <DropdownMenu.Content className="menu" align={align} sideOffset={4} collisionPadding={8}>
-          {children}
+          {/* Of its own: choices that are still loaded must not take the open menu away. */}
+          <Suspense>{children}</Suspense>
         </DropdownMenu.Content>
       </DropdownMenu.Portal>
     </DropdownMenu.Root>

@@ -44,6 +44,28 @@ test("changes of a moment cause one round of reads", async () => {
     rounds[1],
     keys.map(() => true),
   );
+  feed.stop();
+});
+
+test("what a host is asked for is read again once, after its record", async () => {
+  const asked: ResultKey = ["list_parked_sessions", { instanceId: "ins_1" }];
+  const record: ResultKey = ["get_instance", { instanceId: "ins_1" }];
+  const rounds: boolean[][] = [];
+  const feed = createFeed({
+    refresh: (isTouched) => rounds.push([record, asked].map(isTouched)),
+    gatherMs: 10,
+    gatherOfHostsMs: 60,
+  });
+  for (let i = 0; i < 3; i++) {
+    feed.onEvent(changed("instance", "ins_1"));
+    await new Promise((resolve) => setTimeout(resolve, 15));
+  }
+  await new Promise((resolve) => setTimeout(resolve, 80));
+  assert.deepEqual(
+    rounds.filter(([, ofHost]) => ofHost),
+    [[false, true]],
+  );
+  assert.ok(rounds.filter(([ofRecord]) => ofRecord).length > 1);
 });
 
 test("an event that this page does not know is ignored", () => {

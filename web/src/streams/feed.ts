@@ -35,6 +35,18 @@ const shownBy: Record<string, Record<string, string | null>> = {
   },
 };
 
+/**
+ * Results for which the service asks the host. An install changes its host's record many times, and a host that goes
+ * away would only refuse: these are read less often, and after the record has said whether the host is online.
+ */
+const askedOfHosts = new Set([
+  "list_agent_kinds",
+  "list_directories",
+  "list_agent_identities",
+  "list_parked_sessions",
+]);
+const isAskedOfHost = ([action]: ResultKey) => askedOfHosts.has(action as string);
+
 /** Whether a result may show something else after this event. */
 export function isTouchedBy(event: FeedEvent, [action, input]: ResultKey): boolean {
   if (event.type === "resync") return true;
@@ -48,21 +60,41 @@ export interface Feed {
   stop: () => void;
 }
 
+export interface FeedOptions {
+  refresh: (isTouched: (key: ResultKey) => boolean) => void;
+  gatherMs?: number;
+  /** For results for which a host is asked. */
+  gatherOfHostsMs?: number;
+}
+
 /** Calls `refresh` once for all events of a moment, with a test for the keys that they touch. */
 export function createFeed({
   refresh,
   gatherMs = 100,
-}: {
-  refresh: (isTouched: (key: ResultKey) => boolean) => void;
-  gatherMs?: number;
-}): Feed {
+  gatherOfHostsMs = 2_000,
+}: FeedOptions): Feed {
+  const feeds = [
+    gather(gatherMs, refresh, (key) => !isAskedOfHost(key)),
+    gather(gatherOfHostsMs, refresh, isAskedOfHost),
+  ];
+  return {
+    onEvent: (event) => feeds.forEach((feed) => feed.onEvent(event)),
+    stop: () => feeds.forEach((feed) => feed.stop()),
+  };
+}
+
+function gather(
+  gatherMs: number,
+  refresh: FeedOptions["refresh"],
+  isMeant: (key: ResultKey) => boolean,
+): Feed {
   let gathered = new Map<string, FeedEvent>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const flush = () => {
     timer = undefined;
     const events = [...gathered.values()];
     gathered = new Map();
-    refresh((key) => events.some((event) => isTouchedBy(event, key)));
+    refresh((key) => isMeant(key) && events.some((event) => isTouchedBy(event, key)));
   };
   return {
     onEvent(event) {
