@@ -35,6 +35,8 @@ export interface FakedService extends BrowserPage {
   calls: { action: string; input: Record<string, unknown> }[];
   /** Addresses that are not the service's. */
   foreign: string[];
+  /** What the page has written to the console as a warning. */
+  warnings: string[];
   answers: Record<string, (input: Record<string, unknown>) => unknown>;
   /** Refusals instead of answers. */
   refusals: Record<string, { code: string; message: string; retry: string }>;
@@ -159,6 +161,10 @@ export async function openFaked({
   let isBroken = false;
   const calls: FakedService["calls"] = [];
   const foreign: string[] = [];
+  const warnings: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "warning") warnings.push(message.text());
+  });
   const refusals: FakedService["refusals"] = {};
   const lastSeq = () => length + added.length;
   const entry = (seq: number) => (seq <= length ? entryAt(seq) : added[seq - length - 1]!);
@@ -272,6 +278,7 @@ export async function openFaked({
     ...browser,
     calls,
     foreign,
+    warnings,
     answers,
     refusals,
     changed,
