@@ -86,6 +86,7 @@ test("4.2.12 First run: from the first page to the first answered prompt in thre
   await box.fill("");
   const shot = { name: "note.txt", mimeType: "text/plain", buffer: Buffer.from("A NOTE") };
   await page.locator("input[type=file]").setInputFiles(shot);
+  await page.locator(".file").waitFor();
   await page.locator(".file progress").waitFor({ state: "detached" });
   await prompt(dashboard, scripted("Read it.", { text: "It is read." }));
   await page.locator(".log").getByText("It is read.", { exact: true }).waitFor();
