@@ -15,6 +15,9 @@ const secrets: Record<string, string> = {
     "curl -fsSL https://hawser.example.com/install.sh | sh -s -- hawser_pairing_shown_once",
 };
 
+/** Secrets within other values, such as links. */
+const secretShape = /hw[a-z]_[0-9a-z_]{50,}/g;
+
 /** The longest example, in characters. */
 const longest = 1_600;
 
@@ -27,6 +30,7 @@ export function neutral(line: string, hostname: string): string {
       /\/(?:tmp|dev|root|home|var|work)\/[^"'\s\\]*\/(?=[^/"'\s\\]*["'\s\\])/g,
       "/srv/code/",
     )
+    .replaceAll(secretShape, "hawser_secret_shown_once")
     .replaceAll(hostname, "build-1");
 }
 

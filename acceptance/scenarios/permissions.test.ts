@@ -124,7 +124,7 @@ function keysIn({ world }: Context) {
 
 scenario("Every action of the registry is in the table of permissions", [], async (context) => {
   assert.deepEqual([...needed.keys()].sort(), [...actionNames].sort());
-  assert.equal(needed.size, 113);
+  assert.equal(needed.size, 121);
   assert.equal((await keysIn(context)).length, 69);
   assert.equal((await context.caller.try("whoami")).status, 200);
 });

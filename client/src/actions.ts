@@ -487,7 +487,7 @@ export interface Actions {
     status?: "active" | "detached" | "error" | "ended" | "cleanup_failed" | undefined;
     /** The coding agent. */
     agentKind?: "opencode" | "claude_code" | "codex" | undefined;
-    /** The person who started it. */
+    /** The `id` of `startedBy`. */
     startedBy?: string | undefined;
     /** waiting: for an answer. */
     group?: "waiting" | "running" | "idle" | "ended" | undefined;

@@ -11,8 +11,9 @@ export const groups = {
   webhooks: "Events that are sent to other systems.",
   access: "Keys, members, settings and the audit trail.",
   people: "Roles, and how people get access.",
+  queue: "Prompts of a session that wait for an earlier turn.",
   reading: "Turns of sessions, single requests, and how far people have read.",
 } as const;
 
 /** Groups that the MCP server offers only to clients that select them, so that its list stays small. */
-export const groupsOnRequest: readonly (keyof typeof groups)[] = ["people", "reading"];
+export const groupsOnRequest: readonly (keyof typeof groups)[] = ["people", "queue", "reading"];

@@ -12,7 +12,7 @@ const ofPrompt = {
 };
 
 const changes = {
-  group: "sessions",
+  group: "queue",
   permission: "sessions:edit",
   openToGrants: "edit",
   effect: "changes",
@@ -27,7 +27,7 @@ export const sessionQueueActions = {
   list_queued_prompts: action({
     summary: "List the prompts of a session that wait for an earlier turn.",
     details: "An ended session has none.",
-    group: "sessions",
+    group: "queue",
     permission: "sessions:view",
     openToGrants: "view",
     effect: "reads",

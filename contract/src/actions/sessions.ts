@@ -335,7 +335,10 @@ export const sessionActions = {
       instanceId: InstanceId.optional(),
       status: SessionStatus.optional(),
       agentKind: AgentKind.optional(),
-      startedBy: UserId.meta({ description: "The person who started it." }).optional(),
+      // No id of one kind: sessions stay when the person, key or schedule that started them is gone.
+      startedBy: text({ min: 1, max: 100 })
+        .meta({ description: "The `id` of `startedBy`." })
+        .optional(),
       group: SessionGroup.optional(),
       withCounts: z.boolean().meta({ description: "Fills `counts`." }).optional(),
       cursor: Cursor.optional(),
