@@ -425,6 +425,7 @@ const answersAlone: ActionName[] = [
   "list_directories",
   "get_session_summary",
   "get_session_diff",
+  "get_session_git",
   "end_session",
   "delete_session",
   "answer_question",
@@ -437,6 +438,7 @@ const refusedWithoutHost: Record<string, string> = {
   revert_session: "capability_missing",
   run_shell: "capability_missing",
   run_command: "capability_missing",
+  list_session_commands: "capability_missing",
   summarize_session: "capability_missing",
   // These act for a user, and the key is the organization's.
   start_agent_login: "user_key_required",

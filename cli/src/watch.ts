@@ -71,6 +71,8 @@ async function watchSession(
       else if (event.type === "live") screen.live(event);
       if (event.type === "entry") {
         ({ seq } = event);
+        // The demo, which starts this command with a channel, waits until an entry is shown.
+        process.send?.(seq);
         saysOver = event.update.sessionUpdate === "session_status" && isOver(event.update);
       }
       if (event.type === "record") {

@@ -12,7 +12,8 @@ export const groups = {
   access: "Keys, members, settings and the audit trail.",
   people: "Roles, and how people get access.",
   queue: "Prompts of a session that wait for an earlier turn.",
-  reading: "Turns of sessions, single requests, and how far people have read.",
+  reading:
+    "Turns, commits and commands of sessions, texts in their logs, single requests, and how far people have read.",
 } as const;
 
 /** Groups that the MCP server offers only to clients that select them, so that its list stays small. */

@@ -16,6 +16,9 @@ interface GuideOptions {
   signal: AbortSignal;
 }
 
+/** How long the entries of a session may take to be shown. */
+const shownWithinMs = 60_000;
+
 /** The tool with which each agent runs a shell command. */
 const shellTool: Record<Kind, (command: string) => object> = {
   opencode: (command) => ({ tool: "bash", input: { command, description: "write a file" } }),
@@ -91,10 +94,10 @@ function createSteps({ url, key, client }: Stage, isAsking: boolean, signal: Abo
     await enter("Press Enter to run it.");
   }
 
-  const start = (args: string[], output: "pipe" | "inherit") =>
+  const start = (args: string[]) =>
     spawn(process.execPath, [process.argv[1]!, ...args], {
       env: environment,
-      stdio: ["ignore", output, "inherit"],
+      stdio: ["ignore", "pipe", "inherit"],
       signal,
     });
 
@@ -105,9 +108,9 @@ function createSteps({ url, key, client }: Stage, isAsking: boolean, signal: Abo
     /** Runs the command as the user would, prints its answer or one field, and returns the answer. */
     async call(sentence: string, action: string, body: object, field?: string): Promise<unknown> {
       await show(sentence, `${callOf(action, body)}${field ? ` --pick ${field}` : ""}`);
-      const child = start(["call", action, JSON.stringify(body)], "pipe");
+      const child = start(["call", action, JSON.stringify(body)]);
       const [answer, [code]] = await Promise.all([
-        text(child.stdout!),
+        text(child.stdout),
         once(child, "close") as Promise<[number | null]>,
       ]);
       if (code !== 0) throw new CommandFailed(`The demo ends here, because ${action} failed.`);
@@ -120,14 +123,26 @@ function createSteps({ url, key, client }: Stage, isAsking: boolean, signal: Abo
     /** Shows the session until nothing runs in it, or it waits for an answer. */
     async watch(sentence: string, sessionId: string): Promise<void> {
       await show(sentence, `hawser watch ${sessionId}`);
-      const child = start(["watch", sessionId], "inherit");
+      const child = spawn(process.execPath, [process.argv[1]!, "watch", sessionId], {
+        env: environment,
+        stdio: ["ignore", "inherit", "inherit", "ipc"],
+        signal,
+      });
       const ended = once(child, "close");
+      let shownSeq = 0;
+      child.on("message", (seq) => (shownSeq = Number(seq)));
       for (;;) {
         const { timedOut } = await client.wait_for_session({ sessionId }, { signal });
         if (!timedOut) break;
       }
-      // The stream shows the last entries a moment later.
-      await pause(1_000, undefined, { signal });
+      const { lastSeq } = await client.list_session_events(
+        { sessionId, tail: true, limit: 1 },
+        { signal },
+      );
+      // On a busy machine the command takes long to start.
+      const deadline = Date.now() + shownWithinMs;
+      const waits = () => shownSeq < lastSeq && child.exitCode === null && Date.now() < deadline;
+      while (waits()) await pause(50, undefined, { signal });
       child.kill("SIGTERM");
       await ended;
     },

@@ -46,7 +46,7 @@ export const sessionFileActions = {
     summary: "Count what a session has committed, what is not pushed, and what is not committed.",
     details:
       "Nothing is fetched. If the host is offline or the session has ended, repeats the last answer with `live` false.",
-    group: "code",
+    group: "reading",
     permission: "sessions:view",
     openToGrants: "view",
     effect: "reads",

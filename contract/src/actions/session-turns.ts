@@ -185,7 +185,7 @@ export const sessionTurnActions = {
     summary: "List the slash commands that a session's agent has.",
     details:
       "At most 500. Commands of trusted configuration are missing while the session is detached. Only for kinds with the capability commands.",
-    group: "sessions",
+    group: "reading",
     permission: "sessions:view",
     effect: "reads",
     reach: "host",
@@ -276,7 +276,7 @@ export const sessionTurnActions = {
     summary: "Search a session's log for a text.",
     details:
       "Ignores case; the oldest entries first. A call looks at 2,000 entries at most, so a page can be empty: while `nextAfter` is not null, call again with it as `after`.",
-    group: "sessions",
+    group: "reading",
     permission: "sessions:view",
     openToGrants: "view",
     effect: "reads",
