@@ -58,7 +58,7 @@ scenario(
     const paired = await tryPair(world.nodes[2]!.baseUrl, fresh.pairingToken);
     assert.equal(paired.status, 200);
     assert.equal((paired.body as { instanceId: string }).instanceId, instanceId);
-    // It has been paired, and has not connected.
+    // The host is paired and has never connected.
     const shown = await caller.get_instance({ instanceId });
     assert.equal(shown.status, "pairing");
     assert.ok(shown.pairedAt! > shown.createdAt, shown.pairedAt ?? "null");

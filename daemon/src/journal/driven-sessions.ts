@@ -139,11 +139,11 @@ export interface KeptPrompt {
   attachments?: readonly PromptAttachment[];
   /** The user who sent it; undefined if no person did. */
   by?: string;
-  /** Nothing was before it when it was accepted, so the log does not name it as waiting. */
+  /** True if the agent was idle when the prompt was accepted. The log has no prompt_queued entry for it then. */
   startsAtOnce?: boolean;
   /** The entry of the newest change of its text. */
   changedSeq?: number;
-  /** Those who edit it. Until then, in milliseconds, it is not run. */
+  /** People who edit the prompt. It is not run before each `until`, in milliseconds. */
   holds?: readonly PromptHold[];
   /** The turn that is stopped, so that this prompt runs next. */
   stopsTurnId?: string;

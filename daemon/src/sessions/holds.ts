@@ -10,7 +10,7 @@ export function heldForMs(prompt: Held, now: number): number {
   return Math.max(0, ...holdsOf(prompt, now).map(({ until }) => until - now));
 }
 
-/** Those who edit it now. */
+/** Holds that have not expired. */
 export function holdsOf({ holds = [] }: Held, now: number): PromptHold[] {
   // A clock that was set back must not make a hold longer.
   return holds.filter(({ until }) => until > now && until <= now + leaseMs);

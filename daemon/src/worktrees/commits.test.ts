@@ -1,4 +1,4 @@
-// What is committed, pushed and neither, counted with real git.
+// Counts commits, unpushed commits and uncommitted files with real git.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

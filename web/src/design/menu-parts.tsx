@@ -1,4 +1,4 @@
-// What is inside of menus. Loaded when the first menu is opened: placing a menu takes more code than a page has.
+// The open menu and its items. Loaded when the first menu is opened, because the code that places a menu is large.
 import { DropdownMenu } from "radix-ui";
 import { Check } from "lucide-react";
 import { Suspense, useLayoutEffect, useRef, useState, type ReactNode } from "react";

@@ -26,7 +26,7 @@ export function Warnings({ host: { warnings } }: { host: InstanceDetail }): Reac
 
 const marks = { running: "run", done: "done", failed: "err" } as const;
 
-/** The newest first. Of a host that is not online nobody knows how its work goes on. */
+/** Operations of a host, newest first. While the host is offline, the progress of running ones is unknown. */
 export function Operations({ host }: { host: InstanceDetail }): ReactNode {
   if (host.operations.length === 0) return null;
   const isOnline = host.status === "online";

@@ -4,7 +4,7 @@ import type { HighlightAnswer, HighlightTask } from "./highlight-worker.ts";
 import workerUrl from "./highlight-worker.ts?worker&url";
 import type { Hunk, PatchLine, Side } from "./patch.ts";
 
-/** Of a line: lengths and numbers of classes in turn. */
+/** The tokens of one line: length, number of the class, length, number of the class, and so on. */
 export type Colours = readonly number[];
 
 /** A hunk that is longer is shown without colours. */

@@ -24,7 +24,7 @@ export interface Patch {
   previousPath: string | undefined;
   isBinary: boolean;
   hunks: Hunk[];
-  /** Of the text, to see whether it is still the same. */
+  /** Hash of the text. Detects that the patch has changed. */
   mark: string;
 }
 
