@@ -1,54 +1,15 @@
 // Steps of scenarios about sessions: start one, send a prompt that contains the model's answers, and wait
 // for the result. The agent is real; only the model is scripted.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import type { RequestRecord, SessionRecord, SessionUpdate, UpdateOf } from "@hawser/contract";
 import type { Calls } from "@hawser/testkit/caller.ts";
 import type { TestHost } from "@hawser/testkit/host.ts";
+import { ask, bash, scripted, type Step } from "@hawser/testkit/scripted-steps.ts";
 import type { World } from "@hawser/testkit/world.ts";
+import { worktreeOf } from "@hawser/testkit/worktree-of.ts";
 import { until } from "./scenario.ts";
 
-/** One answer of the scripted model; the scripted driver's script.ts describes the fields. */
-export interface Step {
-  reasoning?: string;
-  text?: string;
-  calls?: { tool: string; input: Record<string, unknown> }[];
-  delayMs?: number;
-  paceMs?: number;
-  status?: number;
-  retryAfterSeconds?: number;
-  errorType?: string;
-  cut?: boolean;
-  times?: number;
-  usage?: { input?: number; output?: number; cached?: number };
-  headers?: Record<string, string>;
-}
-
-/** A prompt that contains the model's answers, one for each request to the model. */
-export const scripted = (words: string, ...steps: Step[]) => `${words} @@${JSON.stringify(steps)}`;
-
-/** An answer with a shell command. Under the default policy the agent has to request permission first. */
-export const bash = (command: string): Step => ({
-  calls: [{ tool: "bash", input: { command, description: "a step of the test" } }],
-});
-
-export const ask = (
-  ...questions: { question: string; labels: string[]; multiple?: boolean }[]
-) => ({
-  calls: [
-    {
-      tool: "question",
-      input: {
-        questions: questions.map(({ question, labels, multiple = false }) => ({
-          question,
-          header: question.slice(0, 12),
-          options: labels.map((label) => ({ label, description: `choose ${label}` })),
-          multiple,
-        })),
-      },
-    },
-  ],
-});
+export { ask, bash, scripted, worktreeOf, type Step };
 
 /** An answer that takes two seconds for each word, so that its turn still runs when a test acts on it. */
 export const slowly = (text = "one two three four five six seven eight nine ten"): Step => ({
@@ -130,14 +91,6 @@ export async function startPlaced(
     () => caller.get_session_summary({ sessionId: started.sessionId }),
     ({ directory, status }) => directory !== null || status === "ended",
   );
-}
-
-/** The directory of a session that has its own branch. */
-export function worktreeOf(host: TestHost, branch: string): string {
-  const args = ["-C", host.repository, "worktree", "list", "--porcelain"];
-  const listed = execFileSync("git", args, { encoding: "utf8" }).split("\n\n");
-  const entry = listed.find((text) => text.includes(`branch refs/heads/${branch}`));
-  return /^worktree (.*)$/m.exec(entry!)![1]!;
 }
 
 export interface Event {

@@ -12,7 +12,7 @@ import type { Github } from "@hawser/testkit/github.ts";
 import { startHost, type TestHost } from "@hawser/testkit/host.ts";
 import type { ScriptedModel } from "@hawser/testkit/scripted-model.ts";
 import type { Door } from "./doors.ts";
-import { stepsOf } from "./kind-steps.ts";
+import { stepsOf } from "@hawser/testkit/kind-steps.ts";
 import { until } from "./scenario.ts";
 import {
   logOf,

@@ -52,6 +52,7 @@ function actionPage(name: string, entry: Action, example: Example | undefined): 
       `- Certain inputs also need: ${permissionLink(entry.extraPermission.permission)}`,
     `- Effect: ${effects[entry.effect]}`,
     `- Answered: ${entry.reach === "records" ? "from the service's records" : "with the host's help"}`,
+    entry.needsFreshSignIn && "- In a browser, needs a sign-in of the last five minutes.",
     entry.resultHoldsSecret && "- The result contains a secret that is shown only here.",
     entry.closedToAgents && "- Agent keys are refused.",
     entry.openToGrants !== undefined &&

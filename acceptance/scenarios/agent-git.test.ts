@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { after } from "node:test";
 import { AgentKind } from "@hawser/contract";
 import type { TestHost } from "@hawser/testkit/host.ts";
-import { stepsOf } from "../kind-steps.ts";
+import { stepsOf } from "@hawser/testkit/kind-steps.ts";
 import { scenario, useWorld } from "../scenario.ts";
 import { outcomeOf, runTurn, scripted, startSession } from "../session-steps.ts";
 

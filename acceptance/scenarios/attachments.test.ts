@@ -6,7 +6,7 @@ import { dumpDatabase } from "@hawser/testkit/database-dump.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import { assertInvalid, assertRefused } from "../refusal.ts";
 import { scenario, until, useWorld } from "../scenario.ts";
-import { outcomeOf, runTurn, scripted, startSession } from "../session-steps.ts";
+import { outcomeOf, runTurn, scripted, startSession, updatesOf } from "../session-steps.ts";
 
 useWorld({ agents: true, hosts: 1 });
 
@@ -45,6 +45,17 @@ scenario(
       ],
     });
     assert.equal(outcomeOf(events), "completed");
+    const [prompt] = updatesOf(events, "user_message_chunk");
+    assert.equal(prompt!.by, (await caller.whoami({})).user?.userId ?? null);
+    const shown = prompt!.attachments!.map(({ fileId: id, ...file }) => ({
+      ...file,
+      isKept: id !== null,
+    }));
+    assert.deepEqual(shown, [
+      { filename: "dot.png", mime: "image/png", size: png.length, isKept: true },
+      { filename: "notes.txt", mime: "text/plain", size: 17, isKept: true },
+    ]);
+    assert.equal(prompt!.attachments![0]!.fileId, fileId);
     const asked = JSON.stringify(world.model!.requests.at(-1)!.body);
     assert.ok(asked.includes(`data:image/png;base64,${png.toString("base64")}`));
     assert.match(asked, /remember the milk/);

@@ -7,7 +7,7 @@ import { AgentKind, type Capability, type SessionRecord } from "@hawser/contract
 import { writeClaudeCommand } from "@hawser/testkit/claude-home.ts";
 import { writeSkill } from "@hawser/testkit/codex-home.ts";
 import { writeSlashCommand } from "@hawser/testkit/opencode-home.ts";
-import { stepsOf } from "../kind-steps.ts";
+import { stepsOf } from "@hawser/testkit/kind-steps.ts";
 import { assertRefused } from "../refusal.ts";
 import { scenario, useWorld, type Context } from "../scenario.ts";
 import {

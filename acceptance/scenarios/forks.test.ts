@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { AgentKind, type SessionRecord } from "@hawser/contract";
 import type { Calls } from "@hawser/testkit/caller.ts";
 import type { TestHost } from "@hawser/testkit/host.ts";
-import { stepsOf } from "../kind-steps.ts";
+import { stepsOf } from "@hawser/testkit/kind-steps.ts";
 import { assertRefused } from "../refusal.ts";
 import { scenario, until, useWorld, type Context } from "../scenario.ts";
 import {

@@ -5,7 +5,7 @@ import { agentPids } from "@hawser/testkit/agent-pids.ts";
 import { runDaemon, untilStatus, type TestHost } from "@hawser/testkit/host.ts";
 import type { Caller } from "@hawser/testkit/caller.ts";
 import { scenario, until, useWorld } from "../scenario.ts";
-import { stepsOf } from "../kind-steps.ts";
+import { stepsOf } from "@hawser/testkit/kind-steps.ts";
 import {
   logOf,
   outcomeOf,

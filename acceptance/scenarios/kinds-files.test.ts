@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { changedLines } from "@hawser/testkit/changed-lines.ts";
 import { writeClaudeCommand } from "@hawser/testkit/claude-home.ts";
 import { writeSkill } from "@hawser/testkit/codex-home.ts";
-import { stepsOf } from "../kind-steps.ts";
+import { stepsOf } from "@hawser/testkit/kind-steps.ts";
 import { assertInvalid, assertRefused } from "../refusal.ts";
 import { scenario, useWorld } from "../scenario.ts";
 import {

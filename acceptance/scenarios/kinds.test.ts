@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { AgentKind } from "@hawser/contract";
 import { assertInvalid, assertRefused } from "../refusal.ts";
 import { scenario, until, useWorld } from "../scenario.ts";
-import { stepsOf } from "../kind-steps.ts";
+import { stepsOf } from "@hawser/testkit/kind-steps.ts";
 import {
   outcomeOf,
   runTurn,

@@ -10,7 +10,7 @@ import type { TestHost } from "@hawser/testkit/host.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
 import type { World } from "@hawser/testkit/world.ts";
 import { schedule, scheduleOf, untilSucceeded } from "../firing-steps.ts";
-import { stepsOf } from "../kind-steps.ts";
+import { stepsOf } from "@hawser/testkit/kind-steps.ts";
 import { scenario, until, useWorld } from "../scenario.ts";
 import {
   logOf,

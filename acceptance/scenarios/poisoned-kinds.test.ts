@@ -23,7 +23,7 @@ import type { TestHost } from "@hawser/testkit/host.ts";
 import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import { stopProcess } from "@hawser/testkit/stop-process.ts";
 import { scenario, until, useWorld } from "../scenario.ts";
-import { stepsOf } from "../kind-steps.ts";
+import { stepsOf } from "@hawser/testkit/kind-steps.ts";
 import {
   logOf,
   outcomeOf,

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { RequestRecord } from "@hawser/contract";
 import type { Calls } from "@hawser/testkit/caller.ts";
-import { stepsOf } from "../kind-steps.ts";
+import { stepsOf } from "@hawser/testkit/kind-steps.ts";
 import { scenario, until, useWorld } from "../scenario.ts";
 import {
   ask,

@@ -168,6 +168,20 @@ scenario(
     await prompt(sessionId, `touch ${two}`);
     const again = await untilAsked(caller, sessionId);
     await caller.answer_permission({ requestId: again.requestId, answer: "reject" });
+    // A forgotten rule asks again.
+    const { rules } = await caller.list_session_rules({ sessionId });
+    const [stored] = rules;
+    assert.deepEqual(
+      [rules.length, stored!.rule, stored!.uses],
+      [1, request.permission!.alwaysRules[0], 1],
+    );
+    assert.deepEqual(stored!.by, (await caller.whoami({})).user);
+    const left = await caller.forget_session_rule({ sessionId, rule: stored!.rule });
+    assert.deepEqual(left.rules, []);
+    await prompt(sessionId, compound);
+    const forgotten = await untilAsked(caller, sessionId);
+    assert.equal(forgotten.permission!.detail, compound);
+    await caller.answer_permission({ requestId: forgotten.requestId, answer: "reject" });
     // Another session asks for the same command.
     const other = await startSession(caller, world.hosts[0]!);
     await prompt(other.sessionId, compound);

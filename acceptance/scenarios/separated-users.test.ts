@@ -136,6 +136,19 @@ scenario(
     const places = all.output.trim().split("\n");
     assert.ok(places.length > 0);
     for (const place of places) assert.ok(place.startsWith(own), place);
+    // A1: texts that once ran unasked gain nothing here either.
+    const reads = `cat "${places[0]!}" >&2`;
+    const payloads = [
+      `x='a[$(${reads})]'; [[ x -eq 0 ]]`,
+      `declare -i y='a[$(${reads})]'`,
+      `x='$(${reads})'; y="\${x@P}"`,
+      `> "${places[0]!}"`,
+    ];
+    for (const payload of payloads) {
+      const printed = await run1(`bash -c '{ ${payload.replaceAll("'", `'\\''`)}; } 2>&1'; true`);
+      assert.match(printed, /Permission denied/, payload);
+      assert.ok(!printed.includes(secretOf(boUser!.userId)), payload);
+    }
   },
 );
 

@@ -60,10 +60,21 @@ scenario("People of an organization's provider call as its members", [], async (
   assert.ok(!JSON.stringify(settings).includes(provider.clientSecret));
   assert.equal((await stranger.get_sign_in_settings({})).issuer, null);
   const { members } = await caller.list_members({});
-  assert.ok(members.some(({ email, role }) => email === "kim@people.example" && role === "member"));
+  const kim = members.find(({ email }) => email === "kim@people.example")!;
+  assert.equal(kim.role, "member");
+  const { userId } = kim;
+  const { identities } = await caller.list_connected_identities({ userId });
+  assert.deepEqual(
+    identities.map(({ issuer, subject, groupRole }) => [issuer, subject, groupRole]),
+    [[provider.issuer, "kim", "member"]],
+  );
   const unreachable = { issuer: "http://127.0.0.1:9", clientId: "x", clientSecret: "x" };
   const refused = await stranger.try("update_sign_in_settings", unreachable);
   assertRefused(refused, 409, "provider_failed");
+  const removal = { userId, issuer: provider.issuer, subject: "kim" };
+  assertRefused(await stranger.try("remove_connected_identity", removal), 404, "not_found");
+  assert.deepEqual(await caller.remove_connected_identity(removal), { userId, removed: true });
+  assert.equal((await browser.call(organizationId, "list_instances")).status, 401);
 });
 
 scenario(

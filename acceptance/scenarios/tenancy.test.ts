@@ -102,6 +102,9 @@ const recipes: Record<string, Recipe> = {
   }),
   "remove_queued_prompt.sessionId": (sessionId) => ({ sessionId, messageId: "msg_1" }),
   "send_queued_prompt_now.sessionId": (sessionId) => ({ sessionId, messageId: "msg_1" }),
+  "read_session_entry.sessionId": (sessionId) => ({ sessionId, seq: 1 }),
+  "list_session_rules.sessionId": (sessionId) => ({ sessionId }),
+  "forget_session_rule.sessionId": (sessionId) => ({ sessionId, rule: "ls" }),
   "rename_session.sessionId": (sessionId) => ({ sessionId, title: "taken over" }),
   "set_session_mode.sessionId": (sessionId) => ({ sessionId, mode: "auto" }),
   "share_session.sessionId": (sessionId) => ({ sessionId, userIds: [] }),
@@ -189,6 +192,12 @@ const recipes: Record<string, Recipe> = {
   "revoke_session_grant.userId": (userId, { session: sessionId }) => ({ sessionId, userId }),
   "create_session_link.sessionId": (sessionId) => ({ sessionId, level: "view" }),
   "revoke_session_link.sessionId": (sessionId) => ({ sessionId, level: "view" }),
+  "list_connected_identities.userId": (userId) => ({ userId }),
+  "remove_connected_identity.userId": (userId) => ({
+    userId,
+    issuer: "https://login.example",
+    subject: "kim",
+  }),
   "revoke_invitation.invitationId": (invitationId) => ({ invitationId }),
   "revoke_sign_in.signInId": (signInId) => ({ signInId }),
   "update_sign_in_settings.exceptUserIds[]": (userId) => ({ exceptUserIds: [userId] }),
@@ -453,7 +462,10 @@ const refusedWithoutHost: Record<string, string> = {
   create_preview: "host_refused",
   // The key is the organization's, which has no sign-ins.
   revoke_sign_in: "not_found",
+  // The log has no entry yet.
+  read_session_entry: "not_found",
   // The organization has no provider yet.
+  remove_connected_identity: "not_found",
   update_sign_in_settings: "invalid_input",
   // The record is a question.
   answer_permission: "wrong_request_type",

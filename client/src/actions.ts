@@ -624,7 +624,7 @@ export interface Actions {
     /** Returns only entries of this turn. */
     turnId?: string | undefined;
     /** Returns only entries of these types. */
-    types?: Array<"user_message_chunk" | "agent_message_chunk" | "agent_thought_chunk" | "tool_call" | "tool_call_update" | "plan" | "usage_update" | "session_info_update" | "prompt_queued" | "prompt_changed" | "prompt_moved" | "prompt_dropped" | "turn_started" | "turn_finished" | "turn_continued" | "request_raised" | "call_decided" | "request_settled" | "shell_started" | "shell" | "mode_changed" | "session_compacted" | "session_status" | "session_placed" | "fallback_taken" | "session_shared" | "account_used" | "session_forked" | "config_ignored" | "config_trusted" | "session_reverted" | "journal_reset" | "unknown"> | undefined;
+    types?: Array<"user_message_chunk" | "agent_message_chunk" | "agent_thought_chunk" | "tool_call" | "tool_call_update" | "plan" | "usage_update" | "session_info_update" | "prompt_queued" | "prompt_changed" | "prompt_moved" | "prompt_dropped" | "turn_started" | "turn_finished" | "turn_continued" | "request_raised" | "call_decided" | "request_settled" | "shell_started" | "shell" | "mode_changed" | "rule_forgotten" | "session_compacted" | "session_status" | "session_placed" | "fallback_taken" | "session_shared" | "account_used" | "session_forked" | "config_ignored" | "config_trusted" | "session_reverted" | "journal_reset" | "unknown"> | undefined;
     /** True returns the newest entries instead. */
     tail?: boolean | undefined;
     /** Page size. */
@@ -730,6 +730,29 @@ export interface Actions {
     timedOut: boolean;
   }>;
 
+  /** Read a whole entry of a session's log, also one that was cut because it is large. An entry that was cut has `hawser/whole` in its `_meta`. The joined texts of all pages are the entry's `update` as JSON. */
+  read_session_entry(body: {
+    /** From list_sessions. */
+    sessionId: string;
+    /** The entry, as list_session_events numbers it. */
+    seq: number;
+    /** `nextCursor` of the previous page. */
+    cursor?: string | undefined;
+    /** Maximum size of a page. */
+    maxBytes?: number | undefined;
+  }, options?: CallOptions): Promise<{
+    /** The entry. */
+    seq: number;
+    /** Size of the whole `update`, in bytes. */
+    size: number;
+    /** Why the whole is not stored, as a stable word; the text is then the entry as it was cut. Null if it is stored. */
+    omitted: string | null;
+    /** A part of the `update` as JSON. */
+    text: string;
+    /** Null on the last page. */
+    nextCursor: string | null;
+  }>;
+
   /** List the prompts of a session that wait for an earlier turn. An ended session has none. */
   list_queued_prompts(body: {
     /** From list_sessions. */
@@ -783,6 +806,20 @@ export interface Actions {
     /** A prompt of list_queued_prompts. */
     messageId: string;
   }, options?: CallOptions): Promise<Queue>;
+
+  /** List the rules that the answer `always` has stored in a session. Calls that they cover are allowed without a request. An ended session has none. */
+  list_session_rules(body: {
+    /** From list_sessions. */
+    sessionId: string;
+  }, options?: CallOptions): Promise<SessionRules>;
+
+  /** Forget a rule that the answer `always` has stored in a session. A person is asked again about the next call that it covered. No-op if the session does not have the rule. */
+  forget_session_rule(body: {
+    /** From list_sessions. */
+    sessionId: string;
+    /** A `rule` of list_session_rules. */
+    rule: string;
+  }, options?: CallOptions): Promise<SessionRules>;
 
   /** Show what a session has changed in one file, as a patch. Same comparison as get_session_diff, in pages. If the file changes between two pages, the cursor is refused; begin again. */
   get_session_file_diff(body: {
@@ -1442,7 +1479,7 @@ export interface Actions {
     deleted: true;
   }>;
 
-  /** Make a link with which a person can join the organization and sign in. Hand the link to the person; no mail is sent. It works once, for 72 hours, for an account with this e-mail address. A member who has no sign-in yet gets one, and keeps their role. */
+  /** Make a link with which a person can join the organization and sign in. Hand the link to the person; no mail is sent. It works once, for 72 hours, for an account with this e-mail address. A member who has no sign-in yet gets one, and keeps their role. An organization can make 1,000 invitations in four days. */
   create_invitation(body: {
     /** The person's e-mail address. */
     email: string;
@@ -1515,6 +1552,35 @@ export interface Actions {
     /** Owners who may sign in otherwise. Replaces the list. */
     exceptUserIds?: Array<string> | undefined;
   }, options?: CallOptions): Promise<SignInSettings>;
+
+  /** Page through the people of identity providers who are connected to members. Also shows those of former providers. */
+  list_connected_identities(body?: {
+    /** Only this member's. */
+    userId?: string | undefined;
+    /** `nextCursor` of the previous page. */
+    cursor?: string | undefined;
+    /** Page size. */
+    limit?: number | undefined;
+  }, options?: CallOptions): Promise<{
+    identities: Array<ConnectedIdentity>;
+    /** Null on the last page. */
+    nextCursor: string | null;
+  }>;
+
+  /** Let a person of an identity provider no longer sign in as a member. The caller needs every permission of the member's role. Ends the sign-ins that were made with it. The member stays a member. */
+  remove_connected_identity(body: {
+    /** From list_members. */
+    userId: string;
+    /** From list_connected_identities. */
+    issuer: string;
+    /** From list_connected_identities. */
+    subject: string;
+  }, options?: CallOptions): Promise<{
+    /** From list_members. */
+    userId: string;
+    /** Always true. */
+    removed: true;
+  }>;
 
   /** Make a link with which you sign in on your phone. Needs no permission, and a browser in which you are signed in. The link works once, for two minutes, and replaces the one before. The phone that opens it shows four digits for confirm_device_sign_in. */
   create_device_sign_in(body?: Record<string, never>, options?: CallOptions): Promise<{
@@ -2381,6 +2447,13 @@ export type Turn = {
   lastSeq: number | null;
   /** The prompt's first 200 characters; null if the turn is a command. */
   prompt: string | null;
+  /** Who sent the prompt; null if no user did, or if it is not known. */
+  by: {
+    /** From list_members. */
+    userId: string;
+    /** The user's name. */
+    name: string;
+  } | null;
   /** When it began, by the host's clock. */
   startedAt: string;
   /** Null as `lastSeq` is. */
@@ -2487,6 +2560,30 @@ export type Queue = {
       until: string;
     }>;
   }>;
+};
+
+/** The rules that `always` has stored in a session. */
+export type SessionRules = {
+  /** From list_sessions. */
+  sessionId: string;
+  /** The newest first; at most 200. */
+  rules: Array<{
+    /** The exact rule, as the request showed it. */
+    rule: string;
+    /** Who answered `always`; null if no user did, or if it is not known. */
+    by: {
+      /** From list_members. */
+      userId: string;
+      /** The user's name. */
+      name: string;
+    } | null;
+    /** When, by the host's clock; null if not known. */
+    at: string | null;
+    /** How many calls it has allowed since. */
+    uses: number;
+  }>;
+  /** True if older rules are missing here. */
+  truncated: boolean;
 };
 
 /** An ended session whose worktree or clone the host has parked. */
@@ -3066,6 +3163,20 @@ export type SignInSettings = {
   testedAt: string | null;
 };
 
+/** A person of an identity provider who signs in as a member. */
+export type ConnectedIdentity = {
+  /** From list_members. */
+  userId: string;
+  /** The provider, as it names itself. */
+  issuer: string;
+  /** The person, as the provider names them. */
+  subject: string;
+  /** The role that a group of the person gave most recently; null if none did. */
+  groupRole: string | null;
+  /** When the person first signed in with it. */
+  connectedAt: string;
+};
+
 /** What a member may do with one session. */
 export type SessionGrant = {
   /** From list_sessions. */
@@ -3126,6 +3237,19 @@ export type SessionUpdate =
       /** The whole text. */
       text: string;
     };
+    /** Who sent it; null if no user did. Older daemons do not send it. */
+    by?: string | null | undefined;
+    /** The files sent with it. */
+    attachments?: Array<{
+      /** GET /api/files/{fileId} has its bytes until it was unused for seven days; null if the host read it elsewhere. */
+      fileId: string | null;
+      /** The name to show. */
+      filename: string | null;
+      /** The media type as its sender named it. */
+      mime: string;
+      /** In bytes; null if not known. */
+      size: number | null;
+    }> | undefined;
     sessionUpdate: "user_message_chunk";
   }
   /** A whole message of the agent. */
@@ -3198,6 +3322,8 @@ export type SessionUpdate =
       added: number;
       removed: number;
     }>;
+    /** How the command ended, if the agent reports it. */
+    exitCode?: number | undefined;
     sessionUpdate: "tool_call_update";
   }
   /** The agent's plan, which replaces the one before. */
@@ -3230,6 +3356,13 @@ export type SessionUpdate =
     costUsd: number | null;
     /** True if computed from a price table. */
     costIsEstimate: boolean;
+    /** How full the model's context is, if the agent reports it. */
+    context?: {
+      /** Tokens of the newest model call. */
+      usedTokens: number;
+      /** How many the model can read. */
+      windowTokens: number;
+    } | undefined;
     sessionUpdate: "usage_update";
   }
   /** The agent has named the session. */
@@ -3408,6 +3541,14 @@ export type SessionUpdate =
     reason: string | null;
     sessionUpdate: "mode_changed";
   }
+  /** A rule that the answer `always` had stored no longer applies. */
+  | {
+    /** The rule. */
+    rule: string;
+    /** Who forgot it; null if no user did. */
+    by: string | null;
+    sessionUpdate: "rule_forgotten";
+  }
   /** The agent replaced the earlier conversation by a summary. The log keeps all of it. */
   | {
     sessionUpdate: "session_compacted";
@@ -3568,7 +3709,7 @@ export type RefusalCode =
   | "already_accepted"
   /** The action acts for a user, and this key belongs to an organization. */
   | "user_key_required"
-  /** An organization must have at least one owner. */
+  /** An organization must have at least one owner, and one who can sign in if its identity provider fails. */
   | "last_owner"
   /** Members have the role; give them another one first. */
   | "role_in_use"
@@ -3674,12 +3815,15 @@ export const actionNames = [
   "list_session_turns",
   "search_session_events",
   "wait_for_session",
+  "read_session_entry",
   "list_queued_prompts",
   "update_queued_prompt",
   "hold_queued_prompt",
   "move_queued_prompt",
   "remove_queued_prompt",
   "send_queued_prompt_now",
+  "list_session_rules",
+  "forget_session_rule",
   "get_session_file_diff",
   "get_session_git",
   "list_parked_sessions",
@@ -3736,6 +3880,8 @@ export const actionNames = [
   "revoke_sign_in",
   "get_sign_in_settings",
   "update_sign_in_settings",
+  "list_connected_identities",
+  "remove_connected_identity",
   "create_device_sign_in",
   "confirm_device_sign_in",
   "grant_session",

@@ -124,7 +124,8 @@ export const refusals = {
   last_owner: {
     status: 409,
     retry: "changed",
-    meaning: "An organization must have at least one owner.",
+    meaning:
+      "An organization must have at least one owner, and one who can sign in if its identity provider fails.",
   },
   role_in_use: {
     status: 409,
@@ -344,6 +345,7 @@ const listedBy = {
   exposure: "list_exposures",
   invitation: "list_invitations",
   "sign-in": "list_sign_ins",
+  "connected identity": "list_connected_identities",
 } as const;
 
 /**
@@ -360,7 +362,7 @@ export function notFound(
     );
   }
   const action = (listedBy as Record<string, string>)[what];
-  const key = what === "role" ? "name" : "id";
+  const key = what === "role" ? "name" : what === "connected identity" ? "subject" : "id";
   return new Refusal(
     "not_found",
     `There is no ${what} with this ${key} in your organization.${action ? ` ${action} lists the ${key}s.` : ""}`,

@@ -13,7 +13,7 @@ export const groups = {
   people: "Roles, and how people get access.",
   queue: "Prompts of a session that wait for an earlier turn.",
   reading:
-    "Turns, commits and commands of sessions, texts in their logs, single requests, and how far people have read.",
+    "Turns, commits, commands and stored rules of sessions, texts in their logs, single requests, and how far people have read.",
 } as const;
 
 /** Groups that the MCP server offers only to clients that select them, so that its list stays small. */

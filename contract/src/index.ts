@@ -15,8 +15,10 @@ export { requestActions } from "./actions/requests.ts";
 export { roleActions } from "./actions/roles.ts";
 export { scheduleActions } from "./actions/schedules.ts";
 export { sessionGrantActions } from "./actions/session-grants.ts";
+export { sessionEntryActions } from "./actions/session-entry.ts";
 export { sessionFileActions } from "./actions/session-files.ts";
 export { sessionQueueActions } from "./actions/session-queue.ts";
+export { sessionRuleActions } from "./actions/session-rules.ts";
 export { sessionTurnActions } from "./actions/session-turns.ts";
 export { sessionActions } from "./actions/sessions.ts";
 export { triggerActions } from "./actions/triggers.ts";
@@ -116,7 +118,12 @@ export {
   InstanceStatusReason,
 } from "./records/instance.ts";
 export { LoginFlow, LoginRecord } from "./records/login.ts";
-export { InvitationRecord, SignInRecord, SignInSettingsRecord } from "./records/people.ts";
+export {
+  ConnectedIdentityRecord,
+  InvitationRecord,
+  SignInRecord,
+  SignInSettingsRecord,
+} from "./records/people.ts";
 export {
   AnswerOutcome,
   AskedPermission,
@@ -140,6 +147,7 @@ export {
   SessionSummary,
   Usage,
 } from "./records/session.ts";
+export { SessionRules } from "./records/session-rule.ts";
 export { SessionCommand } from "./records/session-command.ts";
 export { TurnRecord } from "./records/session-turn.ts";
 export { SessionCounts, SessionGroup, SessionOverview } from "./records/session-overview.ts";

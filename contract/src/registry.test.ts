@@ -60,7 +60,7 @@ test("every action has a one-sentence summary, a known group and a known permiss
 
 test("an action's effect fits its permission and its name", () => {
   for (const [name, entry] of entries) {
-    const looks = /^(?:list|get|browse|search|poll|wait|preview)_|^whoami$/.test(name);
+    const looks = /^(?:list|get|read|browse|search|poll|wait|preview)_|^whoami$/.test(name);
     assert.equal(entry.effect === "reads", looks, name);
     if (entry.permission && !entry.permission.endsWith(":view")) assert.ok(!looks, name);
     if (/^(?:delete|remove|revoke|unlink|end)_/.test(name)) {
@@ -142,6 +142,28 @@ test("the results that show a secret once are marked", () => {
     "create_webhook",
     "regenerate_pairing_token",
     "rotate_api_key",
+    "update_trigger",
+    "update_webhook",
+  ]);
+});
+
+test("the actions that need a fresh sign-in are these (decision 0091)", () => {
+  const fresh = entries.filter(([, entry]) => entry.needsFreshSignIn).map(([name]) => name);
+  assert.deepEqual(fresh.sort(), [
+    "confirm_device_sign_in",
+    "create_api_key",
+    "create_device_sign_in",
+    "create_exposure",
+    "create_invitation",
+    "create_preview",
+    "create_trigger",
+    "create_webhook",
+    "remove_connected_identity",
+    "remove_member",
+    "rotate_api_key",
+    "update_member",
+    "update_role",
+    "update_sign_in_settings",
     "update_trigger",
     "update_webhook",
   ]);

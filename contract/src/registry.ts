@@ -10,9 +10,11 @@ import { peopleActions } from "./actions/people.ts";
 import { requestActions } from "./actions/requests.ts";
 import { roleActions } from "./actions/roles.ts";
 import { scheduleActions } from "./actions/schedules.ts";
+import { sessionEntryActions } from "./actions/session-entry.ts";
 import { sessionFileActions } from "./actions/session-files.ts";
 import { sessionGrantActions } from "./actions/session-grants.ts";
 import { sessionQueueActions } from "./actions/session-queue.ts";
+import { sessionRuleActions } from "./actions/session-rules.ts";
 import { sessionTurnActions } from "./actions/session-turns.ts";
 import { sessionActions } from "./actions/sessions.ts";
 import { triggerActions } from "./actions/triggers.ts";
@@ -24,7 +26,9 @@ export const registry = {
   ...agentActions,
   ...sessionActions,
   ...sessionTurnActions,
+  ...sessionEntryActions,
   ...sessionQueueActions,
+  ...sessionRuleActions,
   ...sessionFileActions,
   ...requestActions,
   ...exposureActions,
@@ -50,10 +54,12 @@ export const extensionNames = [
   "share_session",
   "list_session_events",
   "search_session_events",
+  "read_session_entry",
   "list_session_turns",
   "list_session_commands",
   "wait_for_session",
   ...(Object.keys(sessionQueueActions) as (keyof typeof sessionQueueActions)[]),
+  ...(Object.keys(sessionRuleActions) as (keyof typeof sessionRuleActions)[]),
   ...(Object.keys(sessionFileActions) as (keyof typeof sessionFileActions)[]),
   "search_requests",
   "get_request",

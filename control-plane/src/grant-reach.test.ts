@@ -53,6 +53,8 @@ before(async () => {
     parseId("session", foreignElsewhere),
   ]);
   for (const id of [...Object.values(granted), foreign, foreignElsewhere]) await addRequest(id);
+  const plan = { sessionUpdate: "plan", entries: [] };
+  for (const id of Object.values(granted)) await bed.report(id, plan);
   for (const level of grantLevels) await grant(guest.userId, granted[level], level);
 });
 after(() => bed[Symbol.asyncDispose]());
@@ -100,6 +102,8 @@ const otherFields: Record<string, object> = {
   list_session_turns: {},
   wait_for_session: { timeoutSeconds: 1 },
   list_queued_prompts: {},
+  read_session_entry: { seq: 1 },
+  list_session_rules: {},
   list_pending_requests: {},
   search_requests: { scope: "all" },
   get_request: {},
@@ -113,6 +117,7 @@ const otherFields: Record<string, object> = {
   move_queued_prompt: { messageId: "msg_x", beforeMessageId: null },
   remove_queued_prompt: { messageId: "msg_x" },
   send_queued_prompt_now: { messageId: "msg_x" },
+  forget_session_rule: { rule: "ls" },
   rename_session: { title: "t" },
 };
 

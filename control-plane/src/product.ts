@@ -24,8 +24,10 @@ import { sessionFileHandlers } from "./sessions/files.ts";
 import { sessionHandlers } from "./sessions/handlers.ts";
 import { sessionExists } from "./sessions/store.ts";
 import { sessionQueueHandlers } from "./sessions/queue.ts";
+import { sessionRuleHandlers } from "./sessions/rules.ts";
 import { sessionTurnHandlers } from "./sessions/turns.ts";
 import { triggerHandlers, type TriggerServices } from "./triggers/handlers.ts";
+import { sessionEntryHandlers } from "./session-log/whole-entry.ts";
 import type { SessionLogServices } from "./session-log/wait.ts";
 import { exposureHandlers, type ExposureServices } from "./exposures/handlers.ts";
 import { webhookHandlers, type WebhookServices } from "./webhooks/handlers.ts";
@@ -52,9 +54,11 @@ export const handlers: HandlersFor<typeof registry, Services> = {
   ...sessionHandlers,
   ...sessionTurnHandlers,
   ...sessionQueueHandlers,
+  ...sessionRuleHandlers,
   ...sessionFileHandlers,
   ...sessionGrantHandlers,
   ...sessionLogHandlers,
+  ...sessionEntryHandlers,
   ...forkHandlers,
   ...requestHandlers,
   ...scheduleHandlers,

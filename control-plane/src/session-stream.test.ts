@@ -252,14 +252,24 @@ test("a log of 10,000 entries streams within a second", async () => {
   assert.ok(ms < 1_000, `${ms.toFixed(0)} ms`);
 });
 
-test("a viewer that reads nothing is cut with a mark before much waits for it; another is not", async () => {
+test("L7: viewers that read nothing or little are cut with a mark before much waits for them; another is not", async () => {
   const sessionId = await bed.addSession();
   await using quick = await follow(sessionId);
   const response = await app.request(path(sessionId), asking(), {});
+  const trickle = (await app.request(path(sessionId), asking(), {})).body!.getReader();
   await new Promise((resolve) => setTimeout(resolve, 50));
   const text = "x".repeat(100_000);
-  for (let n = 1; n <= 60; n++) await bed.report(sessionId, { ...plan(n), text });
+  let read = "";
+  for (let n = 1; n <= 60; n++) {
+    await bed.report(sessionId, { ...plan(n), text });
+    if (n % 15 === 0) read += await next(trickle);
+  }
   await until("the quick one's entries", () => quick.of("entry").length === 60);
+  const soFar = read.length;
+  for (let more = " "; more !== ""; read += more) more = await next(trickle);
+  assert.match(read, /event: resync\n[^]{0,100}$/);
+  assert.ok(read.length - soFar < 4 * 1024 * 1024, `${read.length - soFar} bytes waited`);
+  assert.ok(read.length < 60 * text.length, "it was cut");
   const slow = readStream(response.body!);
   await until("the slow one's end", () => slow.isOver);
   const got = slow.of("entry").length;
@@ -288,6 +298,12 @@ test("what waits for a viewer, and a page, are limited by their length, however 
   assert.equal(slow.frames.at(-1)!.event, "resync");
   assert.ok(got >= 10 && got * length < 4 * 1024 * 1024, `${got} entries waited`);
 });
+
+/** Empty at the end. */
+async function next(stream: ReadableStreamDefaultReader<Uint8Array>): Promise<string> {
+  const { value } = await stream.read();
+  return value === undefined ? "" : Buffer.from(value).toString();
+}
 
 /** Entries as the intake would have stored them. */
 async function fill(sessionId: string, count: number, length: number): Promise<void> {

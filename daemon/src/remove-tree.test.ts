@@ -19,7 +19,7 @@ const nobody = 65534;
 const isRoot = process.getuid?.() === 0;
 
 for (const name of ["removeTree", "removeTreeNow"])
-  test(`${name}: directories that nobody may write to go, and what a link leads to stays`, (t) => {
+  test(`${name}: directories that nobody may write to go, also deep ones, and what a link leads to stays`, (t) => {
     const place = mkdtempSync(join(tmpdir(), "hawser-remove-"));
     t.after(() => rmSync(place, { recursive: true, force: true }));
     const tree = join(place, "tree");
@@ -28,7 +28,11 @@ for (const name of ["removeTree", "removeTreeNow"])
     for (const directory of [cache, other]) mkdirSync(directory, { recursive: true });
     for (const directory of [cache, other]) writeFileSync(join(directory, "file"), "x");
     symlinkSync(other, join(tree, "link"));
+    // Deeper than the longest path that the system takes.
+    const deep = `for (let n = 0; n < 700; n++) fs.mkdirSync("deeper"), process.chdir("deeper");`;
+    execFileSync(process.execPath, ["--eval", deep], { cwd: tree });
     if (isRoot) {
+      execFileSync("chown", ["-R", `${nobody}`, join(tree, "deeper")]);
       for (const path of [place, tree, join(tree, "cache"), cache, other]) {
         chownSync(path, nobody, nobody);
       }

@@ -12,11 +12,13 @@ import { isSignedBy, signWith } from "./nkey.ts";
 import { sessionFileCommands } from "./session-file-commands.ts";
 import { sessionCommands } from "./session-commands.ts";
 import { sessionQueueCommands } from "./session-queue-commands.ts";
+import { sessionRuleCommands } from "./session-rule-commands.ts";
 
 export const hostCommands = {
   ...sessionCommands,
   ...sessionFileCommands,
   ...sessionQueueCommands,
+  ...sessionRuleCommands,
   ...codeCommands,
   ...identityCommands,
   ...exposureCommands,

@@ -50,6 +50,7 @@ export {
   watchLeaseSeconds,
 } from "./session-commands.ts";
 export type { ReportedAgentKind } from "./session-commands.ts";
+export type { HostRules } from "./session-rule-commands.ts";
 export type { HostQueue } from "./session-queue-commands.ts";
 export { ExposureScope } from "./exposure-commands.ts";
 export { HostIdentity, OwnerId } from "./identity-commands.ts";

@@ -49,6 +49,8 @@ export const watchLeaseSeconds = 30;
 export const SentAttachment = z.strictObject({
   mime: z.string(),
   filename: z.string().nullable(),
+  /** As callers name the file; undefined for an address. */
+  fileId: z.string().optional(),
   from: z.union([
     z.strictObject({ sha256: z.string(), size: z.int().min(0) }),
     z.strictObject({ url: z.string() }),

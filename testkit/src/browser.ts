@@ -1,4 +1,5 @@
-// A browser for pages: the machine's own Chromium, without a window.
+// A browser for pages: the machine's own Chromium, in the build that has no windows. It needs a third less processor
+// time than the whole browser with its windows hidden.
 import { chromium, type Page } from "playwright-core";
 
 export interface BrowserPage extends AsyncDisposable {
@@ -7,7 +8,7 @@ export interface BrowserPage extends AsyncDisposable {
   errors: string[];
 }
 
-const program = "/usr/bin/chromium";
+const program = "/usr/bin/chromium-headless-shell";
 const patienceMs = 30_000;
 
 /**

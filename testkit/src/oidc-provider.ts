@@ -28,6 +28,8 @@ export interface OidcProvider extends AsyncDisposable {
   logIn(url: string): Promise<URL>;
   /** Runs `work`, and returns the refresh tokens that were issued meanwhile. */
   refreshTokens(work: () => Promise<unknown>): Promise<string[]>;
+  /** Lets requests for tokens wait until the result is called. */
+  holdTokens(): () => void;
   /** Ends everything that people have granted: their refresh tokens are refused from now on. */
   revokeGrants(): Promise<void>;
 }
@@ -104,12 +106,13 @@ export async function startOidcProvider({
   }
 
   const answer = engine.callback();
+  let held = Promise.resolve();
   server.on("request", (request, response) => {
     const { pathname } = new URL(request.url!, issuer);
     provider.paths.push(pathname);
-    void (pathname.startsWith("/interaction/")
-      ? interact(request, response)
-      : answer(request, response));
+    if (pathname.startsWith("/interaction/")) void interact(request, response);
+    else if (pathname === "/token") void held.then(() => answer(request, response));
+    else void answer(request, response);
   });
 
   const provider: OidcProvider = {
@@ -134,6 +137,11 @@ export async function startOidcProvider({
         engine.off("grant.success", note);
       }
       return issued;
+    },
+    holdTokens() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held = promise;
+      return resolve;
     },
     async revokeGrants() {
       for (const id of grantIds.splice(0)) {

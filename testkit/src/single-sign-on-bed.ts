@@ -17,7 +17,11 @@ export interface SingleSignOnBed extends TwoNodes {
   configure(provider: OidcProvider, more?: object, organization?: TestOrganization): Promise<void>;
   browser(): TestBrowser;
   /** A browser in which a new person has accepted an invitation with a password. */
-  join(email: string, role?: string): Promise<TestBrowser & { userId: string }>;
+  join(
+    email: string,
+    role?: string,
+    organization?: TestOrganization,
+  ): Promise<TestBrowser & { userId: string }>;
   /** Begins at the service, and signs the person in at the provider. Returns the address to come back with. */
   leave(
     browser: TestBrowser,
@@ -72,9 +76,9 @@ export async function startSingleSignOnBed(): Promise<SingleSignOnBed> {
       await keys(organization).update_sign_in_settings(settings);
     },
     browser: () => openTestBrowser(baseUrl),
-    async join(email, role = "member") {
+    async join(email, role = "member", organization = acme) {
       const browser = openTestBrowser(baseUrl);
-      const { url } = await keys().create_invitation({ email, role });
+      const { url } = await keys(organization).create_invitation({ email, role });
       const body = { invitation: new URL(url).hash.slice(1), password: bedPassword };
       const reply = await browser.send("/api/sign-in/invitations/accept", body);
       if (reply.status !== 200) throw new Error(JSON.stringify(reply.body));

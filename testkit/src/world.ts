@@ -87,6 +87,8 @@ export interface World extends AsyncDisposable {
   addHost(options?: HostOptions): Promise<TestHost>;
   /** Starts one more node on the same database, with these further settings. */
   addNode(environment?: Record<string, string>): Promise<ControlPlaneNode>;
+  /** Starts the first node again, at its address. A test has killed it. */
+  restartNode(): Promise<void>;
   /** The service's own connections to the database. */
   sql: Database;
 }
@@ -133,10 +135,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const kinds = options.agents === true ? (["opencode"] as const) : options.agents || [];
   const model = kinds.length > 0 ? parts.use(await startScriptedModel()) : undefined;
   const nodes: ControlPlaneNode[] = [];
-  const addNode = async (own: Record<string, string> = {}) => {
-    say(`Starting node ${nodes.length + 1} of the control plane …`);
-    const asked = nodes.length === 0 ? options.port : undefined;
-    const port = asked ?? (await freePort());
+  const startNode = async (port: number, own: Record<string, string>) => {
     const node = await startControlPlaneNode({
       databaseUrl: database.url,
       masterKeyFile,
@@ -151,9 +150,17 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       },
       port,
     });
-    parts.use(node);
+    return parts.use(node);
+  };
+  const addNode = async (own: Record<string, string> = {}) => {
+    say(`Starting node ${nodes.length + 1} of the control plane …`);
+    const asked = nodes.length === 0 ? options.port : undefined;
+    const node = await startNode(asked ?? (await freePort()), own);
     nodes.push(node);
     return node;
+  };
+  const restartNode = async () => {
+    nodes[0] = await startNode(Number(new URL(nodes[0]!.baseUrl).port), {});
   };
   for (let i = 0; i < (options.nodes ?? 1); i++) await addNode();
   const baseUrl = nodes[0]!.baseUrl;
@@ -191,6 +198,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     makeKey: (organization, permissions, keyOptions) =>
       makeKey(sql, organization.organizationId, permissions, keyOptions),
     addNode,
+    restartNode,
     sql,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

@@ -1,6 +1,6 @@
 // The prompts of a run: scripts of a few steps, chosen by the seed.
 import type { AgentKind } from "@hawser/contract";
-import { stepsOf } from "../../kind-steps.ts";
+import { stepsOf } from "@hawser/testkit/kind-steps.ts";
 import type { Random } from "../../fuzz/random.ts";
 import { between } from "../fault.ts";
 

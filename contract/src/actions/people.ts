@@ -7,6 +7,7 @@ import { Instant } from "../moments.ts";
 import { Cursor, NextCursor, limit } from "../pages.ts";
 import { RoleName } from "../permissions.ts";
 import {
+  ConnectedIdentityRecord,
   GroupRole,
   InvitationRecord,
   SignInRecord,
@@ -18,7 +19,7 @@ export const peopleActions = {
   create_invitation: action({
     summary: "Make a link with which a person can join the organization and sign in.",
     details:
-      "Hand the link to the person; no mail is sent. It works once, for 72 hours, for an account with this e-mail address. A member who has no sign-in yet gets one, and keeps their role.",
+      "Hand the link to the person; no mail is sent. It works once, for 72 hours, for an account with this e-mail address. A member who has no sign-in yet gets one, and keeps their role. An organization can make 1,000 invitations in four days.",
     group: "people",
     permission: "access:edit",
     effect: "changes",
@@ -35,7 +36,7 @@ export const peopleActions = {
       invitation: InvitationRecord,
       url: z.string().meta({ description: "The link, shown only here." }),
     }),
-    refusals: [],
+    refusals: ["limit_reached"],
     resultHoldsSecret: true,
     needsFreshSignIn: true,
     closedToAgents: true,
@@ -168,7 +169,49 @@ export const peopleActions = {
         }
       }),
     result: SignInSettingsRecord,
-    refusals: ["not_found", "provider_failed", "provider_untested"],
+    refusals: ["not_found", "provider_failed", "provider_untested", "last_owner"],
+    needsFreshSignIn: true,
+    closedToAgents: true,
+  }),
+
+  list_connected_identities: action({
+    summary: "Page through the people of identity providers who are connected to members.",
+    details: "Also shows those of former providers.",
+    group: "people",
+    permission: "access:view",
+    effect: "reads",
+    reach: "records",
+    input: z.strictObject({
+      userId: UserId.meta({ description: "Only this member's." }).optional(),
+      cursor: Cursor.optional(),
+      limit: limit({ max: 200, default: 50 }),
+    }),
+    result: z.strictObject({
+      identities: z.array(ConnectedIdentityRecord),
+      nextCursor: NextCursor,
+    }),
+    refusals: ["not_found"],
+    closedToAgents: true,
+  }),
+
+  remove_connected_identity: action({
+    summary: "Let a person of an identity provider no longer sign in as a member.",
+    details:
+      "The caller needs every permission of the member's role. Ends the sign-ins that were made with it. The member stays a member.",
+    group: "people",
+    permission: "access:edit",
+    effect: "destroys",
+    reach: "records",
+    input: z.strictObject({
+      userId: UserId,
+      issuer: text({ min: 1, max: 500 }).meta({ description: "From list_connected_identities." }),
+      subject: text({ min: 1, max: 255 }).meta({ description: "From list_connected_identities." }),
+    }),
+    result: z.strictObject({
+      userId: UserId,
+      removed: z.literal(true).meta({ description: "Always true." }),
+    }),
+    refusals: ["not_found", "last_owner"],
     needsFreshSignIn: true,
     closedToAgents: true,
   }),

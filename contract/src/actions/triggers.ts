@@ -59,6 +59,7 @@ export const triggerActions = {
     }),
     refusals: ["not_found", "limit_reached"],
     resultHoldsSecret: true,
+    needsFreshSignIn: true,
     closedToAgents: true,
   }),
 
@@ -89,6 +90,7 @@ export const triggerActions = {
     }),
     refusals: ["not_found", "limit_reached"],
     resultHoldsSecret: true,
+    needsFreshSignIn: true,
     closedToAgents: true,
   }),
 

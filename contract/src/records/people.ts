@@ -35,6 +35,22 @@ export const SignInRecord = z
   .meta({ id: "SignIn", description: "A browser in which a person is signed in." });
 export type SignInRecord = z.infer<typeof SignInRecord>;
 
+export const ConnectedIdentityRecord = z
+  .strictObject({
+    userId: UserId,
+    issuer: z.string().meta({ description: "The provider, as it names itself." }),
+    subject: z.string().meta({ description: "The person, as the provider names them." }),
+    groupRole: RoleName.nullable().meta({
+      description: "The role that a group of the person gave most recently; null if none did.",
+    }),
+    connectedAt: Instant.meta({ description: "When the person first signed in with it." }),
+  })
+  .meta({
+    id: "ConnectedIdentity",
+    description: "A person of an identity provider who signs in as a member.",
+  });
+export type ConnectedIdentityRecord = z.infer<typeof ConnectedIdentityRecord>;
+
 export const GroupRole = z.strictObject({
   group: text({ min: 1, max: 200 }).meta({ description: "A group, as the claim names it." }),
   role: RoleName,

@@ -1,6 +1,7 @@
 // Turns of a session, as its log shows them.
 import { z } from "zod";
 import { Instant } from "../moments.ts";
+import { UserReference } from "./actor.ts";
 import { TurnOutcome } from "../session-log/updates.ts";
 
 const seq = z.int().min(1);
@@ -18,6 +19,9 @@ export const TurnRecord = z
     }),
     prompt: z.string().nullable().meta({
       description: "The prompt's first 200 characters; null if the turn is a command.",
+    }),
+    by: UserReference.nullable().meta({
+      description: "Who sent the prompt; null if no user did, or if it is not known.",
     }),
     startedAt: Instant.meta({ description: "When it began, by the host's clock." }),
     outcome: TurnOutcome.nullable().meta({ description: "Null as `lastSeq` is." }),

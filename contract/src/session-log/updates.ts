@@ -35,6 +35,16 @@ const ToolContent = z.union([
 ]);
 export type ToolContent = z.infer<typeof ToolContent>;
 
+const attachment = z.strictObject({
+  fileId: z.string().nullable().meta({
+    description:
+      "GET /api/files/{fileId} has its bytes until it was unused for seven days; null if the host read it elsewhere.",
+  }),
+  filename: z.string().nullable().meta({ description: "The name to show." }),
+  mime: z.string().meta({ description: "The media type as its sender named it." }),
+  size: z.int().min(0).nullable().meta({ description: "In bytes; null if not known." }),
+});
+
 const toolKinds = [
   "read",
   "edit",
@@ -74,7 +84,13 @@ export type TurnOutcome = z.infer<typeof TurnOutcome>;
 /** Every type of entry, with its fields. Readers must accept types that are added later. */
 export const sessionUpdates = {
   user_message_chunk: z
-    .strictObject(message)
+    .strictObject({
+      ...message,
+      by: UserId.nullable()
+        .meta({ description: "Who sent it; null if no user did. Older daemons do not send it." })
+        .optional(),
+      attachments: z.array(attachment).meta({ description: "The files sent with it." }).optional(),
+    })
     .meta({ description: "A prompt, as it was sent to the agent." }),
   agent_message_chunk: z
     .strictObject({ ...message, ...ofSubAgent })
@@ -98,6 +114,10 @@ export const sessionUpdates = {
       title: z.string().meta({ description: "A better title, if there is one." }).optional(),
       status: z.enum(["completed", "failed"]).meta({ description: "How the call ended." }),
       content: z.array(ToolContent).meta({ description: "Its output." }),
+      exitCode: z
+        .int()
+        .meta({ description: "How the command ended, if the agent reports it." })
+        .optional(),
     })
     .meta({ description: "A tool call has ended." }),
   plan: z
@@ -120,6 +140,13 @@ export const sessionUpdates = {
       usage: Usage,
       costUsd: z.number().min(0).nullable().meta({ description: "US dollars; null if unknown." }),
       costIsEstimate: z.boolean().meta({ description: "True if computed from a price table." }),
+      context: z
+        .strictObject({
+          usedTokens: z.int().min(0).meta({ description: "Tokens of the newest model call." }),
+          windowTokens: z.int().min(1).meta({ description: "How many the model can read." }),
+        })
+        .meta({ description: "How full the model's context is, if the agent reports it." })
+        .optional(),
     })
     .meta({ description: "The session's totals so far." }),
   session_info_update: z
@@ -238,6 +265,12 @@ export const sessionUpdates = {
       reason: z.string().nullable().meta({ description: "Why, if no caller set the mode." }),
     })
     .meta({ description: "The session has another mode." }),
+  rule_forgotten: z
+    .strictObject({
+      rule: z.string().meta({ description: "The rule." }),
+      by: UserId.nullable().meta({ description: "Who forgot it; null if no user did." }),
+    })
+    .meta({ description: "A rule that the answer `always` had stored no longer applies." }),
   session_compacted: z.looseObject({}).meta({
     description:
       "The agent replaced the earlier conversation by a summary. The log keeps all of it.",

@@ -10,7 +10,6 @@ import {
 import { listAuditEntries } from "../audit/page.ts";
 import { firstId, page, readCursor, readIdCursor } from "../cursor.ts";
 import type { HandlersFor } from "../dispatch/handler.ts";
-import type { TenantSql } from "../postgres/statement.ts";
 import { apiKeyRecord } from "./api-key.ts";
 import { beginRoleChange } from "./caller-now.ts";
 import { userReference } from "./caller-reference.ts";
@@ -22,6 +21,7 @@ import {
   type KeyServices,
 } from "./keys.ts";
 import { findMember } from "./members.ts";
+import { keepAnOwner } from "./owners.ts";
 import { chosenRole, permissionsOf, refuseWiderRole, storedRole } from "./roles.ts";
 import * as store from "./store.ts";
 
@@ -140,16 +140,6 @@ export const accessHandlers: HandlersFor<typeof accessActions, KeyServices> = {
 
   list_audit_entries: ({ sql }, input) => listAuditEntries(sql, input),
 };
-
-async function keepAnOwner(sql: TenantSql, leaving: string): Promise<void> {
-  const owners = await sql.rows(store.lockOwners, sql.organizationId);
-  if (owners.some(({ user_id }) => user_id !== leaving)) return;
-  if (!owners.some(({ user_id }) => user_id === leaving)) return;
-  throw new Refusal(
-    "last_owner",
-    "This is the organization's only owner. Make someone else an owner first.",
-  );
-}
 
 function memberRecord(row: store.MemberRow): MemberRecord {
   return {

@@ -293,6 +293,16 @@ export const revokeInvitationsOf = statement(
     WHERE organization_id = $1 AND email = $2 AND accepted_at IS NULL AND revoked_at IS NULL`,
 );
 
+/** Owners who can sign in although the provider is required; at most two. No row if it is not required. */
+export const selectBreakGlass = statement<{ user_id: string }>(
+  `SELECT m.user_id FROM sign_in_settings p
+     JOIN memberships m ON m.organization_id = p.organization_id AND m.role = 'owner'
+      AND m.user_id = ANY (p.except_user_ids)
+    WHERE p.organization_id = $1 AND p.required
+      AND m.sign_in_key IS NOT NULL AND sign_in.has_own_way(m.user_id)
+    LIMIT 2`,
+);
+
 /** $2 member. Somebody who becomes an owner again is not excepted from single sign-on without a word of an owner. */
 export const removeException = statement(
   `UPDATE sign_in_settings SET except_user_ids = array_remove(except_user_ids, $2)

@@ -186,6 +186,28 @@ function chunkWriter(sql: TenantSql, limit: ConcurrencyLimit, blobId: string) {
   };
 }
 
+/** A part of a blob; undefined if the organization has no such blob. */
+export async function readBlobRange(
+  sql: TenantSql,
+  sha256: string,
+  from: number,
+  length: number,
+): Promise<{ size: number; bytes: Buffer } | undefined> {
+  const blob = await sql.first(store.selectBlob, sql.organizationId, hashOf({ sha256 }));
+  if (!blob) return undefined;
+  const { size, blob_id } = blob;
+  const end = Math.min(size, from + length);
+  const first = Math.floor(from / chunkSize);
+  const chunks: Buffer[] = [];
+  for (let position = first; position * chunkSize < end; position++) {
+    const row = await sql.first(store.selectChunk, sql.organizationId, blob_id, position);
+    if (!row) throw new Error("A blob was removed while it was read.");
+    chunks.push(Buffer.from(row.bytes, "base64"));
+  }
+  const start = first * chunkSize;
+  return { size, bytes: Buffer.concat(chunks).subarray(from - start, Math.max(from, end) - start) };
+}
+
 async function* readChunks(
   sql: TenantSql,
   limit: ConcurrencyLimit,

@@ -7,11 +7,11 @@ import { Refusal } from "@hawser/contract";
 import { openServiceDatabase, type ServiceDatabase } from "@hawser/testkit/service-database.ts";
 import { request, type Reply, refusalText } from "@hawser/testkit/caller.ts";
 import { moveClock } from "@hawser/testkit/clock.ts";
-import { holdRow } from "@hawser/testkit/hold-row.ts";
 import { createTestOrganization } from "@hawser/testkit/organization.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
+import { until } from "@hawser/testkit/until.ts";
 import { createToyTables, startToyProduct, type ToyProduct } from "@hawser/testkit/toy-product.ts";
-import type { Database } from "../postgres/database.ts";
+import { openDatabase, type Database } from "../postgres/database.ts";
 import { makeNextPartitions } from "../postgres/partitions.ts";
 
 let service: ServiceDatabase;
@@ -211,19 +211,42 @@ test("a call that outlasts its deadline is answered in_progress, and its retry f
 });
 
 test("a change of records that another call with the same key has begun does not speak of a host", async () => {
+  await using patient = openDatabase({
+    url: service.url,
+    connections: 2,
+    patienceMs: 60_000,
+    onIdleError: () => {},
+  });
+  await using first = await startToyProduct({ database: patient, pepper, deadlineMs: 60_000 });
   await using toy = await startToyProduct({ database, pepper });
-  let both: Reply[];
-  {
-    await using _held = await holdRow(service.url, "LOCK TABLE toy_counts");
-    both = await Promise.all([1, 2].map(() => call(toy, "add_one", { name: "b" }, "begun")));
-  }
-  const refused = both.find(({ body }) => body.error?.code === "in_progress");
+  await ownerSql(
+    service.url,
+    `CREATE TABLE toy_gate (opened boolean);
+     CREATE FUNCTION wait_at_gate() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+       BEGIN
+         LOOP
+           EXIT WHEN EXISTS (SELECT FROM toy_gate);
+           PERFORM pg_sleep(0.02);
+         END LOOP;
+         RETURN NEW;
+       END $$;
+     CREATE TRIGGER gate BEFORE INSERT ON toy_counts FOR EACH ROW
+       WHEN (NEW.name = 'gated') EXECUTE FUNCTION wait_at_gate()`,
+  );
+  const waiting = `SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'`;
+  const begun = call(first, "add_one", { name: "gated" }, "begun");
+  await until("the first call waits", async () => {
+    return (await ownerSql(service.url, waiting)).length === 1;
+  });
+  const refused = await call(toy, "add_one", { name: "gated" }, "begun");
+  await ownerSql(service.url, "INSERT INTO toy_gate VALUES (true)");
+  assert.equal((await begun).body.result.count, 1);
   assert.equal(
-    refused?.body.error.message,
+    refused.body.error.message,
     "An earlier call with the same idempotency key is not finished. Call again with the same idempotency key to get its outcome.",
   );
   assert.equal(refused.body.error.retryAfterMs, 1000);
-  assert.equal((await call(toy, "add_one", { name: "b" }, "begun")).body.result.count, 1);
+  assert.equal((await call(toy, "add_one", { name: "gated" }, "begun")).body.result.count, 1);
 });
 
 test("without an idempotency key, in_progress advises to read the record, and not to repeat the call", async () => {

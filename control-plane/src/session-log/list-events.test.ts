@@ -1,5 +1,6 @@
 // Reading a session's log: by turn, by type, from its end, and in pages of a size.
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";
 import { openSessionBed, type SessionBed } from "@hawser/testkit/session-bed.ts";
 
@@ -107,4 +108,69 @@ test("entries that an earlier version stored are found by their type too", async
   const sessionId = await tenEntries();
   await bed.sql("UPDATE session_log SET entry_type = NULL");
   assert.deepEqual(seqsOf(await list({ sessionId, types: ["plan"], limit: 2 })), [2, 4]);
+});
+
+/** Reads an entry in whole; counts the pages. */
+async function readWhole(sessionId: string, seq: number, maxBytes: number) {
+  let text = "";
+  let pages = 0;
+  let cursor: string | null = null;
+  let page: { size: number; omitted: string | null; text: string; nextCursor: string | null };
+  do {
+    const input: object = { sessionId, seq, maxBytes, ...(cursor && { cursor }) };
+    page = (await node.result("read_session_entry", input)) as unknown as typeof page;
+    assert.ok(Buffer.byteLength(page.text) <= maxBytes);
+    text += page.text;
+    cursor = page.nextCursor;
+    pages++;
+  } while (cursor !== null);
+  return { text, pages, size: page.size, omitted: page.omitted };
+}
+
+test("an entry that was cut is read in whole from its blob, and no page splits a character", async () => {
+  const whole = JSON.stringify({ sessionUpdate: "shell", output: "é".repeat(300_000) });
+  const bytes = Buffer.from(whole);
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  const [blob] = await bed.sql<{ blob_id: string }>(
+    `INSERT INTO blobs (organization_id, sha256, size, stored_at)
+     VALUES ($1, decode($2, 'hex'), $3, now()) RETURNING blob_id`,
+    [bed.organizationId, sha256, bytes.length],
+  );
+  const chunk = 256 * 1024;
+  for (let position = 0; position * chunk < bytes.length; position++) {
+    await bed.sql(
+      `INSERT INTO blob_chunks (organization_id, blob_id, position, bytes) VALUES ($1, $2, $3, $4)`,
+      [
+        bed.organizationId,
+        blob!.blob_id,
+        position,
+        bytes.subarray(position * chunk, (position + 1) * chunk),
+      ],
+    );
+  }
+  const sessionId = await bed.addSession();
+  const cut = (named: object) => ({ ...says("…", "t1"), _meta: { "hawser/whole": named } });
+  const size = bytes.length;
+  await bed.report(
+    sessionId,
+    cut({ size, sha256 }),
+    cut({ size, omitted: "quota_exceeded" }),
+    says("short", "t1"),
+    cut({ size, sha256: "00".repeat(32) }),
+  );
+  const { text, pages, ...about } = await readWhole(sessionId, 1, chunk);
+  assert.ok(text === whole);
+  assert.deepEqual({ pages, ...about }, { pages: 3, size, omitted: null });
+  const omitted = await readWhole(sessionId, 2, chunk);
+  assert.equal(omitted.omitted, "quota_exceeded");
+  assert.equal((JSON.parse(omitted.text) as { messageId: string }).messageId, "m");
+  const short = await readWhole(sessionId, 3, chunk);
+  assert.deepEqual([short.pages, short.size], [1, Buffer.byteLength(short.text)]);
+  const code = async (input: object) => {
+    const answer = await node.call("read_session_entry", { sessionId, ...input });
+    return "refusal" in answer ? answer.refusal.code : undefined;
+  };
+  assert.equal(await code({ seq: 4 }), "not_found", "a blob that the organization does not have");
+  assert.equal(await code({ seq: 5 }), "not_found");
+  assert.equal(await code({ seq: 1, cursor: "x" }), "invalid_input");
 });

@@ -12,6 +12,8 @@ export interface TurnEntryRow {
   message_id: string | null;
   /** Set for a prompt; at most $5 characters. */
   text: string | null;
+  /** The user who sent a prompt. */
+  by: string | null;
   outcome: TurnOutcome | null;
   cost_usd: number | null;
 }
@@ -20,7 +22,8 @@ export interface TurnEntryRow {
 const selectTurnEntriesWithin = (bounds: string) =>
   statement<TurnEntryRow>(
     `SELECT seq, at, turn_id, type, update->>'messageId' AS message_id,
-            left(update->'content'->>'text', $5) AS text, update->>'outcome' AS outcome,
+            left(update->'content'->>'text', $5) AS text, update->>'by' AS by,
+            update->>'outcome' AS outcome,
             (update->>'costUsd')::double precision AS cost_usd
        FROM (SELECT *, coalesce(entry_type, update->>'sessionUpdate') AS type FROM session_log
               WHERE organization_id = $1 AND session_id = $2 ${bounds} AND seq >= $3 AND seq < $4) entry

@@ -1,7 +1,7 @@
 // The turns of a session, read from its log.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { parseId, type ResultOf, type TurnRecord, type registry } from "@hawser/contract";
+import { formatId, parseId, type ResultOf, type TurnRecord, type registry } from "@hawser/contract";
 import { openSessionBed, type SessionBed, type TestUpdate } from "@hawser/testkit/session-bed.ts";
 
 type Page = ResultOf<(typeof registry)["list_session_turns"]>;
@@ -59,12 +59,13 @@ const setSeq = (sessionId: string, seq: number) =>
     seq,
   ]);
 
-test("a turn has its prompt, its end and its share of the costs", async () => {
+test("a turn has its prompt with its author, its end and its share of the costs", async () => {
   const sessionId = await bed.addSession();
+  const left = formatId("user", "01a1dcb3-708b-7ba5-8f6d-438dd495d03a");
   await bed.report(
     sessionId,
     started("t1"),
-    message("user_message_chunk", "t1", "p".repeat(300)),
+    { ...message("user_message_chunk", "t1", "p".repeat(300)), by: left },
     message("agent_message_chunk", "t1", "done"),
     cost("t1", 0.25),
     finished("t1"),
@@ -72,7 +73,7 @@ test("a turn has its prompt, its end and its share of the costs", async () => {
     started("t2"),
     finished("t2", "failed"),
     started("t3"),
-    message("user_message_chunk", "t3", "and now?"),
+    { ...message("user_message_chunk", "t3", "and now?"), by: "no id" },
     cost("t3", 1.25),
   );
   const { turns, nextCursor } = await list({ sessionId });
@@ -84,6 +85,7 @@ test("a turn has its prompt, its end and its share of the costs", async () => {
       firstSeq: 9,
       lastSeq: null,
       prompt: "and now?",
+      by: null,
       startedAt,
       outcome: null,
       costUsd: 0.75,
@@ -94,6 +96,7 @@ test("a turn has its prompt, its end and its share of the costs", async () => {
       firstSeq: 7,
       lastSeq: 8,
       prompt: null,
+      by: null,
       startedAt,
       outcome: "failed",
       costUsd: null,
@@ -104,6 +107,7 @@ test("a turn has its prompt, its end and its share of the costs", async () => {
       firstSeq: 1,
       lastSeq: 5,
       prompt: "p".repeat(200),
+      by: { userId: left, name: "former member" },
       startedAt,
       outcome: "completed",
       costUsd: 0.5,

@@ -4,6 +4,7 @@ import type { InputOf, ResultOf, TurnRecord, sessionTurnActions } from "@hawser/
 import { foreignCursor, readCursor, searchedPage } from "../cursor.ts";
 import type { ReadContext } from "../dispatch/handler.ts";
 import { findSession } from "../sessions/find-session.ts";
+import { readNames } from "../sessions/names.ts";
 import { selectTurnEndOf, selectTurnEntriesOf, type TurnEntryRow } from "./turn-store.ts";
 
 type ListTurns = (typeof sessionTurnActions)["list_session_turns"];
@@ -36,7 +37,11 @@ export async function listSessionTurns(
     ({ firstSeq }) => [String(firstSeq), id],
     () => Promise.resolve(from > 1 ? [String(from), id] : undefined),
   );
-  return { turns, nextCursor };
+  const named = await readNames(
+    sql,
+    turns.map(({ by }) => by),
+  );
+  return { turns: turns.map((turn) => ({ ...turn, by: named(turn.by) })), nextCursor };
 }
 
 /** The page begins before this entry. */
@@ -46,12 +51,15 @@ function readPosition(cursor: string): number {
   return Number(seq);
 }
 
+/** `by` is the id of the user. */
+type FoundTurn = Omit<TurnRecord, "by"> & { by: string | null };
+
 /**
  * The turns that start in a window, the newest first. `isWhole`: no entry precedes the window. Entries behind the end
  * of a turn count as its own, because an agent reports what a turn has cost when it is over.
  */
-function turnsIn(entries: readonly TurnEntryRow[], isWhole: boolean): TurnRecord[] {
-  const turns: TurnRecord[] = [];
+function turnsIn(entries: readonly TurnEntryRow[], isWhole: boolean): FoundTurn[] {
+  const turns: FoundTurn[] = [];
   /** The session's costs at the end of each turn, and before the first; undefined if they are not reported there. */
   const totals: (number | null | undefined)[] = [];
   let end: TurnEntryRow | undefined, prompt: TurnEntryRow | undefined;
@@ -67,6 +75,7 @@ function turnsIn(entries: readonly TurnEntryRow[], isWhole: boolean): TurnRecord
       firstSeq: entry.seq,
       lastSeq: end?.seq ?? null,
       prompt: prompt?.text ?? null,
+      by: prompt?.by ?? null,
       startedAt: entry.at,
       outcome: end?.outcome ?? null,
       costUsd: null,

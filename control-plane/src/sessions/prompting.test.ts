@@ -188,8 +188,13 @@ test("bytes go to the host as the name of a blob, an address as it is", async ()
     { mime: "image/png", url: "https://x.example/a.png" },
   ];
   await node.result("send_prompt", { sessionId, text: "look", attachments });
-  assert.deepEqual(bed.asked[0]!.payload["attachments"], [
+  const sent = bed.asked[0]!.payload["attachments"] as { fileId?: string }[];
+  const { fileId } = sent[0]!;
+  // By it the log's entry names the file.
+  assert.match(fileId!, /^fil_/);
+  assert.deepEqual(sent, [
     {
+      fileId,
       mime: "text/plain",
       filename: ".._a_.txt",
       from: {

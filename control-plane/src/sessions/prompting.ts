@@ -284,7 +284,7 @@ async function toSentAttachment(
   uploaded: UploadedFiles,
 ): Promise<SentAttachment> {
   const named = { mime, filename: filename ? shownName(filename) : null };
-  if (fileId !== undefined) return { ...named, from: uploaded[fileId]! };
+  if (fileId !== undefined) return { ...named, fileId, from: uploaded[fileId]! };
   const bytes = decodeDataUrl(url!);
   if (!bytes) return { ...named, from: { url: url! } };
   const stored = await files.add({
@@ -296,7 +296,7 @@ async function toSentAttachment(
       yield bytes;
     },
   });
-  return { ...named, from: { sha256: stored.sha256, size: stored.size } };
+  return { ...named, fileId: stored.fileId, from: { sha256: stored.sha256, size: stored.size } };
 }
 
 const shownName = (name: string) => name.replaceAll(/[\p{Cc}/\\]/gu, "_").slice(0, 255);

@@ -1,19 +1,13 @@
 // What the actions on waiting prompts do. The host has the queue; this adds the names of its people.
-import {
-  formatId,
-  parseId,
-  type QueueRecord,
-  type sessionQueueActions,
-  type UserReference,
-} from "@hawser/contract";
+import type { QueueRecord, sessionQueueActions } from "@hawser/contract";
 import type { HostQueue } from "@hawser/host-protocol";
-import { selectMemberNames } from "../access/store.ts";
 import { onHost, type ChangeContext, type HandlersFor } from "../dispatch/handler.ts";
 import { askHost, readFromHost, type HostTarget } from "../hosts/ask-host.ts";
 import { ownerIdOf } from "../identities/owner.ts";
 import type { TenantSql } from "../postgres/statement.ts";
 import { findSession, hostOf, refuseOver, type SessionServices } from "./find-session.ts";
 import { isOver } from "./lifecycle.ts";
+import { readNames } from "./names.ts";
 
 type Actions = typeof sessionQueueActions;
 
@@ -87,11 +81,7 @@ async function queueRecord(
   { version, prompts }: HostQueue,
 ): Promise<QueueRecord> {
   const shown = prompts.flatMap(({ by, holds }) => [by, ...holds.map((hold) => hold.by)]);
-  const ids = new Set(shown.flatMap((userId) => (userId && parseId("user", userId)) ?? []));
-  const rows = ids.size > 0 ? await sql.rows(selectMemberNames, sql.organizationId, [...ids]) : [];
-  const names = new Map(rows.map(({ user_id, name }) => [formatId("user", user_id), name]));
-  const named = (userId: string | null): UserReference | null =>
-    userId === null ? null : { userId, name: names.get(userId) ?? "former member" };
+  const named = await readNames(sql, shown);
   return {
     sessionId,
     version,

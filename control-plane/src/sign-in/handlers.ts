@@ -19,6 +19,7 @@ import { page, readIdCursor } from "../cursor.ts";
 import type { Caller } from "../dispatch/caller.ts";
 import type { HandlersFor } from "../dispatch/handler.ts";
 import type { TenantSql } from "../postgres/statement.ts";
+import { identityHandlers } from "./identity-handlers.ts";
 import { phoneHandlers, type PhoneServices } from "./phone-handlers.ts";
 import { providerHandlers, type ProviderServices } from "./provider-handlers.ts";
 import type { SignIns } from "./sign-ins.ts";
@@ -30,13 +31,23 @@ export interface PeopleServices extends PhoneServices, ProviderServices {
 
 /** For how long an invitation can be accepted. */
 const invitationHours = 72;
+/** Counts the invitations of the last four days. Older ones are deleted, a day after their end. */
+const mostInvitations = 1_000;
 
 export const peopleHandlers: HandlersFor<typeof peopleActions, PeopleServices> = {
   ...providerHandlers,
   ...phoneHandlers,
+  ...identityHandlers,
 
   async create_invitation({ caller, sql, baseUrl }, { email, name, role }) {
     refuseWiderRole(await beginRoleChange(sql, caller), await chosenRole(sql, role));
+    const known = await sql.first(store.countInvitations, sql.organizationId, mostInvitations);
+    if (known!.count >= mostInvitations) {
+      throw new Refusal(
+        "limit_reached",
+        `The organization has made ${mostInvitations} invitations in the last four days, which is the maximum. Wait, or let people join with an identity provider.`,
+      );
+    }
     const secret = makeSecretText(secretPrefixes.invitation);
     const row = await sql.first(
       store.insertInvitation,

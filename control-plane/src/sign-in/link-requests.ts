@@ -17,6 +17,9 @@ export const linkRequests = {
       organization: described("The name of the organization."),
       email: described("Its owner's e-mail address."),
       expiresAt: described("When the link stops working."),
+      hasPassword: z
+        .boolean()
+        .meta({ description: "Whether the account has a password. Then none can be set." }),
     }),
   },
   useLink: {

@@ -1,9 +1,14 @@
 // The SQL of links with which owners sign in. All of it runs as hawser_sign_in.
 import { systemStatement } from "../postgres/statement.ts";
 
-/** A link would replace what the person proves otherwise. */
-const signsInOtherwise = `(a.password_hash IS NOT NULL
-    OR EXISTS (SELECT FROM sign_in.passkeys p WHERE p.user_id = m.user_id))`;
+/**
+ * A link would replace what the person proves otherwise. A password and a passkey reach an organization that requires
+ * its provider only if the owner is excepted.
+ */
+const signsInOtherwise = `((a.password_hash IS NOT NULL
+      OR EXISTS (SELECT FROM sign_in.passkeys k WHERE k.user_id = m.user_id))
+    AND (p.required IS NOT TRUE OR m.user_id = ANY (p.except_user_ids)))`;
+const settings = `LEFT JOIN sign_in_settings p ON p.organization_id = m.organization_id`;
 /** The operator's link is about one organization, and an account reaches all those that its person has joined. */
 const reachesOthers = `EXISTS (SELECT FROM memberships e
     WHERE e.user_id = m.user_id AND e.organization_id <> m.organization_id AND e.sign_in_key IS NOT NULL)`;
@@ -25,6 +30,7 @@ export const selectOwners = systemStatement<OwnerRow>(
      FROM memberships m
      JOIN organizations o ON o.organization_id = m.organization_id
      LEFT JOIN sign_in.accounts a ON a.user_id = m.user_id
+     ${settings}
     WHERE m.role = 'owner' AND ($1::text IS NULL OR m.email = lower($1))
     ORDER BY m.created_at LIMIT 3`,
 );
@@ -47,14 +53,17 @@ export interface LinkRow {
   user_id: string;
   email: string;
   expires_at: string;
+  has_password: boolean;
 }
 
 /** Not if the person is no owner any more, or can sign in otherwise by now. */
-const goodLinks = `SELECT l.organization_id, o.name AS organization_name, l.user_id, m.email, l.expires_at
+const goodLinks = `SELECT l.organization_id, o.name AS organization_name, l.user_id, m.email, l.expires_at,
+         a.password_hash IS NOT NULL AS has_password
      FROM sign_in.links l
      JOIN memberships m ON m.organization_id = l.organization_id AND m.user_id = l.user_id AND m.role = 'owner'
      JOIN organizations o ON o.organization_id = l.organization_id
      LEFT JOIN sign_in.accounts a ON a.user_id = l.user_id
+     ${settings}
     WHERE l.secret_hash = $1 AND l.expires_at > hawser_now()
       AND NOT ${signsInOtherwise} AND NOT ${reachesOthers}`;
 
@@ -64,6 +73,13 @@ export const selectLink = systemStatement<LinkRow>("show whom a link signs in", 
 export const lockLink = systemStatement<LinkRow>(
   "find the link with which an owner signs in",
   `${goodLinks} FOR UPDATE OF l`,
+);
+
+/** No row if the provider is not required, or if the owner is excepted already. */
+export const exceptOwner = systemStatement<{ organization_id: string }>(
+  "let an owner sign in without the required provider",
+  `UPDATE sign_in_settings SET except_user_ids = except_user_ids || $2::uuid
+    WHERE organization_id = $1 AND required AND NOT $2 = ANY (except_user_ids) RETURNING organization_id`,
 );
 
 /** At most 1,000; no row if none is left. */

@@ -14,6 +14,7 @@ import {
   type TestBrowser,
 } from "@hawser/testkit/signed-in-browser.ts";
 import { startTwoNodes, type TwoNodes } from "@hawser/testkit/two-nodes.ts";
+import { until } from "@hawser/testkit/until.ts";
 import { ConfigError } from "../config.ts";
 import { makeSignInLink } from "./links.ts";
 
@@ -151,6 +152,34 @@ test("a link is no way around what the owner has set up since, and ends with the
   assert.equal(codeOf(await open(openTestBrowser(node.baseUrl), pending)), "not_found");
   await refused(email, /reaches other organizations too/);
   assert.equal((await again.call(organizationId, "whoami")).status, 200);
+});
+
+test("a link lets an owner into an organization whose required provider fails", async () => {
+  const { email, organizationId, userId, keys } = await newOrganization();
+  const browser = openTestBrowser(node.baseUrl);
+  await open(browser, await linkFor(email), { password });
+  await ownerSql(
+    service.url,
+    `INSERT INTO sign_in_settings (organization_id, settings_id, issuer, client_id, client_secret, required)
+     SELECT organization_id, hawser_new_id(), 'https://login.acme.example', 'hawser', '\\x00', true
+       FROM memberships WHERE email = '${email}'`,
+  );
+  await until("the password reaches nothing", async () => {
+    const reply = await browser.call(organizationId, "whoami");
+    return reply.status === 401;
+  });
+  const link = await linkFor(email);
+  const read = await browser.send("/api/sign-in/first/read", { link });
+  assert.equal(read.body["hasPassword"], true);
+  assert.equal(codeOf(await open(browser, link, { password })), "invalid_input");
+  assert.equal((await open(browser, link)).status, 200);
+  assert.equal((await browser.call(organizationId, "whoami")).status, 200);
+  const caller = createCaller(node.baseUrl, keys.owner);
+  assert.deepEqual((await caller.get_sign_in_settings({})).exceptUserIds, [userId]);
+  const [entry] = (await caller.list_audit_entries({ limit: 1 })).entries;
+  assert.deepEqual([entry!.action, entry!.input], ["use_sign_in_link", { excepted: true }]);
+  // From now on the owner signs in with the password.
+  await refused(email, /has a password or a passkey/);
 });
 
 test("links are for owners only, and for one that is named if there are several", async () => {

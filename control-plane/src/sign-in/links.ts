@@ -1,6 +1,6 @@
 // Links with which an owner signs in, once. The first owner has no account yet, and nobody who could invite them; so an
 // operator, who could read and write the database anyway, makes a link. It is no way around what a person has set up:
-// there is none for an owner with a password or a passkey (decision 0084).
+// there is none for an owner whose password or passkey reaches the organization (decisions 0084 and 0090).
 import { Refusal, formatId } from "@hawser/contract";
 import {
   hashSecret,
@@ -101,7 +101,8 @@ export function createLinks(accounts: SystemDatabase, passwords: Passwords): Lin
     read,
     async use(use) {
       // Strangers can write secrets that look good, and must not occupy the node with hashes.
-      await read(use.secret);
+      const link = await read(use.secret);
+      if (use.password !== undefined && link.has_password) throw hasPassword();
       const passwordHash =
         use.password === undefined ? null : await passwords.hash(use.password, { isKnown: false });
       return accounts.systemTransaction((tx) => signIn(tx, use, passwordHash));
@@ -126,12 +127,19 @@ async function signIn(
   if (!member) throw notGood();
   if (member.sign_in_key === null) await letSignInsReach(tx, organizationId, userId);
   const token = await createSignIn(tx, { userId, way: "link", device });
+  // Otherwise the sign-in would not reach an organization that requires its provider.
+  const isExcepted = await tx.first(linkStore.exceptOwner, organizationId, userId);
   await tx.rows(linkStore.deleteLinksOf, userId);
   const records = { userId: formatId("user", userId) };
-  const what = ["use_sign_in_link", "done", {}, records, callId];
+  const what = ["use_sign_in_link", "done", isExcepted ? { excepted: true } : {}, records, callId];
   tx.later(insertEntry, organizationId, null, userId, null, ...what, null);
   return { userId, token };
 }
+
+const hasPassword = () =>
+  new Refusal("invalid_input", "The account has a password already, which stays.", {
+    fields: [{ field: "password", message: "must be left out" }],
+  });
 
 const notGood = () =>
   new Refusal(

@@ -104,8 +104,15 @@ export function addPasskeyRoutes({
 
   door.post(requests.removePasskey, async (c, { passkeyId }) => {
     const { user_id: userId } = await door.freshAccountOf(c);
-    const removed = await system.first(store.deletePasskey, userId, passkeyId);
-    if (!removed) throw notFound("passkey");
+    await accounts.systemTransaction(async (tx) => {
+      const account = await tx.first(store.lockAccount, userId);
+      const removed = await tx.first(store.deletePasskey, userId, passkeyId);
+      if (!removed) throw notFound("passkey");
+      if (account?.has_password) return;
+      const [left] = await tx.rows(store.selectPasskeysOf, userId);
+      const needing = left ? undefined : await tx.first(store.selectBreakGlassOf, userId);
+      if (needing) throw lastWay(needing.name);
+    });
     return { passkeyId, removed: true };
   });
 
@@ -141,6 +148,12 @@ function passkeyOf(row: store.PasskeyRow): Passkey {
     transports: row.transports,
   };
 }
+
+const lastWay = (organization: string) =>
+  new Refusal(
+    "last_owner",
+    `This passkey is the only way into ${organization} if its identity provider fails. Add another passkey first.`,
+  );
 
 const notConfirmed = () =>
   new Refusal(

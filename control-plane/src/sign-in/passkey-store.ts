@@ -48,6 +48,35 @@ export const deletePasskey = systemStatement<{ credential_id: string }>(
   `DELETE FROM sign_in.passkeys WHERE user_id = $1 AND credential_id = $2 RETURNING credential_id`,
 );
 
+/** $1 user. */
+export const deletePasskeysOf = systemStatement(
+  "delete all passkeys of a person",
+  `DELETE FROM sign_in.passkeys WHERE user_id = $1`,
+);
+
+/** $1 user. Lets the person's passkeys be removed one after the other. */
+export const lockAccount = systemStatement<{ has_password: boolean }>(
+  "let the passkeys of an account be removed one after the other",
+  `SELECT password_hash IS NOT NULL AS has_password FROM sign_in.accounts WHERE user_id = $1 FOR UPDATE`,
+);
+
+/** $1 user. The organizations that require a provider, and that no other owner could enter if it fails. */
+export const selectBreakGlassOf = systemStatement<{ name: string }>(
+  "find the organizations that need a person's way to sign in",
+  `SELECT o.name FROM memberships m
+     JOIN sign_in_settings p ON p.organization_id = m.organization_id AND p.required
+      AND m.user_id = ANY (p.except_user_ids)
+     JOIN organizations o ON o.organization_id = m.organization_id
+    WHERE m.user_id = $1 AND m.role = 'owner' AND m.sign_in_key IS NOT NULL
+      AND NOT EXISTS (
+        SELECT FROM memberships e
+         WHERE e.organization_id = m.organization_id AND e.user_id <> m.user_id AND e.role = 'owner'
+           AND e.user_id = ANY (p.except_user_ids) AND e.sign_in_key IS NOT NULL
+           AND (EXISTS (SELECT FROM sign_in.accounts a WHERE a.user_id = e.user_id AND a.password_hash IS NOT NULL)
+                OR EXISTS (SELECT FROM sign_in.passkeys k WHERE k.user_id = e.user_id)))
+    LIMIT 1`,
+);
+
 /** $1 hash of the challenge, $2 seconds after which it is too old anyway. No row if it was answered before. */
 export const spendChallenge = systemStatement<{ challenge_hash: Buffer }>(
   "answer a challenge once",

@@ -17,6 +17,7 @@ import { chosenRole } from "../access/roles.ts";
 import type { Caller } from "../dispatch/caller.ts";
 import { onHost, type Handler } from "../dispatch/handler.ts";
 import type { TenantSql } from "../postgres/statement.ts";
+import { refuseStranding } from "./break-glass.ts";
 import type { Providers } from "./provider.ts";
 import { ProviderRefusal, type ProviderRefusalCode } from "./provider-refusal.ts";
 import { clientSecretPlace, redirectUriOf } from "./provider-settings.ts";
@@ -76,6 +77,7 @@ export const providerHandlers: ProviderHandlers = {
       refuseWithoutAll(await beginRoleChange(sql, caller));
       const { organizationId } = sql;
       sql.afterCommit(() => authenticator.forget(organizationId));
+      if (changesProvider(input)) await refuseStranding(sql);
       if (input.issuer === null) {
         await sql.rows(store.deleteSettings, organizationId);
         return settingsRecord(baseUrl, organizationId, undefined);
@@ -93,7 +95,7 @@ export const providerHandlers: ProviderHandlers = {
       const wanted = await excepted(sql, input);
       if (wanted) next.except_user_ids = wanted;
       if (next.required && next.tested_at === null) throw untested();
-      if (next.required && (wanted || input.required)) await refuseLockingOut(sql, next);
+      if (next.required) await refuseLockingOut(sql, next);
       const row = await sql.first(
         store.upsertSettings,
         organizationId,
@@ -139,6 +141,11 @@ function refuseIncomplete(input: Update, former: store.SettingsRow | undefined):
     "The identity provider needs an issuer, and a client id and secret that belong to it. Send them together.",
     { fields: missing.map((field) => ({ field, message: "is required" })) },
   );
+}
+
+/** Whether the input can end how people sign in with the provider. */
+function changesProvider({ required: _required, exceptUserIds: _excepted, ...others }: Update) {
+  return Object.values(others).some((each) => each !== undefined);
 }
 
 type Chosen = Pick<

@@ -25,6 +25,14 @@ export type ProviderRefusalCode = keyof typeof sentences;
 /** A code of OAuth, a code of the network, or a status. Tokens have other forms. */
 const detailForm = /^(?:[a-z_ ]{1,40}|[A-Z][A-Z0-9_]{1,60}|status \d{3})$/;
 
+/** With these, a provider says that it has to ask the person something. */
+const needsPersonDetails = [
+  "account_selection_required",
+  "consent_required",
+  "interaction_required",
+  "login_required",
+];
+
 /** Has no cause: errors of the client contain what the provider sent, which may be a token. */
 export class ProviderRefusal extends Error {
   readonly code: ProviderRefusalCode;
@@ -35,5 +43,10 @@ export class ProviderRefusal extends Error {
     super(sentences[code]);
     this.code = code;
     this.detail = typeof detail === "string" && detailForm.test(detail) ? detail : null;
+  }
+
+  /** Whether the provider would ask the person something, and was asked to be silent. */
+  get needsPerson(): boolean {
+    return this.code === "sign_in_denied" && needsPersonDetails.includes(this.detail ?? "");
   }
 }

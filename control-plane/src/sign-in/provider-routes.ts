@@ -3,12 +3,13 @@
 import { Refusal, parseId } from "@hawser/contract";
 import type { Context, Hono } from "hono";
 import { hashSecret } from "../access/secret-text.ts";
+import { createTokenBuckets } from "../dispatch/token-bucket.ts";
 import type { Log } from "../log.ts";
 import { DatabaseUnavailable, type Database, type SystemDatabase } from "../postgres/database.ts";
 import { callId } from "../transports/rest.ts";
 import type { Invitations } from "./accept-invitation.ts";
 import { noStateCookie, readCookie, stateCookie, stateCookieOf } from "./cookies.ts";
-import { deviceOf, tokenOf, type Door } from "./door.ts";
+import { addressOf, deviceOf, tokenOf, type Door } from "./door.ts";
 import { applyGroupRole } from "./group-role.ts";
 import { spendChallenge } from "./passkey-store.ts";
 import { NotAdmitted, admitArrival, type Purpose } from "./provider-arrival.ts";
@@ -42,6 +43,10 @@ interface State {
   settingsId: string;
   pending: PendingSignIn;
   purpose: Purpose;
+  /** The only person who may be signed in; null for anybody. */
+  renews: string | null;
+  /** Whether the provider was asked to ask nothing. */
+  isSilent: boolean;
   /** By the clock of the database. */
   untilMs: number;
 }
@@ -50,11 +55,20 @@ interface State {
 const stateSeconds = 600;
 const statePlace = "state";
 
+/**
+ * Sign-ins that browsers without a sign-in begin, for each address and in total: each can become a row for 20 minutes,
+ * on each node 31,000 at most.
+ */
+const begun = { perSecond: 5, burst: 100 };
+const begunByAll = { perSecond: 25, burst: 500 };
+
 export function addProviderRoutes(parts: ProviderParts): void {
   const { app, door, accounts, database, signIns, invitations, providers, sealing, baseUrl } =
     parts;
   const { now, log } = parts;
   const places = createProviderPlaces();
+  const ofAddress = createTokenBuckets(begun);
+  const ofAll = createTokenBuckets(begunByAll);
 
   door.get("/ways", async (c) => {
     const id = parseId("organization", c.req.query("organization") ?? "");
@@ -62,45 +76,72 @@ export function addProviderRoutes(parts: ProviderParts): void {
     return { provider: row !== undefined, required: row?.required ?? false };
   });
 
-  door.post(requests.beginProvider, async (c, { organizationId, invitation, connect, again }) => {
-    const id = parseId("organization", organizationId);
+  door.post(requests.beginProvider, async (c, input) => {
+    const id = parseId("organization", input.organizationId);
     const row = id === null ? undefined : await accounts.system.first(store.selectProvider, id);
     if (!row) throw noProvider();
-    const purpose = await purposeOf(c, { connect, invitation }, row);
-    const redirectUri = redirectUriOf(baseUrl, row.organization_id);
-    const begun = await places
-      .run(row.organization_id, () =>
-        providers.begin(providerOf(sealing, row), redirectUri, { again: again ?? false }),
-      )
-      .catch((error: unknown) => {
+    await limitStrangers(c);
+    const purpose = await purposeOf(c, input, row);
+    const renews = input.renews === undefined ? null : (parseId("user", input.renews) ?? "");
+    const isSilent = input.silent === true && renews !== null;
+    const begun = begin(c, row, { purpose, renews, isSilent }, input.again).catch(
+      (error: unknown) => {
         throw error instanceof ProviderRefusal
           ? new Refusal("provider_failed", error.message)
           : error;
-      });
-    const state: State = {
+      },
+    );
+    return { url: await begun };
+  });
+
+  /** Gives the browser what it has to bring back. Returns the address at the provider. */
+  async function begin(
+    c: Context,
+    row: store.SettingsRow,
+    state: Pick<State, "purpose" | "renews" | "isSilent">,
+    again = false,
+  ): Promise<string> {
+    const redirectUri = redirectUriOf(baseUrl, row.organization_id);
+    const options = { again, silent: state.isSilent && !again };
+    const begun = await places.run(row.organization_id, () =>
+      providers.begin(providerOf(sealing, row), redirectUri, options),
+    );
+    const all: State = {
+      ...state,
       organizationId: row.organization_id,
       settingsId: row.settings_id,
       pending: begun.pending,
-      purpose,
       untilMs: now() + stateSeconds * 1000,
     };
-    const sealed = sealing.seal(statePlace, JSON.stringify(state)).toString("base64url");
+    const sealed = sealing.seal(statePlace, JSON.stringify(all)).toString("base64url");
     c.header("Set-Cookie", stateCookieOf(sealed, stateSeconds), { append: true });
-    return { url: begun.url };
-  });
+    return begun.url;
+  }
 
   // The provider's page sends the browser here, so `Origin` and `Sec-Fetch-Site` say nothing: the cookie does.
   app.get(`${signInPath}${callbackPath}/:organizationId`, async (c) => {
     c.header("Referrer-Policy", "no-referrer");
     c.header("Cache-Control", "no-store");
     c.header("Set-Cookie", noStateCookie, { append: true });
+    const state = stateOf(c);
     try {
-      await comeBack(c);
+      if (!state) throw new NotAdmitted("expired");
+      return c.redirect(await comeBack(c, state), 303);
     } catch (error) {
-      return c.redirect(`/sign-in?error=${errorOf(c, error)}`, 303);
+      const page = (state?.renews ?? null) === null ? "/sign-in" : "/signed-in";
+      return c.redirect(`${page}?error=${errorOf(c, error)}`, 303);
     }
-    return c.redirect("/", 303);
   });
+
+  /** Strangers keep nobody from renewing a sign-in. */
+  async function limitStrangers(c: Context): Promise<void> {
+    if (await signIns.personOf(tokenOf(c))) return;
+    const wait = ofAddress.take(addressOf(c)).retryAfterMs ?? ofAll.take("all").retryAfterMs;
+    if (wait === undefined) return;
+    throw new Refusal("rate_limited", "Too many people begin to sign in. Wait a moment.", {
+      retryAfterMs: Math.ceil(wait),
+    });
+  }
 
   async function purposeOf(
     c: Context,
@@ -121,23 +162,35 @@ export function addProviderRoutes(parts: ProviderParts): void {
     return { kind: "invitation", hash: hashSecret(invitation).toString("hex") };
   }
 
-  async function comeBack(c: Context): Promise<void> {
-    const { organizationId, settingsId, pending, purpose } = await spendState(c);
+  /** Returns where the browser goes on. */
+  async function comeBack(c: Context, state: State): Promise<string> {
+    const { organizationId, settingsId, pending, purpose, isSilent } = state;
+    // A node of an earlier version has sealed none.
+    const renews = state.renews ?? null;
+    await spend(state);
     const row = await accounts.system.first(store.selectProvider, organizationId);
     if (row?.settings_id !== settingsId) throw new NotAdmitted("settings_changed");
     const { pathname, search } = new URL(c.req.url);
     const callback = new URL(`${pathname}${search}`, baseUrl);
-    const assertion = await places.run(organizationId, () =>
-      providers.finish(providerOf(sealing, row), callback, pending),
-    );
+    const finish = () => providers.finish(providerOf(sealing, row), callback, pending);
+    const assertion = await places.run(organizationId, finish).catch((error: unknown) => {
+      if (isSilent && error instanceof ProviderRefusal && error.needsPerson) return undefined;
+      throw error;
+    });
+    if (!assertion) return begin(c, row, { purpose, renews, isSilent: false });
     const person = await signIns.personOf(tokenOf(c));
     const userId = await accounts.systemTransaction(async (tx) => {
       const settings = await tx.first(store.selectProvider, organizationId);
       if (settings?.settings_id !== settingsId) throw new NotAdmitted("settings_changed");
       const account = person?.organization_id === null ? person : undefined;
-      return admitArrival(tx, { settings, assertion, purpose, person: account, callId: callId(c) });
+      const arrival = { settings, assertion, purpose, person: account, callId: callId(c) };
+      const arrived = await admitArrival(tx, arrival);
+      if (renews !== null && arrived !== renews) throw new NotAdmitted("other_account");
+      return arrived;
     });
     await followGroups(row, assertion, userId, callId(c));
+    // A provider that asked nothing, and does not say when the person proved who they are, has made nothing fresh.
+    const authenticatedAt = assertion.authenticatedAt ?? (isSilent ? 0 : null);
     const token = await accounts.systemTransaction(async (tx) => {
       tx.later(store.noteTest, organizationId, settingsId);
       // Somebody who connects the provider stays signed in with the account.
@@ -148,28 +201,32 @@ export function addProviderRoutes(parts: ProviderParts): void {
         device,
         organizationId,
         settingsId,
-        assertion,
+        assertion: { ...assertion, authenticatedAt },
       });
     });
     signIns.forget(userId);
     if (token !== undefined) await door.enterOrganization(c, token);
+    return renews === null ? "/" : "/signed-in";
   }
 
-  /** The state of this browser, the first time that it comes back with it. Nothing is sent to a provider before. */
-  async function spendState(c: Context): Promise<State> {
+  /** What this browser brings back; undefined if it does not fit, or is too old. */
+  function stateOf(c: Context): State | undefined {
     const sealed = readCookie(c.req.header("cookie"), stateCookie);
     const text = sealed && sealing.open(statePlace, Buffer.from(sealed, "base64url"));
-    if (!text) throw new NotAdmitted("expired");
+    if (!text) return undefined;
     const state = JSON.parse(text) as State;
     const isMeant =
       state.untilMs > now() &&
       parseId("organization", c.req.param("organizationId") ?? "") === state.organizationId &&
       c.req.query("state") === state.pending.state;
-    if (!isMeant) throw new NotAdmitted("expired");
-    const values = [hashSecret(state.pending.state), 2 * stateSeconds];
+    return isMeant ? state : undefined;
+  }
+
+  /** Throws NotAdmitted the second time. Nothing is sent to a provider before. */
+  async function spend({ pending }: State): Promise<void> {
+    const values = [hashSecret(pending.state), 2 * stateSeconds];
     const isFirst = await accounts.system.first(spendChallenge, ...values);
     if (!isFirst) throw new NotAdmitted("expired");
-    return state;
   }
 
   async function followGroups(

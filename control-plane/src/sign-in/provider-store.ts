@@ -51,6 +51,38 @@ export const selectExcepted = statement<{
      FROM memberships WHERE organization_id = $1 AND user_id = ANY ($2::uuid[])`,
 );
 
+export interface OwnersWays {
+  /** Whether an owner has signed in with the present provider. */
+  uses_provider: boolean;
+  /** Whether an owner has a password or a passkey that reaches the organization. */
+  has_own_way: boolean;
+}
+
+export const selectOwnersWays = statement<OwnersWays>(
+  `SELECT coalesce(bool_or(sign_in.uses_provider(user_id)), false) AS uses_provider,
+          coalesce(bool_or(sign_in_key IS NOT NULL AND sign_in.has_own_way(user_id)), false) AS has_own_way
+     FROM memberships WHERE organization_id = $1 AND role = 'owner'`,
+);
+
+export interface ConnectedIdentityRow {
+  user_id: string;
+  issuer: string;
+  subject: string;
+  group_role: string | null;
+  created_at: string;
+}
+
+/** $1 user or null, after user $2, issuer $3 and subject $4. */
+export const selectConnectedIdentities = statement<ConnectedIdentityRow>(
+  `SELECT user_id, issuer, subject, group_role, created_at
+     FROM sign_in.connected_identities($1, $2, $3, $4, $5)`,
+);
+
+/** $1 user, $2 issuer, $3 subject. No row if the member has no such identity. */
+export const removeIdentity = statement<{ remove_identity: string }>(
+  `SELECT sign_in.remove_identity($1, $2, $3)`,
+);
+
 // As hawser_sign_in.
 
 /** $1 organization. */
@@ -179,11 +211,11 @@ export interface DueRow {
   refresh_token: Buffer;
 }
 
-/** At most 500, of as many organizations as possible. */
+/** At most 500, of as many organizations as possible; of one organization those that would end soonest. */
 export const selectDueSignIns = systemStatement<DueRow>(
   "find sign-ins whose provider is to be asked again",
   `SELECT sign_in_id, token_hash, user_id, organization_id, settings_id, issuer, subject, refresh_token
-     FROM (SELECT s.*, row_number() OVER (PARTITION BY organization_id ORDER BY check_at) AS place
+     FROM (SELECT s.*, row_number() OVER (PARTITION BY organization_id ORDER BY provider_until) AS place
              FROM sign_in.sign_ins s
             WHERE refresh_token IS NOT NULL AND ended_at IS NULL AND check_at <= hawser_now()) AS due
     WHERE least(provider_until, expires_at) > hawser_now()

@@ -44,18 +44,27 @@ export type Refreshed =
   | { state: "refused" }
   | { state: "unreachable" };
 
+export interface BeginOptions {
+  /** Lets the provider ask the person for a proof, although they are signed in there. */
+  again?: boolean;
+  /** Lets the provider ask nothing: it answers at once, with `login_required` if the person is not signed in there. */
+  silent?: boolean;
+}
+
 export interface Providers {
-  /** `again`: lets the provider ask the person for a proof, although they are signed in there. */
   begin(
     settings: ProviderSettings,
     redirectUri: string,
-    options?: { again: boolean },
+    options?: BeginOptions,
   ): Promise<{ url: string; pending: PendingSignIn }>;
   /** `callback`: the redirect URI with the parameters that the browser brought. */
   finish(settings: ProviderSettings, callback: URL, pending: PendingSignIn): Promise<Assertion>;
   /** Never throws a refusal. */
   refresh(settings: ProviderSettings, refreshToken: string, subject: string): Promise<Refreshed>;
 }
+
+/** With a largest age, in seconds, the provider says when the person proved who they are. A sign-in lasts as long. */
+const longestSilent = "43200";
 
 /** How long an operation may take, with all its requests. */
 const operationMs = 10_000;
@@ -113,7 +122,7 @@ export function createProviders(parts: { addresses: Addresses; now?: () => numbe
   }
 
   return {
-    begin: (settings, redirectUri, { again } = { again: false }) =>
+    begin: (settings, redirectUri, { again = false, silent = false } = {}) =>
       within(settings, async (config) => {
         const pending = {
           codeVerifier: oidc.randomPKCECodeVerifier(),
@@ -130,6 +139,7 @@ export function createProviders(parts: { addresses: Addresses; now?: () => numbe
           nonce: pending.nonce,
           // With a largest age, the provider has to say when the person last proved who they are.
           ...(again && { prompt: "login", max_age: "0" }),
+          ...(silent && { prompt: "none", max_age: longestSilent }),
         });
         return { url: url.href, pending };
       }),

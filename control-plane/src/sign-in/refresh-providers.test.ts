@@ -16,7 +16,7 @@ import { createSealing } from "./sealing.ts";
 
 let bed: SingleSignOnBed;
 let idp: OidcProvider;
-let runJob: (change?: Partial<Providers>) => Promise<void>;
+let runJob: (change?: Partial<Providers>, providerMs?: number) => Promise<void>;
 
 before(async () => {
   bed = await startSingleSignOnBed();
@@ -29,7 +29,7 @@ before(async () => {
     sealing: createSealing(await randomSecret(database.system, keys, "sign-in")),
     log: createLog("silent"),
   };
-  runJob = async (change = {}) => {
+  runJob = async (change = {}, providerMs = 10_000) => {
     // The nodes' own job must not use the same refresh tokens.
     await ownerSql(
       bed.service.url,
@@ -38,7 +38,10 @@ before(async () => {
     const providers = createProviders({ addresses: createAddresses(["127.0.0.0/8"]) });
     await age("check_at", "16 minutes");
     const { signal } = new AbortController();
-    await refreshProviders({ ...parts, providers: { ...providers, ...change } }, signal);
+    await refreshProviders(
+      { ...parts, providers: { ...providers, ...change }, providerMs },
+      signal,
+    );
   };
 });
 beforeEach(() =>
@@ -141,6 +144,33 @@ test("T19: a provider that is out of reach ends sign-ins after an hour, and dela
   assert.deepEqual([kept!.tokens, kept!.ended], [1, false]);
   await age("provider_until", "76 minutes");
   await until("the sign-in has ended", async () => (await reaches()) === 401);
+});
+
+test("T19: a provider that answers slowly is asked about few people in each run, and delays no other", async () => {
+  const slow = await bed.startProvider();
+  await bed.configure(
+    slow,
+    { groupsClaim: "groups", groupRoles: [{ group: "engineers", role: "member" }] },
+    bed.globex,
+  );
+  const more = { organizationId: bed.globex.organizationId };
+  for (let n = 0; n < 6; n += 1) {
+    assert.equal(await bed.signIn(bed.browser(), slow, newPerson(), more), "/");
+  }
+  await signedIn();
+  await age("provider_until", "30 minutes");
+  const askedBefore = slow.paths.length;
+  const confirmed = async () => (await rows()).slice(0, 7).filter(({ lives }) => lives > 74).length;
+  const release = slow.holdTokens();
+  const run = runJob({}, 0);
+  await until("the other provider has answered", async () => (await confirmed()) === 1);
+  release();
+  await run;
+  assert.equal(slow.paths.slice(askedBefore).filter((path) => path === "/token").length, 4);
+  assert.equal(await confirmed(), 5);
+  // The next run asks first about those who were left over.
+  await runJob({}, 0);
+  assert.equal(await confirmed(), 7);
 });
 
 test("T19: without a refresh token, a sign-in lasts an hour", async () => {

@@ -1,7 +1,8 @@
 // Asks providers whether they still accept the people who have signed in with them (T19): every 15 minutes, with the
 // refresh token of each sign-in. Run it on one node at a time.
 //
-// Guarantee: a sign-in that was not confirmed for 75 minutes does not count, whether this runs or not.
+// Guarantee: a sign-in that was not confirmed for 75 minutes does not count, whether this runs or not. Sixteen
+// providers that answer slowly delay those of others by half a minute at most.
 import { randomUUID } from "node:crypto";
 import type { Log } from "../log.ts";
 import type { Database } from "../postgres/database.ts";
@@ -20,11 +21,15 @@ export interface RefreshParts {
   providers: Pick<Providers, "refresh">;
   sealing: Sealing;
   log: Log;
+  /** How long one run asks about further people of one provider. */
+  providerMs?: number;
 }
 
 /** Providers that are asked at once, and people of one provider. */
-const mostProviders = 8;
+const mostProviders = 16;
 const mostOfProvider = 4;
+/** One answer takes at most ten seconds more. */
+const usualProviderMs = 10_000;
 
 /** Stops between two people when `signal` aborts; the next run continues. */
 export async function refreshProviders(parts: RefreshParts, signal: AbortSignal): Promise<void> {
@@ -38,7 +43,7 @@ export async function refreshProviders(parts: RefreshParts, signal: AbortSignal)
   }
 }
 
-/** The sign-ins of one provider. If that fails, they wait for the next run: they must not delay the others. */
+/** The sign-ins of one provider. Those that are left over wait for the next run: they must not delay the others. */
 async function refreshGroup(
   parts: RefreshParts,
   group: store.DueRow[],
@@ -54,7 +59,7 @@ async function refreshGroup(
   await accounts.rows(store.postponeChecks, settingsId);
 }
 
-/** Returns whether the provider could be asked. */
+/** Returns whether the provider has answered about everybody in time. */
 async function askProvider(
   parts: RefreshParts,
   group: store.DueRow[],
@@ -66,18 +71,20 @@ async function askProvider(
   // The next run forgets the tokens of settings that have changed.
   if (settings?.settings_id !== settingsId) return false;
   const provider = providerOf(sealing, settings);
-  const outage = new AbortController();
-  await work(group, mostOfProvider, AbortSignal.any([signal, outage.signal]), async (row) => {
+  const enough = new AbortController();
+  const stopAt = performance.now() + (parts.providerMs ?? usualProviderMs);
+  await work(group, mostOfProvider, AbortSignal.any([signal, enough.signal]), async (row) => {
     const token = sealing.open(refreshTokenPlace(row.token_hash), row.refresh_token);
     const answer =
       token === undefined
         ? ({ state: "refused" } as const)
         : await parts.providers.refresh(provider, token, row.subject);
-    if (answer.state === "unreachable") outage.abort();
-    else if (answer.state === "refused") await end(parts, row, "the provider refused");
+    if (answer.state === "unreachable" || performance.now() >= stopAt) enough.abort();
+    if (answer.state === "unreachable") return;
+    if (answer.state === "refused") await end(parts, row, "the provider refused");
     else await keep(parts, row, settings, answer);
   });
-  return !outage.signal.aborted;
+  return !enough.signal.aborted;
 }
 
 async function keep(

@@ -46,9 +46,22 @@ export const requests = {
   }),
   changePassword: request({
     path: "/change-password",
-    summary: "Change the password, and end every other sign-in.",
-    body: z.strictObject({ password: Password, newPassword: NewPassword }),
-    result: SignedIn,
+    summary:
+      "Change the password, and end every other sign-in. Passkeys stay unless they are removed too.",
+    body: z.strictObject({
+      password: Password,
+      newPassword: NewPassword,
+      removePasskeys: z
+        .boolean()
+        .meta({
+          description:
+            "Removes all passkeys too: somebody who knew the former password may have added one.",
+        })
+        .optional(),
+    }),
+    result: SignedIn.extend({
+      passkeys: z.int().meta({ description: "How many passkeys still sign the person in." }),
+    }),
   }),
   out: request({
     path: "/out",
@@ -137,6 +150,16 @@ export const requests = {
             "Lets the provider ask for a proof although the person is signed in there, for what needs a fresh sign-in.",
         })
         .optional(),
+      renews: described(
+        "The person whose sign-in is renewed. Nobody else is signed in, and the browser is led to /signed-in, for a window beside the page.",
+      ).optional(),
+      silent: z
+        .boolean()
+        .meta({
+          description:
+            "With `renews`: the provider asks nothing if the person is signed in there. Does not make a sign-in fresh.",
+        })
+        .optional(),
     }),
     result: z.strictObject({ url: described("Where the page sends the browser now.") }),
   }),
@@ -192,6 +215,7 @@ const refusals = refusalResponses([
   "sign_in_first",
   "sign_in_again",
   "limit_reached",
+  "last_owner",
   "passkeys_unavailable",
   "provider_failed",
   "payload_too_large",

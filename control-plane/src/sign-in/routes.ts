@@ -14,7 +14,7 @@ import { addDeviceLoginRoutes } from "./device-login-routes.ts";
 import { createKnownBrowsers, noSessionCookie } from "./cookies.ts";
 import { createDoor, deviceOf, tokenOf } from "./door.ts";
 import { addPasskeyRoutes } from "./passkey-routes.ts";
-import { selectPasskeysOf } from "./passkey-store.ts";
+import { deletePasskeysOf, selectPasskeysOf } from "./passkey-store.ts";
 import { linkRequests } from "./link-requests.ts";
 import { createLinks } from "./links.ts";
 import { createPasswords } from "./password.ts";
@@ -94,20 +94,23 @@ export function signInRoutes(parts: SignInParts): Hono {
   });
 
   // Ends every other sign-in: whoever has the former password may have one.
-  door.post(requests.changePassword, async (c, { password, newPassword }) => {
+  door.post(requests.changePassword, async (c, { password, newPassword, removePasskeys }) => {
     const { email, user_id: userId } = await door.accountOf(c);
     const account = await checkPassword({ email, password, cookies: c.req.header("cookie") });
     const hash = await passwords.hash(newPassword, { isKnown: true });
-    const token = await accounts.systemTransaction(async (tx) => {
+    const { token, passkeys } = await accounts.systemTransaction(async (tx) => {
       const changed = await tx.first(store.updatePassword, userId, account.password_hash, hash);
       if (!changed) {
         throw new Refusal("unauthenticated", "The password was changed meanwhile. Sign in again.");
       }
       await tx.rows(store.endSignInsOf, userId);
-      return createSignIn(tx, { userId, way: "password", device: deviceOf(c) });
+      if (removePasskeys) await tx.rows(deletePasskeysOf, userId);
+      const { length } = await tx.rows(selectPasskeysOf, userId);
+      const made = await createSignIn(tx, { userId, way: "password", device: deviceOf(c) });
+      return { token: made, passkeys: length };
     });
     signIns.forget(userId);
-    return door.enter(c, userId, token);
+    return { ...(await door.enter(c, userId, token)), passkeys };
   });
 
   door.post(requests.out, async (c) => {
@@ -147,7 +150,12 @@ export function signInRoutes(parts: SignInParts): Hono {
 
   door.post(linkRequests.readLink, async (_c, { link }) => {
     const row = await links.read(link);
-    return { organization: row.organization_name, email: row.email, expiresAt: row.expires_at };
+    return {
+      organization: row.organization_name,
+      email: row.email,
+      expiresAt: row.expires_at,
+      hasPassword: row.has_password,
+    };
   });
 
   door.post(linkRequests.useLink, async (c, { link, password }) => {

@@ -153,6 +153,21 @@ test("an invitation is good once, for one address, while its creator may grant t
   assert.equal(revoked.status, 404);
 });
 
+test("an organization makes only some invitations in four days", async () => {
+  await ownerSql(
+    service.url,
+    `INSERT INTO invitations (organization_id, secret_hash, email, role, created_by, creator_key_id, expires_at, revoked_at)
+     SELECT organization_id, sha256(n::text::bytea), 'x@globex.example', 'member', '{}', hawser_new_id(), now(), now()
+       FROM memberships, generate_series(1, 999) AS n WHERE email = 'grace@globex.example'`,
+  );
+  const make = () => keys(globex).try("create_invitation", { email: newEmail(), role: "viewer" });
+  assert.equal((await make()).status, 200);
+  const refused = (await make()) as { body: Record<string, unknown> };
+  assert.equal(codeOf(refused), "limit_reached");
+  await ownerSql(service.url, "DELETE FROM invitations WHERE email = 'x@globex.example'");
+  assert.equal((await make()).status, 200);
+});
+
 test("who invites a member with keys cannot act as that member", async () => {
   const email = newEmail();
   const { userId } = await keys(acme).add_member({ email, role: "viewer" });
@@ -357,6 +372,7 @@ test("what gives lasting access needs a sign-in of the last five minutes (N27)",
     service.url,
     "UPDATE sign_in.sign_ins SET authenticated_at = now() - interval '6 minutes'",
   );
+  const trigger = { prompt: "x", instanceIds: ["ins_x"], source: "json", directory: "/x" };
   const needs: [string, object][] = [
     ["create_api_key", { name: "x", scope: "user", permissions: ["sessions:view"] }],
     ["rotate_api_key", { apiKeyId: "key_x" }],
@@ -364,6 +380,12 @@ test("what gives lasting access needs a sign-in of the last five minutes (N27)",
     ["create_preview", { sessionId: "ses_x", port: 80 }],
     ["create_webhook", { url: "https://example.com" }],
     ["update_webhook", { webhookId: "whk_x" }],
+    ["create_trigger", trigger],
+    ["update_trigger", { triggerId: "trg_x", name: "x" }],
+    ["remove_connected_identity", { userId: "usr_x", issuer: "x", subject: "x" }],
+    ["update_sign_in_settings", {}],
+    ["create_device_sign_in", {}],
+    ["confirm_device_sign_in", { digits: "0000" }],
     ["create_invitation", { email: newEmail(), role: "viewer" }],
     ["update_member", { userId: "usr_x", role: "viewer" }],
     ["update_role", { name: "x", permissions: ["sessions:view"] }],
@@ -478,12 +500,37 @@ test("a changed password ends every other sign-in", async () => {
     password,
     newPassword: "a new and longer one",
   });
-  assert.equal(changed.status, 200);
+  assert.deepEqual([changed.status, changed.body["passkeys"]], [200, 0]);
   assert.equal((await browser.call(acme.organizationId, "whoami")).status, 200);
   assert.equal((await second.call(acme.organizationId, "whoami")).status, 401);
   assert.equal((await signIn(openTestBrowser(node.baseUrl), email)).status, 401);
   const again = await signIn(openTestBrowser(node.baseUrl), email, "a new and longer one");
   assert.equal(again.status, 200);
+});
+
+test("a changed password keeps the passkeys, unless the person removes them with it", async () => {
+  const email = newEmail();
+  const browser = await joinAs(email);
+  await ownerSql(
+    service.url,
+    `INSERT INTO sign_in.passkeys (credential_id, user_id, public_key, counter, transports, device)
+     SELECT 'kept ' || n, user_id, '\\x00', 0, '{}', 'phone' FROM users, generate_series(1, 2) n WHERE email = '${email}'`,
+  );
+  const change = async (more: object) =>
+    (
+      await browser.send("/api/sign-in/change-password", {
+        password,
+        newPassword: password,
+        ...more,
+      })
+    ).body["passkeys"];
+  assert.equal(await change({}), 2);
+  assert.equal(await change({ removePasskeys: true }), 0);
+  const left = await ownerSql(
+    service.url,
+    "SELECT FROM sign_in.passkeys WHERE credential_id LIKE 'kept%'",
+  );
+  assert.equal(left.length, 0);
 });
 
 test("wrong passwords lock out neither the person's own browser nor show which accounts exist", async () => {

@@ -18,6 +18,8 @@ import {
   type SingleSignOnBed,
 } from "@hawser/testkit/single-sign-on-bed.ts";
 import { createCaller } from "@hawser/testkit/caller.ts";
+import { until } from "@hawser/testkit/until.ts";
+import { makeSignInLink } from "./links.ts";
 
 let bed: SingleSignOnBed;
 let idp: OidcProvider;
@@ -27,6 +29,8 @@ before(async () => {
   bed = await startSingleSignOnBed();
   idp = await bed.startProvider();
   evil = await bed.startProvider();
+  // An owner who can sign in without the provider: only then the provider of others can be changed (decision 0090).
+  await bed.join("break-glass@globex.example", "owner", bed.globex);
 });
 after(() => bed[Symbol.asyncDispose]());
 
@@ -63,6 +67,19 @@ async function mustReach(browser: TestBrowser) {
   if (typeof me === "number") assert.fail(`answered ${me}`);
   return me;
 }
+
+const codeOfTry = ({ body }: { body: unknown }) =>
+  (body as { error?: { code: string } }).error?.code;
+
+/** Gives the account these passkeys instead of its password. */
+const usePasskeysOnly = (email: string, ids: string[]) =>
+  ownerSql(
+    bed.service.url,
+    `UPDATE sign_in.accounts a SET password_hash = NULL FROM users u
+      WHERE u.user_id = a.user_id AND u.email = '${email}';
+     INSERT INTO sign_in.passkeys (credential_id, user_id, public_key, counter, transports, device)
+     SELECT unnest('{${ids.join(",")}}'::text[]), user_id, '\\x00', 0, '{}', 'phone' FROM users WHERE email = '${email}'`,
+  );
 
 const audited = async (action: string) =>
   (await bed.keys().list_audit_entries({ limit: 50 })).entries.find(
@@ -358,7 +375,9 @@ test("T21: a callback counts once, and only in the browser that began", async ()
     url.pathname = url.pathname.replace(bed.acme.organizationId, bed.globex.organizationId);
   });
   assert.equal(await led(withState(), ofGlobex), expired, "at another organization's address");
-  const forged = new Map([["__Host-hawser_state", `${state.get("__Host-hawser_state")}x`]]);
+  const sealed = state.get("__Host-hawser_state")!;
+  const other = sealed.startsWith("A") ? "B" : "A";
+  const forged = new Map([["__Host-hawser_state", other + sealed.slice(1)]]);
   assert.equal(await led(openTestBrowser(bed.nodes[0].baseUrl, forged)), expired, "forged");
   assert.equal(idp.paths.filter((path) => path === "/token").length, asked, "no code was sent");
 
@@ -565,6 +584,80 @@ test("groups never demote the only owner, nor an excepted one", async () => {
   assert.deepEqual(await rolesOf(), [me.userId]);
 });
 
+test("what could lock out owners who sign in with the provider only is refused", async () => {
+  const { globex, service, nodes } = bed;
+  const keys = bed.keys(globex);
+  const { identities } = await keys.list_connected_identities({});
+  const { members } = await keys.list_members({});
+  const owner = members.find(({ role }) => role === "owner")!;
+  const connected = identities.find(({ userId }) => userId === owner.userId)!;
+  assert.equal(connected.issuer, evil.issuer);
+  const { userId, issuer, subject } = connected;
+  const codes = async () => [
+    codeOfTry(await keys.try("update_sign_in_settings", { clientSecret: evil.clientSecret })),
+    codeOfTry(await keys.try("update_sign_in_settings", { groupRoles: [] })),
+    codeOfTry(await keys.try("update_sign_in_settings", { issuer: null })),
+    codeOfTry(await keys.try("remove_connected_identity", { userId, issuer, subject })),
+  ];
+  assert.deepEqual(await codes(), Array(4).fill("last_owner"));
+  // A group that is lost at the provider ends the access all the same (T19), and an operator's link is the way back.
+  await ownerSql(service.url, "UPDATE sign_in.identities SET group_role = 'owner'");
+  await ownerSql(service.url, "UPDATE sign_in_settings SET tested_at = hawser_now()");
+  const lost = { subject, claims: { email: owner.email, email_verified: true, groups: [] } };
+  const more = { organizationId: globex.organizationId };
+  assert.equal(await bed.signIn(bed.browser(), evil, lost, more), "/sign-in?error=no_group");
+  const accounts = service.database.connectionsFor("accounts");
+  const { baseUrl } = nodes[0];
+  const { url } = await makeSignInLink(accounts, { email: owner.email, baseUrl });
+  const browser = bed.browser();
+  const link = new URL(url).hash.slice(1);
+  const opened = await browser.send("/api/sign-in/first", { link, password: bedPassword });
+  assert.equal(opened.status, 200, JSON.stringify(opened.body));
+  assert.ok(typeof (await whoami(browser, globex)) === "object");
+  assert.deepEqual(await codes(), Array(4).fill(undefined));
+});
+
+test("connected identities are listed, and a removed one signs nobody in on any node", async () => {
+  const pat = person();
+  const browser = bed.browser();
+  await bed.signIn(browser, idp, pat);
+  const { userId } = await mustReach(browser);
+  const keys = bed.keys();
+  const { subject } = pat;
+  const list = async (input: object) => (await keys.list_connected_identities(input)).identities;
+  const [mine] = await list({ userId });
+  assert.deepEqual(
+    { ...mine, connectedAt: "" },
+    { userId, issuer: idp.issuer, subject, groupRole: "member", connectedAt: "" },
+  );
+  const all = await list({ limit: 200 });
+  const [first, second] = [
+    await list({ limit: 1 }),
+    await keys.list_connected_identities({ limit: 1 }),
+  ];
+  const next = await list({ limit: 1, cursor: second.nextCursor });
+  assert.deepEqual([...first, ...next], all.slice(0, 2));
+  assert.ok(!(await bed.keys(bed.globex).list_connected_identities({ limit: 200 })).identities.some((each) => each.userId === userId)); // prettier-ignore
+  assert.equal(codeOfTry(await bed.keys(bed.globex).try("list_connected_identities", { userId })), "not_found"); // prettier-ignore
+
+  const there = openTestBrowser(bed.nodes[1].baseUrl, new Map(browser.cookies));
+  await mustReach(there);
+  const removal = { userId, issuer: idp.issuer, subject };
+  const other = { ...removal, issuer: evil.issuer };
+  assert.equal(codeOfTry(await keys.try("remove_connected_identity", other)), "not_found");
+  const narrow = createCaller(
+    bed.nodes[0].baseUrl,
+    await makeKey(bed.service.database, bed.acme.organizationId, ["access:edit"]),
+  );
+  assert.equal(codeOfTry(await narrow.try("remove_connected_identity", removal)), "forbidden");
+  await keys.remove_connected_identity(removal);
+  assert.equal(await whoami(browser), 401);
+  await until("the sign-in has ended", async () => (await whoami(there)) === 401);
+  assert.equal(await bed.signIn(browser, idp, pat), "/sign-in?error=not_invited");
+  assert.deepEqual(await list({ userId }), []);
+  assert.equal(codeOfTry(await keys.try("remove_connected_identity", removal)), "not_found");
+});
+
 test("only owners are excepted from groups: not one who was demoted, nor one who was removed", async () => {
   const boss = person({ groups: ["owners"] });
   const browser = bed.browser();
@@ -640,9 +733,59 @@ test("the provider is asked for a proof again, and only that makes a sign-in fre
   assert.equal((await update()).status, 200);
 });
 
+test("a sign-in is renewed in a window beside the page, by its person only", async () => {
+  const pat = person();
+  const browser = bed.browser();
+  await bed.signIn(browser, idp, pat);
+  const { userId } = await mustReach(browser);
+  const former = browser.cookies.get("__Host-hawser_session");
+  // The provider does not know this browser, so it has to ask, in the same window.
+  const first = await bed.leave(browser, idp, pat, { renews: userId, silent: true });
+  assert.equal(first.searchParams.get("error"), "login_required");
+  const onward = await bed.comeBack(browser, first);
+  const asked = new URL(onward.headers.get("location")!);
+  assert.deepEqual([asked.origin, asked.searchParams.get("prompt")], [idp.issuer, null]);
+  const back = await bed.comeBack(browser, await idp.logIn(asked.href));
+  assert.equal(back.headers.get("location"), "/signed-in");
+  assert.notEqual(browser.cookies.get("__Host-hawser_session"), former);
+  assert.equal((await mustReach(browser)).userId, userId);
+  // What came back once does not go on to the provider a second time.
+  const replayed = await bed.comeBack(browser, first);
+  assert.equal(replayed.headers.get("location"), "/sign-in?error=expired");
+  const another = await bed.signIn(browser, idp, person(), { renews: userId });
+  assert.equal(another, "/signed-in?error=other_account");
+  assert.equal(
+    await bed.signIn(browser, idp, null, { renews: userId }),
+    "/signed-in?error=sign_in_denied",
+  );
+  assert.equal((await mustReach(browser)).userId, userId);
+});
+
+test("a provider that asks nothing makes no sign-in fresh (N27)", async () => {
+  await using liar = await startScriptedIssuer();
+  const keys = bed.keys(bed.globex);
+  const provider = { issuer: liar.issuer, clientId: "hawser", clientSecret: "secret" };
+  await keys.update_sign_in_settings({ ...provider, ...groupsOf(["engineers", "member"]) });
+  const first = await signInWithClaims(liar, (claims) => ({ ...claims, sub: "silent" }));
+  const me = await whoami(first.browser, bed.globex);
+  assert.ok(typeof me === "object");
+  const more = { renews: me.userId, silent: true };
+  const { browser, led } = await signInWithClaims(liar, (claims) => ({ ...claims, sub: "silent" }), more); // prettier-ignore
+  assert.equal(led, "/signed-in");
+  const fresh = async (by: TestBrowser) =>
+    codeOf(await by.send("/api/sign-in/device/read", { code: "BCDF-GHJK" }));
+  assert.deepEqual(
+    [await fresh(first.browser), await fresh(browser)],
+    ["not_found", "sign_in_again"],
+  );
+});
+
 test("a required provider leaves accounts out, except for the named owners", async () => {
   const [owner, member] = [
-    await bed.join("break-glass@people.example", "owner"),
+    {
+      ...(await bed.join("break-glass@people.example", "owner")),
+      email: "break-glass@people.example",
+    },
     await bed.join("locked-out@people.example"),
   ];
   const keys = bed.keys();
@@ -677,7 +820,34 @@ test("a required provider leaves accounts out, except for the named owners", asy
   // Other settings have not been tested.
   const other = await update({ clientSecret: "another" });
   assert.equal((other.body as { error: { code: string } }).error.code, "provider_untested");
-  // Keys are not concerned. An owner who is demoted is excepted no more.
+  // The last owner who can sign in without the provider stays one, and keeps a way to sign in (decision 0090).
+  const { userId } = owner;
+  const stays = [
+    await keys.try("update_member", { userId, role: "viewer" }),
+    await keys.try("remove_member", { userId }),
+  ];
+  assert.deepEqual(
+    stays.map(({ status, body }) => [status, (body as { error: { code: string } }).error.code]),
+    [
+      [409, "last_owner"],
+      [409, "last_owner"],
+    ],
+  );
+  assert.equal((await update({ groupsClaim: "groups", exceptUserIds: [] })).status, 400);
+  await usePasskeysOnly(owner.email, ["one", "two"]);
+  const removePasskey = async (passkeyId: string) =>
+    codeOf(await owner.send("/api/sign-in/passkeys/remove", { passkeyId }));
+  assert.equal(await removePasskey("one"), undefined);
+  assert.equal(await removePasskey("two"), "last_owner");
+  // With another one, all of that is allowed. An owner who is demoted is excepted no more.
+  const another = await bed.join("second-glass@people.example", "owner");
+  await keys.update_sign_in_settings({ exceptUserIds: [userId, another.userId] });
+  assert.equal(await removePasskey("two"), undefined);
+  await ownerSql(
+    bed.service.url,
+    `UPDATE sign_in.accounts SET password_hash = other.password_hash FROM sign_in.accounts other
+      WHERE accounts.password_hash IS NULL AND other.password_hash IS NOT NULL`,
+  );
   await keys.update_member({ userId: owner.userId, role: "viewer" });
   await owner.send("/api/sign-in/password", {
     email: "break-glass@people.example",
@@ -720,4 +890,18 @@ test("a removed provider ends its sign-ins, and so does a removed membership", a
   await bed.keys().update_sign_in_settings({ issuer: null });
   assert.deepEqual([await whoami(one), await whoami(two)], [401, 401]);
   assert.equal((await bed.keys().get_sign_in_settings({})).issuer, null);
+});
+
+// The last test: it uses up what this address may begin.
+test("strangers begin only some sign-ins, and keep nobody from renewing one", async () => {
+  const { acme } = bed;
+  await bed.configure(idp, groupsOf(["engineers", "member"]));
+  const browser = bed.browser();
+  assert.equal(await bed.signIn(browser, idp, person()), "/");
+  const { organizationId } = acme;
+  const begin = (by: TestBrowser) => by.send("/api/sign-in/provider/begin", { organizationId });
+  const replies = await Promise.all(Array.from({ length: 200 }, () => begin(bed.browser())));
+  const limited = replies.filter(({ body }) => JSON.stringify(body).includes("begin to sign in"));
+  assert.ok(limited.length > 0 && limited.every((reply) => codeOf(reply) === "rate_limited"));
+  assert.equal((await begin(browser)).status, 200);
 });

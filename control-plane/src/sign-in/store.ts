@@ -346,6 +346,11 @@ export const insertInvitation = statement<InvitationRow>(
    RETURNING ${invitationColumns}`,
 );
 
+/** $2 the most. They include those that are over and not deleted yet. */
+export const countInvitations = statement<{ count: number }>(
+  `SELECT count(*)::int AS count FROM (SELECT FROM invitations WHERE organization_id = $1 LIMIT $2) AS known`,
+);
+
 /** Open ones, the newest first, older than $2. */
 export const selectInvitations = statement<InvitationRow>(
   `SELECT ${invitationColumns} FROM invitations i
@@ -389,6 +394,6 @@ export const deleteOldInvitations = systemStatement<{ invitation_id: string }>(
   `DELETE FROM invitations
     WHERE (organization_id, invitation_id) IN (
       SELECT organization_id, invitation_id FROM invitations
-       WHERE expires_at < hawser_now() - interval '30 days' ORDER BY expires_at LIMIT 1000)
+       WHERE expires_at < hawser_now() - interval '1 day' ORDER BY expires_at LIMIT 1000)
    RETURNING invitation_id`,
 );

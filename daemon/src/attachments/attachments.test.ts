@@ -44,7 +44,10 @@ test("files are brought under names of ours, and go when no prompt needs them", 
   let now = Date.now();
   using opened = open(() => now);
   const { attachments } = opened;
-  const [one, two] = await attachments.bring([blob("content"), at("https://a.example")], never);
+  const uploaded = { ...blob("content"), fileId: "fil_1" };
+  const [one, two] = await attachments.bring([uploaded, at("https://a.example")], never);
+  assert.deepEqual([one!.fileId, one!.size], ["fil_1", 7]);
+  assert.deepEqual([two!.fileId, two!.size], [undefined, 7]);
   assert.equal(readFileSync(one!.path, "utf8"), "content");
   assert.equal(readFileSync(two!.path, "utf8"), "fetched");
   assert.doesNotMatch(one!.path, /a\.txt/);

@@ -45,10 +45,11 @@ export function createAttachments(options: AttachmentsOptions): Attachments {
   const { directory, lane, fetch = fetchUrl, now = Date.now } = options;
 
   async function bringOne(
-    { from, mime, filename }: WantedFile,
+    wanted: WantedFile,
     path: string,
     signal: AbortSignal,
   ): Promise<PromptAttachment & { size: number }> {
+    const { from, mime, filename } = wanted;
     if ("bytes" in from) {
       writeFileSync(path, from.bytes, { mode: 0o600 });
       return { mime, filename, path, size: from.bytes.length };
@@ -57,7 +58,8 @@ export function createAttachments(options: AttachmentsOptions): Attachments {
       "url" in from
         ? { size: await fetch({ url: from.url, path, longest: largest, signal }) }
         : await lane.get(from.sha256, path, { deadlineMs: bringMs, signal });
-    return { mime, filename, path, size };
+    const { fileId } = wanted as SentAttachment;
+    return { mime, filename, path, size, ...(fileId !== undefined && { fileId }) };
   }
 
   return {
@@ -83,7 +85,7 @@ export function createAttachments(options: AttachmentsOptions): Attachments {
         rmSync(own, { recursive: true, force: true });
         throw error;
       }
-      return brought.map(({ mime, filename, path }) => ({ mime, filename, path }));
+      return brought;
     },
     tidy(needed) {
       const kept = new Set(needed.map(({ path }) => dirname(path)));

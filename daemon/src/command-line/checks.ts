@@ -9,6 +9,7 @@ import { childEnvironment } from "../environment.ts";
 import { createGit, oldestSafe } from "../git/git.ts";
 import { createPolicy } from "../policy/policy.ts";
 import { daemonVersion, trustedKeys } from "../release.ts";
+import { readSeparation } from "../separation/separation.ts";
 import { programOf } from "../service/program.ts";
 import { hasLinger, hasUserManager, isEnabled, unitOf } from "../service/systemd.ts";
 import { runningDaemon } from "../state/running.ts";
@@ -90,6 +91,11 @@ function policy(state: State): Finding[] {
       what: message,
       cure: code === "policy_missing" ? add : `Edit ${policyPath}`,
     }));
+  }
+  // The workers of a separated host run as other users.
+  if (readSeparation(state) && (statSync(policyPath).mode & 0o004) === 0) {
+    const what = `The policy file ${policyPath} cannot be read by the users of the agents`;
+    return [{ what, cure: `Give it back to them: chmod 644 ${policyPath}` }];
   }
   if (roots.length === 0) return [{ what: "No directory may be worked in", cure: add }];
   return lookAtRoots(state, roots).map(({ root, problem, limit }) => {

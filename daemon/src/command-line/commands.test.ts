@@ -23,7 +23,7 @@ import { startSmallControlPlane } from "@hawser/testkit/small-control-plane.ts";
 import { until } from "@hawser/testkit/until.ts";
 import { logPathOf, openLogFile } from "../log-file.ts";
 import { daemonVersion } from "../release.ts";
-import { openState } from "../state/state.ts";
+import { openState, separationPath } from "../state/state.ts";
 import { lookAtLink } from "./status.ts";
 
 const main = mainFile("daemon");
@@ -239,6 +239,13 @@ test("doctor shows an outdated git, and a policy file that is missing or cannot 
   const unreadable = (await call("doctor")).output;
   assert.match(unreadable, /PROBLEM {2}Git 2\.30\.0 .*\n.*No repository is used/);
   assert.match(unreadable, /PROBLEM {2}The policy file .* cannot be read.* line 2: .*\n +Edit \//);
+  // The users of a separated host read it too.
+  writeFileSync(state.policyPath, `root = ${directory}\n`);
+  chmodSync(state.policyPath, 0o600);
+  const own = { user: "own", state: "/own" };
+  writeFileSync(separationPath(state.directory), JSON.stringify({ own, people: [] }));
+  const closed = (await call("doctor")).output;
+  assert.match(closed, /PROBLEM {2}The policy file .* users of the agents\n.*chmod 644/);
 });
 
 test("status and doctor warn while the control plane does not find the host", async (t) => {
@@ -281,6 +288,7 @@ test("uninstall removes what is the daemon's own, and keeps whatever may hold wo
     "clones",
     "log",
     "homes",
+    "tmp",
     "parked",
     "drafts",
   ])

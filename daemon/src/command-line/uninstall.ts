@@ -21,7 +21,7 @@ import { print } from "./print.ts";
 
 /** Names in the state directory that are the daemon's own. */
 const own =
-  /^(?:bin|daemon|node|agents|clones|log|policy|credentials\.json|status\.json|process\.json|run\.lock|updates\.json|opencode-server\.json|quota-\w+\.json|opencode\.log|agent-shell\.sh|opencode-shell|scratch|attachments|baselines|trusted|homes|sealing-key\.json|separation\.json|host-key\.json|places\.sqlite(?:-wal|-shm)?|.*\.(?:next|part))$/;
+  /^(?:bin|daemon|node|agents|clones|log|policy|credentials\.json|status\.json|process\.json|run\.lock|updates\.json|opencode-server\.json|quota-\w+\.json|opencode\.log|agent-shell\.sh|opencode-shell|scratch|attachments|baselines|trusted|homes|sealing-key\.json|separation\.json|tmp|host-key\.json|places\.sqlite(?:-wal|-shm)?|.*\.(?:next|part))$/;
 const journal = /^journal-\w+\.sqlite$/;
 /** Directories of sessions: removed only if they are empty. */
 const ofSessions = ["worktrees", "checkouts", "parked"];

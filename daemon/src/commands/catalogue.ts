@@ -222,6 +222,11 @@ export const catalogue: Catalogue = {
     run: (wanted, { sessions }) => sessions.queue.sendNow(wanted),
   },
 
+  list_session_rules: { run: ({ sessionId }, { sessions }) => sessions.listRules(sessionId) },
+  forget_session_rule: {
+    repeatable: true,
+    run: (wanted, { sessions }) => sessions.forgetRule(wanted),
+  },
   answer_request: {
     // An agent accepts one answer, and reports when it has one already.
     repeatable: true,

@@ -19,6 +19,7 @@ import {
   type SessionUpdate,
   type TrustedPart,
   type TurnOutcome,
+  type UpdateOf,
   type Usage,
 } from "@hawser/contract";
 import type { Call, Decision } from "../policy/call.ts";
@@ -229,6 +230,10 @@ export interface PromptAttachment {
   mime: string;
   filename: string | null;
   path: string;
+  /** As callers name it; undefined for a file from elsewhere. */
+  fileId?: string | undefined;
+  /** In bytes; undefined for a prompt that an earlier daemon accepted. */
+  size?: number;
 }
 
 /**
@@ -255,7 +260,14 @@ export type AgentEvent = {
   /** The request was settled without us, for instance at a terminal on the host. */
   | { type: "request_gone"; key: string; answer: PermissionAnswer | null; reason: string | null }
   /** Tokens used by one call of the model. */
-  | { type: "usage"; usage: Usage; costUsd: number | null; costIsEstimate: boolean }
+  | {
+      type: "usage";
+      usage: Usage;
+      costUsd: number | null;
+      costIsEstimate: boolean;
+      /** How full the context of the session's own agent is; undefined if it does not report that. */
+      context?: UpdateOf<"usage_update">["context"];
+    }
   | { type: "title"; title: string }
   /** The agent has condensed its history, by itself or by a slash command. */
   | { type: "compacted" }

@@ -12,6 +12,7 @@ import type {
 } from "@hawser/contract";
 import type { Asked, PromptAttachment, RequestAnswer, Task } from "../drivers/driver.ts";
 import { transact } from "./database.ts";
+import { createStoredRules, type StoredRules } from "./stored-rules.ts";
 
 /**
  * starting: the daemon prepares its directory and its agent. active: the agent can be prompted. detached: the
@@ -162,6 +163,8 @@ export interface GivenAnswer {
   answer: "once" | "always" | "reject" | null;
   answers: string[][] | null;
   toAgent: RequestAnswer;
+  /** The user who answered; undefined if no person did. */
+  by?: string;
 }
 
 export interface KeptRequest {
@@ -177,7 +180,7 @@ export interface KeptRequest {
   given: GivenAnswer | null;
 }
 
-export interface DrivenSessions {
+export interface DrivenSessions extends StoredRules {
   add(session: DrivenSession): void;
   /** undefined if the session has ended. */
   get(sessionId: string): DrivenSession | undefined;
@@ -203,8 +206,6 @@ export interface DrivenSessions {
   openRequest(requestId: string): void;
   noteGiven(requestId: string, given: GivenAnswer): void;
   removeRequest(requestId: string): void;
-  remember(sessionId: string, rules: readonly string[]): void;
-  isRemembered(sessionId: string, rules: readonly string[]): boolean;
   /** What the agent of a fork reads of the earlier conversation; undefined if it reads nothing. */
   conversation(sessionId: string): string | undefined;
   setConversation(sessionId: string, text: string): void;
@@ -260,10 +261,6 @@ export function createDrivenSessions(database: DatabaseSync, now: () => number):
   const openRequest = prepare(`UPDATE driven_requests SET state = 'open' WHERE request_id = ?`);
   const noteGiven = prepare(`UPDATE driven_requests SET given = ? WHERE request_id = ?`);
   const removeRequest = prepare(`DELETE FROM driven_requests WHERE request_id = ?`);
-  const insertRule = prepare(
-    `INSERT INTO remembered_rules (session_id, rule) VALUES (?, ?) ON CONFLICT DO NOTHING`,
-  );
-  const selectRule = prepare(`SELECT 1 FROM remembered_rules WHERE session_id = ? AND rule = ?`);
 
   const selectConversation = prepare(`SELECT text FROM conversations WHERE session_id = ?`);
   const insertConversation = prepare(
@@ -327,13 +324,7 @@ export function createDrivenSessions(database: DatabaseSync, now: () => number):
     openRequest: (requestId) => write(() => openRequest.run(requestId)),
     noteGiven: (requestId, given) => write(() => noteGiven.run(JSON.stringify(given), requestId)),
     removeRequest: (requestId) => write(() => removeRequest.run(requestId)),
-    remember(sessionId, rules) {
-      write(() => {
-        for (const rule of rules) insertRule.run(sessionId, rule);
-      });
-    },
-    isRemembered: (sessionId, rules) =>
-      rules.length > 0 && rules.every((rule) => selectRule.get(sessionId, rule) !== undefined),
+    ...createStoredRules(database),
     conversation: (sessionId) => selectConversation.get(sessionId)?.["text"] as string | undefined,
     setConversation: (sessionId, text) => write(() => insertConversation.run(sessionId, text)),
     markEnded(sessionId) {

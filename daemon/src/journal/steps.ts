@@ -22,6 +22,14 @@ export const journalSteps: readonly Step[] = [
     sql: `CREATE TABLE conversations (session_id TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT`,
     readableFrom: 1,
   },
+  // Who stored a rule and when, and how often it has decided. A daemon that does not know the columns stores rules
+  // without them.
+  {
+    sql: `ALTER TABLE remembered_rules ADD COLUMN by_user TEXT;
+          ALTER TABLE remembered_rules ADD COLUMN remembered_at INTEGER;
+          ALTER TABLE remembered_rules ADD COLUMN uses INTEGER NOT NULL DEFAULT 0`,
+    readableFrom: 1,
+  },
 ];
 
 /** A newer daemon changed the journal in a way that this one cannot read. */

@@ -25,6 +25,7 @@ const start: Route = {
   sessionId: "ses_1",
   ownerId: "usr_a.1",
   kind: "codex",
+  others: [],
   originalId: undefined,
 };
 const owner = (makes: boolean): Route => ({ to: "owner", ownerId: "usr_a.1", makes });
@@ -81,6 +82,8 @@ const expected: Record<HostCommand, Route> = {
   move_queued_prompt: session,
   remove_queued_prompt: session,
   send_queued_prompt_now: session,
+  list_session_rules: session,
+  forget_session_rule: session,
   share_session: session,
   push_session: session,
 };

@@ -1,5 +1,5 @@
 // Which worker of a separated host carries out a command.
-import type { AgentKind } from "@hawser/contract";
+import { AgentKind } from "@hawser/contract";
 import { hostCommands, type CommandBody, type HostCommand } from "@hawser/host-protocol";
 
 /**
@@ -9,8 +9,8 @@ import { hostCommands, type CommandBody, type HostCommand } from "@hawser/host-p
  * - session: the worker that has the session.
  * - restore: the worker that has the parked files, for a session that continues with them.
  * - owner: the worker of a person. `makes`: whether the person gets one, if they have none.
- * - start: the worker of the person if it has an account of this kind, else the own one. `originalId`: a session
- *   that must be in the same worker.
+ * - start: the worker of the person if it has an account of this kind, else the own one. `others`: the kinds of the
+ *   fallback chain. `originalId`: a session that must be in the same worker.
  */
 export type Route =
   | { to: "front" | "everywhere" | "own" }
@@ -22,6 +22,7 @@ export type Route =
       sessionId: string;
       ownerId: string | null;
       kind: AgentKind;
+      others: AgentKind[];
       originalId: string | undefined;
     };
 
@@ -68,6 +69,8 @@ const ways: Record<HostCommand, Way> = {
   move_queued_prompt: "session",
   remove_queued_prompt: "session",
   send_queued_prompt_now: "session",
+  list_session_rules: "session",
+  forget_session_rule: "session",
   answer_request: "session",
   abort_turn: "session",
   revert_session: "session",
@@ -110,11 +113,18 @@ export function routeOf({ command, payload }: CommandBody): Route {
       const kind = text("kind") as AgentKind | undefined;
       if (sessionId === undefined || kind === undefined) return { to: "front" };
       const originalId = text("originalId");
-      return { to: way, sessionId, ownerId: ownerId ?? null, kind, originalId };
+      const others = kindsOfChain(payload["fallback"]);
+      return { to: way, sessionId, ownerId: ownerId ?? null, kind, others, originalId };
     }
     default:
       return { to: way };
   }
+}
+
+function kindsOfChain(fallback: unknown): AgentKind[] {
+  const { chain } = (fallback ?? {}) as { chain?: unknown };
+  const entries = Array.isArray(chain) ? (chain as ({ kind?: unknown } | null)[]) : [];
+  return entries.flatMap((entry) => AgentKind.safeParse(entry?.kind).data ?? []);
 }
 
 function routeOfScope(scope: unknown): Route {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { EventEmitter } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
@@ -262,6 +262,9 @@ test("a session continues only with the account that has it", async () => {
   assert.equal(refusalOf(await fork("ses_2", null)).code, "agent_not_ready");
   assert.equal(refusalOf(await fork("ses_3", bo)).code, "agent_not_ready");
   assert.equal(resultOf(await fork("ses_4", ada))["user"], "one");
+  const without = { ...session("ses_6", ada, "claude_code"), originalId: "ses_1" };
+  const { message } = refusalOf(await host.order("fork_session", without));
+  assert.match(message, /You have no account of claude_code on this host/);
   const restore = (sessionId: string, ownerId: string | null) =>
     host.order("restore_session", { sessionId, parkedId: "ses_1", ownerId });
   for (const ownerId of [null, bo]) {
@@ -270,6 +273,26 @@ test("a session continues only with the account that has it", async () => {
     assert.match(message, /only with the same account/);
   }
   assert.equal(resultOf(await restore("ses_5", ada))["user"], "one");
+});
+
+test("where the host's own logins are forbidden, a fallback chain leads to the person's account", async () => {
+  await using host = open();
+  await host.by("link_identity", link(ada));
+  const chain = [{ kind: "claude_code" }, { kind: "codex" }];
+  const start = (
+    sessionId: string,
+    ownerId: string,
+    fallback: unknown = { chain, threshold: 90 },
+  ) => host.by("start_session", { ...session(sessionId, ownerId, "claude_code"), fallback });
+  const allow = (ownLogins: string) =>
+    writeFileSync(join(host.place, "policy"), `root = /srv\nown-logins = ${ownLogins}\n`);
+  allow("yes");
+  assert.equal(await start("ses_1", ada), "own");
+  allow("no");
+  assert.equal(await start("ses_2", ada), "one");
+  assert.equal(await start("ses_3", bo), "own", "bo has no account");
+  for (const odd of [null, "chain", {}, { chain: [null, {}, { kind: 7 }] }])
+    assert.equal(await start(`ses_${JSON.stringify(odd)}`, ada, odd), "own");
 });
 
 test("the front answers what is its own, and what it cannot read", async () => {
@@ -635,7 +658,8 @@ test("a worker that does not start: its person gets the reason, the host a warni
   assert.equal(repeated, undefined, "the worker may have done it");
 
   isBroken = false;
-  await until("it runs again", async () => (await warnings()).length === 0);
+  // The pause between two starts has grown meanwhile, to 30 seconds at most.
+  await until("it runs again", async () => (await warnings()).length === 0, 35_000);
   assert.equal(await host.by("send_prompt", { sessionId: "ses_1" }), "one");
 });
 

@@ -2,7 +2,7 @@
 // the right one, and passes on what workers report. Agents may have taken their worker over, so a worker can only
 // speak about sessions of its own.
 import { join as joinPath } from "node:path";
-import type { HostOperation } from "@hawser/contract";
+import type { AgentKind, HostOperation } from "@hawser/contract";
 import { workerAnswers } from "@hawser/host-protocol";
 import { createCommands, readGenuine, type Answer } from "../commands/answer-command.ts";
 import type { CommandOptions } from "../commands/answer-command.ts";
@@ -253,16 +253,21 @@ export function openWorkers(options: WorkersOptions): Work {
         return refusal(commandId, "login_failed", noUserFree);
       }
       case "start": {
+        // Without the host's own logins, only the worker of the person can follow the fallback chain to an account.
+        const others = options.policy().ownLogins ? [] : route.others;
         // opencode always runs with the host's own logins.
-        const hasPerson = route.ownerId !== null && route.kind !== "opencode";
+        const wanted = [route.kind, ...others].filter((kind) => kind !== "opencode");
+        const hasPerson = route.ownerId !== null && wanted.length > 0;
         const person = hasPerson ? workerOf(route.ownerId!, false) : undefined;
         const refused = person && asker.refuseIfDown(person, commandId);
         if (refused) return refused;
-        const hasAccount = person && (await kindsOf(person)).includes(route.kind);
-        const chosen = hasAccount ? person : ownWorker;
+        const accounts: AgentKind[] = person ? await kindsOf(person) : [];
+        const chosen = wanted.some((kind) => accounts.includes(kind)) ? person! : ownWorker;
         const { originalId, sessionId } = route;
         if (originalId !== undefined && !isOf(chosen.of.user, originalId)) {
-          return refusal(commandId, "agent_not_ready", otherUser);
+          const isTheirs = person !== undefined && isOf(person.of.user, originalId);
+          const why = isTheirs ? withoutAccount(route.kind) : otherUser;
+          return refusal(commandId, "agent_not_ready", why);
         }
         return workers.get(places.bindSession(sessionId, chosen.of.user))!;
       }
@@ -339,5 +344,7 @@ export function openWorkers(options: WorkersOptions): Work {
 
 const noUserFree =
   "All Unix users for people on this host are in use. The host's administrator can add more: run the install command again as root, with --separate and a larger number for --people.";
+const withoutAccount = (kind: string) =>
+  `You have no account of ${kind} on this host. Link one to continue this session with it.`;
 const otherUser =
   "The agents of each person run as a Unix user of their own on this host, so a session can be continued only with the same account. Start a new session instead.";

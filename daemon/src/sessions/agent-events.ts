@@ -98,14 +98,23 @@ function record(session: Session, event: Exclude<AgentEvent, { type: "text" }>):
 function addUsage(
   session: Session,
   turnId: string | null,
-  { usage: more, ...cost }: Extract<AgentEvent, { type: "usage" }>,
+  { usage: more, context, ...cost }: Extract<AgentEvent, { type: "usage" }>,
 ): void {
   countUsage(session, { usage: more, ...cost });
   const { usage, costUsd, costIsEstimate } = session.record!;
-  session.note({ sessionUpdate: "usage_update", usage: usage!, costUsd, costIsEstimate }, turnId);
+  session.note(
+    {
+      sessionUpdate: "usage_update",
+      usage: usage!,
+      costUsd,
+      costIsEstimate,
+      ...(context && { context }),
+    },
+    turnId,
+  );
 }
 
-type Used = Omit<Extract<AgentEvent, { type: "usage" }>, "type" | "cursor">;
+type Used = Omit<Extract<AgentEvent, { type: "usage" }>, "type" | "cursor" | "context">;
 
 /** Adds to the session's totals. */
 export function countUsage(session: Session, { usage: more, ...cost }: Used): void {

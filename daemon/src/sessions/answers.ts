@@ -6,7 +6,7 @@ import { CommandRefusal } from "../command-refusal.ts";
 import type { GivenAnswer, KeptRequest } from "../journal/driven-sessions.ts";
 import { attach } from "./attach.ts";
 import { agentMovedOn, settle, withdraw } from "./requests.ts";
-import type { Session } from "./session.ts";
+import { userIn, type Session } from "./session.ts";
 
 export interface Answering {
   sessionId: string;
@@ -40,7 +40,8 @@ export async function answerRequest(
   if (request?.sessionId !== session.id || request.state === "granted") {
     return { status: "already_resolved" };
   }
-  const given = checkAnswer(request, wanted);
+  const by = wanted.ownerId ? { by: userIn(wanted.ownerId) } : {};
+  const given = { ...checkAnswer(request, wanted), ...by };
   const done = Promise.withResolvers<void>();
   answering.set(requestId, done.promise);
   const leave = () => {

@@ -66,6 +66,55 @@ test("always remembers the exact rules that were shown, and no part of them", as
   await host.close();
 });
 
+test("a stored rule is shown with who stored it, and a forgotten one asks again", async () => {
+  using small = makeSmallHost();
+  const { host, sessionId } = await begin(small);
+  const steps = [asks(["ls"]), asks(["ls"]), asks(["rm x"]), { text: "ok" }];
+  await host.must("send_prompt", { sessionId, text: script(steps) });
+  const answered = new Set<string>();
+  const answerNext = async (answer: "once" | "always") => {
+    const { requestId, shownHash, permission } = await host.until(
+      sessionId,
+      "request_raised",
+      (each) => !answered.has(each.requestId),
+    );
+    answered.add(requestId);
+    const given = { sessionId, requestId, shownHash, answer, answers: null };
+    await host.must("answer_request", { ...given, ownerId: "usr_ada.1" });
+    return permission!.alwaysRules;
+  };
+  assert.deepEqual(await host.must("list_session_rules", { sessionId }), {
+    rules: [],
+    truncated: false,
+  });
+  await answerNext("always");
+  await answerNext("once");
+  await host.until(sessionId, "turn_finished");
+  const { rules } = await host.must("list_session_rules", { sessionId });
+  assert.deepEqual(
+    rules.map(({ at, ...rule }) => ({ ...rule, hasTime: at !== null })),
+    [{ rule: "ls", by: "usr_ada", uses: 1, hasTime: true }],
+  );
+  const other = await host.must("forget_session_rule", { sessionId, rule: "rm x" });
+  assert.deepEqual(other.rules, rules, "a rule that is not stored");
+  const wanted = { sessionId, rule: "ls", ownerId: "usr_bo.1" };
+  for (let time = 0; time < 2; time++) {
+    assert.deepEqual((await host.must("forget_session_rule", wanted)).rules, []);
+  }
+  const forgotten = host
+    .entries(sessionId)
+    .flatMap(({ update }) => (update.sessionUpdate === "rule_forgotten" ? [update] : []));
+  assert.deepEqual(
+    forgotten.map(({ rule, by }) => [rule, by]),
+    [["ls", "usr_bo"]],
+  );
+  await host.must("send_prompt", { sessionId, text: script([asks(["ls"]), { text: "ok" }]) });
+  assert.deepEqual(await answerNext("once"), ["ls"]);
+  await host.must("end_session", { sessionId });
+  assert.equal(codeOf(await host.ask("forget_session_rule", wanted)), "session_ended");
+  await host.close();
+});
+
 test("if a remembered permission does not reach the agent, a person is asked", async () => {
   using small = makeSmallHost();
   let answers = 0;

@@ -37,6 +37,7 @@ export function raiseRequest(
   const rules = "permission" in asked ? asked.permission.alwaysRules : [];
   if (driven.isRemembered(session.id, rules)) {
     driven.addRequest({ ...request, state: "granted" });
+    driven.countUse(session.id, rules);
     session.note(
       {
         sessionUpdate: "call_decided",
@@ -179,7 +180,7 @@ export function settle(
   session: Session,
   { requestId, state, asked }: KeptRequest,
   turnId: string | null,
-  { answer, answers }: Pick<GivenAnswer, "answer" | "answers">,
+  { answer, answers, by }: Omit<GivenAnswer, "toAgent">,
   reason: string | null,
 ): void {
   const { driven } = session.host.journal;
@@ -187,7 +188,8 @@ export function settle(
   // Nobody was asked.
   if (state === "granted") return;
   if (answer === "always" && "permission" in asked) {
-    driven.remember(session.id, asked.permission.alwaysRules);
+    const origin = { by: by ?? null, at: session.host.now() };
+    driven.remember(session.id, asked.permission.alwaysRules, origin);
   }
   const outcome = { outcome: "answered", answer, answers } as const;
   session.note({ sessionUpdate: "request_settled", requestId, ...outcome, reason }, turnId);

@@ -32,7 +32,7 @@ test("a session in a repository works in a worktree of its own, on a branch of i
     },
     { text: "Done.", usage: { input: 7, output: 3 } },
   ]);
-  const taken = await host.must("send_prompt", { sessionId, text });
+  const taken = await host.must("send_prompt", { sessionId, text, ownerId: "usr_ada.1" });
   assert.match(taken.turnId, /^trn_/);
   assert.match(taken.messageId, /^msg_/);
   assert.equal(taken.queued, false);
@@ -49,6 +49,9 @@ test("a session in a repository works in a worktree of its own, on a branch of i
     "usage_update",
     "turn_finished",
   ]);
+  const asked = host.entries(sessionId)[2]!.update;
+  assert.ok(asked.sessionUpdate === "user_message_chunk");
+  assert.deepEqual([asked.by, asked.attachments], ["usr_ada", undefined]);
   for (const { turnId } of host.entries(sessionId).slice(1)) assert.equal(turnId, taken.turnId);
   assert.equal(existsSync(join(small.repository, "b.txt")), false, "the user's own is untouched");
   const totals = host.entries(sessionId).at(-2)!.update;

@@ -7,7 +7,7 @@ import type {
   SessionCommand,
   SessionMode,
 } from "@hawser/contract";
-import type { OpenText } from "@hawser/host-protocol";
+import type { HostRules, OpenText, PayloadOf } from "@hawser/host-protocol";
 import type { Attachments } from "../attachments/attachments.ts";
 import type { Directories } from "../directories/directories.ts";
 import type { AgentProcess } from "../drivers/agent-processes.ts";
@@ -45,6 +45,7 @@ import {
   type WantedRestore,
 } from "./restore-plan.ts";
 import { revertSession } from "./reverts.ts";
+import { forgetRule, listRules } from "./rules.ts";
 import { Session, driverOf, type HostParts } from "./session.ts";
 import { endSharing, shareSession } from "./sharing.ts";
 import { acceptShell, endShells, recordCutShells, type WantedShell } from "./shells.ts";
@@ -86,6 +87,9 @@ export interface Sessions {
   runShell(wanted: WantedShell, signal: AbortSignal): Promise<() => { shellId: string }>;
   /** The prompts that wait. */
   queue: Queue;
+  /** The rules that answers have stored. */
+  listRules(sessionId: string): HostRules;
+  forgetRule(wanted: PayloadOf<"forget_session_rule">): () => HostRules;
   abort(sessionId: string): Promise<{ aborted: boolean; droppedPrompts: number }>;
   end(sessionId: string): Promise<void>;
   push(wanted: WantedPush, signal: AbortSignal): ReturnType<typeof pushSession>;
@@ -211,6 +215,8 @@ export function openSessions(options: SessionsOptions): Sessions {
     summarize: (sessionId, ownerId) => acceptSummary(find(sessionId), ownerId),
     runShell: (wanted, signal) => acceptShell(find(wanted.sessionId), wanted, signal),
     queue: createQueue(find),
+    listRules: (sessionId) => listRules(find(sessionId)),
+    forgetRule: (wanted) => forgetRule(find(wanted.sessionId), wanted),
     async abort(sessionId) {
       const session = find(sessionId);
       return session.allows("abort") ? abortTurn(session) : { aborted: false, droppedPrompts: 0 };

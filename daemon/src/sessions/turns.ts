@@ -1,6 +1,7 @@
 // Turns: prompts wait in the journal and are delivered to the agent one after the other. A prompt is
 // recorded as sent before the agent gets it, so it is never delivered twice; if a crash cuts a turn, it
 // ends as interrupted.
+import type { UpdateOf } from "@hawser/contract";
 import { AgentNotReady, type AgentSession } from "../drivers/driver.ts";
 import type { KeptPrompt } from "../journal/driven-sessions.ts";
 import { describe } from "../log.ts";
@@ -109,12 +110,33 @@ function markSent(session: Session): SentPrompt | undefined {
   const text = shownText(prompt);
   if (text !== undefined) {
     const content = { type: "text" as const, text };
-    session.note({ sessionUpdate: "user_message_chunk", messageId, content }, turnId);
+    session.note(
+      { sessionUpdate: "user_message_chunk", messageId, content, ...originOf(prompt) },
+      turnId,
+    );
   }
   if (taskOf(prompt).type !== "prompt") return { ...prompt, context: [], conversation: undefined };
   const { untold = [] } = session.record!;
   if (untold.length > 0) session.change({ untold: [] });
   return { ...prompt, context: untold, conversation: undeliveredConversation(session) };
+}
+
+/** Who sent a prompt with which files, as its entry shows them. */
+function originOf({
+  by,
+  attachments = [],
+}: KeptPrompt): Pick<UpdateOf<"user_message_chunk">, "by" | "attachments"> {
+  const sender = { by: by ?? null };
+  if (attachments.length === 0) return sender;
+  return {
+    ...sender,
+    attachments: attachments.map(({ fileId = null, filename, mime, size = null }) => ({
+      fileId,
+      filename,
+      mime,
+      size,
+    })),
+  };
 }
 
 async function deliverPrompt(

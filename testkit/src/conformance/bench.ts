@@ -45,6 +45,8 @@ export interface Bench extends AsyncDisposable {
     turnCostUsd?: number;
     /** The kind reports no prices. */
     hasNoPrices?: boolean;
+    /** The kind does not report how full the model's context is. */
+    hasNoContext?: boolean;
     /** The kind makes no plans. */
     hasNoPlans?: boolean;
     /** The agent does not wait for its sub-agents, and may finish before them. */

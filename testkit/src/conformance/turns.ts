@@ -169,7 +169,15 @@ export function turnCases(bench: () => Bench): void {
       { text: "Above.", usage },
     ]);
     const told = recording.of("usage");
-    const { turnCostUsd } = bench().differs ?? {};
+    const { turnCostUsd, hasNoContext = false } = bench().differs ?? {};
+    const contexts = told.flatMap(({ context }) => context ?? []);
+    // A sub-agent has a context of its own, which is not reported.
+    const expected = hasNoContext ? 0 : turnCostUsd === undefined ? 2 : 1;
+    assert.deepEqual(
+      contexts.map(({ usedTokens }) => usedTokens),
+      Array<number>(expected).fill(1050),
+    );
+    assert.ok(contexts.every(({ windowTokens }) => windowTokens > 1050));
     if (turnCostUsd !== undefined) return assertTurnUsage(told, turnCostUsd);
     assert.equal(told.length, 3);
     for (const { usage: used, costUsd, costIsEstimate } of told) {

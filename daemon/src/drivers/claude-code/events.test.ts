@@ -50,6 +50,25 @@ test("the path of a patch is relative to the session's directory, also if the ag
   }
 });
 
+test("a failed command has the exit code that it reports, and no other tool has one", () => {
+  const codes = [
+    ["Bash", "Exit code 3\nnot found", 3],
+    ["Bash", "Exit code 130", 130],
+    ["Bash", "It said: Exit code 3", undefined],
+    ["Read", "Exit code 3", undefined],
+  ] as const;
+  for (const [name, content, expected] of codes) {
+    const call = { type: "tool_use", id: "t", name, input: {} };
+    const result = { type: "tool_result", tool_use_id: "t", content, is_error: true };
+    const [, end] = eventsOf([
+      { type: "assistant", parent_tool_use_id: null, message: { id: "m", content: [call] } },
+      { type: "user", parent_tool_use_id: null, message: { content: [result] } },
+    ]);
+    assert.ok(end?.type === "update" && end.update.sessionUpdate === "tool_call_update");
+    assert.equal(end.update.exitCode, expected, content);
+  }
+});
+
 test("a condensed history is reported", () => {
   const boundary = { type: "system", subtype: "compact_boundary", compact_metadata: {} };
   assert.deepEqual(eventsOf([boundary]), [{ type: "compacted" }]);

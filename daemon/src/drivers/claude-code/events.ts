@@ -11,7 +11,7 @@ import type {
   ToolResults,
   ToolUse,
 } from "./messages.ts";
-import { contentOf, inputOf, kindOf, planOf, titleOf } from "./tool-calls.ts";
+import { contentOf, exitCodeOf, inputOf, kindOf, planOf, titleOf } from "./tool-calls.ts";
 
 export interface EventReporter {
   /** Reports a message; no-op for messages that sessions do not show. */
@@ -40,7 +40,8 @@ export function createEventReporter(
   const answers = new Map<string | null, { id: string; writing: Writing | undefined }>();
   /** Number of reported blocks, by answer. */
   const reportedBlocks = new Map<string, number>();
-  const calls = new Set<string>();
+  /** The tool of each call that runs. */
+  const calls = new Map<string, string>();
   const waiting = new Map<string, () => void>();
 
   const reportUpdate = (update: ItemUpdate, cursor?: string) =>
@@ -98,7 +99,7 @@ export function createEventReporter(
   }
 
   function onCall(call: ToolUse, parentToolCallId: string | null, cursor?: string): void {
-    calls.add(call.id);
+    calls.set(call.id, call.name);
     const entries = planOf(call);
     if (entries) reportUpdate({ sessionUpdate: "plan", entries });
     reportUpdate(
@@ -122,14 +123,17 @@ export function createEventReporter(
     for (const part of content) {
       // Texts beside results are notes of the program for the model.
       if (!isResult(part)) continue;
+      const isCommand = calls.get(part.tool_use_id) === "Bash";
       calls.delete(part.tool_use_id);
       const shown = contentOf(part, message.tool_use_result, directory);
+      const exitCode = isCommand ? exitCodeOf(part) : undefined;
       reportUpdate(
         {
           sessionUpdate: "tool_call_update",
           toolCallId: part.tool_use_id,
           status: shown.failed ? "failed" : "completed",
           content: shown.content,
+          ...(exitCode !== undefined && { exitCode }),
         },
         message.parent_tool_use_id === null ? message.uuid : undefined,
       );
@@ -164,7 +168,7 @@ export function createEventReporter(
       if (message.type === "assistant") {
         const { id, content } = message.message;
         reportedBlocks.set(id, (reportedBlocks.get(id) ?? 0) + content.length);
-        for (const block of content) if (block.type === "tool_use") calls.add(block.id);
+        for (const block of content) if (block.type === "tool_use") calls.set(block.id, block.name);
       }
       if (message.type !== "user") return;
       const { content } = message.message;
@@ -189,7 +193,7 @@ export function createEventReporter(
         reportUpdate({ sessionUpdate, messageId, content, parentToolCallId });
       }
       answers.clear();
-      for (const toolCallId of calls) {
+      for (const toolCallId of calls.keys()) {
         const content = [
           { type: "content" as const, content: { type: "text" as const, text: why } },
         ];

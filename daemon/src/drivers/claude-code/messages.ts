@@ -72,7 +72,7 @@ export interface ToolResult {
 export interface StreamEvent extends FromAgent {
   type: "stream_event";
   event:
-    | { type: "message_start"; message: { id: string; usage?: ApiUsage } }
+    | { type: "message_start"; message: { id: string; model?: string; usage?: ApiUsage } }
     | { type: "content_block_start"; index: number; content_block: { type: string } }
     | {
         type: "content_block_delta";
@@ -111,6 +111,7 @@ interface ModelUsage {
   outputTokens: number;
   cacheReadInputTokens: number;
   cacheCreationInputTokens: number;
+  contextWindow?: number;
 }
 
 export interface SystemMessage {

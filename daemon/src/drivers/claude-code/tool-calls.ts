@@ -99,6 +99,12 @@ export function contentOf(
   return { content, failed: result.is_error === true };
 }
 
+/** How a failed command ended; undefined for one that succeeded, because Claude Code reports no code then. */
+export function exitCodeOf({ content, is_error }: ToolResult): number | undefined {
+  const [, code] = (is_error && /^Exit code (\d{1,3})(?:\n|$)/.exec(textOf(content))) || [];
+  return code === undefined ? undefined : Number(code);
+}
+
 function textOf(content: ToolResult["content"]): string {
   if (typeof content === "string") return content;
   return (content ?? []).map((part) => part.text ?? `[${part.type}]`).join("\n");

@@ -2,7 +2,7 @@
 // difference to the previous totals is computed here.
 import type { Usage } from "@hawser/contract";
 import type { AgentEvent } from "../driver.ts";
-import type { Message, Result } from "./messages.ts";
+import type { ApiUsage, Message, Result } from "./messages.ts";
 
 export interface Meter {
   /** Usage since the previous result; undefined if there is none. */
@@ -19,14 +19,29 @@ export function createMeter(): Meter {
   let total: Usage = none;
   let totalCost = 0;
   let sinceResult: Usage = none;
+  /** The newest call of the session's own agent. */
+  let model: string | undefined;
+  let newest: ApiUsage = {};
+  const windows: Record<string, number | undefined> = {};
 
   const eventOf = (usage: Usage, costUsd: number | null) =>
     Object.values(usage).some((count) => count > 0)
-      ? { type: "usage" as const, usage, costUsd, costIsEstimate: false }
+      ? { type: "usage" as const, usage, costUsd, costIsEstimate: false, ...contextNow() }
       : undefined;
+
+  /** Claude Code reports the size of each model's context with the result. */
+  const contextNow = () => {
+    const windowTokens = model === undefined ? undefined : windows[model];
+    const usedTokens = Object.values(tokensOf(newest)).reduce((sum, count) => sum + count, 0);
+    return windowTokens && usedTokens > 0 ? { context: { usedTokens, windowTokens } } : undefined;
+  };
 
   return {
     read({ modelUsage = {}, total_cost_usd: cost }) {
+      for (const [name, { contextWindow }] of Object.entries(modelUsage)) {
+        // `[1m]` marks a model with its larger context; the model's answers name it without the mark.
+        windows[name.replace(/\[\w+\]$/, "")] = contextWindow;
+      }
       const now = Object.values(modelUsage).reduce(
         (sum: Usage, used) =>
           add(sum, {
@@ -44,18 +59,28 @@ export function createMeter(): Meter {
       return event;
     },
     note(message) {
-      if (message.type !== "stream_event" || message.event.type !== "message_delta") return;
-      const { usage = {} } = message.event;
-      sinceResult = add(sinceResult, {
-        inputTokens: usage.input_tokens ?? 0,
-        outputTokens: usage.output_tokens ?? 0,
-        cacheReadTokens: usage.cache_read_input_tokens ?? 0,
-        cacheWriteTokens: usage.cache_creation_input_tokens ?? 0,
-      });
+      if (message.type !== "stream_event") return;
+      const { event, parent_tool_use_id: parent } = message;
+      if (event.type === "message_start" && parent === null) {
+        model = event.message.model;
+        newest = { ...event.message.usage };
+      }
+      if (event.type !== "message_delta") return;
+      const { usage = {} } = event;
+      sinceResult = add(sinceResult, tokensOf(usage));
+      // The counts of a call grow while it runs.
+      if (parent === null) newest = { ...newest, ...usage };
     },
     readWithoutResult: () => eventOf(sinceResult, null),
   };
 }
+
+const tokensOf = (usage: ApiUsage): Usage => ({
+  inputTokens: usage.input_tokens ?? 0,
+  outputTokens: usage.output_tokens ?? 0,
+  cacheReadTokens: usage.cache_read_input_tokens ?? 0,
+  cacheWriteTokens: usage.cache_creation_input_tokens ?? 0,
+});
 
 const names = Object.keys(none) as (keyof Usage)[];
 

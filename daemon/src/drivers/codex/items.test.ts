@@ -39,6 +39,7 @@ test("a command is shown as the model wrote it, and its result is its output", (
   for (const [more, status, words] of ends) {
     const found = resultIn(command(more), directory);
     assert.equal(found.status, status);
+    assert.equal(found.exitCode, more.status === "declined" ? undefined : (more.exitCode ?? 0));
     assert.deepEqual(
       found.content,
       words === undefined ? [] : [{ type: "content", content: { type: "text", text: words } }],

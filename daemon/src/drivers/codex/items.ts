@@ -8,7 +8,7 @@ import { commandOf } from "./shell-words.ts";
 const longestPatch = 64 * 1024;
 
 type Call = Pick<UpdateOf<"tool_call">, "title" | "kind" | "rawInput">;
-type Result = Pick<UpdateOf<"tool_call_update">, "status" | "content">;
+type Result = Pick<UpdateOf<"tool_call_update">, "status" | "content" | "exitCode">;
 
 /** A question to the user, as an item. Codex itself has no item for it. */
 export interface QuestionItem {
@@ -123,6 +123,7 @@ function commandResult({ status, aggregatedOutput, exitCode }: CommandItem): Res
   return {
     status: status === "completed" ? "completed" : "failed",
     content: shown === "" ? [] : contentOf(shown),
+    ...(typeof exitCode === "number" && { exitCode }),
   };
 }
 

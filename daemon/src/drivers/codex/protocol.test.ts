@@ -224,7 +224,9 @@ test("every notification exists, with the fields that the driver reads", () => {
       "cachedInputTokens",
       "cacheWriteInputTokens",
       "outputTokens",
-    ].flatMap((name) => [`tokenUsage.total.${name}`, `tokenUsage.last.${name}`]),
+    ]
+      .flatMap((name) => [`tokenUsage.total.${name}`, `tokenUsage.last.${name}`])
+      .concat("tokenUsage.modelContextWindow"),
     "thread/name/updated": ["threadName"],
     "thread/closed": ["threadId"],
     "serverRequest/resolved": ["threadId", "requestId"],

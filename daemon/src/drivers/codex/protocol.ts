@@ -249,7 +249,9 @@ export interface Notifications {
   "item/reasoning/summaryTextDelta": { itemId: string; delta: string };
   "item/commandExecution/outputDelta": { itemId: string; delta: string };
   "turn/plan/updated": { plan: { step: string; status: string }[] };
-  "thread/tokenUsage/updated": { tokenUsage: { total: TokenCount; last: TokenCount } };
+  "thread/tokenUsage/updated": {
+    tokenUsage: { total: TokenCount; last: TokenCount; modelContextWindow: number | null };
+  };
   "thread/name/updated": { threadName?: string | null };
   "thread/closed": unknown;
   "serverRequest/resolved": { requestId: number | string };

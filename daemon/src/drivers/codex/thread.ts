@@ -20,13 +20,12 @@ import {
   ignoredNotifications,
   type Item,
   type Notifications,
-  type TokenCount,
   type ToolApproval,
   type Turn,
 } from "./protocol.ts";
 import { createRunningTurn } from "./running-turn.ts";
 import { createSubAgents } from "./sub-agents.ts";
-import { countOf, usedBetween, usedIn } from "./tokens.ts";
+import { contextOf, countOf, usedBetween, usedIn } from "./tokens.ts";
 
 export interface ThreadOptions {
   threadId: string;
@@ -157,7 +156,10 @@ export function createThread(server: AppServer, options: ThreadOptions): Thread 
     report({ type: "cursor_moved" });
   };
 
-  const countTokens = (total: TokenCount, last: TokenCount, from: string) => {
+  const countTokens = (
+    { total, last, modelContextWindow }: Notifications["thread/tokenUsage/updated"]["tokenUsage"],
+    from: string,
+  ) => {
     const known = from === threadId ? cursor : subAgents.get(from);
     if (!known) return;
     // Codex repeats the count before it condenses, and while no turn runs.
@@ -165,7 +167,10 @@ export function createThread(server: AppServer, options: ThreadOptions): Thread 
     const { used } = known;
     const usage = used ? usedBetween(used, total) : isRepeated ? undefined : usedIn(last);
     known.used = countOf(total);
-    if (usage) report({ type: "usage", usage, costUsd: null, costIsEstimate: false });
+    if (!usage) return;
+    // A sub-agent has a context of its own.
+    const context = from === threadId ? contextOf(last, modelContextWindow) : undefined;
+    report({ type: "usage", usage, costUsd: null, costIsEstimate: false, ...context });
   };
 
   const parentOf = (from: string) => subAgents.get(from)?.call ?? null;
@@ -229,8 +234,7 @@ export function createThread(server: AppServer, options: ThreadOptions): Thread 
       }));
       report({ type: "update", update: { sessionUpdate: "plan", entries } });
     },
-    "thread/tokenUsage/updated": ({ tokenUsage: { total, last } }, from) =>
-      countTokens(total, last, from),
+    "thread/tokenUsage/updated": ({ tokenUsage }, from) => countTokens(tokenUsage, from),
     // The title is the one that we set.
     "thread/name/updated": () => {},
     "thread/closed": (_, from) => {

@@ -22,6 +22,15 @@ export function usedBetween(before: TokenCount, after: TokenCount): Usage | unde
 /** Usage of one call of the model, from codex's count of that call. */
 export const usedIn = (last: TokenCount): Usage | undefined => usedBetween(unused, last);
 
+/** How full the context is after a call of the model; undefined if codex does not know how large it is. */
+export function contextOf(
+  { inputTokens, outputTokens }: TokenCount,
+  windowTokens: number | null | undefined,
+): { context: { usedTokens: number; windowTokens: number } } | undefined {
+  if (!windowTokens) return undefined;
+  return { context: { usedTokens: inputTokens + outputTokens, windowTokens } };
+}
+
 /** The fields of a count that the cursor stores. */
 export const countOf = (total: TokenCount): TokenCount => ({
   inputTokens: total.inputTokens,

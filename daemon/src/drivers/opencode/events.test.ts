@@ -30,6 +30,7 @@ function trackerFor(
       title: "Hawser session",
       cursor: cursor ?? start,
       openRequests: [],
+      windowOf: (providerId, modelId) => (providerId && modelId ? 32_000 : undefined),
     },
     (event) => reported.push(event),
   );
@@ -110,6 +111,23 @@ test("a late change of an earlier turn's message is not the end of the turn that
   change({ ...answer, time: { created: 2, completed: 3 } });
   change({ ...earlier, error: { name: "MessageAbortedError" } });
   assert.equal(tracker.turn()!.last?.id, "msg_answer");
+});
+
+test("a command's end has its exit code, and usage says how full the context is", () => {
+  const events = readRecording("calls");
+  const { tracker, reported } = trackerFor(events);
+  play(tracker, events);
+  const updates = reported.flatMap((event) => (event.type === "update" ? [event.update] : []));
+  const codes = updates.flatMap((update) =>
+    update.sessionUpdate === "tool_call_update" ? [update.exitCode] : [],
+  );
+  assert.deepEqual(codes, [undefined, 0, undefined, undefined]);
+  const used = reported.flatMap((event) => (event.type === "usage" ? [event] : []));
+  assert.ok(used.length > 0);
+  for (const { usage, context } of used) {
+    const usedTokens = Object.values(usage).reduce((sum, count) => sum + count, 0);
+    assert.deepEqual(context, { usedTokens, windowTokens: 32_000 });
+  }
 });
 
 test("an edit shows its patch and counts, with the path in the directory", () => {

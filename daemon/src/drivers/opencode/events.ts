@@ -87,6 +87,8 @@ export function createTracker(
     title: string;
     cursor: string | null;
     openRequests: readonly string[];
+    /** The size of a model's context; undefined if it is not known. */
+    windowOf?: (providerId: string, modelId: string) => number | undefined;
   },
   report: (event: AgentEvent) => void,
 ): Tracker {
@@ -268,7 +270,10 @@ export function createTracker(
   function usageEvents(part: StepFinishPart): AgentEvent[] {
     if (reportedEnds.has(part.id)) return [];
     reportedEnds.add(part.id);
-    return [usageEvent(part)];
+    const message = part.sessionID === root.id ? messages.get(part.messageID) : undefined;
+    const { providerID, modelID } = message ?? {};
+    const isKnown = providerID !== undefined && modelID !== undefined;
+    return [usageEvent(part, isKnown ? root.windowOf?.(providerID, modelID) : undefined)];
   }
 
   function callOf({ tool }: AgentRequest): ToolPart | undefined {

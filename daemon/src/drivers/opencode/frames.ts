@@ -24,6 +24,9 @@ export interface MessageData {
   sessionID: string;
   /** Mode or sub-agent that works. */
   agent?: string;
+  /** On messages of the agent. */
+  providerID?: string;
+  modelID?: string;
   /** On messages of the agent: the session's directory, and the root of its repository. */
   path?: { cwd: string; root: string };
   finish?: string;

@@ -8,7 +8,10 @@ interface Providers {
   providers: {
     id: string;
     options?: { apiKey?: string };
-    models: Record<string, { id: string; variants?: Record<string, unknown> }>;
+    models: Record<
+      string,
+      { id: string; variants?: Record<string, unknown>; limit?: { context?: number } }
+    >;
   }[];
   default: Record<string, string>;
 }
@@ -18,25 +21,31 @@ export interface Offers {
   read(signal: AbortSignal): Promise<Offer>;
   /** Returns an offer at most a minute old, so that a prompt need not wait for three requests. */
   recent(signal: AbortSignal): Promise<Offer>;
+  /** The size of a model's context, as it was read last; undefined if it is not known. */
+  windowOf(providerId: string, modelId: string): number | undefined;
 }
 
 const recentMs = 60_000;
 
 export function createOffers(api: Api): Offers {
-  let known: { offer: Offer; at: number } | undefined;
+  let known: { offer: Offer; windows: Map<string, number>; at: number } | undefined;
   const read = async (signal: AbortSignal) => {
-    const offer = await readOffer(api, signal);
-    known = { offer, at: performance.now() };
+    const { offer, windows } = await readOffer(api, signal);
+    known = { offer, windows, at: performance.now() };
     return offer;
   };
   return {
     read,
     recent: async (signal) =>
       known && performance.now() - known.at < recentMs ? known.offer : read(signal),
+    windowOf: (providerId, modelId) => known?.windows.get(`${providerId}/${modelId}`),
   };
 }
 
-async function readOffer(api: Api, signal: AbortSignal): Promise<Offer> {
+async function readOffer(
+  api: Api,
+  signal: AbortSignal,
+): Promise<{ offer: Offer; windows: Map<string, number> }> {
   const details = { signal };
   const [listing, config, agents] = (await Promise.all([
     api.request("GET", "/config/providers", details),
@@ -58,13 +67,20 @@ async function readOffer(api: Api, signal: AbortSignal): Promise<Offer> {
   const primary = shown.filter(({ mode }) => mode !== "subagent").map(({ name }) => name);
   const modes = [...primary, ...shown.map(({ name }) => name)];
   const variants = providers.flatMap(({ models }) => models.flatMap((model) => model.variants));
-  return {
+  const windows = new Map<string, number>();
+  for (const { id, models } of listing.providers) {
+    for (const { id: modelId, limit } of Object.values(models)) {
+      if (limit?.context) windows.set(`${id}/${modelId}`, limit.context);
+    }
+  }
+  const offer = {
     models: { providers, defaultModel: defaultOf(config.model, providers, listing.default) },
     modes: [...new Set(modes)],
     defaultMode: primary.find((name) => name === config.default_agent) ?? primary[0] ?? "build",
     options: [{ id: "variant", name: "Variant", values: [...new Set(variants)], default: null }],
     variantOption: "variant",
   };
+  return { offer, windows };
 }
 
 /** Without a key, opencode's own provider is a public service, which the host's user did not choose. */

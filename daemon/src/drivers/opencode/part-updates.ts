@@ -1,7 +1,7 @@
 // Translates the parts of opencode's messages into session updates.
 import type { AgentEvent, ItemUpdate } from "../driver.ts";
 import type { StepFinishPart, TextPart, ToolPart } from "./frames.ts";
-import { contentOf, kindOf, planOf, titleOf } from "./tool-calls.ts";
+import { contentOf, exitCodeOf, kindOf, planOf, titleOf } from "./tool-calls.ts";
 
 export const textKindOf = ({ type }: TextPart) => (type === "text" ? "message" : "thought");
 
@@ -37,17 +37,24 @@ export function callEnded(part: ToolPart, root: { id: string; directory: string 
       toolCallId: part.id,
       status: isDone ? "completed" : "failed",
       content: contentOf(part, root.directory),
+      ...exitCodeOf(part),
     },
     ...(entries ? [{ sessionUpdate: "plan" as const, entries }] : []),
   ];
 }
 
-export function usageEvent({ cost, tokens }: StepFinishPart): AgentEvent {
+/** `windowTokens`: the size of the context of the session's own agent; undefined for another or an unknown one. */
+export function usageEvent(
+  { cost, tokens }: StepFinishPart,
+  windowTokens: number | undefined,
+): AgentEvent {
   const usage = {
     inputTokens: tokens.input,
     outputTokens: tokens.output + tokens.reasoning,
     cacheReadTokens: tokens.cache.read,
     cacheWriteTokens: tokens.cache.write,
   };
-  return { type: "usage", usage, costUsd: cost, costIsEstimate: false };
+  const usedTokens = Object.values(usage).reduce((sum, count) => sum + count, 0);
+  const context = windowTokens ? { context: { usedTokens, windowTokens } } : undefined;
+  return { type: "usage", usage, costUsd: cost, costIsEstimate: false, ...context };
 }

@@ -90,6 +90,7 @@ export function openOpencodeSession(options: OpencodeSessionOptions): OpencodeSe
       title: titleFor(settings.title),
       cursor,
       openRequests: resumed?.openRequests ?? [],
+      windowOf: (providerId, modelId) => offers.windowOf(providerId, modelId),
     },
     (event) => {
       if (isAttached) sink(event);

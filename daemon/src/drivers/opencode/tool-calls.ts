@@ -75,6 +75,12 @@ export function contentOf({ state }: ToolPart, directory: string): ToolContent[]
   return content;
 }
 
+/** How a command ended, if it ended by itself. */
+export function exitCodeOf({ tool, state }: ToolPart): { exitCode: number } | undefined {
+  const code = tool === "bash" ? state.metadata?.["exit"] : undefined;
+  return Number.isInteger(code) ? { exitCode: code as number } : undefined;
+}
+
 const statuses = ["pending", "in_progress", "completed"] as const;
 const priorities = ["high", "medium", "low"] as const;
 

@@ -1,7 +1,7 @@
 // The tool calls with which the scripted model makes each kind of agent do the same thing.
 import type { AgentKind } from "@hawser/contract";
-import type { ModelRequest } from "@hawser/testkit/scripted-model.ts";
-import { ask, bash, type Step } from "./session-steps.ts";
+import type { ModelRequest } from "./scripted-model.ts";
+import { ask, bash, type Step } from "./scripted-steps.ts";
 
 export interface KindSteps {
   /** A shell command. Under the default policy the agent has to request permission first. */
