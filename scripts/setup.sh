@@ -26,7 +26,7 @@ postgresql_version() {
 version_of() {
   case $1 in
     postgresql) postgresql_version ;;
-    ca-certificates | openssh-server | chromium) dpkg-query --show --showformat '${Version}' "$1" 2> /dev/null || true ;;
+    ca-certificates | openssh-server | chromium-headless-shell) dpkg-query --show --showformat '${Version}' "$1" 2> /dev/null || true ;;
     tmux) if command -v tmux > /dev/null; then tmux -V | grep -oE '[0-9]+(\.[0-9]+)+' | head -n 1; fi ;;
     git | gh | curl | sudo) if command -v "$1" > /dev/null; then "$1" --version | grep -oE '[0-9]+(\.[0-9]+)+' | head -n 1; fi ;;
   esac
@@ -68,7 +68,7 @@ install_packages() {
 
 set_up_packages() {
   local package missing=()
-  for package in postgresql git gh curl ca-certificates openssh-server sudo tmux chromium; do
+  for package in postgresql git gh curl ca-certificates openssh-server sudo tmux chromium-headless-shell; do
     if is_enough "$package"; then
       say "$package $(version_of "$package"): found"
     else

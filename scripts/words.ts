@@ -1,4 +1,4 @@
-// Compiles the words of the dashboard, web/src/words/en.po, into TypeScript: messages for Lingui, and the values that
+// Compiles the words of the dashboard, web/src/words/en.po, into TypeScript: messages for draw.ts, and the values that
 // each of them needs.
 import { compileMessage } from "@lingui/message-utils/compileMessage";
 
@@ -25,8 +25,8 @@ export function compiledWords(po: string): string {
     });
   return [
     head,
-    `import type { Messages } from "@lingui/core";\n`,
-    `export const messages = {\n${lines.join("")}} satisfies Messages;\n`,
+    `import type { Message } from "./draw.ts";\n`,
+    `export const messages = {\n${lines.join("")}} satisfies Record<string, Message>;\n`,
     `/** The values that a message needs. */\nexport interface Placeholders {\n${needing.join("")}}\n`,
   ].join("\n");
 }
@@ -41,7 +41,11 @@ function placeholdersOf(message: Compiled, names = new Set<string>()): Set<strin
   if (!Array.isArray(message)) return names;
   for (const part of message) {
     if (typeof part === "string") continue;
-    const [name, , forms] = part;
+    const [name, format, forms] = part;
+    // web/src/words/draw.ts draws no other.
+    if (format !== undefined && format !== "plural") {
+      throw new Error(`A message formats ${name} as ${format}. Use a plural, or format the value.`);
+    }
     names.add(name);
     if (typeof forms !== "object" || forms === null) continue;
     for (const form of Object.values(forms)) {

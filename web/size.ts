@@ -1,83 +1,58 @@
-// `npm run web:size`: what a browser loads before it shows a page, with gzip and without fonts, by npm package. Fails
+// `npm run web:size`: what a browser loads before it shows a page, with gzip and without fonts, by npm package and by our
+// own folders. Builds the pages and opens them in Chromium, so it counts what is loaded and not what should be. Fails
 // above the budget.
-import { gzipSync } from "node:zlib";
 import { build, type Rolldown } from "vite";
-
-/** The first load of any page. */
-const budget = 200_000;
-
-/** What the first view of an address loads: the entry, and the modules that the address needs at once. */
-const views: Record<string, RegExp> = {
-  "/sign-in": /\/features\/access\/sign-in-page\.tsx$/,
-  "/hosts": /\/features\/instances\/index\.ts$/,
-  "/sessions/…": /\/features\/sessions\/index\.ts$/,
-};
+import { budget, firstLoads, gzipped, gzippedAll } from "./tests/first-load.ts";
 
 const [bundle] = [
   await build({
     root: import.meta.dirname,
     configFile: `${import.meta.dirname}/vite.config.ts`,
     logLevel: "warn",
-    build: { write: false },
   }),
 ].flat() as Rolldown.RolldownOutput[];
-const output = bundle!.output;
-const chunks = output.filter((each) => each.type === "chunk");
-const entry = chunks.find(({ isEntry }) => isEntry)!;
-const gzip = (text: string | Uint8Array) => gzipSync(text, { level: 9 }).length;
-const stylesOf = (loaded: Set<Rolldown.OutputChunk>) => {
-  const names = new Set(
-    [...loaded].flatMap(({ viteMetadata }) => [...(viteMetadata?.importedCss ?? [])]),
-  );
-  return output
-    .filter((each) => each.type === "asset" && names.has(each.fileName))
-    .reduce((sum, each) => sum + gzip((each as Rolldown.OutputAsset).source), 0);
-};
-
-/** The chunk and all that it imports at once. */
-function withImports(chunk: Rolldown.OutputChunk, found = new Set<Rolldown.OutputChunk>()) {
-  if (found.has(chunk)) return found;
-  found.add(chunk);
-  for (const name of chunk.imports) {
-    const imported = chunks.find(({ fileName }) => fileName === name);
-    if (imported) withImports(imported, found);
-  }
-  return found;
-}
+const chunks = new Map(
+  bundle!.output
+    .filter((each) => each.type === "chunk")
+    .map((chunk) => [`/${chunk.fileName}`, chunk]),
+);
 
 let isTooLarge = false;
-for (const [view, module] of Object.entries(views)) {
-  const lazy = module && chunks.find(({ facadeModuleId }) => module.test(facadeModuleId ?? ""));
-  if (module && !lazy)
-    throw new Error(`No part of the build is that of ${view}. Correct this script.`);
-  const loaded = withImports(entry);
-  if (lazy) withImports(lazy, loaded);
-  const scripts = [...loaded].reduce((sum, { code }) => sum + gzip(code), 0);
-  const styles = stylesOf(loaded);
-  const total = scripts + styles;
-  console.log(`${kilo(total)}  ${view}, of which styles ${kilo(styles)}`);
-  for (const [name, share] of sharesOf(loaded, scripts)) console.log(`  ${kilo(share)}  ${name}`);
+for (const [address, { files, later }] of await firstLoads()) {
+  const total = gzippedAll(files);
+  const styles = gzippedAll(files.filter((path) => path.endsWith(".css")));
+  console.log(
+    `${kilo(total)}  ${address}, of which styles ${kilo(styles)}; when idle ${kilo(gzippedAll(later))} more`,
+  );
+  for (const [name, share] of sharesOf(files)) console.log(`  ${kilo(share)}  ${name}`);
   if (total <= budget) continue;
   isTooLarge = true;
-  console.error(`${view} is larger than ${kilo(budget)}. Load a part of it later.`);
+  console.error(`${address} is larger than ${kilo(budget)}. Load a part of it later.`);
 }
 if (isTooLarge) process.exitCode = 1;
 
-/** The compressed size, shared among packages as their code is. The largest first. */
-function sharesOf(loaded: Set<Rolldown.OutputChunk>, compressed: number): [string, number][] {
-  const lengths = new Map<string, number>();
-  for (const { modules } of loaded) {
-    for (const [id, { renderedLength }] of Object.entries(modules)) {
-      const name = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(id)?.[1] ?? "our own";
-      const group = name.startsWith("@radix-ui/") ? "radix-ui" : name;
-      lengths.set(group, (lengths.get(group) ?? 0) + renderedLength);
+/** The compressed size of each script, shared among packages and folders as their code is. The largest first. */
+function sharesOf(files: readonly string[]): [string, number][] {
+  const shares = new Map<string, number>();
+  for (const path of files) {
+    const chunk = chunks.get(path);
+    if (!chunk) continue;
+    const modules = Object.entries(chunk.modules);
+    const all = modules.reduce((sum, [, { code }]) => sum + (code?.length ?? 0), 0);
+    const compressed = gzipped(path);
+    for (const [id, { code }] of modules) {
+      const name = nameOf(id);
+      const share = (compressed * (code?.length ?? 0)) / all;
+      shares.set(name, (shares.get(name) ?? 0) + share);
     }
   }
-  const all = [...lengths.values()].reduce((sum, length) => sum + length, 0);
-  return [...lengths]
-    .map(([name, length]): [string, number] => [name, (compressed * length) / all])
-    .filter(([, share]) => share >= 500)
-    .sort(([, a], [, b]) => b - a);
+  return [...shares].filter(([, share]) => share >= 500).sort(([, a], [, b]) => b - a);
+}
+
+function nameOf(id: string): string {
+  const name = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(id)?.[1];
+  if (name !== undefined) return name.startsWith("@radix-ui/") ? "radix-ui" : name;
+  return /\/web\/src\/((?:features\/)?[^/]+)/.exec(id)?.[1] ?? "the build";
 }
 
 function kilo(bytes: number): string {

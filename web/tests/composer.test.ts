@@ -157,11 +157,22 @@ test("4.1 Composer: / opens the agent's commands, ! runs the shell, and a path i
   await box.fill("/usr/bin/env is wrong");
   await box.press("Enter");
   await assertSoon(() => inputsOf(faked, "send_prompt").length === 1);
+  const gate = Promise.withResolvers<void>();
+  await page.route("**/actions/run_shell", async (route) => {
+    await gate.promise;
+    await route.fallback();
+  });
   await box.fill("! git status");
   await page.getByText("Runs in the shell, without the agent").waitFor();
   await box.press("Enter");
+  await box.fill("Typed while the host is asked.");
+  gate.resolve();
   await assertSoon(() => inputsOf(faked, "run_shell").length === 1);
   assert.deepEqual(inputsOf(faked, "run_shell"), [{ sessionId, command: "git status" }]);
+  await page.getByRole("button", { name: "Send", exact: true, disabled: false }).waitFor();
+  assert.equal(await box.inputValue(), "Typed while the host is asked.");
+  await box.fill("! git status");
+  await box.press("Enter");
   await assertSoon(async () => (await box.inputValue()) === "");
   await box.press("ArrowUp");
   assert.equal(await box.inputValue(), "/usr/bin/env is wrong", "Up brings the last prompt");
@@ -264,3 +275,54 @@ async function assertSoon(holds: () => boolean | Promise<boolean>): Promise<void
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
+
+test("4.1 Composer: a ring shows how full the context is, and from 80 % on it offers to summarize", async () => {
+  await using faked = await composing();
+  const { page } = faked;
+  assert.equal(await page.locator(".ring").count(), 0, "nothing without a figure");
+  let seq = 40;
+  const add = (update: Parameters<FakedService["add"]>[0]["update"]) =>
+    faked.add({ ...generatedEntry(++seq), turnId: null, update });
+  const use = (usedTokens: number) =>
+    add({
+      sessionUpdate: "usage_update",
+      usage: { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 },
+      costUsd: 1.84,
+      costIsEstimate: false,
+      context: { usedTokens, windowTokens: 200_000 },
+    });
+  const ring = (label: string) => page.getByRole("img", { name: label });
+  use(84_000);
+  await ring("Context 42 % full: 84,000 of 200,000 tokens").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Summarize" }).count(), 0);
+  use(161_000);
+  await ring("Context 81 % full: 161,000 of 200,000 tokens").waitFor();
+  await page.getByRole("button", { name: "Summarize" }).click();
+  await assertSoon(() => inputsOf(faked, "run_command").length === 1);
+  assert.deepEqual(inputsOf(faked, "run_command"), [{ sessionId, command: "compact" }]);
+  add({ sessionUpdate: "session_compacted" });
+  await page.locator(".ring").waitFor({ state: "detached" });
+});
+
+test("a page whose sign-in has ended says so, and follows the session again after signing in", async () => {
+  await using faked = await composing();
+  const { page } = faked;
+  await page.getByLabel("Message").fill("kept");
+  faked.endSignIn();
+  const foot = page.locator(".side-foot");
+  const dialog = page.getByRole("dialog", { name: "You are signed out" });
+  await dialog.waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  await foot.getByText("You are signed out").waitFor();
+  await foot.getByRole("button", { name: "Sign in" }).click();
+  await dialog.getByLabel("Password").fill("correct horse battery");
+  await dialog.getByRole("button", { name: "Sign in" }).click();
+  faked.add({
+    ...generatedEntry(3),
+    seq: 41,
+    update: { ...generatedEntry(3).update, content: { type: "text", text: "After signing in." } },
+  });
+  await page.getByText("After signing in.").waitFor();
+  assert.equal(await page.getByLabel("Message").inputValue(), "kept");
+});

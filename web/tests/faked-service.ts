@@ -1,5 +1,5 @@
 // For tests of what a page does with what it reads: the built pages in Chromium, and a service whose answers a test
-// writes. What the real service answers is in sessions.test.ts.
+// writes. What the real service answers is in story.test.ts.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openBrowser, type BrowserPage } from "@hawser/testkit/browser.ts";
@@ -27,6 +27,12 @@ export interface FakedService extends BrowserPage {
   add: (...entries: Entry[]) => void;
   /** Says to the pages that records have changed: they read what they show again. */
   changed: () => void;
+  /** Another tab of the same browser. */
+  openTab: (path: string) => Promise<Page>;
+  /** The tabs whose request for the organization's events is open. */
+  feeds: () => Page[];
+  /** The sign-in ends, and with it the streams, until the page signs in with a password. */
+  endSignIn: () => void;
   /** What the service answers to a request for a page; the built page without it. */
   servePage: (html: string | undefined) => void;
   /** While it is true, no stream connects. */
@@ -156,9 +162,12 @@ export async function openFaked({
   const added: Entry[] = [];
   let wake = () => {};
   let hint: (() => void) | undefined;
+  const feeds = new Map<object, Page>();
   let isHinted = false;
   let html: string | undefined;
   let isBroken = false;
+  let isSignedOut = false;
+  let signIns = 1;
   const calls: FakedService["calls"] = [];
   const foreign: string[] = [];
   const warnings: string[] = [];
@@ -193,6 +202,7 @@ export async function openFaked({
     get_session_git: () => git,
     list_queued_prompts: () => ({ sessionId, version: 0, prompts: [] }),
     list_session_ports: () => ({ ports: [] }),
+    list_session_rules: () => ({ sessionId, rules: [], truncated: false }),
     list_session_events: ({ after = 0, limit = 100, tail }) => ({
       events: some(
         tail === true ? Math.max(0, lastSeq() - Number(limit)) : Number(after),
@@ -204,7 +214,8 @@ export async function openFaked({
     }),
   };
   const stream = async (route: Route, after: number) => {
-    while (lastSeq() <= after) {
+    const isOver = () => isSignedOut || lastSeq() > after;
+    while (!isOver()) {
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
@@ -215,7 +226,7 @@ export async function openFaked({
     const body = `event: record\ndata: ${JSON.stringify(record)}\n\n${frames.join("")}`;
     await route.fulfill({ status: 200, contentType: "text/event-stream", body });
   };
-  await page.route("**/*", async (route) => {
+  await page.context().route("**/*", async (route) => {
     const request = route.request();
     const url = new URL(request.url());
     const { pathname } = url;
@@ -225,6 +236,17 @@ export async function openFaked({
       return;
     }
     const json = (body: unknown, status = 200) => route.fulfill({ status, json: body });
+    if (pathname === "/api/sign-in/password") {
+      isSignedOut = false;
+      signIns += 1;
+      await json({ userId: "usr_1" });
+      return;
+    }
+    if (isSignedOut && pathname.startsWith("/api/")) {
+      const error = { code: "unauthenticated", message: "Sign in first.", retry: "never" };
+      await json({ error }, 401);
+      return;
+    }
     const action = /^\/api\/rest\/actions\/(\w+)$/.exec(pathname)?.[1];
     if (action !== undefined) {
       const input = (request.postDataJSON() ?? {}) as Record<string, unknown>;
@@ -241,7 +263,7 @@ export async function openFaked({
             ));
     } else if (pathname === "/api/sign-in") {
       await json({
-        signInId: "sgn_1",
+        signInId: `sgn_${signIns}`,
         user: { userId: "usr_1", email: "mira@people.example" },
         expiresAt: "2027-01-01T00:00:00.000Z",
         hasPassword: true,
@@ -256,8 +278,15 @@ export async function openFaked({
       await stream(route, Number(url.searchParams.get("after"))).catch(() => {});
     } else if (pathname.endsWith("/api/events")) {
       // The stream ends with each hint, and after every connection the pages read everything again.
-      const end = () =>
+      const end = () => {
+        feeds.delete(request);
         void route.fulfill({ status: 200, contentType: "text/event-stream" }).catch(() => {});
+      };
+      const tab = request.frame().page();
+      feeds.set(request, tab);
+      tab.once("close", () => {
+        if (hint === end) hint = undefined;
+      });
       if (isHinted) end();
       else hint = end;
       isHinted = false;
@@ -282,12 +311,24 @@ export async function openFaked({
     answers,
     refusals,
     changed,
+    endSignIn() {
+      isSignedOut = true;
+      wake();
+      changed();
+    },
     servePage: (next) => void (html = next),
     breakStreams(next) {
       isBroken = next;
       if (next) changed();
     },
     open: async (path) => void (await page.goto(origin + path)),
+    async openTab(path) {
+      const tab = await page.context().newPage();
+      tab.setDefaultTimeout(60_000);
+      await tab.goto(origin + path);
+      return tab;
+    },
+    feeds: () => [...feeds.values()].filter((tab) => !tab.isClosed()),
     add(...entries) {
       added.push(...entries);
       wake();

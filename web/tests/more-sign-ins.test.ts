@@ -3,13 +3,21 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openDashboard, password, type Dashboard } from "@hawser/testkit/dashboard.ts";
 import { ownerSql } from "@hawser/testkit/owner-sql.ts";
+import { startOidcProvider, type OidcProvider } from "@hawser/testkit/oidc-provider.ts";
 import { makeOwnerLink } from "@hawser/testkit/owner-link.ts";
 import { addVirtualAuthenticator } from "@hawser/testkit/virtual-authenticator.ts";
 import { startWorld, type World } from "@hawser/testkit/world.ts";
 
 let world: World;
-before(async () => (world = await startWorld({ nodes: 1, nats: 1, named: true })));
-after(() => world[Symbol.asyncDispose]());
+let provider: OidcProvider;
+before(async () => {
+  const environment = { HAWSER_WEBHOOK_NETWORKS: "127.0.0.1/32" };
+  world = await startWorld({ nodes: 1, nats: 1, named: true, environment });
+});
+after(async () => {
+  await provider?.[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
 
 const program = async (path: string, body: object): Promise<Record<string, string>> => {
   const response = await fetch(`${world.baseUrl}/api/sign-in/device/${path}`, {
@@ -174,4 +182,94 @@ test("single sign-on that has failed says why", async () => {
   await using dashboard = await openDashboard(world);
   await dashboard.open("/sign-in?error=not_invited");
   await dashboard.page.getByText("You are not a member of this organization.").waitFor();
+});
+
+test("a sign-in with a provider is renewed beside the page, which keeps what was typed", async () => {
+  const { redirectUri } = await world.caller.get_sign_in_settings({});
+  provider = await startOidcProvider({ redirectUris: [redirectUri] });
+  const { issuer, clientId, clientSecret } = provider;
+  const groupRoles = [{ group: "engineers", role: "member" }];
+  const settings = { issuer, clientId, clientSecret, groupsClaim: "groups", groupRoles };
+  await world.caller.update_sign_in_settings(settings);
+  const claims = { email: "pat@people.example", email_verified: true, groups: ["engineers"] };
+  provider.person = { subject: "pat", claims };
+  await using dashboard = await openDashboard(world);
+  const { page, open } = dashboard;
+  await open(`/sign-in?organization=${world.organizations[0].organizationId}`);
+  await page.getByRole("button", { name: "Continue with single sign-on" }).click();
+  await page.getByText("No hosts yet").waitFor();
+  await open("/device");
+  await page.evaluate(`globalThis.isSamePage = true`);
+  for (const [column, title, code] of [
+    ["authenticated_at = now() - interval '6 minutes'", "Confirm who you are", "bcdf ghjk"],
+    ["ended_at = now()", "You are signed out", "ghjk bcdf"],
+  ] as const) {
+    await ownerSql(
+      world.database.url,
+      `UPDATE sign_in.sign_ins SET ${column} WHERE way = 'provider' AND ended_at IS NULL`,
+    );
+    await page.getByLabel("Code").fill(code);
+    await page.getByRole("button", { name: "Go on" }).click();
+    const dialog = page.getByRole("dialog", { name: title });
+    await dialog.getByRole("button", { name: "Continue with single sign-on" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByText("No program waits with this code").waitFor();
+  }
+  // Somebody else is signed in at the provider, which asks the second time.
+  await page.context().clearCookies();
+  const pat = provider.person;
+  provider.person = { subject: "lee", claims: { ...claims, email: "lee@people.example" } };
+  await page.getByLabel("Code").fill("bcdf bcdf");
+  await page.getByRole("button", { name: "Go on" }).click();
+  const dialog = page.getByRole("dialog", { name: "You are signed out" });
+  const goOn = dialog.getByRole("button", { name: "Continue with single sign-on" });
+  await goOn.click();
+  await dialog.getByText("Another person is signed in than the one who began.").waitFor();
+  provider.person = pat;
+  await goOn.click();
+  await dialog.waitFor({ state: "detached" });
+  await page.getByText("No program waits with this code").waitFor();
+  assert.equal(await page.evaluate(`globalThis.isSamePage`), true);
+  assert.deepEqual(dashboard.violations, []);
+});
+
+test("where single sign-on is required, members connect it, and invited people join with it", async () => {
+  const { caller } = world;
+  const { members } = await caller.list_members({});
+  const ada = members.find(({ email }) => email === "ada@acme.example")!;
+  await caller.update_sign_in_settings({ required: true, exceptUserIds: [ada.userId] });
+  const invite = async (email: string) => {
+    const { url } = await caller.create_invitation({ email, role: "member" });
+    const { pathname, hash } = new URL(url);
+    provider.person = { subject: email, claims: { email, email_verified: true } };
+    return pathname + hash;
+  };
+  await using dashboard = await openDashboard(world);
+  const { page, open } = dashboard;
+  const goOn = page.getByRole("button", { name: "Continue with single sign-on" });
+  await open(await invite("sam@people.example"));
+  await page.getByLabel("Choose a password").fill(password);
+  await page.getByRole("button", { name: "Join" }).click();
+  await page.getByRole("button", { name: "Not now" }).click();
+  await page.getByRole("heading", { name: "Your organization asks for single sign-on" }).waitFor();
+  // The provider leads back to the same address, which shows the same page until the person has signed in with it.
+  const isBack = page
+    .waitForResponse((response) => response.url().includes("/api/sign-in/provider/callback"))
+    .then(() => page.waitForEvent("domcontentloaded"));
+  await page.getByRole("button", { name: "Connect it to this account" }).click();
+  await isBack;
+  await goOn.click();
+  await page.getByText("No hosts yet").waitFor();
+  await page.getByRole("button", { name: "sam@people.example, account" }).click();
+  const signOut = page.getByRole("menuitem", { name: "Sign out" });
+  await signOut.waitFor();
+  // The service refuses it: the provider signs in the person's devices.
+  assert.equal(await page.getByRole("menuitem", { name: "Sign in on your phone" }).count(), 0);
+  await signOut.click();
+  await goOn.waitFor();
+  await page.context().clearCookies();
+  await open(await invite("kit@people.example"));
+  await goOn.click();
+  await page.getByRole("button", { name: "kit@people.example, account" }).waitFor();
+  assert.deepEqual(dashboard.violations, []);
 });

@@ -228,33 +228,6 @@ test("7 ⌘K: acts of the session first, then sessions, hosts and pages; Esc giv
   assert.deepEqual(faked.errors, []);
 });
 
-test("7 Keyboard: G and a letter, [, U and J K Enter lead through the pages", async () => {
-  await using faked = await opened();
-  const { page } = faked;
-  const press = (...keys: string[]) =>
-    keys.reduce<Promise<void>>(
-      (before, key) => before.then(() => page.keyboard.press(key)),
-      Promise.resolve(),
-    );
-  await press("g", "h");
-  await at(faked, "/hosts");
-  await press("g", "i");
-  await at(faked, "/inbox");
-  await press("g", "a");
-  await at(faked, "/sessions");
-  await page.getByRole("main").getByText("Daily dependency update").waitFor();
-  await press("j", "j", "k", "j", "Enter");
-  await at(faked, "/sessions/ses_ask4");
-  await press("u");
-  await at(faked, "/sessions/ses_new");
-  await sidebar(faked).waitFor();
-  await press("[");
-  await sidebar(faked).waitFor({ state: "detached" });
-  await page.reload();
-  await page.getByRole("button", { name: "Show the sidebar" }).click();
-  await sidebar(faked).waitFor();
-});
-
 test("7 Keyboard: the map shows the keys of the page, and single keys can be switched off (WCAG 2.1.4)", async () => {
   await using faked = await opened();
   const { page } = faked;
@@ -276,38 +249,6 @@ test("7 Keyboard: the map shows the keys of the page, and single keys can be swi
   await page.getByRole("dialog", { name: "Search or jump to" }).waitFor();
   assert.equal(pathOf(faked), "/sessions/ses_1");
   assert.equal(await sidebar(faked).count(), 1);
-});
-
-test("7 Keyboard: / and I, T, E, End and ⌘. in a session", async () => {
-  await using faked = await opened();
-  const { page, calls, answers } = faked;
-  answers["abort_session"] = () => ({ sessionId: "ses_1", aborted: true, droppedPrompts: 0 });
-  await page.locator(".log-row").first().waitFor();
-  for (const key of ["/", "i"]) {
-    await page.keyboard.press(key);
-    await page.waitForFunction(() => document.activeElement?.tagName === "TEXTAREA");
-    await page.keyboard.press("Escape");
-  }
-  assert.equal(await page.getByLabel("Message").inputValue(), "");
-  await page.keyboard.press("t");
-  await page.getByText("Prompt 10: find the next cause").waitFor();
-  const open = page.locator(".log .fold-line[aria-expanded=true]");
-  await page.keyboard.press("e");
-  await open.first().waitFor();
-  await page.keyboard.press("e");
-  await page.waitForFunction(() => !document.querySelector(".log .fold-line[aria-expanded=true]"));
-  await page.keyboard.press("End");
-  await page.waitForFunction(() => {
-    const log = document.querySelector(".log")!;
-    return log.scrollHeight - log.clientHeight - log.scrollTop < 2;
-  });
-  await page.keyboard.press("Control+.");
-  assert.equal(calls.filter(({ action }) => action === "abort_session").length, 0, "nothing runs");
-  faked.add({ ...generatedEntry(1), seq: length + 1, turnId: "t11" });
-  await page.getByText("Working").waitFor();
-  await page.keyboard.press("Control+.");
-  await page.waitForFunction(() => true);
-  assert.equal(calls.filter(({ action }) => action === "abort_session").length, 1);
 });
 
 test("5 Older page: a new version is a quiet line, and is loaded when the person says so", async () => {

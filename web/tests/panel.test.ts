@@ -146,3 +146,37 @@ test("panel Terminal: what commands wrote in colours and nothing else, and one l
     [{ sessionId, port: 5173, ttlMinutes: 60 }],
   );
 });
+
+test("panel Details: what always has stored, and a rule that is forgotten", async () => {
+  await using faked = await openFaked({ entryAt: generatedEntry, length: 20 });
+  const { page } = faked;
+  const at = "2026-11-15T10:00:00.000Z";
+  const stored = (rule: string, by: object | null) => ({ rule, by, at, uses: 2 });
+  const mira = { userId: "usr_1", name: "Mira Okafor" };
+  let rules = [stored("bash: npm test", mira), stored("bash: rm\u202Ex", null)];
+  const listed = () => ({ sessionId, rules, truncated: false });
+  faked.answers["list_session_rules"] = listed;
+  faked.answers["forget_session_rule"] = ({ rule }) => {
+    rules = rules.filter((each) => each.rule !== rule);
+    return listed();
+  };
+  await faked.open(`${path}?panel=details`);
+  const part = page.getByRole("region", { name: "Remembered in this session" });
+  await part.getByText("Mira Okafor").waitFor();
+  assert.deepEqual(await part.locator("code").allTextContents(), [
+    "bash: npm test",
+    "bash: rmU+202Ex",
+  ]);
+  await part.getByRole("button", { name: "Forget bash: npm test" }).click();
+  await page.getByText("bash: npm test").waitFor({ state: "detached" });
+  assert.deepEqual(
+    faked.calls.filter(({ action }) => action === "forget_session_rule").map(({ input }) => input),
+    [{ sessionId, rule: "bash: npm test" }],
+  );
+  // Somebody else forgets the other one.
+  rules = [];
+  const update = { sessionUpdate: "rule_forgotten", rule: "bash: rm", by: null };
+  faked.add({ ...generatedEntry(21), turnId: null, update });
+  await part.waitFor({ state: "detached" });
+  await page.getByText("Forgotten, so it is asked again: bash: rm").waitFor();
+});

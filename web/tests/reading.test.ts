@@ -165,9 +165,12 @@ const hostile = [
   "<https://user:password@evil.example/>",
 ].join("\n\n");
 
+const hasHidden = (text: string) => text.includes("\u001b") || text.includes("\u202e");
+
 test("T5, N30: hostile text of an agent is inert: no element, no request, no script", async () => {
   await using faked = await openFaked({
-    length: 3,
+    length: 4,
+    record: { ...session, title: hostile },
     entryAt: (seq) => ({
       ...generatedEntry(seq),
       update: [
@@ -191,23 +194,59 @@ test("T5, N30: hostile text of an agent is inert: no element, no request, no scr
           rawInput: { path: hostile },
           parentToolCallId: null,
         },
+        {
+          sessionUpdate: "tool_call_update",
+          toolCallId: hostile,
+          status: "failed",
+          content: [{ type: "content", content: { type: "text", text: hostile } }],
+        },
       ][seq - 1]!,
     }),
   });
+  const { page, answers } = faked;
+  const asked = {
+    ...request,
+    permission: { title: hostile, detail: hostile, alwaysRules: [hostile] },
+    rule: hostile,
+  };
+  const question = { question: hostile, multiple: false, freeText: true };
+  const options = [{ label: hostile, description: hostile }];
+  let requests: object[] = [asked];
+  answers["search_requests"] = ({ scope }) => ({
+    requests: scope === "pending" ? requests : [],
+    nextCursor: null,
+  });
   await faked.open(path);
-  const { page } = faked;
   await page.getByText("click").first().waitFor();
+  const card = page.locator(".ask-card");
+  await card.waitFor();
+  const inCard = await card.evaluate((element) => ({
+    links: element.querySelectorAll("a").length,
+    shown: element.textContent.includes("<script>window.hacked = 1</script>"),
+    text: element.textContent,
+  }));
+  assert.deepEqual([inCard.links, inCard.shown, hasHidden(inCard.text)], [0, true, false]);
+  assert.equal(hasHidden(await page.title()), false);
+  assert.match(await page.title(), /^\(1\) <script>.*U\+202E/);
   const seen = await page.evaluate(() => ({
     hacked: (window as unknown as { hacked?: number }).hacked,
     elements: document.querySelectorAll(
-      ".log :is(script, img, iframe, style, object, embed, form, link)",
+      "#root :is(script, img, iframe, style, object, embed, link)",
     ).length,
+    // Commands and titles show hidden characters.
+    named: [
+      ...document.querySelectorAll(
+        ".log [data-call] button, .log [data-call] code, header, .sidebar",
+      ),
+    ].map(({ textContent }) => textContent),
     links: [...document.querySelectorAll<HTMLAnchorElement>(".log a")].map(
       ({ href, rel, target }) => [href, rel, target],
     ),
   }));
+  const { named, ...rest } = seen;
+  assert.ok(named.length > 0 && !named.some((text) => hasHidden(text)));
   const kept = ["noopener noreferrer nofollow", "_blank"];
-  assert.deepEqual(seen, {
+  assert.deepEqual(rest, {
     hacked: undefined,
     elements: 0,
     links: [
@@ -218,7 +257,14 @@ test("T5, N30: hostile text of an agent is inert: no element, no request, no scr
   assert.ok(
     (await page.locator(".log").innerText()).includes("<script>window.hacked = 1</script>"),
   );
-  assert.deepEqual(faked.foreign, []);
+  requests = [
+    { ...request, type: "question", permission: null, questions: [{ ...question, options }] },
+  ];
+  await faked.open("/inbox");
+  await card.getByRole("radio").waitFor();
+  assert.equal(await card.locator("a, img, script").count(), 0);
+  assert.equal(hasHidden((await card.textContent())!), false);
+  assert.deepEqual([faked.foreign, faked.errors], [[], []]);
 });
 
 test("4.1 Composer: the draft survives a reload, and another session does not have it", async () => {
@@ -334,4 +380,102 @@ test("4.1 Request card: no focus is taken, Enter never answers, the card is deaf
   await card.getByText("Allowed once. The agent took it.").waitFor();
   await card.waitFor({ state: "detached" });
   assert.deepEqual(answered(), ["once", "once"]);
+});
+
+test("4.2.7 Images: a prompt shows its author and its pictures, by what their bytes are", async () => {
+  await using faked = await reading(20);
+  const { page } = faked;
+  const png = Buffer.from(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+    "base64",
+  );
+  const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>');
+  const read: string[] = [];
+  await page.route("**/api/files/*", async (route) => {
+    const fileId = new URL(route.request().url()).pathname.split("/").at(-1)!;
+    read.push(fileId);
+    assert.equal(route.request().headers()["x-hawser-organization"], "org_1");
+    if (fileId === "fil_gone") await route.fulfill({ status: 404, json: {} });
+    else await route.fulfill({ body: fileId === "fil_png" ? png : svg });
+  });
+  faked.answers["list_session_turns"] = () => ({
+    turns: [{ by: { userId: "usr_2", name: "Jonas Weber" } }],
+    nextCursor: null,
+  });
+  const file = (fileId: string | null, filename: string, mime = "image/png") => ({
+    fileId,
+    filename,
+    mime,
+    size: 68,
+  });
+  const attachments = [
+    file("fil_png", "dot.png"),
+    file("fil_svg", "not-a.png"),
+    file("fil_gone", "gone.png"),
+    file("fil_text", "notes.txt", "text/plain"),
+    file(null, "elsewhere.png"),
+  ];
+  const update = {
+    sessionUpdate: "user_message_chunk",
+    messageId: "m-files",
+    content: { type: "text", text: "look" },
+    by: "usr_2",
+    attachments,
+  };
+  faked.add({ ...generatedEntry(21), update });
+  const prompt = page.locator("#m-files");
+  await prompt.getByText("Jonas Weber").waitFor();
+  const picture = prompt.getByRole("button", { name: "Show dot.png" });
+  await picture.waitFor();
+  const { width, height } = (await picture.boundingBox())!;
+  assert.deepEqual([width, height], [104, 66]);
+  const names = ["not-a.png", "gone.png", "notes.txt", "elsewhere.png"];
+  for (const name of names) await prompt.getByText(name).waitFor();
+  assert.deepEqual(read.sort(), ["fil_gone", "fil_png", "fil_svg"]);
+  assert.equal(await prompt.locator("img").count(), 1);
+  await picture.click();
+  const shown = page.getByRole("dialog", { name: "dot.png" }).getByRole("img", { name: "dot.png" });
+  assert.match((await shown.getAttribute("src"))!, /^blob:/);
+  await page.keyboard.press("Escape");
+  await shown.waitFor({ state: "detached" });
+  assert.deepEqual(faked.foreign, []);
+});
+
+test("3.3 A cut entry: all of it is read in steps when somebody asks, and drawn without escape codes", async () => {
+  await using faked = await reading(20);
+  const { page, answers } = faked;
+  const esc = "\u001b[31m";
+  const output = Array.from({ length: 3_000 }, (_, at) => `${esc}line ${at}`).join("\n");
+  const whole = JSON.stringify({ sessionUpdate: "shell", output });
+  const half = Math.floor(whole.length / 2);
+  answers["read_session_entry"] = ({ seq, cursor }) => ({
+    seq,
+    size: whole.length,
+    omitted: null,
+    text: cursor === undefined ? whole.slice(0, half) : whole.slice(half),
+    nextCursor: cursor === undefined ? "c1" : null,
+  });
+  const update = {
+    sessionUpdate: "shell",
+    shellId: "shl_1",
+    output: `${esc}line 0\n… cut …`,
+    exitCode: 0,
+    reason: null,
+    _meta: { "hawser/whole": { size: 2_400_000, sha256: "00".repeat(32) } },
+  };
+  faked.add({ ...generatedEntry(21), turnId: null, update });
+  await page.getByText("Cut here, 2.4 MB in all").waitFor();
+  assert.equal(
+    await page.getByRole("group", { name: "Output", exact: true }).last().textContent(),
+    "line 0\n… cut …",
+  );
+  await page.getByRole("button", { name: "Show all" }).last().click();
+  const dialog = page.getByRole("dialog", { name: "The whole entry, 2.4 MB" });
+  await dialog.getByText("line 0", { exact: true }).waitFor();
+  assert.ok((await dialog.locator(".terminal-line").count()) < 200);
+  const inputs = faked.calls.filter(({ action }) => action === "read_session_entry");
+  assert.deepEqual(
+    inputs.map(({ input }) => input["cursor"]),
+    [undefined, "c1"],
+  );
 });

@@ -160,7 +160,7 @@ test("4.2.1 Comments on lines: drag, Shift+↓, C, Command+Enter and Esc; kept o
   await page.keyboard.press("c");
   await page.keyboard.press("Escape");
   assert.equal(await page.locator(".remark").count(), 2, "an empty one is no draft");
-  // What is typed is stored a moment later.
+  // A draft is stored a moment after it was typed.
   await page.waitForTimeout(500);
   await page.reload();
   await tray.getByText("1 comment, not sent").waitFor();
@@ -292,6 +292,27 @@ test("7 Keyboard: while the conversation is out of sight, its request has no key
   assert.equal(calls.filter(({ action }) => action === "answer_permission").length, 0);
   await page.keyboard.press("y");
   await page.getByText("Allowed once. The agent took it.").waitFor();
+
+  const options = ["PostgreSQL", "SQLite"].map((label) => ({ label, description: null }));
+  const questions = [{ question: "Which?", options, multiple: false, freeText: false }];
+  const asked = { ...request, requestId: "req_2", type: "question", permission: null, questions };
+  answers["search_requests"] = ({ scope }) => ({
+    requests: scope === "pending" ? [asked] : [],
+    nextCursor: null,
+  });
+  await page.reload();
+  const first = page.getByRole("radio", { name: "PostgreSQL" });
+  await first.waitFor();
+  // Longer than the card is deaf.
+  await page.waitForTimeout(600);
+  await page.keyboard.press("]");
+  await page.getByRole("region", { name: "Side by side" }).waitFor();
+  await page.keyboard.press("1");
+  await page.keyboard.press("]");
+  await first.waitFor();
+  assert.equal(await first.getAttribute("aria-checked"), "false");
+  await page.keyboard.press("1");
+  await page.locator("[role=radio][aria-checked=true]").waitFor();
 });
 
 const request = {
@@ -330,6 +351,16 @@ test("9 Phone: comments by long press, and the tray is the bottom bar", async ()
   const tray = page.getByRole("region", { name: "Comments" });
   const { y, height } = (await tray.boundingBox())!;
   assert.equal(Math.round(y + height), 844);
+  await tray.getByRole("button", { name: "More about these comments" }).click();
+  await page.getByRole("menuitem", { name: "Discard all" }).click();
+  const sure = page.getByRole("dialog", { name: "Discard 1 comment?" });
+  await sure.getByRole("button", { name: "Cancel" }).click();
+  assert.equal(await tray.count(), 1);
+  await tray.getByRole("button", { name: "More about these comments" }).click();
+  await page.getByRole("menuitem", { name: "Discard all" }).click();
+  await sure.getByRole("button", { name: "Discard all" }).click();
+  await tray.waitFor({ state: "detached" });
+  assert.equal(await page.locator(".remark").count(), 0);
 });
 
 const axe = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");

@@ -1,9 +1,11 @@
 // The pages of which pictures are taken, each with what the service answers there.
 import type { BrowserPage } from "@hawser/testkit/browser.ts";
 import type { Entry } from "../src/features/session-log/row.ts";
-import { sessionId } from "./faked-service.ts";
+import { fakeChanges, payouts } from "./changed-files.ts";
+import { account, host } from "./faked-hosts.ts";
+import { session, sessionId, type FakedService } from "./faked-service.ts";
 import { firstRun } from "./first-run.ts";
-import { answers, entries } from "./tidewater.ts";
+import { answers, entries, question, queueOf, sessions, waitingPrompts } from "./tidewater.ts";
 
 type Page = BrowserPage["page"];
 
@@ -11,7 +13,10 @@ export interface Scene {
   name: string;
   path: string;
   entries: readonly Entry[];
-  answers: typeof answers;
+  answers: FakedService["answers"];
+  record: typeof session;
+  /** More answers of the service, which need the service itself. */
+  prepare: (faked: FakedService) => unknown;
   /** Brings the page to what the picture shows. */
   settle: (page: Page) => Promise<unknown>;
 }
@@ -21,18 +26,94 @@ const scene = (
   path: string,
   settle: Scene["settle"],
   changes: Partial<Scene> = {},
-): Scene => ({ name, path, settle, entries, answers, ...changes });
+): Scene => ({
+  name,
+  path,
+  settle,
+  entries,
+  record: { ...session, capabilities: ["diff", "shell", "commands", "fork", "revert"] },
+  prepare: () => {},
+  ...changes,
+  answers: { ...(answers as FakedService["answers"]), ...changes.answers },
+});
+
+const shows = (text: string) => (page: Page) =>
+  page.getByText(text).filter({ visible: true }).first().waitFor();
+/** The transcript, the card, and on wide screens the first file of the changes in colours. */
+async function showsSession(page: Page): Promise<void> {
+  await shows("The test fails for the right reason now")(page);
+  await shows("Allow once")(page);
+  if (page.viewportSize()!.width > 1_000)
+    await page.locator(".dl .k", { hasText: "export" }).first().waitFor();
+}
+const sessionPath = `/sessions/${sessionId}`;
+const ofHost: FakedService["answers"] = {
+  get_instance: () => host,
+  list_agent_identities: () => ({
+    identities: [account],
+    separated: true,
+    sealingKey: null,
+    live: true,
+    takenAt: null,
+  }),
+  list_parked_sessions: () => ({
+    parkedSessions: [
+      {
+        sessionId: "ses_old",
+        title: "Spike: batch SEPA files",
+        branch: "hawser/spike-batch-sepa",
+        parkedAt: "2026-11-11T16:20:00Z",
+        sizeBytes: 48_300_000,
+        expiresAt: "2026-11-25T16:20:00Z",
+      },
+    ],
+    truncated: false,
+  }),
+};
 
 export const scenes: Scene[] = [
-  scene("session", `/sessions/${sessionId}`, (page) =>
-    page.getByText("The test fails for the right reason now").waitFor(),
+  scene("session", sessionPath, showsSession, {
+    prepare: (faked) => fakeChanges(faked, payouts),
+  }),
+  scene("session-question", sessionPath, shows("Half even"), {
+    prepare: (faked) => fakeChanges(faked, payouts),
+    answers: { search_requests: () => ({ requests: [question()], nextCursor: null }) },
+  }),
+  scene("session-queue", sessionPath, shows("2 prompts wait"), {
+    entries: [...entries, ...waitingPrompts],
+    prepare: (faked) => fakeChanges(faked, payouts),
+    answers: {
+      list_queued_prompts: () => queueOf(waitingPrompts),
+      search_requests: () => ({ requests: [], nextCursor: null }),
+    },
+  }),
+  scene(
+    "session-review",
+    `${sessionPath}/review`,
+    (page) => page.locator(".dl").first().waitFor(),
+    {
+      prepare: (faked) => fakeChanges(faked, payouts),
+    },
   ),
-  scene("inbox", "/inbox", (page) => page.getByText("Daily dependency update").first().waitFor()),
+  scene("inbox", "/inbox", shows("Allow once"), {
+    answers: {
+      get_session_summary: (asked) => ({
+        ...session,
+        ...sessions.find((each) => each.sessionId === asked["sessionId"]),
+        live: null,
+      }),
+    },
+  }),
   scene("new-session", "/new", (page) => page.getByRole("radio", { checked: true }).waitFor(), {
-    answers: { ...answers, ...firstRun },
+    answers: firstRun,
   }),
-  scene("first-run", "/start", (page) => page.getByText("1 provider: anthropic").waitFor(), {
-    answers: { ...answers, ...firstRun },
+  scene("first-run", "/start", shows("1 provider: anthropic"), { answers: firstRun }),
+  scene("hosts", "/hosts", shows("mac-mini-7")),
+  scene("host", "/hosts/ins_1", shows("Spike: batch SEPA files"), { answers: ofHost }),
+  scene("palette", sessionPath, async (page) => {
+    await shows("The test fails for the right reason now")(page);
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").fill("ledger");
+    await page.getByRole("option").first().waitFor();
   }),
-  scene("hosts", "/hosts", (page) => page.getByText("mac-mini-7").first().waitFor()),
 ];

@@ -78,6 +78,27 @@ test("an invitation makes an account with a password and a passkey, which signs 
   assert.deepEqual(dashboard.violations, []);
 });
 
+test("a member with keys shows one to accept an invitation", async () => {
+  const { caller } = world;
+  const email = "keyed@people.example";
+  const { userId } = await caller.add_member({ email, role: "viewer" });
+  const { key } = await caller.create_api_key({
+    name: "laptop",
+    scope: "user",
+    userId,
+    permissions: ["instances:view", "sessions:view"],
+  });
+  await using dashboard = await openDashboard(world);
+  const { page, open } = dashboard;
+  await open(await invite(email));
+  await page.getByLabel("Choose a password").fill(password);
+  await page.getByRole("button", { name: "Join" }).click();
+  await page.getByLabel("A key of yours").fill(key);
+  await page.getByRole("button", { name: "Join" }).click();
+  await page.getByRole("button", { name: "Not now" }).click();
+  await page.getByRole("button", { name: `${email}, account` }).waitFor();
+});
+
 test("a person with several organizations chooses one, and sees only that one", async () => {
   const [acme, globex] = world.organizations;
   const stranger = world.callerFor(globex.keys.owner);

@@ -3,6 +3,10 @@ import type { Actions, Instance, Request, SessionOverview } from "@hawser/client
 import type { Entry } from "../src/features/session-log/row.ts";
 import { session, sessionId } from "./faked-service.ts";
 
+const permissionsOfOwner = ["sessions", "instances", "settings", "access"].flatMap((about) =>
+  ["view", "edit", "delete"].map((what) => `${about}:${what}`),
+);
+
 /** The time of every picture. */
 export const now = new Date("2026-11-16T08:18:00.000Z");
 const ago = (minutes: number) => new Date(now.getTime() - minutes * 60_000).toISOString();
@@ -108,7 +112,7 @@ const asks = (requestId: string, type: Request["type"], title: string, minutes: 
   }) as const;
 const runs = { activity: "running", lastOutcome: null, lastOutcomeSeq: null } as const;
 
-const sessions: SessionOverview[] = [
+export const sessions: SessionOverview[] = [
   overview("ses_7", "Daily dependency update", 52, {
     ...asks("req_7", "permission", "Fetch github.com/nodejs/undici", 52),
     agentKind: "opencode",
@@ -296,7 +300,47 @@ export const entries: Entry[] = updates.map((update, at) => ({
   update,
 }));
 
+/** Prompts that wait behind the turn, as the log has them. */
+export const waitingPrompts: Entry[] = [
+  "Then write the change down in docs/webhooks.md, with the reason for the new key.",
+  "Run the whole suite once more.",
+].map((content, at) => ({
+  seq: entries.length + at + 1,
+  at: ago(1),
+  turnId: `turn_${at + 2}`,
+  update: {
+    sessionUpdate: "prompt_queued",
+    messageId: `q${at}`,
+    turnId: `turn_${at + 2}`,
+    text: content,
+  },
+}));
+
+/** The queue of the session, with these prompts. */
+export const queueOf = (prompts: readonly Entry[]) => ({
+  sessionId,
+  version: prompts.at(-1)!.seq,
+  prompts: prompts.map(({ turnId, update }) => ({
+    messageId: update["messageId"],
+    turnId,
+    type: "prompt",
+    text: update["text"],
+    isCut: false,
+    by: { userId: "usr_1", name: "Mira Okafor" },
+    holds: [],
+  })),
+});
+
+/** The question of another session, asked in this one. */
+export const question = (): Request => ({ ...requests[1]!, sessionId });
+
 export const answers: Answers = {
+  whoami: () =>
+    ({
+      permissions: permissionsOfOwner,
+      user: { userId: "usr_1", name: "Mira Okafor" },
+      role: "owner",
+    }) as unknown as Awaited<ReturnType<Actions["whoami"]>>,
   search_instances: () => ({ instances: hosts, nextCursor: null }),
   search_sessions: ({ group }) => ({
     sessions: sessions.filter((each) => group === undefined || groupOf(each) === group),

@@ -188,6 +188,12 @@ test("4.2.5 Waiting prompts: editing holds, and a text that was changed meanwhil
   await page.getByText("Theirs.").waitFor();
   assert.equal(await field.inputValue(), "Mine.");
   assert.equal(inputs(faked, "update_queued_prompt")[0]!["version"], version);
+  // The log has one's own text before the call is answered: it is nobody else's change.
+  const changed = page.getByRole("alert").getByText("Theirs.");
+  await field.fill("Theirs.");
+  await changed.waitFor({ state: "detached" });
+  await field.fill("Mine.");
+  await changed.waitFor();
   delete faked.refusals["update_queued_prompt"];
   queue.prompts[0]!.text = "Mine.";
   await page.getByRole("button", { name: "Save my text instead" }).click();

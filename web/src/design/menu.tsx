@@ -3,12 +3,12 @@
 import { cloneElement, Suspense, useState, type ReactElement, type ReactNode } from "react";
 import { part } from "./part.tsx";
 
-const load = () => import("./menu-parts.tsx");
-const OpenMenu = part(async () => (await load()).OpenMenu);
+export const loadMenus = () => import("./menu-parts.tsx");
+const OpenMenu = part(async () => (await loadMenus()).OpenMenu);
 
-export const MenuItem = part(async () => (await load()).Item);
-export const MenuChoices = part(async () => (await load()).Choices);
-export const MenuLine = part(async () => (await load()).Line);
+export const MenuItem = part(async () => (await loadMenus()).Item);
+export const MenuChoices = part(async () => (await loadMenus()).Choices);
+export const MenuLine = part(async () => (await loadMenus()).Line);
 
 export function Menu({
   trigger,
@@ -25,7 +25,7 @@ export function Menu({
     "aria-expanded": false,
     onClick: () => setIsWanted(true),
     // Whether it can be loaded is seen when it is opened.
-    onPointerEnter: () => void load().catch(() => {}),
+    onPointerEnter: () => void loadMenus().catch(() => {}),
   });
   if (!isWanted) return closed;
   return (

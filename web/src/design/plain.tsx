@@ -23,7 +23,6 @@ export function Plain({ text }: { text: string }): ReactNode {
   );
 }
 
-/** As in U+202E. */
 /** For places without markup, such as the title of a tab. */
 export function plainText(text: string): string {
   return text
@@ -32,6 +31,7 @@ export function plainText(text: string): string {
     .join("");
 }
 
+/** As in U+202E. */
 function numberOf(character: string): string {
   return `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;
 }

@@ -5,6 +5,8 @@ export interface Kept<Value> {
   get: (key: string) => Promise<Value | undefined>;
   /** Undefined removes it. */
   set: (key: string, value: Value | undefined) => void;
+  /** Everything, by its key. What this page has is newer than what the device has. */
+  all: () => Promise<Map<string, Value>>;
   /** For people who leave: nothing of theirs stays. */
   clear: () => Promise<void>;
 }
@@ -52,6 +54,22 @@ export function createKept<Value>(
         key,
         setTimeout(() => void store(key).catch(() => {}), storedAfterMs),
       );
+    },
+    async all() {
+      const found = new Map<string, Value>();
+      if (factory) {
+        const objects = (await open()).transaction(storeName).objectStore(storeName);
+        const [keys, values] = await Promise.all([
+          done(objects.getAllKeys()),
+          done(objects.getAll() as IDBRequest<Value[]>),
+        ]);
+        for (const [at, value] of values.entries()) found.set(keys[at] as string, value);
+      }
+      for (const [key, value] of memory) {
+        if (value === undefined) found.delete(key);
+        else found.set(key, value);
+      }
+      return found;
     },
     async clear() {
       memory.clear();

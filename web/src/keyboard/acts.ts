@@ -2,14 +2,14 @@
 // page has registered, so neither can name one that does nothing.
 
 /** Groups of the map, in its order. */
-export const areas = ["everywhere", "list", "session", "request"] as const;
+export const areas = ["everywhere", "list", "session", "review", "request"] as const;
 export type Area = (typeof areas)[number];
 
 export interface Act {
   area: Area;
   /**
-   * Each works alone. "mod" is Command on a Mac and else Control; "g i" is one key after the other; "1-9" are nine. None:
-   * the act is in the palette only.
+   * Each works alone. "mod" is Command on a Mac and else Control; "alt" is Option there; "g i" is one key after the other;
+   * "1-9" are nine. None: the act is in the palette only.
    */
   keys: readonly string[];
   inPalette?: boolean;
@@ -36,14 +36,20 @@ const table = {
   prompt: { area: "session", keys: ["t"], inPalette: true },
   follow: { area: "session", keys: ["end"], inPalette: true },
   review: { area: "session", keys: ["]"], inPalette: true },
+  panel: { area: "session", keys: ["alt+1-4"] },
+  mode: { area: "session", keys: ["m"], inPalette: true },
   stop: { area: "session", keys: ["mod+."], inPalette: true },
   push: { area: "session", keys: ["p"], inPalette: true },
   fork: { area: "session", keys: ["f"], inPalette: true },
   copy_address: { area: "session", keys: [], inPalette: true },
   end_session: { area: "session", keys: [], inPalette: true },
+  // Where no request is in sight: its letters come first.
+  next_comment: { area: "review", keys: ["n", "j"], repeats: true },
+  former_comment: { area: "review", keys: ["k"], repeats: true },
   allow_once: { area: "request", keys: ["y"] },
   allow_always: { area: "request", keys: ["a"] },
   reject: { area: "request", keys: ["n"] },
+  reject_with_note: { area: "request", keys: ["r"] },
   choose: { area: "request", keys: ["1-9"] },
 } as const satisfies Record<string, Act>;
 

@@ -19,7 +19,7 @@ export const singleKeys = {
 
 export const keyboard = createKeyboard(singleKeys.get);
 
-const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
+export const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
 
 /** Whether this element takes typed text, or keys of its own. */
 export function isField(element: Element | null): boolean {
@@ -41,12 +41,15 @@ export function listenToKeys(): () => void {
 }
 
 function pressOf(event: KeyboardEvent): Press {
-  const { key, ctrlKey, metaKey, altKey, isComposing, repeat } = event;
+  const { code, ctrlKey, metaKey, altKey, isComposing, repeat } = event;
+  // On a Mac, Option and a digit writes another character.
+  const digit = altKey ? /^Digit([1-9])$/.exec(code)?.[1] : undefined;
   const { activeElement } = document;
   return {
-    key,
+    key: digit ?? event.key,
     hasMod: isMac ? metaKey : ctrlKey,
-    hasOther: altKey || (isMac ? ctrlKey : metaKey),
+    hasAlt: altKey,
+    hasOther: isMac ? ctrlKey : metaKey,
     isComposing,
     isRepeat: repeat,
     isInField: isField(activeElement),
@@ -54,11 +57,12 @@ function pressOf(event: KeyboardEvent): Press {
   };
 }
 
-/** As keys are labelled: "⌘K" or "Ctrl K", "G I", "?". */
+/** As keys are labelled: "⌘K" or "Ctrl K", "G I", "1 … 9", "?". */
 export function keyNames(key: string): string[] {
-  if (key === "1-9") return ["1 … 9"];
   return key.split(/[+ ]/).map((part) => {
     if (part === "mod") return isMac ? "⌘" : "Ctrl";
+    if (part === "alt") return isMac ? "⌥" : "Alt";
+    if (/^\d-\d$/.test(part)) return part.replace("-", " … ");
     return part.length === 1 ? part.toUpperCase() : part[0]!.toUpperCase() + part.slice(1);
   });
 }

@@ -7,6 +7,7 @@ import { createKeyboard, type Press } from "./keyboard.ts";
 const press = (key: string, more: Partial<Press> = {}): Press => ({
   key,
   hasMod: false,
+  hasAlt: false,
   hasOther: false,
   isComposing: false,
   isRepeat: false,
@@ -15,31 +16,58 @@ const press = (key: string, more: Partial<Press> = {}): Press => ({
   ...more,
 });
 
-/** A keyboard with every act, and what has run. */
+/** A keyboard with every act but those of the review, where keys mean other things, and what has run. */
 function all(hasSingleKeys = true) {
   const keyboard = createKeyboard(() => hasSingleKeys);
   const ran: string[] = [];
-  for (const id of actIds) keyboard.add(id, () => void ran.push(id));
+  for (const id of actIds) {
+    if (acts[id].area !== "review") keyboard.add(id, () => void ran.push(id));
+  }
   return { keyboard, ran };
 }
 
 for (const id of actIds) {
   for (const key of acts[id].keys) {
     test(`7 Keyboard: ${key} is ${id}`, () => {
-      const { keyboard, ran } = all();
-      const isMod = key.startsWith("mod+");
-      const parts = isMod ? [key.slice(4)] : key === "1-9" ? ["7"] : key.split(" ");
+      const ran: string[] = [];
+      const keyboard = createKeyboard();
+      // The letters of a request come before those of the review.
+      for (const each of actIds) {
+        if (acts[each].area === acts[id].area) keyboard.add(each, () => void ran.push(each));
+      }
+      const held = { hasMod: key.startsWith("mod+"), hasAlt: key.startsWith("alt+") };
+      const parts = key
+        .replace(/^(?:mod|alt)\+/, "")
+        .replace(/\d-\d/, "3")
+        .split(" ");
       for (const [at, part] of parts.entries()) {
-        assert.equal(keyboard.press(press(part.toUpperCase(), { hasMod: isMod }), at), true);
+        assert.equal(keyboard.press(press(part.toUpperCase(), held), at), true);
       }
       assert.deepEqual(ran, [id]);
     });
   }
 }
 
-test("7 Keyboard: no key means two things", () => {
-  const keys = actIds.flatMap((id) => acts[id].keys);
-  assert.equal(new Set(keys).size, keys.length);
+test("7 Keyboard: no key means two things, but in the review where no list and no request is", () => {
+  for (const isReview of [true, false]) {
+    const areas = isReview
+      ? ["everywhere", "session", "review"]
+      : ["everywhere", "session", "list", "request"];
+    const keys = actIds.flatMap((id) => (areas.includes(acts[id].area) ? acts[id].keys : []));
+    assert.equal(new Set(keys).size, keys.length);
+  }
+});
+
+test("7 Keyboard: Alt and a digit works also while a person types, and there are four", () => {
+  const { keyboard, ran } = all();
+  const pressed: string[] = [];
+  keyboard.add("panel", (key) => void pressed.push(key));
+  for (const key of ["1", "4", "5", "0", "-"]) {
+    keyboard.press(press(key, { hasAlt: true, isInField: true }), 0);
+  }
+  keyboard.press(press("2", { hasAlt: true, hasMod: true }), 0);
+  keyboard.press(press("2", { hasAlt: true, isInDialog: true }), 0);
+  assert.deepEqual([pressed, ran], [["1", "4"], []]);
 });
 
 test("7 Keyboard: single keys do nothing in fields and dialogs, while a word is composed, or with another key", () => {
@@ -48,6 +76,7 @@ test("7 Keyboard: single keys do nothing in fields and dialogs, while a word is 
     { isInField: true },
     { isComposing: true },
     { hasOther: true },
+    { hasAlt: true },
     { isRepeat: true },
   ]) {
     assert.equal(keyboard.press(press("y", more), 0), false);

@@ -7,6 +7,8 @@ export interface Press {
   key: string;
   /** Command on a Mac, else Control. */
   hasMod: boolean;
+  /** Alt, which is Option on a Mac. */
+  hasAlt: boolean;
   /** Any other key that changes the meaning of this one; Shift is none. */
   hasOther: boolean;
   /** Being composed by an input method. */
@@ -37,7 +39,7 @@ const secondWithinMs = 1_500;
 
 /** Whether a key of the table is one that people press while they write. */
 const isSingle = (key: string): boolean =>
-  !key.startsWith("mod+") && key !== "end" && key !== "enter";
+  !/^(?:mod|alt)\+/.test(key) && key !== "end" && key !== "enter";
 
 /** The keys of an act that do something for a person who has, or has not, switched single keys off. */
 export const workingKeys = (id: ActId, hasSingleKeys: boolean): readonly string[] =>
@@ -73,10 +75,11 @@ export function createKeyboard(hasSingleKeys: () => boolean = () => true): Keybo
       };
     },
     press(press, now) {
-      const { hasMod, hasOther, isComposing, isInField, isInDialog } = press;
-      if (isComposing || hasOther) return false;
+      const { hasMod, hasAlt, hasOther, isComposing, isInField, isInDialog } = press;
+      if (isComposing || hasOther || (hasMod && hasAlt)) return false;
       const key = press.key.toLowerCase();
       if (hasMod) return !isInDialog && offer(`mod+${key}`, press);
+      if (hasAlt) return !isInDialog && offer(`alt+${key}`, press);
       if (isInField) return false;
       const before = first;
       first = undefined;
@@ -100,5 +103,12 @@ export function createKeyboard(hasSingleKeys: () => boolean = () => true): Keybo
   };
 }
 
-const matches = (key: string, pressed: string) =>
-  key === pressed || (key === "1-9" && /^[1-9]$/.test(pressed));
+/** "1-9" stands for each digit from 1 to 9. */
+function matches(key: string, pressed: string): boolean {
+  if (key === pressed) return true;
+  const range = /^(.*)([1-9])-([1-9])$/.exec(key);
+  if (!range || pressed.length !== range[1]!.length + 1 || !pressed.startsWith(range[1]!))
+    return false;
+  const digit = pressed.at(-1)!;
+  return digit >= range[2]! && digit <= range[3]!;
+}

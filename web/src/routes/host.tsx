@@ -1,13 +1,15 @@
 // /hosts/:instanceId: one host.
 import { createRoute, lazyRouteComponent, useRouter } from "@tanstack/react-router";
+import { loadHostPage } from "../features/instances/index.ts";
 import { insideRoute } from "./inside.tsx";
+import { withPage } from "./with-page.ts";
 
-const HostPage = lazyRouteComponent(() => import("../features/instances/index.ts"), "HostPage");
+const HostPage = lazyRouteComponent(loadHostPage, "HostPage");
 
 export const hostRoute = createRoute({
   getParentRoute: () => insideRoute,
   path: "/hosts/$instanceId",
-  component: function Host() {
+  component: withPage(HostPage, function Host() {
     const router = useRouter();
     const { instanceId } = hostRoute.useParams();
     return (
@@ -20,5 +22,5 @@ export const hostRoute = createRoute({
         }
       />
     );
-  },
+  }),
 });

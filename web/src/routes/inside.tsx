@@ -4,6 +4,8 @@ import { createRoute, Outlet, useRouter } from "@tanstack/react-router";
 import { organization } from "../calls/organization.ts";
 import { queries } from "../calls/query-client.ts";
 import { ChooseOrganization, personQuery, signOut } from "../features/access/index.ts";
+import { drafts } from "../features/drafts/index.ts";
+import { SignInGate } from "../shell/sign-in-gate.tsx";
 import { Shell } from "../shell/shell.tsx";
 import { rootRoute } from "./root.tsx";
 import { signedInPerson } from "./signed-in.ts";
@@ -33,15 +35,25 @@ export const insideRoute = createRoute({
     const leave = async () => {
       await signOut();
       // What this device keeps of the person's writing ends with the sign-in.
-      const { drafts, forgetPrompts } = await import("../features/session-turns/index.ts");
+      const { forgetPrompts } = await import("../features/session-turns/index.ts");
       await forgetPrompts(drafts);
       const { forgetReviews } = await import("../features/session-files/index.ts");
       await forgetReviews();
-      await router.navigate({ to: "/sign-in" });
+      // A browser that has forgotten the organization offers its provider only at this address.
+      const of = person.isOfProvider ? organizationId : undefined;
+      await router.navigate({ to: "/sign-in", search: { organization: of } });
     };
     if (organizationId === undefined) {
       return (
-        <ChooseOrganization person={person} onChoose={choose} onSignOut={() => void leave()} />
+        <>
+          <ChooseOrganization
+            person={person}
+            recent={organization.recent()}
+            onChoose={choose}
+            onSignOut={() => void leave()}
+          />
+          <SignInGate person={person} />
+        </>
       );
     }
     return (

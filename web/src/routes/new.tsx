@@ -1,8 +1,10 @@
 // /new: starts a session. `instance` names the host that is chosen.
 import { createRoute, lazyRouteComponent, useRouter } from "@tanstack/react-router";
+import { loadStartPages } from "../features/session-start/index.ts";
 import { insideRoute } from "./inside.tsx";
+import { withPage } from "./with-page.ts";
 
-const NewPage = lazyRouteComponent(() => import("../features/session-start/index.ts"), "NewPage");
+const NewPage = lazyRouteComponent(loadStartPages, "NewPage");
 
 export const newRoute = createRoute({
   getParentRoute: () => insideRoute,
@@ -10,7 +12,7 @@ export const newRoute = createRoute({
   validateSearch: ({ instance }: Record<string, unknown>): { instance?: string | undefined } => ({
     instance: typeof instance === "string" && /^\w{1,60}$/.test(instance) ? instance : undefined,
   }),
-  component: function New() {
+  component: withPage(NewPage, function New() {
     const router = useRouter();
     const { instance } = newRoute.useSearch();
     return (
@@ -22,5 +24,5 @@ export const newRoute = createRoute({
         }
       />
     );
-  },
+  }),
 });

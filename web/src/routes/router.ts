@@ -10,6 +10,7 @@ import { insideRoute } from "./inside.tsx";
 import { inviteRoute } from "./invite.tsx";
 import { newRoute } from "./new.tsx";
 import { phoneRoute } from "./phone.tsx";
+import { renewedRoute } from "./renewed.tsx";
 import { rootRoute } from "./root.tsx";
 import { reviewRoute, sessionRoute } from "./session.tsx";
 import { sessionsRoute } from "./sessions.tsx";
@@ -18,6 +19,7 @@ import { startRoute } from "./start.tsx";
 
 const routeTree = rootRoute.addChildren([
   signInRoute,
+  renewedRoute,
   inviteRoute,
   firstRoute,
   phoneRoute,

@@ -2,13 +2,12 @@
 // conversation, ?entry= leads to an entry of the log, ?find= is what is looked for in it, and ?line= names lines of a
 // changed file to which the review leads, such as "src/a.ts:3-5 (new)".
 import { createRoute, lazyRouteComponent, useMatch } from "@tanstack/react-router";
+import { loadSessionPage } from "../features/sessions/index.ts";
 import { insideRoute } from "./inside.tsx";
 import { numberOf, textOf } from "./search.ts";
+import { withPage } from "./with-page.ts";
 
-const SessionPage = lazyRouteComponent(
-  () => import("../features/sessions/index.ts"),
-  "SessionPage",
-);
+const SessionPage = lazyRouteComponent(loadSessionPage, "SessionPage");
 
 export const sessionRoute = createRoute({
   getParentRoute: () => insideRoute,
@@ -19,7 +18,7 @@ export const sessionRoute = createRoute({
     ...textOf(search, "panel"),
     ...textOf(search, "line"),
   }),
-  component: function Session() {
+  component: withPage(SessionPage, function Session() {
     const { sessionId } = sessionRoute.useParams();
     const { entry, find } = sessionRoute.useSearch();
     const isReview = useMatch({ from: reviewRoute.id, shouldThrow: false }) !== undefined;
@@ -37,7 +36,7 @@ export const sessionRoute = createRoute({
         onFind={(text) => change({ find: text })}
       />
     );
-  },
+  }),
 });
 
 /** Draws nothing of its own: the page stays, and so does what is typed in it. */

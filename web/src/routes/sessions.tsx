@@ -1,12 +1,11 @@
 // /sessions: all sessions of the organization. What the list is limited to stands in the address.
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { loadSessionsPage } from "../features/sessions/index.ts";
 import { insideRoute } from "./inside.tsx";
 import { textOf } from "./search.ts";
+import { withPage } from "./with-page.ts";
 
-const SessionsPage = lazyRouteComponent(
-  () => import("../features/sessions/index.ts"),
-  "SessionsPage",
-);
+const SessionsPage = lazyRouteComponent(loadSessionsPage, "SessionsPage");
 
 export const sessionsRoute = createRoute({
   getParentRoute: () => insideRoute,
@@ -17,7 +16,7 @@ export const sessionsRoute = createRoute({
     ...textOf(search, "kind"),
     ...textOf(search, "text"),
   }),
-  component: function Sessions() {
+  component: withPage(SessionsPage, function Sessions() {
     const limits = sessionsRoute.useSearch();
     const navigate = sessionsRoute.useNavigate();
     return (
@@ -28,5 +27,5 @@ export const sessionsRoute = createRoute({
         }
       />
     );
-  },
+  }),
 });

@@ -1,12 +1,11 @@
 // /start: the first page of an organization, until it has a session.
 import { createRoute, lazyRouteComponent, redirect, useRouter } from "@tanstack/react-router";
+import { loadStartPages } from "../features/session-start/index.ts";
 import { firstPlace } from "./first-place.ts";
 import { insideRoute } from "./inside.tsx";
+import { withPage } from "./with-page.ts";
 
-const StartPage = lazyRouteComponent(
-  () => import("../features/session-start/index.ts"),
-  "StartPage",
-);
+const StartPage = lazyRouteComponent(loadStartPages, "StartPage");
 
 export const startRoute = createRoute({
   getParentRoute: () => insideRoute,
@@ -16,7 +15,7 @@ export const startRoute = createRoute({
     const place = await firstPlace();
     if (place.to !== "/start") throw redirect({ ...place, replace: true });
   },
-  component: function Start() {
+  component: withPage(StartPage, function Start() {
     const router = useRouter();
     return (
       <StartPage
@@ -25,5 +24,5 @@ export const startRoute = createRoute({
         }
       />
     );
-  },
+  }),
 });

@@ -37,7 +37,8 @@ export function AccountMenu({
         }}
       />
       <MenuLine />
-      <MenuItem onSelect={onPhone}>{words("phone.open")}</MenuItem>
+      {/* A provider signs in all devices of its people itself. */}
+      {!person.isOfProvider && <MenuItem onSelect={onPhone}>{words("phone.open")}</MenuItem>}
       <MenuItem onSelect={onKeys}>{words("account.keys")}</MenuItem>
       <MenuItem onSelect={onSignOut}>{words("account.sign_out")}</MenuItem>
     </Menu>

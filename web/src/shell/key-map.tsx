@@ -1,4 +1,5 @@
 // The map of keys: what each does on this page, as the page has registered it. And whether single keys do anything.
+import "../design/palette.css";
 import { useId, type ReactNode } from "react";
 import { Dialog } from "../design/dialog.tsx";
 import {

@@ -1,4 +1,5 @@
 // The palette: what can be done here, and every session, host and page, by a part of its name.
+import "../design/palette.css";
 import { Command } from "cmdk";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";

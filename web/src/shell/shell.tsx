@@ -3,8 +3,10 @@ import { Link, useMatchRoute, useRouter } from "@tanstack/react-router";
 import { Ellipsis, Inbox, MessagesSquare, Server } from "lucide-react";
 import { Suspense, useEffect, useState, type ReactNode } from "react";
 import { useMay } from "../calls/use-may.ts";
-import { part } from "../design/part.tsx";
-import { PhoneDialog, type Person } from "../features/access/index.ts";
+import { loadMenus } from "../design/menu.tsx";
+import { part, useLoadAhead } from "../design/part.tsx";
+import { loadSignInForm, PhoneDialog, type Person } from "../features/access/index.ts";
+import { loadSessionPage } from "../features/sessions/index.ts";
 import { listenToKeys, useAct } from "../keyboard/index.ts";
 import { words } from "../words/words.ts";
 import { AccountMenu } from "./account-menu.tsx";
@@ -12,11 +14,22 @@ import { RequestCount } from "./counts.tsx";
 import { FeedStrip } from "./feed-state.tsx";
 import { Sidebar, type SidebarProps } from "./sidebar.tsx";
 import { useNarrowSidebar } from "./sidebar-state.ts";
-import { SignInGate } from "./sign-in-gate.tsx";
+import { loadSignInDialog, SignInGate } from "./sign-in-gate.tsx";
 import { useFeed } from "./use-feed.ts";
 
-const Palette = part(async () => (await import("./palette.tsx")).Palette);
-const KeyMap = part(async () => (await import("./key-map.tsx")).KeyMap);
+const loadPalette = () => import("./palette.tsx");
+const loadKeyMap = () => import("./key-map.tsx");
+const Palette = part(async () => (await loadPalette()).Palette);
+const KeyMap = part(async () => (await loadKeyMap()).KeyMap);
+/** What a person may open next from any page. */
+const nextParts = [
+  loadSignInDialog,
+  loadSignInForm,
+  loadSessionPage,
+  loadMenus,
+  loadPalette,
+  loadKeyMap,
+];
 
 interface ShellProps {
   person: Person;
@@ -33,6 +46,7 @@ export function Shell({ children, ...props }: ShellProps): ReactNode {
   const feed = useFeed({ organizationId, signInId: person.signInId });
   const newSession = useNewSession();
   usePageKeys();
+  useLoadAhead(nextParts);
   useEffect(listenToKeys, []);
   useAct("palette", () => setOpened("palette"));
   useAct("keys", () => setOpened("keys"));

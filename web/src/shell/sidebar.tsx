@@ -1,11 +1,11 @@
 // The sidebar: the organization, the pages, the sessions, and whether all of it is as it is now.
 import { Link } from "@tanstack/react-router";
 import { ChevronDown, Inbox, PanelLeft, Plus, Search, Server } from "lucide-react";
-import { Suspense, type ReactNode } from "react";
+import type { ReactNode } from "react";
 import { Logo } from "../design/logo.tsx";
 import { Menu, MenuChoices } from "../design/menu.tsx";
-import { part } from "../design/part.tsx";
 import type { Person } from "../features/access/index.ts";
+import { SessionList } from "../features/sessions/index.ts";
 import { Keys } from "../keyboard/index.ts";
 import { words } from "../words/words.ts";
 import { AccountMenu } from "./account-menu.tsx";
@@ -13,8 +13,6 @@ import { HostCount, RequestCount } from "./counts.tsx";
 import { FeedState } from "./feed-state.tsx";
 import { NewVersion } from "./new-version.tsx";
 import type { FeedNow } from "./use-feed.ts";
-
-const SessionList = part(async () => (await import("../features/sessions/index.ts")).SessionList);
 
 export interface SidebarProps {
   person: Person;
@@ -101,7 +99,7 @@ export function Sidebar(props: SidebarProps): ReactNode {
           <span className="wide-only">{words("nav.hosts")}</span> <HostCount />
         </Link>
       </nav>
-      <Suspense fallback={<div className="list" />}>{!isNarrow && <SessionList />}</Suspense>
+      {!isNarrow && <SessionList />}
       <NewVersion connections={feed.connections} />
       <footer className={isNarrow ? "side-foot push-down" : "side-foot"}>
         <FeedState feed={feed.status} />

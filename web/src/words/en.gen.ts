@@ -1,6 +1,6 @@
 // The words of the dashboard. Compiled from en.po by "npm run generate"; do not edit.
 
-import type { Messages } from "@lingui/core";
+import type { Message } from "./draw.ts";
 
 export const messages = {
   "account": [["email"],", account"],
@@ -85,7 +85,7 @@ export const messages = {
   "call.running": "Running",
   "call.search.now": "Searching",
   "call.search.past": "Searched",
-  "call.show_all": "show all",
+  "call.show_all": "Show all",
   "call.tail": ["Last ",["shown"]," of ",["total"]," lines"],
   "call.unfinished": "No end was reported",
   "cancel": "Cancel",
@@ -122,6 +122,7 @@ export const messages = {
   "composer.send_next": "Send as the next prompt",
   "composer.shell": "Runs in the shell, without the agent",
   "composer.stop": "Stop the turn",
+  "context": ["Context ",["percent"]," % full: ",["used"]," of ",["window"]," tokens"],
   "copied": "Copied",
   "copy": "Copy",
   "details.account": "Account of",
@@ -132,13 +133,11 @@ export const messages = {
   "details.directory": "Directory",
   "details.ended": "Ended",
   "details.instead_of": "Instead of",
-  "details.kept": ["The host keeps the files until ",["until"],"."],
   "details.mode": "Mode",
   "details.mode.ask": "Ask: commands and anything outside the worktree wait, unless a rule allows them.",
   "details.mode.auto": "Auto: nothing inside the worktree is asked.",
   "details.mode.unattended": "Unattended: nothing is asked, and what no rule allows is refused.",
   "details.model": "Model",
-  "details.restore": "Bring back in a new session",
   "details.started": "Started by",
   "details.tokens": "Tokens",
   "details.tokens.figures": [["read"]," read, ",["written"]," written"],
@@ -187,6 +186,7 @@ export const messages = {
   "figure.seconds": [["n"]," s"],
   "files": "Files of this prompt",
   "files.add": "Attach files",
+  "files.open": ["Show ",["name"]],
   "files.pasted": "pasted.txt",
   "files.remove": ["Remove ",["name"]],
   "files.too_large": [["name"]," is larger than 16 MiB."],
@@ -202,6 +202,7 @@ export const messages = {
   "find.searching": "Searching",
   "find.title": "Find in this session",
   "first.about": ["This link signs you in as ",["email"],", the owner. It works once, so choose a password for the next time."],
+  "first.about.again": ["This link signs you in as ",["email"],", the owner. It works once, and your password stays."],
   "first.gone": "This link was used, is older than 15 minutes, or was replaced by a later one; or its owner can sign in otherwise by now. Make another one on the machine of the service: hawser sign-in-link.",
   "first.passkey.what": "You are signed in. A passkey on this device signs you in without the password.",
   "fold.execute": [["n","plural",{"one":["ran ","#"," command"],"other":["ran ","#"," commands"]}]],
@@ -286,6 +287,8 @@ export const messages = {
   "invite.about": ["You are invited as ",["email"],", with the role ",["role"],"."],
   "invite.accept": "Join",
   "invite.gone": "This invitation was used or withdrawn, or it is too old. Ask for a new one.",
+  "invite.key": "A key of yours",
+  "invite.key.hint": "You are a member with keys already. One with every permission of your role shows that it is you.",
   "invite.passkey": "Add a passkey",
   "invite.passkey.later": "Not now",
   "invite.passkey.stopped": "No passkey was added. Try again, or go on without one.",
@@ -314,18 +317,23 @@ export const messages = {
   "key.follow": "To the end, and follow it",
   "key.fork": "Fork the session",
   "key.former": "Previous",
+  "key.former_comment": "Previous comment",
   "key.go_hosts": "Hosts",
   "key.go_inbox": "Inbox",
   "key.go_sessions": "All sessions",
   "key.keys": "Keys of this page",
+  "key.mode": "What the agent may do",
   "key.new_session": "New session",
   "key.next": "Next",
+  "key.next_comment": "Next comment",
   "key.open": "Open",
   "key.palette": "Search or jump to",
+  "key.panel": "Show a panel",
   "key.prompt": "To the prompt of this turn",
   "key.push": "Push and open a pull request",
   "key.queue": "To the prompts that wait",
   "key.reject": "Reject",
+  "key.reject_with_note": "Reject, and write the next prompt",
   "key.review": "Open or close the review",
   "key.sidebar": "Show or hide the sidebar",
   "key.stop": "Stop the turn",
@@ -334,6 +342,7 @@ export const messages = {
   "keys.list": "In this list",
   "keys.or": "or",
   "keys.request": "For this request",
+  "keys.review": "In the review",
   "keys.session": "In this session",
   "keys.single": "Single keys work while no field has the focus",
   "keys.single.why": "Switch them off if keys are pressed by mistake, for example by speech input. Kept in this browser.",
@@ -433,6 +442,7 @@ export const messages = {
   "note.request.withdrawn": "Withdrawn",
   "note.reverted": "Taken back to before this prompt",
   "note.reverted.rows": [["n","plural",{"one":["#"," row was"],"other":["#"," rows were"]}]," taken back"],
+  "note.rule_forgotten": ["Forgotten, so it is asked again: ",["rule"]],
   "note.shared": [["n","plural",{"0":["Only the owner of the account may prompt this session"],"one":["#"," member may prompt this session"],"other":["#"," members may prompt this session"]}]],
   "note.shared.all": "Every member may prompt this session",
   "note.turn.aborted": [["turn"]," was stopped ",["time"]],
@@ -459,6 +469,9 @@ export const messages = {
   "organizations.choose": "Which organization?",
   "organizations.none": "You belong to no organization",
   "organizations.none.what": ["You are signed in as ",["email"],". Ask a member of your organization for an invitation."],
+  "organizations.sso": "Your organization asks for single sign-on",
+  "organizations.sso.connect": "Connect it to this account",
+  "organizations.sso.what": ["You are signed in as ",["email"],". If you have never used single sign-on here, connect it to this account first. Then continue with it."],
   "page.failed": "This page could not be shown. Your sessions are running as before.",
   "page.home": "To the start",
   "page.title": [["page"]," · Hawser"],
@@ -573,6 +586,8 @@ export const messages = {
   "request.first": [["who"]," answered first: ",["what"],"."],
   "request.gone": "The session is gone",
   "request.next": "Next question",
+  "request.note": "Note",
+  "request.note.what": "Reject, and write the next prompt",
   "request.of": [["n"]," of ",["all"]],
   "request.offline": "The host is offline. An answer given now would be recorded and not delivered.",
   "request.on": ["on ",["host"]],
@@ -636,6 +651,11 @@ export const messages = {
   "rope.online": "Line taut",
   "rope.paired": "Line made fast",
   "rope.waiting": "No line yet",
+  "rules": "Remembered in this session",
+  "rules.forget": "Forget",
+  "rules.forget.which": ["Forget ",["rule"]],
+  "rules.truncated": "Older rules are not shown.",
+  "rules.uses": [["n","plural",{"0":["not used yet"],"one":["used once"],"other":["used ","#"," times"]}]],
   "save": "Save",
   "session.actions": "Session actions",
   "session.asked": "The prompt of this turn",
@@ -726,7 +746,9 @@ export const messages = {
   "sign_in.sso.address_not_allowed": "The identity provider leads to an address that this service may not connect to. Ask the operator of the service.",
   "sign_in.sso.answer_unreadable": "The identity provider's answer could not be read. Ask an owner to check the issuer.",
   "sign_in.sso.answer_unverified": "The identity provider's answer is not genuine, is too old, or was meant for another sign-in. Start again.",
+  "sign_in.sso.blocked": "The browser has blocked the window of your provider. Allow windows of this page, and try again.",
   "sign_in.sso.client_refused": "The identity provider refused this service. Ask an owner to check the client id, the secret and the redirect address.",
+  "sign_in.sso.close": "You can close this window, and go on in the page.",
   "sign_in.sso.connect_first": "You had access before this invitation. Sign in with your account, and connect the identity provider there.",
   "sign_in.sso.connected_already": "The identity provider's person is another member already. Sign in as that member, or ask an owner.",
   "sign_in.sso.expired": "Another browser began this, it took more than ten minutes, or you came back before. Start again.",
@@ -738,8 +760,9 @@ export const messages = {
   "sign_in.sso.issuer_mismatch": "The identity provider names itself differently than the settings do. Ask an owner to check the issuer.",
   "sign_in.sso.no_group": "Your identity provider no longer names a group that lets you in. Ask who manages your groups.",
   "sign_in.sso.not_invited": "You are not a member of this organization. Ask an owner for an invitation.",
-  "sign_in.sso.other_account": "Another person is signed in than the one who began. Sign out, and start again.",
+  "sign_in.sso.other_account": "Another person is signed in than the one who began. Start again as the same person.",
   "sign_in.sso.other_address": "Your address at the identity provider is not the invited one, or not that of your account. Ask an owner for an invitation of that address.",
+  "sign_in.sso.renewed": "You are signed in again.",
   "sign_in.sso.settings_changed": "An owner has changed the identity provider meanwhile. Start again.",
   "sign_in.sso.sign_in_denied": "The identity provider did not sign you in. Start again, or ask who manages it.",
   "sign_in.sso.unavailable": "The service could not answer. Try again in a few minutes.",
@@ -772,7 +795,6 @@ export const messages = {
   "start.clone_of": ["A clone of ",["name"]],
   "start.cloning": [["host"]," clones the repository and starts the session"],
   "start.found": "Found on",
-  "start.here": "Start a session here",
   "start.host": ["Host: ",["host"]],
   "start.host_offline": [["host"]," is not connected. Choose another host, or wait until it is back. What you wrote is kept on this device."],
   "start.hosts_login": "The login of the host's user is used",
@@ -782,10 +804,8 @@ export const messages = {
   "start.in_plain": "Works in the directory itself, which is no git repository.",
   "start.in_worktree": "Works in a worktree of its own, from the branch checked out. Your checkout is not touched.",
   "start.kept": "Nothing can be started now. What you write is kept on this device.",
-  "start.keys": "⌘↵",
   "start.more": [["n","plural",{"one":["#"," more directory"],"other":["#"," more directories"]}]],
   "start.new": "New session",
-  "start.new.key": "New session (C)",
   "start.none_online": "No host is online",
   "start.open_session": "Open the session",
   "start.other": "Elsewhere",
@@ -837,6 +857,9 @@ export const messages = {
   "transcript.new": [["n","plural",{"one":["#"," new"],"other":["#"," new"]}]],
   "tray": [["n","plural",{"one":["#"," comment, not sent"],"other":["#"," comments, not sent"]}]],
   "tray.copy": "Copy the prompt",
+  "tray.discard": "Discard all",
+  "tray.discard.sure": ["Discard ",["n","plural",{"one":["#"," comment"],"other":["#"," comments"]}],"?"],
+  "tray.discard.what": "The comments are removed from this browser. Nothing of them was sent.",
   "tray.menu": "More about these comments",
   "tray.not_sent": "Not sent. The comments stand in the conversation.",
   "tray.opening": "First sentence",
@@ -882,7 +905,9 @@ export const messages = {
   "way.bedrock": "Amazon Bedrock",
   "way.gateway": "Gateway",
   "way.vertex": "Google Vertex AI",
-} satisfies Messages;
+  "whole.loading": ["Reading ",["loaded"]," of ",["size"]],
+  "whole.title": ["The whole entry, ",["size"]],
+} satisfies Record<string, Message>;
 
 /** The values that a message needs. */
 export interface Placeholders {
@@ -911,7 +936,7 @@ export interface Placeholders {
   "changes.as_of": "time";
   "comment.field": "first" | "last" | "n" | "side";
   "comment.lines": "first" | "last" | "n" | "side";
-  "details.kept": "until";
+  "context": "percent" | "used" | "window";
   "details.tokens.figures": "read" | "written";
   "device.person": "email";
   "fallback.add": "kind";
@@ -925,12 +950,14 @@ export interface Placeholders {
   "figure.hours": "h" | "m";
   "figure.minutes": "m" | "s";
   "figure.seconds": "n";
+  "files.open": "name";
   "files.remove": "name";
   "files.too_large": "name";
   "files.too_many": "n";
   "find.place": "all" | "n";
   "find.place.more": "all" | "n";
   "first.about": "email";
+  "first.about.again": "email";
   "fold.execute": "n";
   "fold.fetch": "n";
   "fold.others": "n" | "tools";
@@ -979,6 +1006,7 @@ export interface Placeholders {
   "note.mode": "mode";
   "note.model": "model";
   "note.reverted.rows": "n";
+  "note.rule_forgotten": "rule";
   "note.shared": "n";
   "note.turn.aborted": "time" | "turn";
   "note.turn.completed": "time" | "turn";
@@ -988,6 +1016,7 @@ export interface Placeholders {
   "note.turn.other": "outcome" | "time" | "turn";
   "note.with": "detail" | "what";
   "organizations.none.what": "email";
+  "organizations.sso.what": "email";
   "page.title": "page";
   "pair.found": "list" | "version";
   "pair.found.none": "version";
@@ -1017,6 +1046,8 @@ export interface Placeholders {
   "review.count": "n";
   "review.line": "line" | "side";
   "review.long_line": "n";
+  "rules.forget.which": "rule";
+  "rules.uses": "n";
   "session.caught_up": "from" | "n" | "to";
   "session.end.commits": "n";
   "session.end.files": "n";
@@ -1051,6 +1082,7 @@ export interface Placeholders {
   "time.seconds": "n";
   "transcript.new": "n";
   "tray": "n";
+  "tray.discard.sure": "n";
   "unlink.title": "kind" | "name";
   "waiting": "n";
   "waiting.grip": "all" | "n";
@@ -1058,4 +1090,6 @@ export interface Placeholders {
   "waiting.hold_failed": "reason";
   "waiting.moved": "all" | "n";
   "waiting.row": "all" | "n";
+  "whole.loading": "loaded" | "size";
+  "whole.title": "size";
 }

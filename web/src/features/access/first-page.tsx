@@ -32,7 +32,7 @@ export function FirstPage({
     staleTime: Infinity,
   });
   const use = useMutation({
-    mutationFn: (password: string) => signIn.withLink(link, password),
+    mutationFn: (password: string | undefined) => signIn.withLink(link, password),
     onSuccess() {
       // Who was signed in before is somebody else now.
       queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "first" });
@@ -57,14 +57,32 @@ export function FirstPage({
         {isSignedIn && <OfferPasskey what={words("first.passkey.what")} onDone={onEntered} />}
         {offer.data && !isGone && !isSignedIn && (
           <>
-            <p className="mid">{words("first.about", { email: offer.data.email })}</p>
-            <NewPasswordForm
-              email={offer.data.email}
-              submit={words("sign_in.submit")}
-              error={use.error ?? undefined}
-              isBusy={use.isPending}
-              onPassword={(password) => use.mutate(password)}
-            />
+            <p className="mid">
+              {words(offer.data.hasPassword ? "first.about.again" : "first.about", {
+                email: offer.data.email,
+              })}
+            </p>
+            {offer.data.hasPassword ? (
+              <>
+                {use.error && <Failure error={use.error} />}
+                <button
+                  type="button"
+                  className="btn big primary"
+                  disabled={use.isPending}
+                  onClick={() => use.mutate(undefined)}
+                >
+                  {words("sign_in.submit")}
+                </button>
+              </>
+            ) : (
+              <NewPasswordForm
+                email={offer.data.email}
+                submit={words("sign_in.submit")}
+                error={use.error ?? undefined}
+                isBusy={use.isPending}
+                onPassword={(password) => use.mutate(password)}
+              />
+            )}
           </>
         )}
       </div>

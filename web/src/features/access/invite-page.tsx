@@ -3,15 +3,18 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
 import { organization } from "../../calls/organization.ts";
-import { isRefused } from "../../calls/refused.ts";
+import { isRefused, Refused } from "../../calls/refused.ts";
 import { Failure } from "../../design/failure.tsx";
+import { Field } from "../../design/field.tsx";
 import { Logo } from "../../design/logo.tsx";
 import { Skeleton } from "../../design/skeleton.tsx";
 import { words } from "../../words/words.ts";
+import { LeaveForProvider } from "./leave-for-provider.tsx";
 import { NewPasswordForm } from "./new-password-form.tsx";
 import { OfferPasskey } from "./offer-passkey.tsx";
 import { canUsePasskeys } from "./passkey.ts";
 import { readPerson, signIn, type Invitation, type Person } from "./person.ts";
+import { beginProvider, waysQuery } from "./provider.ts";
 import { SignInForm } from "./sign-in-form.tsx";
 
 export function InvitePage({
@@ -94,19 +97,28 @@ function Accept({
 }): ReactNode {
   const [error, setError] = useState<unknown>();
   const [isBusy, setIsBusy] = useState(false);
+  /** A member with keys shows one, because the inviter knows the link too. */
+  const [key, setKey] = useState<string>();
+  const wrongKey = error instanceof Refused ? error.wrong("key") : undefined;
+  const { organizationId } = offered;
+  const { data: ways } = useQuery(waysQuery(organizationId));
   const own = person?.user.email.toLowerCase() === offered.email.toLowerCase();
   const about = (
     <p className="mid">{words("invite.about", { email: offered.email, role: offered.role })}</p>
   );
 
-  async function accept(password: string | undefined): Promise<void> {
+  async function accept(password?: string): Promise<void> {
     setIsBusy(true);
     setError(undefined);
     try {
-      const { organizationId } = await signIn.accept(invitation, password);
+      const { organizationId } = await signIn.accept(invitation, {
+        ...(password !== undefined && { password }),
+        ...(key && { key: key.trim() }),
+      });
       onEntered(organizationId);
     } catch (problem) {
       setError(problem);
+      if (problem instanceof Refused && problem.wrong("key") !== undefined) setKey(key ?? "");
     } finally {
       setIsBusy(false);
     }
@@ -121,16 +133,30 @@ function Accept({
       </>
     );
   }
+  const keyField = key !== undefined && (
+    <Field
+      label={words("invite.key")}
+      hint={words("invite.key.hint")}
+      wrong={key === "" ? undefined : wrongKey}
+      type="password"
+      autoComplete="off"
+      required
+      value={key}
+      onChange={({ target }) => setKey(target.value)}
+    />
+  );
+  const problem = wrongKey === undefined ? error : undefined;
   if (own) {
     return (
       <>
         {about}
-        {error !== undefined && <Failure error={error} />}
+        {keyField}
+        {problem !== undefined && <Failure error={problem} />}
         <button
           type="button"
           className="btn big primary"
           disabled={isBusy}
-          onClick={() => void accept(undefined)}
+          onClick={() => void accept()}
         >
           {words("invite.accept")}
         </button>
@@ -140,13 +166,30 @@ function Accept({
   return (
     <>
       {about}
+      {ways?.provider === true && organizationId !== undefined && (
+        <>
+          <LeaveForProvider
+            isPrimary
+            begin={() => {
+              // Where the browser comes back to, should the provider refuse.
+              organization.use(organizationId);
+              return beginProvider(organizationId, { invitation });
+            }}
+          >
+            {words("sign_in.sso")}
+          </LeaveForProvider>
+          <div className="or">{words("sign_in.or")}</div>
+        </>
+      )}
       <NewPasswordForm
         email={offered.email}
         submit={words("invite.accept")}
-        error={error}
+        error={problem}
         isBusy={isBusy}
         onPassword={(password) => void accept(password)}
-      />
+      >
+        {keyField}
+      </NewPasswordForm>
     </>
   );
 }

@@ -12,6 +12,7 @@ export function NewPasswordForm({
   submit,
   error,
   isBusy,
+  children,
   onPassword,
 }: {
   email: string;
@@ -20,6 +21,8 @@ export function NewPasswordForm({
   /** What went wrong before. */
   error: unknown;
   isBusy: boolean;
+  /** Further fields. */
+  children?: ReactNode;
   onPassword: (password: string) => void;
 }): ReactNode {
   const wrong = error instanceof Refused ? error.wrong("password") : undefined;
@@ -43,6 +46,7 @@ export function NewPasswordForm({
         maxLength={1000}
         required
       />
+      {children}
       {error !== undefined && wrong === undefined && <Failure error={error} />}
       <button type="submit" className="btn big primary" disabled={isBusy}>
         {submit}

@@ -9,6 +9,8 @@ export interface Person {
   user: { userId: string; email: string };
   signInId: string;
   expiresAt: string;
+  /** Whether an organization's identity provider has signed the person in. */
+  isOfProvider: boolean;
   hasPassword: boolean;
   passkeys: { passkeyId: string; device: string }[];
   organizations: {
@@ -21,6 +23,8 @@ export interface Person {
 
 export interface Invitation {
   organization: string;
+  /** Missing if the node is of an earlier version. */
+  organizationId?: string;
   email: string;
   name: string | null;
   role: string;
@@ -32,6 +36,8 @@ export interface OwnersLink {
   organization: string;
   email: string;
   expiresAt: string;
+  /** Missing if the node is of an earlier version. */
+  hasPassword?: boolean;
 }
 
 export const personQuery = queryOptions({
@@ -56,16 +62,21 @@ export const signIn = {
 
   readLink: (link: string) => request<OwnersLink>("/api/sign-in/first/read", { link }),
 
-  withLink: (link: string, password: string) =>
-    request<{ userId: string }>("/api/sign-in/first", { link, password }),
+  withLink: (link: string, password: string | undefined) =>
+    request<{ userId: string }>("/api/sign-in/first", {
+      link,
+      ...(password !== undefined && { password }),
+    }),
 
   readInvitation: (invitation: string) =>
     request<Invitation>("/api/sign-in/invitations/read", { invitation }),
 
-  accept: (invitation: string, password: string | undefined) =>
+  /** `key`: a member who has keys shows one of them. */
+  accept: (invitation: string, { password, key }: { password?: string; key?: string }) =>
     request<{ userId: string; organizationId: string }>("/api/sign-in/invitations/accept", {
       invitation,
       ...(password !== undefined && { password }),
+      ...(key !== undefined && { key }),
     }),
 };
 

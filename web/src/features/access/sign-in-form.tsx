@@ -7,7 +7,7 @@ import { Field } from "../../design/field.tsx";
 import { words } from "../../words/words.ts";
 import { canUsePasskeys, signInWithPasskey } from "./passkey.ts";
 import { signIn } from "./person.ts";
-import { beginProvider, hasProvider } from "./provider.ts";
+import { beginProvider, waysQuery } from "./provider.ts";
 
 /** `email`: only this person may go on. */
 export function SignInForm({
@@ -25,11 +25,7 @@ export function SignInForm({
 }): ReactNode {
   const [isBusy, setIsBusy] = useState(false);
   const [problem, setProblem] = useState(given);
-  const { data: isProvided } = useQuery({
-    queryKey: ["ways", organizationId],
-    queryFn: () => hasProvider(organizationId),
-    enabled: organizationId !== undefined,
-  });
+  const { data: ways } = useQuery(waysQuery(organizationId));
 
   async function attempt(way: () => Promise<unknown>): Promise<void> {
     setIsBusy(true);
@@ -64,7 +60,7 @@ export function SignInForm({
 
   return (
     <>
-      {isProvided && organizationId !== undefined && (
+      {ways?.provider === true && organizationId !== undefined && (
         <button
           type="button"
           className="btn big primary"

@@ -1,4 +1,4 @@
-// What other folders may use of hosts.
-export { HostPage } from "./host-page.tsx";
-export { PairDialog } from "./pair-dialog.tsx";
-export { HostsPage } from "./hosts-page.tsx";
+// What other folders may use of hosts. Routes load the pages.
+export const loadHostPage = () => import("./host-page.tsx");
+export const loadHostsPage = () => import("./hosts-page.tsx");
+export const loadPairDialog = () => import("./pair-dialog.tsx");

@@ -1,19 +1,17 @@
 // The files of ended sessions that the host still keeps. Each can be brought back, in a new session.
 import type { InstanceDetail } from "@hawser/client";
 import { useQuery } from "@tanstack/react-query";
-import { GitBranch } from "lucide-react";
-import type { ReactNode } from "react";
-import type { Result } from "../../calls/call.ts";
-import { read, useChange } from "../../calls/use-call.ts";
+import { lazy, Suspense, type ReactNode } from "react";
+import { read } from "../../calls/use-call.ts";
 import { useMay } from "../../calls/use-may.ts";
-import { Ago } from "../../design/ago.tsx";
 import { Failure } from "../../design/failure.tsx";
-import { Plain } from "../../design/plain.tsx";
-import { size } from "../../words/figures.ts";
-import { onDay } from "../../words/times.ts";
 import { words } from "../../words/words.ts";
 
-type Kept = Result<"list_parked_sessions">["parkedSessions"][number];
+/** Its part of the build is that of the sessions' pages. */
+const KeptLine = lazy(async () => {
+  const { loadKeptLine } = await import("../sessions/index.ts");
+  return { default: (await loadKeptLine()).KeptLine };
+});
 
 export function KeptFiles({
   host: { instanceId, status },
@@ -48,63 +46,15 @@ export function KeptFiles({
         <>
           <p className="dim small">{words("kept.what")}</p>
           <div className="group">
-            {data.parkedSessions.map((kept) => (
-              <KeptLine key={kept.sessionId} kept={kept} onRestored={onRestored} />
-            ))}
+            <Suspense>
+              {data.parkedSessions.map((kept) => (
+                <KeptLine key={kept.sessionId} kept={kept} onRestored={onRestored} />
+              ))}
+            </Suspense>
           </div>
           {data.truncated && <p className="dim small">{words("kept.truncated")}</p>}
         </>
       )}
     </section>
-  );
-}
-
-function KeptLine({
-  kept: { sessionId, title, branch, parkedAt, sizeBytes, expiresAt },
-  onRestored,
-}: {
-  kept: Kept;
-  onRestored: (sessionId: string) => void;
-}): ReactNode {
-  const mayEdit = useMay("sessions:edit");
-  const restore = useChange("restore_session", [
-    "list_parked_sessions",
-    "search_sessions",
-    "get_instance",
-  ]);
-  return (
-    <div className="line">
-      <div className="grow">
-        <span className="medium breaks">
-          {title === null ? words("host.session.untitled") : <Plain text={title} />}
-        </span>
-        <span className="sub">
-          {words("kept.ended")} <Ago at={parkedAt} />, {size(sizeBytes)},{" "}
-          {words("kept.until", { day: onDay(expiresAt) })}
-        </span>
-        {branch !== null && (
-          <span className="sub mono cut">
-            <GitBranch className="icon s" aria-hidden /> <Plain text={branch} />
-          </span>
-        )}
-        {restore.error && (
-          <span className="sub red" role="alert">
-            {restore.error.message}
-          </span>
-        )}
-      </div>
-      {mayEdit && (
-        <button
-          type="button"
-          className="btn sm"
-          disabled={restore.isPending}
-          onClick={() =>
-            restore.mutate({ sessionId }, { onSuccess: (session) => onRestored(session.sessionId) })
-          }
-        >
-          {words(restore.isPending ? "kept.restoring" : "kept.restore")}
-        </button>
-      )}
-    </div>
   );
 }

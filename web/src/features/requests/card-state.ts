@@ -4,6 +4,15 @@ import type { Request } from "@hawser/client";
 import { isRefused, type Refused } from "../../calls/refused.ts";
 import { words } from "../../words/words.ts";
 
+/** Where the agent works, as far as the page knows it. */
+export interface Where {
+  agent: string;
+  host: string | undefined;
+  directory: string | undefined;
+  /** Undefined if it is not known. */
+  isReachable: boolean | undefined;
+}
+
 export type PermissionAnswer = "once" | "always" | "reject";
 
 export type Answer = { permission: PermissionAnswer } | { labels: string[][] } | { dismiss: true };

@@ -1,4 +1,5 @@
 // /inbox: every request that waits for a person, the oldest first, with the same card as in the session.
+import "../../design/requests.css";
 import type { Request, SessionListEntry } from "@hawser/client";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";

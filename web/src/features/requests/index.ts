@@ -1,9 +1,10 @@
-// What other folders may use of requests. The page and the card are loaded when they are shown.
+// What other folders may use of requests. The card is loaded when it is shown.
 import { part } from "../../design/part.tsx";
 
-export type { Where } from "./request-card.tsx";
-export { useCards, type Cards } from "./use-cards.ts";
+export { useCards } from "./use-cards.ts";
 export { Visible } from "./visible.tsx";
 
-export const InboxPage = part(async () => (await import("./inbox-page.tsx")).InboxPage);
-export const RequestCard = part(async () => (await import("./request-card.tsx")).RequestCard);
+/** The page of requests, which its route loads. */
+export const loadInboxPage = () => import("./inbox-page.tsx");
+export const loadRequestCard = () => import("./request-card.tsx");
+export const RequestCard = part(async () => (await loadRequestCard()).RequestCard);

@@ -12,6 +12,8 @@ interface QuestionBodyProps {
   request: Request;
   isOpen: boolean;
   shownAt: number;
+  /** The card is on screen, so keys are meant for it. */
+  isInSight: () => boolean;
   onAnswer: (answer: Answer) => void;
   renderFooter: (buttons: ReactNode) => ReactNode;
 }
@@ -20,6 +22,7 @@ export function QuestionBody({
   request,
   isOpen,
   shownAt,
+  isInSight,
   onAnswer,
   renderFooter,
 }: QuestionBodyProps): ReactNode {
@@ -48,7 +51,7 @@ export function QuestionBody({
     "choose",
     (key) => {
       const option = question?.options[Number(key) - 1];
-      if (!option || performance.now() - shownAt < armingMs) return false;
+      if (!option || !isInSight() || performance.now() - shownAt < armingMs) return false;
       return toggle(option.label);
     },
     isOpen,

@@ -1,5 +1,6 @@
 // A request of an agent and its answers: docked above the composer, and in the inbox. It never takes the focus, Enter
 // never answers a permission, and it says what became of an answer only when the service has said so.
+import "../../design/requests.css";
 import type { Request } from "@hawser/client";
 import {
   useEffect,
@@ -10,7 +11,7 @@ import {
   type RefObject,
 } from "react";
 import { Mark } from "../../design/mark.tsx";
-import { isField, useAct, useHasSingleKeys } from "../../keyboard/index.ts";
+import { isField, useAct } from "../../keyboard/index.ts";
 import { span } from "../../words/figures.ts";
 import { words } from "../../words/words.ts";
 import { useNow } from "../../design/ago.tsx";
@@ -21,19 +22,12 @@ import {
   type Answer,
   type CardState,
   type PermissionAnswer,
+  type Where,
 } from "./card-state.ts";
+import { PermissionBody, PermissionButtons } from "./permission-body.tsx";
 import { QuestionBody } from "./question-body.tsx";
 import type { Card } from "./use-cards.ts";
 import { Visible } from "./visible.tsx";
-
-/** Where the agent works, as far as the page knows it. */
-export interface Where {
-  agent: string;
-  host: string | undefined;
-  directory: string | undefined;
-  /** Undefined if it is not known. */
-  isReachable: boolean | undefined;
-}
 
 interface RequestCardProps {
   card: Card;
@@ -42,6 +36,8 @@ interface RequestCardProps {
   place?: { n: number; all: number };
   onAnswer: (requestId: string, answer: Answer) => void;
   onPutAway: (requestId: string) => void;
+  /** Leads to where a person writes the next prompt; undefined if the page has no such place. */
+  onNote?: () => void;
 }
 
 const leavesAfterMs = 1_500;
@@ -52,6 +48,7 @@ export function RequestCard({
   place,
   onAnswer,
   onPutAway,
+  onNote,
 }: RequestCardProps): ReactNode {
   const { request, press } = card;
   const { requestId } = request;
@@ -61,11 +58,15 @@ export function RequestCard({
   const isFieldFocused = useFieldFocus();
   const isOpen = state.is === "open";
 
-  const answer = (given: Answer) => {
-    if (!isOpen || performance.now() - shownAt < armingMs) return;
+  /** Returns whether the answer was sent: a card that has just appeared, or that rests, takes none. */
+  const answer = (given: Answer): boolean => {
+    if (!isOpen || performance.now() - shownAt < armingMs) return false;
     onAnswer(requestId, given);
+    return true;
   };
-  useAnswerKeys(ref, request, isOpen, (given) => answer({ permission: given }));
+  // The note is the next prompt: agents take no words with a refusal.
+  const rejectWithNote = onNote && (() => answer({ permission: "reject" }) && onNote());
+  useAnswerKeys(ref, request, isOpen, (given) => answer({ permission: given }), rejectWithNote);
   const leaves = state.is === "ended" && state.end.leaves;
   useEffect(() => {
     if (!leaves) return undefined;
@@ -102,6 +103,7 @@ export function RequestCard({
           request={request}
           isOpen={isOpen}
           shownAt={shownAt}
+          isInSight={() => isInSight(ref)}
           onAnswer={answer}
           renderFooter={(buttons) => (
             <Footer
@@ -134,6 +136,7 @@ export function RequestCard({
                     : undefined
                 }
                 onAnswer={(given) => answer({ permission: given })}
+                onReject={rejectWithNote}
               />
             }
           />
@@ -151,90 +154,6 @@ function keepEnter(event: KeyboardEvent): void {
 function focusNext(): void {
   const next = document.querySelector<HTMLElement>(".ask-card .answer, .composer textarea");
   next?.focus({ preventScroll: true });
-}
-
-function PermissionBody({ request, where }: { request: Request; where: Where }): ReactNode {
-  const { title, detail, alwaysRules } = request.permission!;
-  return (
-    <div className="body" tabIndex={0} role="group" aria-label={words("request.card.permission")}>
-      {detail !== null && (
-        <pre className={title === "Carry out the plan" ? "cmd text" : "cmd"}>
-          <Visible text={detail} />
-        </pre>
-      )}
-      <dl className="facts">
-        {where.directory !== undefined && (
-          <>
-            <dt>{words("request.runs_in")}</dt>
-            <dd>
-              <span className="mono">
-                <Visible text={where.directory} />
-              </span>{" "}
-              {where.host !== undefined && (
-                <span className="dim">{words("request.on", { host: where.host })}</span>
-              )}
-            </dd>
-          </>
-        )}
-        {request.rule !== null && (
-          <>
-            <dt>{words("request.why")}</dt>
-            <dd>{request.rule}</dd>
-          </>
-        )}
-        {alwaysRules.length > 0 && (
-          <>
-            <dt>{words("request.stores")}</dt>
-            <dd>
-              {alwaysRules.map((rule) => (
-                <span key={rule} className="rule">
-                  <Visible text={rule} />
-                </span>
-              ))}
-              <span className="why">{words("request.stores.what")}</span>
-            </dd>
-          </>
-        )}
-      </dl>
-    </div>
-  );
-}
-
-function PermissionButtons({
-  request,
-  isOpen,
-  isTyping,
-  sending,
-  onAnswer,
-}: {
-  request: Request;
-  isOpen: boolean;
-  isTyping: boolean;
-  sending: PermissionAnswer | undefined;
-  onAnswer: (answer: PermissionAnswer) => void;
-}): ReactNode {
-  const hasKeys = useHasSingleKeys();
-  const button = (answer: PermissionAnswer, letter: string, name: string) => (
-    <button
-      type="button"
-      className={`btn answer ${name}`}
-      aria-disabled={!isOpen}
-      onClick={() => onAnswer(answer)}
-    >
-      {words(sending === answer ? "request.sending" : `request.${answer}`)}{" "}
-      <kbd aria-hidden>{isTyping || !hasKeys ? "" : letter}</kbd>
-    </button>
-  );
-  return (
-    <>
-      {request.permission!.alwaysRules.length > 0 && button("always", "A", "always")}
-      <span className="push">
-        {isTyping && hasKeys && <span className="dim no-phone">{words("request.esc_first")}</span>}
-      </span>
-      {button("reject", "N", "")}
-      {button("once", "Y", "primary")}
-    </>
-  );
 }
 
 function Footer({
@@ -297,21 +216,25 @@ function Waiting({ at }: { at: string }): ReactNode {
   );
 }
 
+/** In the review the conversation is out of sight, and keys mean other things there. */
+const isInSight = (card: RefObject<HTMLElement | null>): boolean =>
+  card.current?.checkVisibility({ visibilityProperty: true }) === true;
+
 /** Letters answer the card that is in front; one that has just appeared leaves them to nobody. */
 function useAnswerKeys(
   card: RefObject<HTMLElement | null>,
   request: Request,
   isOpen: boolean,
   onAnswer: (answer: PermissionAnswer) => void,
+  onReject: (() => void) | undefined,
 ): void {
   const isPermission = isOpen && request.type === "permission";
   const hasAlways = (request.permission?.alwaysRules.length ?? 0) > 0;
-  // In the review the conversation is out of sight, and N means another thing there.
-  const inSight = (given: PermissionAnswer) => () =>
-    card.current?.checkVisibility({ visibilityProperty: true }) === true ? onAnswer(given) : false;
+  const inSight = (given: PermissionAnswer) => () => isInSight(card) && onAnswer(given);
   useAct("allow_once", inSight("once"), isPermission);
   useAct("allow_always", inSight("always"), isPermission && hasAlways);
   useAct("reject", inSight("reject"), isPermission);
+  useAct("reject_with_note", () => isInSight(card) && onReject?.(), isPermission && !!onReject);
 }
 
 /** Whether a person types now, so that letters are no answers. */

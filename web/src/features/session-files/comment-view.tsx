@@ -1,6 +1,7 @@
 // A comment below its lines: a field while it is written, else a card.
 import { Pencil, X } from "lucide-react";
 import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { isMac } from "../../keyboard/index.ts";
 import { words } from "../../words/words.ts";
 import type { Comment, ReviewStore } from "./review-store.ts";
 
@@ -132,5 +133,3 @@ function CommentField({
     </div>
   );
 }
-
-const isMac = /Mac|iPhone|iPad/.test(navigator.platform);

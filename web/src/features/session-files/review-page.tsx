@@ -6,7 +6,7 @@ import { useEffect, useEffectEvent, useRef, useState, type ReactNode } from "rea
 import { useIsNarrow } from "../../design/narrow.ts";
 import { readLineReference } from "../../words/line-reference.ts";
 import { words } from "../../words/words.ts";
-import { isField } from "../../keyboard/index.ts";
+import { useAct } from "../../keyboard/index.ts";
 import type { LogSnapshot } from "../session-log/index.ts";
 import { ChangesView } from "./changes-view.tsx";
 import type { ChangedFile } from "./changes.ts";
@@ -135,21 +135,14 @@ function LayoutChoice({
   );
 }
 
-/** N and J lead to the next comment, K to the former one. */
+/** N and J lead to the next comment, K to the former one. In a list J and K are the list's. */
 function useCommentKeys(diff: { current: DiffHandle | null }): void {
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      const { key, ctrlKey, metaKey, altKey, isComposing, defaultPrevented } = event;
-      if (ctrlKey || metaKey || altKey || isComposing || defaultPrevented) return;
-      if (isField(document.activeElement) || document.querySelector("dialog[open]")) return;
-      const step = { n: 1, j: 1, k: -1 }[key.toLowerCase()];
-      if (step === undefined) return;
-      event.preventDefault();
-      diff.current?.toComment(step as 1 | -1);
-    };
-    window.addEventListener("keydown", onKey);
-    return () => window.removeEventListener("keydown", onKey);
-  }, [diff]);
+  const go = (step: 1 | -1) => {
+    if (document.activeElement?.closest("[data-list]")) return false;
+    return diff.current?.toComment(step);
+  };
+  useAct("next_comment", () => go(1));
+  useAct("former_comment", () => go(-1));
 }
 
 /** ?line=src/a.ts:3-5 (new) leads to these lines once they are there; then the address is as before. */

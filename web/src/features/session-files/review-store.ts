@@ -37,7 +37,7 @@ export interface ReviewStore {
   writeOpening: (text: string) => void;
   /** Undefined: not seen. */
   setViewed: (path: string, mark: string | undefined) => void;
-  /** Removes the comments that were added, and the first sentence, because they are sent. */
+  /** Removes the comments that were added, and the first sentence, because they are sent or discarded. */
   take: () => void;
 }
 

@@ -3,11 +3,12 @@
 import { Ellipsis } from "lucide-react";
 import { useState, useSyncExternalStore, type KeyboardEvent, type ReactNode } from "react";
 import { Dialog } from "../../design/dialog.tsx";
-import { Menu, MenuItem } from "../../design/menu.tsx";
+import { Menu, MenuItem, MenuLine } from "../../design/menu.tsx";
 import { Plain } from "../../design/plain.tsx";
 import { lineReference } from "../../words/line-reference.ts";
 import { words } from "../../words/words.ts";
-import { drafts, promptsOf, type Prompts } from "../session-turns/index.ts";
+import { drafts } from "../drafts/index.ts";
+import { promptsOf, type Prompts } from "../session-turns/index.ts";
 import { inFileOrder, promptOf } from "./prompt.ts";
 import type { Comment } from "./review-store.ts";
 import type { Reviewing } from "./use-reviewing.ts";
@@ -23,6 +24,7 @@ export function Tray({
   const { sessionId, userId, files, review, store, blocked } = reviewing;
   const prompts = promptsOf(userId, sessionId, drafts);
   const [isPreviewed, setIsPreviewed] = useState(false);
+  const [isDiscarding, setIsDiscarding] = useState(false);
   const [sentKey, setSentKey] = useState<string>();
   const paths = files.map(({ path }) => path);
   const added = inFileOrder(
@@ -77,9 +79,39 @@ export function Tray({
           <MenuItem onSelect={() => void navigator.clipboard.writeText(text())}>
             {words("tray.copy")}
           </MenuItem>
+          <MenuLine />
+          <MenuItem className="risk" onSelect={() => setIsDiscarding(true)}>
+            {words("tray.discard")}
+          </MenuItem>
         </Menu>
       </div>
       {blocked !== undefined && <p className="problem">{blocked}</p>}
+      {isDiscarding && (
+        <Dialog
+          title={words("tray.discard.sure", { n: added.length })}
+          onClose={() => setIsDiscarding(false)}
+          footer={
+            <>
+              <span className="push" />
+              <button type="button" className="btn" onClick={() => setIsDiscarding(false)}>
+                {words("cancel")}
+              </button>
+              <button
+                type="button"
+                className="btn risk"
+                onClick={() => {
+                  setIsDiscarding(false);
+                  store.take();
+                }}
+              >
+                {words("tray.discard")}
+              </button>
+            </>
+          }
+        >
+          <p>{words("tray.discard.what")}</p>
+        </Dialog>
+      )}
       {isPreviewed && (
         <Preview
           title={title}

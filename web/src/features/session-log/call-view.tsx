@@ -14,6 +14,7 @@ import {
 } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { Mark } from "../../design/mark.tsx";
+import { Plain } from "../../design/plain.tsx";
 import { useNow } from "../../design/ago.tsx";
 import { duration } from "../../words/figures.ts";
 import { words } from "../../words/words.ts";
@@ -22,6 +23,7 @@ import { foldMs, foldWords } from "./fold.ts";
 import { FoldLine } from "./fold-line.tsx";
 import { callKey, useFold } from "./folds.ts";
 import type { Call, FoldRow, ToolContent } from "./row.ts";
+import { withoutInstructions } from "./terminal-lines.ts";
 
 const icons: Record<string, LucideIcon> = {
   read: FileText,
@@ -82,7 +84,10 @@ export function CallView({ call }: { call: Call }): ReactNode {
         ) : (
           <Icon className="icon s" aria-hidden />
         )}
-        <span className="verb">{verb}</span> <code className="cut">{target}</code>
+        <span className="verb">{verb}</span>{" "}
+        <code className="cut">
+          <Plain text={target.replaceAll(/\s+/g, " ")} />
+        </code>
         <span className="time">
           <Result call={call} />
         </span>
@@ -118,7 +123,13 @@ function Result({ call }: { call: Call }): ReactNode {
   }
   const ms = durationOf(call);
   const time = ms === undefined ? "" : duration(ms);
-  return state === "failed" ? `${words("call.failed")} · ${time}` : time;
+  const end =
+    call.exitCode !== undefined
+      ? words("shell.exit", { exitCode: call.exitCode })
+      : state === "failed"
+        ? words("call.failed")
+        : "";
+  return [end, time].filter(Boolean).join(" · ");
 }
 
 function Since({ at }: { at: string }): ReactNode {
@@ -146,7 +157,7 @@ export function Output({
   const { text, shown, total } = lastLines(output, isWhole ? Infinity : most);
   return (
     <div className="out" tabIndex={0} role="group" aria-label={words("call.output")}>
-      {text}
+      {withoutInstructions(text)}
       {shown < total && (
         <footer>
           {words("call.tail", { shown, total })} ·{" "}

@@ -65,6 +65,7 @@ export function foldsOf(sessionId: string): Folds {
 }
 
 export interface FoldContext {
+  sessionId: string;
   folds: Folds;
   /** Opening something is reading it, so the transcript stops following its end. */
   onToggle: () => void;

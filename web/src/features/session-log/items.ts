@@ -12,6 +12,7 @@ import type {
   PlanStep,
   QueueEntry,
   RunningTurn,
+  SentFile,
   ShellRow,
   ThoughtRow,
   UpdateOf,
@@ -28,6 +29,8 @@ export type Item =
       turnId: string | null;
       messageId: string;
       text: string;
+      by: string | null | undefined;
+      files: readonly SentFile[];
     }
   | { is: "prose"; key: string; seq: number; text: string }
   | { is: "thought"; key: string; seq: number; text: string; ms: ThoughtRow["ms"] }
@@ -91,6 +94,7 @@ export function createItems(): Items {
   let waiting: readonly WaitingPrompt[] = [];
   let queueEntries: readonly QueueEntry[] = [];
   const prompts = new Set<string>();
+  let authors: ReadonlySet<string> = new Set();
   const shells = new Map<string, Place>();
   let plan: Place | undefined;
   let first = 0;
@@ -101,8 +105,10 @@ export function createItems(): Items {
   let agent: string | undefined;
   let usage: UpdateOf<"usage_update"> | undefined;
   let cost: number | undefined;
+  let context: LogState["context"];
   let isEnded = false;
   let openRequests = 0;
+  let rulesSeq = 0;
 
   const push = (list: ItemList, item: Item): Place => {
     list.changedFrom = Math.min(list.changedFrom, list.items.length);
@@ -182,8 +188,9 @@ export function createItems(): Items {
   const readers: {
     [Word in SessionUpdate["sessionUpdate"]]?: (update: UpdateOf<Word>, entry: Entry) => void;
   } = {
-    user_message_chunk({ messageId, content }, { seq, at, turnId }) {
+    user_message_chunk({ messageId, content, by, attachments = [] }, { seq, at, turnId }) {
       prompts.add(messageId);
+      if (by && !authors.has(by)) authors = new Set([...authors, by]);
       push(main, {
         is: "prompt",
         key: `prompt:${messageId}`,
@@ -192,6 +199,8 @@ export function createItems(): Items {
         turnId,
         messageId,
         text: content.text,
+        by,
+        files: attachments,
       });
     },
     agent_message_chunk({ messageId, content, parentToolCallId }, entry) {
@@ -228,15 +237,17 @@ export function createItems(): Items {
         turnId,
         state: "running",
         endedAt: undefined,
+        exitCode: undefined,
         content: [],
         decided: decisions.get(toolCallId),
       });
     },
-    tool_call_update({ toolCallId, title, status, content }, { at }) {
+    tool_call_update({ toolCallId, title, status, content, exitCode }, { at }) {
       changeCall(toolCallId, {
         ...(title !== undefined && { title }),
         state: status,
         endedAt: at,
+        exitCode,
         content,
       });
     },
@@ -262,6 +273,7 @@ export function createItems(): Items {
     },
     usage_update(update) {
       usage = update;
+      context = update.context ?? context;
       cost = update.costUsd ?? undefined;
     },
     session_info_update() {},
@@ -338,6 +350,7 @@ export function createItems(): Items {
     request_settled({ requestId, outcome, answer, answers, reason }, entry) {
       const request = raised.get(requestId);
       if (request) openRequests--;
+      if (answer === "always") rulesSeq = entry.seq;
       note(entry, {
         of: "request",
         requestId,
@@ -348,6 +361,10 @@ export function createItems(): Items {
         permission: request?.permission ?? undefined,
         question: request?.questions?.[0]?.question,
       });
+    },
+    rule_forgotten(update, entry) {
+      rulesSeq = entry.seq;
+      note(entry, { of: "entry", update });
     },
     shell_started({ shellId }, { seq }) {
       const output = live.get(shellId)?.text ?? "";
@@ -378,8 +395,13 @@ export function createItems(): Items {
       waiting = [];
       running = undefined;
     },
+    session_compacted(update, entry) {
+      context = undefined;
+      note(entry, { of: "entry", update });
+    },
     session_reverted({ messageId }, { seq, at }) {
       plan = undefined;
+      context = undefined;
       push(main, { is: "reverted", key: `reverted:${seq}`, seq, at, messageId });
     },
     unknown(update, entry) {
@@ -440,9 +462,12 @@ export function createItems(): Items {
       waiting,
       queueEntries,
       hasPrompt: (messageId) => prompts.has(messageId),
+      authors,
       openRequests,
+      rulesSeq,
       shells: shells.size,
       usage,
+      context,
       isEnded,
     }),
   };
@@ -452,7 +477,6 @@ export function createItems(): Items {
 const plainWords = new Set<string>([
   "turn_continued",
   "mode_changed",
-  "session_compacted",
   "fallback_taken",
   "session_shared",
   "account_used",
@@ -481,6 +505,7 @@ function unseenCall(toolCallId: string, { seq, at, turnId }: Entry): Call {
     turnId,
     state: "running",
     endedAt: undefined,
+    exitCode: undefined,
     content: [],
     decided: undefined,
   };

@@ -44,8 +44,14 @@ function openLog(sessionId: string): SessionLog {
   });
 }
 
-/** The log of a session, followed as long as the component is shown. */
-export function useSessionLog(sessionId: string): { log: SessionLog; snapshot: LogSnapshot } {
+/**
+ * The log of a session, followed as long as the component is shown. A new sign-in connects again: the service refuses
+ * the stream when the former one has ended.
+ */
+export function useSessionLog(
+  sessionId: string,
+  signInId: string | undefined,
+): { log: SessionLog; snapshot: LogSnapshot } {
   const [kept] = useState(() => keep(sessionId));
   useEffect(() => {
     clearTimeout(kept.forget);
@@ -55,7 +61,8 @@ export function useSessionLog(sessionId: string): { log: SessionLog; snapshot: L
       kept.log.stop();
       kept.forget = setTimeout(() => logs.delete(sessionId), keptMs);
     };
-  }, [kept, sessionId]);
+    // oxlint-disable-next-line react/exhaustive-effect-dependencies -- a new sign-in connects again
+  }, [kept, sessionId, signInId]);
   const snapshot = useSyncExternalStore(kept.log.subscribe, kept.log.get);
   return { log: kept.log, snapshot };
 }

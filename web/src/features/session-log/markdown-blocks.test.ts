@@ -1,7 +1,7 @@
 // How texts of agents become blocks.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { blocksOf, createOpenBlocks } from "./markdown-blocks.ts";
+import { blocksOf, createOpenBlocks, loadClosing } from "./markdown-blocks.ts";
 
 const nested = (depth: number, mark: string) =>
   Array.from({ length: depth }, (_, level) => `${" ".repeat(2 * level)}${mark} a`).join("\n");
@@ -39,4 +39,24 @@ test("what people write in parts within parts is parsed", () => {
   assert.equal(blocksOf(nested(8, "-"))[0]!.token.type, "list");
   assert.equal(blocksOf("> > > quoted thrice")[0]!.token.type, "blockquote");
   assert.equal(blocksOf("-".repeat(200))[0]!.token.type, "hr");
+});
+
+test("4.1 Streaming: closed blocks are kept, and only the last one is parsed again", () => {
+  const open = createOpenBlocks();
+  const before = open.update("# One\n\nTwo is closed.\n\nThree gro");
+  const after = open.update("# One\n\nTwo is closed.\n\nThree grows.");
+  assert.equal(after.length, 3);
+  assert.deepEqual(
+    after.map((block, at) => block.token === before[at]!.token),
+    [true, true, false],
+  );
+});
+
+test("4.1 Streaming: an unclosed fence is code at once, and unclosed marks are drawn as closed", async () => {
+  const open = createOpenBlocks();
+  assert.equal(open.update("Here:\n\n```ts\nconst x").at(-1)!.token.type, "code");
+  await loadClosing();
+  const [block] = createOpenBlocks().update("It is **very impor");
+  assert.ok(block!.token.type === "paragraph");
+  assert.equal((block!.token as { tokens: { type: string }[] }).tokens.at(-1)!.type, "strong");
 });

@@ -1,12 +1,19 @@
 // Markdown of agents as tokens. Closed blocks of a text that is being written are parsed once; only the last block is
 // parsed again with each piece.
 import { Lexer, type Token } from "marked";
-import remend from "remend";
 
 export interface Block {
   /** The text of the block: blocks with the same text are drawn the same. */
   raw: string;
   token: Token;
+}
+
+/** Closes what is unclosed at the end of a text. Until it is loaded, such marks are drawn as they are written. */
+let closeEnd = (text: string) => text;
+
+export async function loadClosing(): Promise<void> {
+  const { default: remend } = await import("remend");
+  closeEnd = (text) => remend(text, { images: false, htmlTags: false });
 }
 
 /** Attachments of definitions such as `[1]: https://…` hold across blocks, so such texts are parsed as one. */
@@ -56,7 +63,7 @@ export function createOpenBlocks(): OpenBlocks {
         if (token.type !== "space") closed = [...closed, { raw: token.raw, token }];
       }
       const open = text.slice(closedText.length);
-      return [...closed, ...parse(remend(open, { images: false, htmlTags: false }))];
+      return [...closed, ...parse(closeEnd(open))];
     },
   };
 }

@@ -1,5 +1,6 @@
 // Thin lines, and what a revert took back.
-import { useContext, type ReactNode } from "react";
+import { Suspense, useContext, type ReactNode } from "react";
+import { part } from "../../design/part.tsx";
 import { words } from "../../words/words.ts";
 import { DrawRow } from "./drawn-row.ts";
 import { FoldLine } from "./fold-line.tsx";
@@ -7,6 +8,8 @@ import { useFold } from "./folds.ts";
 import { textOf } from "./notes.ts";
 import { PutBack } from "./put-back.ts";
 import type { NoteRow, RevertedRow } from "./row.ts";
+
+const ShowWhole = part(async () => (await import("./whole-entry.tsx")).ShowWhole);
 
 export function NoteView({ row }: { row: NoteRow }): ReactNode {
   const { text, tone, detail, reason } = textOf(row);
@@ -37,6 +40,11 @@ export function NoteView({ row }: { row: NoteRow }): ReactNode {
       {line}
       {reason !== undefined && <p className="reason">{reason}</p>}
       {isOpen && detail !== undefined && <pre className="out">{detail}</pre>}
+      {note.of === "cut" && note.omitted === undefined && (
+        <Suspense>
+          <ShowWhole seq={row.seq!} size={note.size} />
+        </Suspense>
+      )}
       {canPutBack && (
         <button type="button" className="btn sm" onClick={() => putBack([note.text!])}>
           {words("note.put_back")}

@@ -170,6 +170,11 @@ function entryText({ update }: Note & { of: "entry" }, at: string): NoteText {
       );
     case "turn_continued":
       return rule(words("note.continued", { kind: kindName(update.kind) }));
+    case "rule_forgotten":
+      return quiet(
+        words("note.rule_forgotten", { rule: update.rule.split("\n", 1)[0]! }),
+        update.rule,
+      );
     case "call_decided":
       return quiet(words("call.refused", { rule: update.rule }));
     default:

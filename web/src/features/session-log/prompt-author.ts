@@ -1,4 +1,6 @@
-// Whose prompts these are: the log does not say it, so it is whoever started the session.
+// Whose prompts these are. The log names users by their ids; older entries do not, and then it is whoever started the
+// session.
 import { createContext } from "react";
 
-export const PromptAuthor = createContext("");
+/** The name for the `by` of a prompt; "own": for a prompt of this page that the log does not have yet. */
+export const PromptAuthor = createContext((_by: string | null | undefined): string => "");

@@ -1,7 +1,8 @@
 // A prompt: who sent what, when. A prompt of this page that the log does not have yet is pending, and never lost.
 import { Copy, Ellipsis, GitFork, Link, Undo2 } from "lucide-react";
-import { useContext, type ReactNode } from "react";
+import { Suspense, useContext, type ReactNode } from "react";
 import { Menu, MenuItem } from "../../design/menu.tsx";
+import { part } from "../../design/part.tsx";
 import { clock } from "../../words/figures.ts";
 import { exactly } from "../../words/times.ts";
 import { words } from "../../words/words.ts";
@@ -10,11 +11,13 @@ import { PromptAuthor } from "./prompt-author.ts";
 import { PromptText } from "./prompt-text.tsx";
 import type { DrawnRow } from "./drawn-row.ts";
 
+const PromptFiles = part(async () => (await import("./prompt-files.tsx")).PromptFiles);
+
 type PromptRow = Extract<DrawnRow, { is: "prompt" }>;
 type Drawn = Extract<DrawnRow, { is: "prompt" | "pending" }>;
 
 export function PromptView({ row }: { row: Drawn }): ReactNode {
-  const author = useContext(PromptAuthor);
+  const author = useContext(PromptAuthor)(row.is === "pending" ? "own" : row.by);
   return (
     <article
       className={row.is === "pending" ? "said pending" : "said"}
@@ -36,6 +39,11 @@ export function PromptView({ row }: { row: Drawn }): ReactNode {
       <div className="prose plain more" tabIndex={0} role="group" aria-label={author}>
         <PromptText text={row.text} />
       </div>
+      {row.is === "prompt" && row.files.length > 0 && (
+        <Suspense fallback={<div className="sent-files" />}>
+          <PromptFiles files={row.files} />
+        </Suspense>
+      )}
       {row.is === "pending" && row.problem !== undefined && (
         <p className="reason" role="alert">
           {row.problem}{" "}

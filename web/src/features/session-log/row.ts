@@ -32,6 +32,8 @@ export interface Call {
   /** unfinished: its turn is over, and no end was reported. */
   state: "running" | "completed" | "failed" | "unfinished";
   endedAt: string | undefined;
+  /** How a command ended, if the agent reports it. */
+  exitCode: number | undefined;
   content: ToolContent[];
   /** Which rule decided, if no person was asked. */
   decided: { answer: "allow" | "deny"; rule: string; mode: string } | undefined;
@@ -44,12 +46,17 @@ interface Drawn {
   seq: number | null;
 }
 
+export type SentFile = NonNullable<UpdateOf<"user_message_chunk">["attachments"]>[number];
+
 export interface PromptRow extends Drawn {
   is: "prompt";
   messageId: string;
   turnId: string | null;
   at: string;
   text: string;
+  /** The user who sent it; null if no user did, undefined if the log does not say it. */
+  by: string | null | undefined;
+  files: readonly SentFile[];
 }
 
 export interface ProseRow extends Drawn {
@@ -205,10 +212,16 @@ export interface LogState {
   queueEntries: readonly QueueEntry[];
   /** Every prompt of the log and of the queue, by its message. */
   hasPrompt: (messageId: string) => boolean;
+  /** The users who have sent prompts. */
+  authors: ReadonlySet<string>;
   /** Requests that were raised and not settled, as far as the log is loaded. */
   openRequests: number;
+  /** The newest entry that has changed which rules the session has stored; 0 without one. */
+  rulesSeq: number;
   /** Shell commands that run. */
   shells: number;
   usage: UpdateOf<"usage_update"> | undefined;
+  /** How full the model's context is; undefined if it is not reported, and after it was emptied. */
+  context: UpdateOf<"usage_update">["context"];
   isEnded: boolean;
 }

@@ -223,7 +223,10 @@ export function Transcript({
   }, [isFollowing, lastSeq]);
   useReadingAbove(scroller, (way) => dispatch({ is: way }));
 
-  const context = useMemo(() => ({ folds, onToggle: () => dispatch({ is: "up" }) }), [folds]);
+  const context = useMemo(
+    () => ({ sessionId, folds, onToggle: () => dispatch({ is: "up" }) }),
+    [sessionId, folds],
+  );
   const missed = lastSeq - leftAt;
   return (
     <FoldsOfSession value={context}>

@@ -1,2 +1,2 @@
 // What routes use of starting sessions.
-export { NewPage, StartPage } from "./start-pages.tsx";
+export const loadStartPages = () => import("./start-pages.tsx");

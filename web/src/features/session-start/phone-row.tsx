@@ -1,7 +1,8 @@
 // Lets a phone in. At an address of this machine alone it says so, instead of a link that cannot work.
+import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useState, type ReactNode } from "react";
 import { words } from "../../words/words.ts";
-import { isLoopback } from "../access/index.ts";
+import { isLoopback, personQuery } from "../access/index.ts";
 
 const PhoneDialog = lazy(async () => ({
   default: (await import("../access/index.ts")).PhoneDialog,
@@ -9,7 +10,10 @@ const PhoneDialog = lazy(async () => ({
 
 export function PhoneRow(): ReactNode {
   const [isOpen, setIsOpen] = useState(false);
+  const { data: person } = useQuery(personQuery);
   const isHere = isLoopback(location.hostname);
+  // A provider signs in all devices of its people itself.
+  if (person?.isOfProvider === true) return null;
   return (
     <section aria-label={words("phone.open")}>
       <div className="group">

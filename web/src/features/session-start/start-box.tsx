@@ -14,11 +14,13 @@ import { read, useRead } from "../../calls/use-call.ts";
 import { useMay } from "../../calls/use-may.ts";
 import { Failure } from "../../design/failure.tsx";
 import { plainText } from "../../design/plain.tsx";
+import { isMac } from "../../keyboard/index.ts";
 import { words } from "../../words/words.ts";
 import { personQuery } from "../access/index.ts";
+import { drafts, type Choices } from "../drafts/index.ts";
+import { loadPairDialog } from "../instances/index.ts";
 import {
   attachPasted,
-  drafts,
   FileButton,
   FileChips,
   isUploading,
@@ -29,7 +31,6 @@ import {
   sends,
   useDraft,
   useDrop,
-  type Choices,
 } from "../session-turns/index.ts";
 import { KindPicker } from "./kind-picker.tsx";
 import { NoHost } from "./no-host.tsx";
@@ -46,7 +47,7 @@ import { useStart } from "./use-start.ts";
 import { Where } from "./where.tsx";
 
 const PairDialog = lazy(async () => ({
-  default: (await import("../instances/index.ts")).PairDialog,
+  default: (await loadPairDialog()).PairDialog,
 }));
 
 interface StartBoxProps {
@@ -193,7 +194,7 @@ export function StartBox({ wantedHost, onStarted, children }: StartBoxProps): Re
             aria-disabled={!canStart}
             onClick={start}
           >
-            {words("start.start")} <kbd className="no-phone">{words("start.keys")}</kbd>
+            {words("start.start")} <kbd className="no-phone">{isMac ? "⌘↵" : "Ctrl ↵"}</kbd>
           </button>
         </div>
       </div>

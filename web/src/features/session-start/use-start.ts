@@ -5,7 +5,8 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { call, type Input } from "../../calls/call.ts";
 import { isRefused, Refused, Unanswered } from "../../calls/refused.ts";
-import { drafts, promptsOf, type Extras } from "../session-turns/index.ts";
+import { drafts, type Extras } from "../drafts/index.ts";
+import { promptsOf } from "../session-turns/index.ts";
 
 export interface Wanted {
   start: Input<"start_session">;

@@ -1,8 +1,8 @@
 // The files of a prompt that is being written. An upload begins as soon as a file is added; limits are checked before.
 import { upload } from "../../calls/upload.ts";
 import { words } from "../../words/words.ts";
-import { lookedAtBytes, pictureType } from "./first-bytes.ts";
-import type { SentFile } from "./on-device.ts";
+import { lookedAtBytes, pictureType } from "../../design/first-bytes.ts";
+import type { SentFile } from "../drafts/index.ts";
 
 export interface Attachment {
   id: string;

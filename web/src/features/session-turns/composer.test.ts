@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createEscape, sends } from "./composer-keys.ts";
-import { createDrafts, type Draft, type Drafts, type SendingPrompt } from "./on-device.ts";
+import { createDrafts, type Draft, type Drafts, type SendingPrompt } from "../drafts/on-device.ts";
 import { createPrompts } from "./prompts.ts";
 
 const enter = {

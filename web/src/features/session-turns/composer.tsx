@@ -18,8 +18,9 @@ import { useAct } from "../../keyboard/index.ts";
 import { words } from "../../words/words.ts";
 import { useDrop, useLeaveOrStop } from "./composer-hooks.ts";
 import { sends } from "./composer-keys.ts";
-import { CommandList, FileChips, Pickers } from "./lazy.ts";
-import type { Extras } from "./on-device.ts";
+import type { Context } from "./context-meter.tsx";
+import { CommandList, ContextMeter, FileChips, Pickers } from "./lazy.ts";
+import type { Choices, Extras } from "../drafts/index.ts";
 import type { Prompts } from "./prompts.ts";
 import { RefusedLine } from "./refused-line.tsx";
 import { runShell } from "./run-shell.ts";
@@ -51,6 +52,8 @@ interface ComposerProps {
   blocked: string | undefined;
   /** What the session has cost, such as "$1.84". */
   cost: string | undefined;
+  /** How full the model's context is; undefined if the agent does not report it. */
+  context: Context | undefined;
   /** The text of the prompt before; undefined if there is none. */
   lastPrompt: () => string | undefined;
   onStop: () => void;
@@ -64,6 +67,7 @@ export const Composer = memo(function Composer({
   hasRequest,
   blocked,
   cost,
+  context,
   lastPrompt,
   onStop,
   ref,
@@ -121,7 +125,13 @@ export const Composer = memo(function Composer({
     prompts.send(text, { ...draft.extras(), ...(command !== undefined && { command }) });
     // A command has no model and no options: they stay for the next prompt.
     const { agent: _, ...left } = choices;
-    draft.clear(command === undefined ? {} : left);
+    clear(command === undefined ? {} : left);
+  };
+  /** Empties the field after it was sent. What was typed while the host was asked stays. */
+  const clear = (left: Choices) => {
+    const typed = field.current?.value ?? text;
+    draft.clear(left);
+    if (typed !== text) write(typed);
   };
   const send = () => {
     if (!canSend) return;
@@ -130,7 +140,7 @@ export const Composer = memo(function Composer({
     if (shell !== undefined) {
       void ask(async () => {
         await runShell(sessionId, shell);
-        draft.clear(choices);
+        clear(choices);
       });
     } else if (named === undefined) sendPrompt();
     else
@@ -224,7 +234,20 @@ export const Composer = memo(function Composer({
         </Suspense>
         {isLeaving && <span className="dim">{words("composer.esc_again")}</span>}
         {shell !== undefined && <span className="dim cut">{words("composer.shell")}</span>}
-        <span className="meter push">{cost}</span>
+        <span className="meter push">
+          {context && (
+            <Suspense>
+              <ContextMeter
+                session={session}
+                context={context}
+                isRunning={isRunning}
+                prompts={prompts}
+                onProblem={setProblem}
+              />
+            </Suspense>
+          )}
+          {cost}
+        </span>
         {isRunning && (
           <button
             type="button"

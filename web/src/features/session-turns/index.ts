@@ -2,12 +2,17 @@
 export { Composer, type ComposerHandle } from "./composer.tsx";
 export { useDrop } from "./composer-hooks.ts";
 export { sends } from "./composer-keys.ts";
-export type { Choices, Extras } from "./on-device.ts";
 export { attachPasted } from "./paste.ts";
-export { FileButton, FileChips, ModelPicker, ModePicker, OptionsPicker, Picker } from "./lazy.ts";
+export {
+  FileButton,
+  FileChips,
+  ModelPicker,
+  ModePicker,
+  OptionsPicker,
+  Picker,
+  turnParts,
+} from "./lazy.ts";
 export { useDraft } from "./use-draft.ts";
 export { isUploading } from "./use-files.ts";
-export { drafts } from "./on-device.ts";
 export { forgetPrompts, promptsOf, type Prompts } from "./prompts.ts";
-export { useDrafts } from "./use-drafts.ts";
 export { WaitingPrompts } from "./waiting-prompts.tsx";

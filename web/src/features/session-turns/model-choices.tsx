@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { useRead } from "../../calls/use-call.ts";
 import { MenuChoices, MenuLine } from "../../design/menu.tsx";
 import { words } from "../../words/words.ts";
-import type { Choices } from "./on-device.ts";
+import type { Choices } from "../drafts/index.ts";
 
 export function ModelChoices({
   instanceId,

@@ -5,7 +5,7 @@ import { useRead } from "../../calls/use-call.ts";
 import { MenuChoices, MenuLine } from "../../design/menu.tsx";
 import { words } from "../../words/words.ts";
 import { MenuSays } from "./model-choices.tsx";
-import type { Choices } from "./on-device.ts";
+import type { Choices } from "../drafts/index.ts";
 import { optionsWith } from "./options.ts";
 
 export function OptionChoices({

@@ -2,14 +2,15 @@
 // opened.
 import type { Session } from "@hawser/client";
 import { ChevronDown, Plus, Shield } from "lucide-react";
-import { useRef, type ReactNode } from "react";
+import { useRef, type ReactNode, type Ref } from "react";
 import { useChange } from "../../calls/use-call.ts";
 import { useMay } from "../../calls/use-may.ts";
 import { Menu } from "../../design/menu.tsx";
+import { useAct } from "../../keyboard/index.ts";
 import { words } from "../../words/words.ts";
 import { ModeChoices, modeName, type Mode } from "./mode-choices.tsx";
 import { ModelChoices } from "./model-choices.tsx";
-import type { Choices } from "./on-device.ts";
+import type { Choices } from "../drafts/index.ts";
 import { OptionChoices } from "./option-choices.tsx";
 
 interface PickersProps {
@@ -31,6 +32,8 @@ export function Pickers({
   const model = choices.model ?? session.model ?? undefined;
   const mayEdit = useMay("sessions:edit");
   const setMode = useChange("set_session_mode", ["get_session_summary"]);
+  const modeButton = useRef<HTMLButtonElement>(null);
+  useAct("mode", () => openMenu(modeButton.current), mayEdit);
   if (!mayEdit) return null;
   const changeMode = (next: Mode) =>
     setMode.mutate(
@@ -40,7 +43,7 @@ export function Pickers({
   return (
     <>
       <FileButton onFiles={onFiles} />
-      <ModePicker mode={mode} isBusy={setMode.isPending} onChoose={changeMode} />
+      <ModePicker ref={modeButton} mode={mode} isBusy={setMode.isPending} onChoose={changeMode} />
       <ModelPicker
         instanceId={instanceId}
         agentKind={agentKind}
@@ -89,15 +92,18 @@ export function ModePicker({
   mode,
   isBusy = false,
   onChoose,
+  ref,
 }: {
   /** Undefined: what the organization sets for new sessions. */
   mode: Mode | undefined;
   isBusy?: boolean;
   onChoose: (mode: Mode) => void;
+  ref?: Ref<HTMLButtonElement>;
 }): ReactNode {
   const name = mode === undefined ? words("mode") : modeName(mode);
   return (
     <Picker
+      ref={ref}
       label={words("mode.picker", { mode: name })}
       text={name}
       icon={<Shield className="icon s" aria-hidden />}
@@ -160,6 +166,7 @@ export function Picker({
   isBusy = false,
   className = "",
   children,
+  ref,
 }: {
   label: string;
   text: ReactNode;
@@ -167,12 +174,19 @@ export function Picker({
   isBusy?: boolean;
   className?: string;
   children: ReactNode;
+  ref?: Ref<HTMLButtonElement> | undefined;
 }): ReactNode {
   return (
     <Menu
       align="start"
       trigger={
-        <button type="button" className={`pick ${className}`} aria-label={label} aria-busy={isBusy}>
+        <button
+          ref={ref}
+          type="button"
+          className={`pick ${className}`}
+          aria-label={label}
+          aria-busy={isBusy}
+        >
           {icon}
           <span className="cut">{text}</span>
           <ChevronDown className="icon s" aria-hidden />
@@ -182,4 +196,14 @@ export function Picker({
       {children}
     </Menu>
   );
+}
+
+/** As a press of its button does. A menu that was open before takes the arrow key only. */
+function openMenu(button: HTMLButtonElement | null): false | void {
+  // In the review the composer is out of sight.
+  if (button?.checkVisibility({ visibilityProperty: true }) !== true) return false;
+  button.focus();
+  button.click();
+  button.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true }));
+  return undefined;
 }

@@ -1,7 +1,7 @@
 // Prompts of this page on their way into a session: pending until the log has them, and never lost. One list for each
 // session and person.
 import { Refused } from "../../calls/refused.ts";
-import type { Drafts, Extras, SendingPrompt } from "./on-device.ts";
+import type { Drafts, Extras, SendingPrompt } from "../drafts/index.ts";
 import { sendPrompt } from "./send-prompt.ts";
 
 export interface PendingPrompt extends SendingPrompt {

@@ -1,6 +1,6 @@
 // Sends what the composer wrote: a prompt with its files and choices, or one of the agent's slash commands.
 import { call } from "../../calls/call.ts";
-import type { SendingPrompt } from "./on-device.ts";
+import type { SendingPrompt } from "../drafts/index.ts";
 
 export function sendPrompt(
   sessionId: string,

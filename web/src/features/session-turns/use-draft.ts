@@ -1,6 +1,6 @@
 // What is being written in a composer: its text, files and choices. Kept on the device at the moment of typing.
 import { useEffect, useRef, useState } from "react";
-import type { Choices, Extras } from "./on-device.ts";
+import type { Choices, Extras } from "../drafts/index.ts";
 import type { Prompts } from "./prompts.ts";
 import { sentFiles, useFiles, type Files } from "./use-files.ts";
 

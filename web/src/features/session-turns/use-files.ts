@@ -1,7 +1,7 @@
 // The files of the prompt in a composer. What uploads them is loaded with the first file.
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import type { Attachment, Attachments } from "./attachments.ts";
-import type { SentFile } from "./on-device.ts";
+import type { SentFile } from "../drafts/index.ts";
 
 export interface Files {
   list: readonly Attachment[];

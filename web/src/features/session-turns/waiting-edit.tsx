@@ -40,7 +40,8 @@ export function WaitingEdit({
   const [isSaving, setIsSaving] = useState(false);
   const [problem, setProblem] = useState<string>();
   const waits = row !== undefined;
-  const isChanged = row !== undefined && problem === "changed";
+  // Once it is saved over the other text, the log has it before the call is answered.
+  const isChanged = row !== undefined && problem === "changed" && row.text !== text;
   const { hold } = queue;
   useEffect(() => {
     if (!waits) return undefined;
@@ -95,7 +96,7 @@ export function WaitingEdit({
           {words("waiting.left")}
         </p>
       )}
-      {waits && problem !== undefined && !isChanged && (
+      {waits && problem !== undefined && problem !== "changed" && (
         <p className="problem" role="alert">
           {problem}
         </p>

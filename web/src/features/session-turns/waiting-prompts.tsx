@@ -1,13 +1,10 @@
 // Prompts that wait for an earlier turn, above the composer. Nothing is shown, and nothing of it is loaded, while
 // nothing waits.
-import { lazy, Suspense, useCallback, useEffect, useState, type ReactNode } from "react";
+import { Suspense, useCallback, useEffect, useState, type ReactNode } from "react";
 import { words } from "../../words/words.ts";
 import type { QueueEntry, WaitingRow } from "../session-log/index.ts";
+import { WaitingList } from "./lazy.ts";
 import { useQueue } from "./use-queue.ts";
-
-const WaitingList = lazy(() =>
-  import("./waiting-list.tsx").then(({ WaitingList: list }) => ({ default: list })),
-);
 
 const undoneWithinMs = 8_000;
 

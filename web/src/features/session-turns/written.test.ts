@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pictureType } from "./first-bytes.ts";
+import { pictureType } from "../../design/first-bytes.ts";
 import { optionsWith } from "./options.ts";
 import { matching } from "./use-commands.ts";
 import { namedCommand, shellLine, typedCommand } from "./written.ts";

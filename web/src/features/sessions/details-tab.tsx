@@ -9,6 +9,7 @@ import { words } from "../../words/words.ts";
 import type { LogSnapshot } from "../session-log/index.ts";
 import { KeptFiles } from "./kept-files.tsx";
 import { SessionPorts } from "./session-ports.tsx";
+import { StoredRules } from "./stored-rules.tsx";
 import { isOver } from "./words.ts";
 
 export function DetailsTab({
@@ -65,6 +66,9 @@ export function DetailsTab({
       <dl className="kv">
         <Pair name={words("details.mode")}>{words(`details.mode.${mode}`)}</Pair>
       </dl>
+      {!isOver(session) && session.reachable && (
+        <StoredRules session={session} rulesSeq={snapshot.state.rulesSeq} />
+      )}
       {used && (
         <>
           <h2 className="kv-h">{words("details.used")}</h2>

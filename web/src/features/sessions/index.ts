@@ -1,11 +1,12 @@
-// What other folders may use of sessions. The page of all sessions is loaded when it is shown.
-import { part } from "../../design/part.tsx";
-
+// What other folders may use of sessions. Routes load the pages.
 export { SessionList } from "./session-list.tsx";
-export { SessionPage } from "./session-page.tsx";
 export { markOf, titleOf } from "./words.ts";
 
-export const SessionsPage = part(async () => (await import("./sessions-page.tsx")).SessionsPage);
+export const loadSessionPage = () => import("./session-page.tsx");
+export const loadSessionsPage = () => import("./sessions-page.tsx");
 
 /** The sessions of one host, which the page of a host loads for itself. */
 export const loadSessionsOnHost = () => import("./sessions-on-host.tsx");
+
+/** A line of the list of kept files, which the page of a host loads for itself. */
+export const loadKeptLine = () => import("./kept-line.tsx");

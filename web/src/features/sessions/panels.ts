@@ -27,14 +27,3 @@ export function shownOf(
   const tabs: readonly ViewName[] = isNarrow ? ["talk", ...panels] : panels;
   return { tabs, value: panels.find((name) => name === wanted) ?? tabs[0]! };
 }
-
-/** Alt and a digit shows a tab. */
-export function panelKey(
-  event: Pick<KeyboardEvent, "code" | "altKey" | "ctrlKey" | "metaKey">,
-  tabs: readonly ViewName[],
-): ViewName | undefined {
-  if (event.ctrlKey || event.metaKey || !event.altKey) return undefined;
-  // On a Mac, Option and a digit writes another character.
-  const digit = /^Digit([1-9])$/.exec(event.code)?.[1];
-  return digit === undefined ? undefined : tabs[Number(digit) - 1];
-}

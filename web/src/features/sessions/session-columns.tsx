@@ -4,6 +4,7 @@ import type { Session } from "@hawser/client";
 import { Maximize2 } from "lucide-react";
 import { lazy, Suspense, type ReactNode } from "react";
 import { useRead } from "../../calls/use-call.ts";
+import { idle } from "../../design/idle.ts";
 import { Skeleton } from "../../design/skeleton.tsx";
 import { panelProps, TabList } from "../../design/tabs.tsx";
 import { words } from "../../words/words.ts";
@@ -11,18 +12,22 @@ import type { LogSnapshot } from "../session-log/index.ts";
 import type { ViewName } from "./panels.ts";
 import { usePanels } from "./use-panels.ts";
 
-const ChangesTab = lazy(() =>
-  import("../session-files/index.ts").then((files) => ({ default: files.ChangesTab })),
-);
+// The conversation is shown first.
+const ChangesTab = lazy(async () => {
+  await idle();
+  return { default: (await import("../session-files/index.ts")).ChangesTab };
+});
 const ReviewPage = lazy(() =>
   import("../session-files/index.ts").then((files) => ({ default: files.ReviewPage })),
 );
-const TerminalTab = lazy(() =>
-  import("./terminal-tab.tsx").then((tab) => ({ default: tab.TerminalTab })),
-);
-const DetailsTab = lazy(() =>
-  import("./details-tab.tsx").then((tab) => ({ default: tab.DetailsTab })),
-);
+const TerminalTab = lazy(async () => {
+  await idle();
+  return { default: (await import("./terminal-tab.tsx")).TerminalTab };
+});
+const DetailsTab = lazy(async () => {
+  await idle();
+  return { default: (await import("./details-tab.tsx")).DetailsTab };
+});
 
 export interface PanelProps {
   session: Session;

@@ -8,7 +8,7 @@ import { Skeleton } from "../../design/skeleton.tsx";
 import { listMark, useAct, useListKeys } from "../../keyboard/index.ts";
 import { words } from "../../words/words.ts";
 import { personQuery } from "../access/index.ts";
-import { useDrafts } from "../session-turns/index.ts";
+import { useDrafts } from "../drafts/index.ts";
 import { useClosedGroups } from "./closed-groups.ts";
 import { SessionGroups } from "./session-groups.tsx";
 import { useGroups } from "./use-groups.ts";

@@ -1,6 +1,6 @@
 // /sessions/:id: header, strips, transcript, and the dock with requests, waiting prompts and composer.
 import type { Session } from "@hawser/client";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import {
   Suspense,
   useCallback,
@@ -9,22 +9,20 @@ import {
   useMemo,
   useRef,
   useState,
-  useSyncExternalStore,
   type ReactNode,
 } from "react";
 import { call } from "../../calls/call.ts";
 import { isRefused } from "../../calls/refused.ts";
-import { read, useRead } from "../../calls/use-call.ts";
+import { read } from "../../calls/use-call.ts";
 import { useMay } from "../../calls/use-may.ts";
 import { Failure } from "../../design/failure.tsx";
 import { usePageTitle } from "../../design/page-title.ts";
-import { part } from "../../design/part.tsx";
+import { part, useLoadAhead } from "../../design/part.tsx";
 import { Skeleton } from "../../design/skeleton.tsx";
 import { clock, money } from "../../words/figures.ts";
-import { kindName } from "../../words/kinds.ts";
 import { words } from "../../words/words.ts";
 import { personQuery } from "../access/index.ts";
-import { RequestCard, useCards } from "../requests/index.ts";
+import { drafts } from "../drafts/index.ts";
 import {
   PromptActs,
   PromptAuthor,
@@ -39,7 +37,6 @@ import {
 } from "../session-log/index.ts";
 import {
   Composer,
-  drafts,
   promptsOf,
   WaitingPrompts,
   type ComposerHandle,
@@ -47,19 +44,23 @@ import {
 } from "../session-turns/index.ts";
 import { AskedPrompt } from "./asked-prompt.tsx";
 import { actsOf, type OpenDialog } from "./acts.ts";
+import { loadDialogs, loadFindBar, sessionParts } from "./ahead.ts";
 import { SessionActs } from "./session-acts.tsx";
 import { SessionColumns } from "./session-columns.tsx";
-import { SessionDialogs } from "./session-dialogs.tsx";
 import { SessionHeader } from "./session-header.tsx";
 import { Spoken } from "./spoken.tsx";
 import { Strips } from "./strips.tsx";
+import { useAuthors } from "./use-authors.ts";
 import { useGit } from "./use-git.ts";
+import { usePendingRows } from "./use-pending-rows.ts";
 import { useReadMark } from "./use-read-mark.ts";
+import { useRequestsOf } from "./use-requests.tsx";
 import { useSessionKeys } from "./use-session-keys.ts";
 import { isOver, titleOf } from "./words.ts";
 import { WorkingLine } from "./working-line.tsx";
 
-const FindBar = part(async () => (await import("./find-bar.tsx")).FindBar);
+const FindBar = part(async () => (await loadFindBar()).FindBar);
+const SessionDialogs = part(async () => (await loadDialogs()).SessionDialogs);
 
 interface SessionPageProps {
   sessionId: string;
@@ -73,7 +74,8 @@ interface SessionPageProps {
 }
 
 export function SessionPage({ sessionId, ...address }: SessionPageProps): ReactNode {
-  const { log, snapshot } = useSessionLog(sessionId);
+  const { data: person } = useQuery(personQuery);
+  const { log, snapshot } = useSessionLog(sessionId, person?.signInId);
   const summary = useQuery(read("get_session_summary", { sessionId }));
   // The stream's record is newer than the answer of a call that was made before.
   const session: Session | undefined = snapshot.record ?? summary.data;
@@ -129,7 +131,9 @@ function OpenSession({
   const { sessionId } = session;
   const { rows, state } = snapshot;
   usePageTitle(titleOf(session));
+  useLoadAhead(sessionParts);
   const { data: person } = useQuery(personQuery);
+  const authorName = useAuthors(session, person, state.authors);
   const prompts = promptsOf(person?.user.userId ?? "", sessionId, drafts);
   const composer = useRef<ComposerHandle>(null);
   const putBack = useCallback<ComposerHandle["putBack"]>(
@@ -184,7 +188,8 @@ function OpenSession({
         .at(-1),
     [],
   );
-  const hasRequest = useRequestsOf(session, snapshot);
+  const writePrompt = useCallback(() => composer.current?.focus(), []);
+  const hasRequest = useRequestsOf(session, snapshot, writePrompt);
   const transcript = useRef<TranscriptHandle>(null);
   const [target, setTarget] = useState<Target>();
   useEntryOfAddress(log, entry, setTarget, onEntry);
@@ -228,7 +233,7 @@ function OpenSession({
             />
           </Suspense>
         )}
-        <PromptAuthor value={session.startedBy.name ?? words("session.somebody")}>
+        <PromptAuthor value={authorName}>
           <PutBack value={putBack}>
             <PromptActs value={promptActs}>
               {drawn.length === 0 ? (
@@ -295,13 +300,23 @@ function OpenSession({
             isRunning={isRunning}
             hasRequest={hasRequest.isOpen}
             cost={costOf(snapshot)}
+            context={state.context}
             lastPrompt={lastPrompt}
             onStop={stop}
             composer={composer}
           />
         </div>
       </SessionColumns>
-      <SessionDialogs session={session} isRunning={isRunning} open={dialog} onOpen={setDialog} />
+      {dialog && (
+        <Suspense>
+          <SessionDialogs
+            session={session}
+            isRunning={isRunning}
+            open={dialog}
+            onOpen={setDialog}
+          />
+        </Suspense>
+      )}
       <Spoken snapshot={snapshot} hasRequest={hasRequest.isOpen} />
     </>
   );
@@ -335,6 +350,7 @@ function SessionComposer({
   isRunning: boolean;
   hasRequest: boolean;
   cost: string | undefined;
+  context: LogSnapshot["state"]["context"];
   lastPrompt: () => string | undefined;
   onStop: () => void;
   composer: { current: ComposerHandle | null };
@@ -350,84 +366,6 @@ function SessionComposer({
       ? undefined
       : words("session.host_offline");
   return <Composer ref={composer} session={session} {...props} blocked={blocked} />;
-}
-
-/** The card of the oldest request, and whether one is open. */
-function useRequestsOf(
-  session: Session,
-  { state }: LogSnapshot,
-): { isOpen: boolean; card: ReactNode } {
-  const { sessionId } = session;
-  const { cards, answer, putAway } = useCards(sessionId);
-  const queries = useQueryClient();
-  const instances = useRead("search_instances", {});
-  const { openRequests } = state;
-  const seenRequests = useRef(openRequests);
-  useEffect(() => {
-    if (seenRequests.current === openRequests) return;
-    seenRequests.current = openRequests;
-    // The log knows of a request before the organization's events do.
-    void queries.invalidateQueries({ queryKey: ["search_requests"] });
-  }, [queries, openRequests]);
-  const [front] = cards;
-  const host = instances.data?.instances.find(
-    ({ instanceId }) => instanceId === session.instanceId,
-  );
-  const isOpen = cards.some(({ request }) => request.status === "pending");
-  if (!front) return { isOpen, card: null };
-  return {
-    isOpen,
-    card: (
-      <RequestCard
-        key={front.request.requestId}
-        card={front}
-        place={{ n: 1, all: cards.length }}
-        where={{
-          agent: kindName(session.agentKind),
-          host: host?.name,
-          directory: session.directory ?? undefined,
-          isReachable: session.reachable,
-        }}
-        onAnswer={answer}
-        onPutAway={putAway}
-      />
-    ),
-  };
-}
-
-/** Prompts of this page that the log does not have yet, as rows. */
-function usePendingRows(
-  prompts: Prompts,
-  state: LogSnapshot["state"],
-  putBack: ComposerHandle["putBack"],
-): readonly DrawnRow[] {
-  const list = useSyncExternalStore(prompts.subscribe, prompts.get);
-  useEffect(() => {
-    if (list.length > 0) prompts.seen(state.hasPrompt);
-  }, [prompts, state, list]);
-  return useMemo(
-    () =>
-      list
-        .filter(({ messageId }) => messageId === undefined || !state.hasPrompt(messageId))
-        .map(({ idempotencyKey, text, state: at, error }): DrawnRow => ({
-          is: "pending",
-          key: `pending:${idempotencyKey}`,
-          seq: null,
-          text,
-          problem: at === "failed" ? problemOf(error) : undefined,
-          onAgain: () => prompts.again(idempotencyKey),
-          onTakeBack: () => {
-            const taken = prompts.takeBack(idempotencyKey);
-            if (taken) putBack([taken.text], taken);
-          },
-        })),
-    [list, prompts, putBack, state],
-  );
-}
-
-function problemOf(error: unknown): string {
-  if (isRefused(error, "queue_full")) return words("session.queue_full");
-  return error instanceof Error ? error.message : String(error);
 }
 
 function costOf({ state: { usage } }: LogSnapshot): string | undefined {

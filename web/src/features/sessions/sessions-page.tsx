@@ -11,7 +11,7 @@ import { Skeleton } from "../../design/skeleton.tsx";
 import { listMark, useListKeys } from "../../keyboard/index.ts";
 import { words } from "../../words/words.ts";
 import { personQuery } from "../access/index.ts";
-import { useDrafts } from "../session-turns/index.ts";
+import { useDrafts } from "../drafts/index.ts";
 import { useClosedGroups } from "./closed-groups.ts";
 import { agentKinds, FilterMenus, type Limits } from "./filter-menus.tsx";
 import { SessionGroups } from "./session-groups.tsx";

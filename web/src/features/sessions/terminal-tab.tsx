@@ -7,8 +7,7 @@ import { useChange } from "../../calls/use-call.ts";
 import { useMay } from "../../calls/use-may.ts";
 import { Failure } from "../../design/failure.tsx";
 import { words } from "../../words/words.ts";
-import type { LogSnapshot } from "../session-log/index.ts";
-import { linesOf, type Line } from "./colours.ts";
+import { linesOf, type Line, type LogSnapshot } from "../session-log/index.ts";
 import { isOver } from "./words.ts";
 
 /** Commands that this page has sent, by their shell. */

@@ -1,10 +1,9 @@
 // The panel that the address names, the keys that change it, and the way into the review and back.
 import type { Session } from "@hawser/client";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useEffect, useEffectEvent } from "react";
 import { useIsNarrow } from "../../design/narrow.ts";
 import { useAct } from "../../keyboard/index.ts";
-import { panelKey, panelsOf, shownOf, type Shown, type ViewName } from "./panels.ts";
+import { panelsOf, shownOf, type Shown, type ViewName } from "./panels.ts";
 
 export interface Panels extends Shown {
   isNarrow: boolean;
@@ -33,16 +32,10 @@ export function usePanels(session: Session, isReview: boolean): Panels {
       search: (before) => before,
     });
   useAct("review", toggleReview, panels.includes("changes"));
-  const onKey = useEffectEvent((event: KeyboardEvent) => {
-    const view = panelKey(event, shown.tabs);
-    if (!view || event.isComposing || document.querySelector("dialog[open]")) return;
-    event.preventDefault();
-    show(view);
+  useAct("panel", (digit) => {
+    const view = shown.tabs[Number(digit) - 1];
+    if (!view) return false;
+    return show(view);
   });
-  useEffect(() => {
-    const listen = (event: KeyboardEvent) => onKey(event);
-    globalThis.addEventListener("keydown", listen);
-    return () => globalThis.removeEventListener("keydown", listen);
-  }, []);
   return { ...shown, isNarrow, show, toggleReview };
 }

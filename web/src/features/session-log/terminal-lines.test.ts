@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { linesOf } from "./colours.ts";
+import { linesOf } from "./terminal-lines.ts";
 
 const esc = "\u001b";
 const texts = (output: string) =>

@@ -61,3 +61,9 @@ function styled(before: Style, codes: string): Style {
   }
   return style;
 }
+
+/** The text alone. */
+export const withoutInstructions = (output: string): string =>
+  linesOf(output)
+    .map((line) => line.map(({ text }) => text).join(""))
+    .join("\n");

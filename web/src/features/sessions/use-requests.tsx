@@ -1,0 +1,53 @@
+// The requests of the session that is shown.
+import type { Session } from "@hawser/client";
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef, type ReactNode } from "react";
+import { useRead } from "../../calls/use-call.ts";
+import { kindName } from "../../words/kinds.ts";
+import { RequestCard, useCards } from "../requests/index.ts";
+import type { LogSnapshot } from "../session-log/index.ts";
+
+/** The card of the oldest request, and whether one is open. `onNote` leads to the composer. */
+export function useRequestsOf(
+  session: Session,
+  { state }: LogSnapshot,
+  onNote: () => void,
+): { isOpen: boolean; card: ReactNode } {
+  const { sessionId } = session;
+  const { cards, answer, putAway } = useCards(sessionId);
+  const queries = useQueryClient();
+  const instances = useRead("search_instances", {});
+  const { openRequests } = state;
+  const seenRequests = useRef(openRequests);
+  useEffect(() => {
+    if (seenRequests.current === openRequests) return;
+    seenRequests.current = openRequests;
+    // The log knows of a request before the organization's events do.
+    void queries.invalidateQueries({ queryKey: ["search_requests"] });
+  }, [queries, openRequests]);
+  const [front] = cards;
+  const host = instances.data?.instances.find(
+    ({ instanceId }) => instanceId === session.instanceId,
+  );
+  const isOpen = cards.some(({ request }) => request.status === "pending");
+  if (!front) return { isOpen, card: null };
+  return {
+    isOpen,
+    card: (
+      <RequestCard
+        key={front.request.requestId}
+        card={front}
+        place={{ n: 1, all: cards.length }}
+        where={{
+          agent: kindName(session.agentKind),
+          host: host?.name,
+          directory: session.directory ?? undefined,
+          isReachable: session.reachable,
+        }}
+        onAnswer={answer}
+        onPutAway={putAway}
+        onNote={onNote}
+      />
+    ),
+  };
+}
