@@ -7,7 +7,7 @@ import { parseArgs } from "node:util";
 import { requirements } from "../acceptance/requirements.ts";
 import { unproven } from "../acceptance/unproven.ts";
 import { countCoverage, coverageTable, wrongReasons, type Proof } from "./coverage.ts";
-import { allSlots, chooseTestFiles, longestFirst, root, runTests } from "./run-tests.ts";
+import { chooseTestFiles, longestFirst, runTests } from "./run-tests.ts";
 
 const { values, positionals } = parseArgs({
   options: { coverage: { type: "boolean", default: false } },
@@ -35,7 +35,7 @@ const longest = [
   "capabilities",
 ];
 const measured = chooseTestFiles(["acceptance/measured/*.test.ts"], positionals);
-/** Measured files that mostly wait for time limits, so that two at once do not disturb each other. */
+/** Measured files that mostly wait for time limits, so that others do not disturb them. */
 const waiting = [
   "faults-sessions",
   "scale",
@@ -45,18 +45,16 @@ const waiting = [
   "fabric-lost",
 ];
 const isWaiting = (file: string) => waiting.some((part) => file.includes(part));
-/** A scenario with real agents needs twice the processor time of another. */
-const slotsOf = (file: string) =>
-  /\bagents: /.test(readFileSync(join(root, file), "utf8")) ? 2 : 1;
 const directory = mkdtempSync(join(tmpdir(), "hawser-proofs-"));
 try {
   process.exitCode = await runTests(
-    [
-      ...longestFirst(scenarios, longest).map((file) => ({ file, slots: slotsOf(file) })),
-      ...longestFirst(measured.filter(isWaiting), waiting).map((file) => ({ file, slots: 2 })),
-      // These compare times with goals, so no other file runs at the same time.
-      ...measured.filter((file) => !isWaiting(file)).map((file) => ({ file, slots: allSlots })),
-    ],
+    {
+      together: [
+        ...longestFirst(scenarios, longest),
+        ...longestFirst(measured.filter(isWaiting), waiting),
+      ],
+      alone: measured.filter((file) => !isWaiting(file)),
+    },
     { HAWSER_PROOFS: directory },
   );
   report(readProofs(directory));

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setImmediate } from "node:timers/promises";
-import { chooseFiles, fillSlots, longestFirst } from "./run-tests.ts";
+import { chooseFiles, longestFirst } from "./run-tests.ts";
 import { slowestFiles } from "./test-report.ts";
 
 const files = ["scripts/coverage.test.ts", "control-plane/src/sessions/store.test.ts"];
@@ -34,28 +33,4 @@ test("the twenty slowest files are listed, the slowest first", () => {
 test("long files are run first, and the others keep their order", () => {
   const order = longestFirst(["a.test.ts", "b/long.test.ts", "c.test.ts"], ["c.", "long", "none"]);
   assert.deepEqual(order, ["c.test.ts", "b/long.test.ts", "a.test.ts"]);
-});
-
-test("files run in order while slots are free, and one that needs all of them runs alone", async () => {
-  const needed = { a: 2, b: 2, c: 1, d: 4, e: 1 };
-  const log: string[] = [];
-  const ends = new Map<string, () => void>();
-  const files = Object.entries(needed).map(([file, slots]) => ({ file, slots }));
-  const filled = fillSlots(files, 4, async ({ file }) => {
-    log.push(file);
-    await new Promise<void>((resolve) => ends.set(file, resolve));
-  });
-  const end = async (file: string) => {
-    ends.get(file)!();
-    await setImmediate();
-  };
-  assert.deepEqual(log, ["a", "b"]);
-  await end("b");
-  assert.deepEqual(log, ["a", "b", "c", "e"]);
-  for (const file of ["a", "c"]) await end(file);
-  assert.deepEqual(log, ["a", "b", "c", "e"]);
-  await end("e");
-  assert.deepEqual(log, ["a", "b", "c", "e", "d"]);
-  await end("d");
-  await filled;
 });

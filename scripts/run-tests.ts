@@ -7,6 +7,7 @@ import { run } from "node:test";
 import type { TestEvent } from "node:test/reporters";
 import { startPostgres } from "@hawser/testkit/postgres.ts";
 import { bundlePrograms } from "./bundle-programs.ts";
+import { machinePace, runPaced, type TestFiles } from "./pace.ts";
 import { createReport, slowestFiles } from "./test-report.ts";
 
 /** The repository's root; every script works from here, wherever it was started. */
@@ -33,14 +34,6 @@ export function chooseFiles(files: string[], patterns: string[]): string[] {
     .sort();
 }
 
-/** A test file, and how many of the machine's slots it needs while it runs. */
-export interface TestFile {
-  file: string;
-  slots: number;
-}
-
-/** On two processors. More at once would be done a little sooner, but miss deadlines on a slower machine. */
-export const allSlots = 4;
 /** A file that takes longer hangs: it is ended and has failed. */
 const longestFileMs = 15 * 60_000;
 
@@ -53,12 +46,9 @@ export function longestFirst(files: string[], longest: string[]): string[] {
   return [...new Set([...named, ...files])];
 }
 
-/**
- * Runs the files in this order, as many at once as there are slots for; each file that fits fills a free slot.
- * Returns the exit code for this process.
- */
-export async function runTests(files: TestFile[], env: Record<string, string>): Promise<number> {
-  if (files.length === 0) {
+/** Runs the files at the pace of the machine, in this order. Returns the exit code for this process. */
+export async function runTests(files: TestFiles, env: Record<string, string>): Promise<number> {
+  if (files.together.length + files.alone.length === 0) {
     console.error(
       "No test file matches; give a part of a test file's path, or nothing to run all.",
     );
@@ -82,7 +72,7 @@ export async function runTests(files: TestFile[], env: Record<string, string>): 
     ...env,
   });
   const report = createReport(root);
-  await fillSlots(files, allSlots, async ({ file }) => {
+  await runPaced(files, machinePace, async (file) => {
     if (!stop.signal.aborted) report.add(await runFile(file, stop.signal));
   });
   const times = await report.end();
@@ -91,32 +81,6 @@ export async function runTests(files: TestFile[], env: Record<string, string>): 
   if (!times) return 1;
   console.log(slowestFiles(times));
   return 0;
-}
-
-/** Calls `work` for each file in order, and for several at once while their slots fit into `slots`. */
-export async function fillSlots(
-  files: readonly TestFile[],
-  slots: number,
-  work: (file: TestFile) => Promise<void>,
-): Promise<void> {
-  const waiting = [...files];
-  const running = new Set<Promise<void>>();
-  let free = slots;
-  while (waiting.length > 0) {
-    const at = waiting.findIndex((each) => each.slots <= free);
-    if (at === -1) {
-      await Promise.race(running);
-      continue;
-    }
-    const [next] = waiting.splice(at, 1) as [TestFile];
-    free -= next.slots;
-    const run = work(next).finally(() => {
-      free += next.slots;
-      running.delete(run);
-    });
-    running.add(run);
-  }
-  await Promise.all(running);
 }
 
 async function runFile(file: string, signal: AbortSignal): Promise<TestEvent[]> {

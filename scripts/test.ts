@@ -2,7 +2,7 @@
 // contains or matches a pattern. The whole-product tests are `npm run acceptance`.
 import { parseArgs } from "node:util";
 import { buildPages } from "@hawser/deploy/build-pages.ts";
-import { allSlots, chooseTestFiles, longestFirst, runTests } from "./run-tests.ts";
+import { chooseTestFiles, longestFirst, runTests } from "./run-tests.ts";
 
 const { positionals } = parseArgs({ allowPositionals: true });
 const workspaces = [
@@ -21,12 +21,8 @@ const files = chooseTestFiles(
   workspaces.map((workspace) => `${workspace}/**/*.test.ts`),
   positionals,
 );
-// It compares a throughput with a goal, so no other file runs at the same time.
+// It compares a throughput with a goal.
 const isMeasured = (file: string) => file === "control-plane/src/session-stream.test.ts";
-// Real agents need much processor time; most other files wait for a part of their time.
-const hasAgents = (file: string) =>
-  /daemon\/src\/(?:drivers|exposures)\/|opencode|agent-programs/.test(file);
-const slotsOf = (file: string) => (isMeasured(file) ? allSlots : hasAgents(file) ? 2 : 1);
 /** The files that take more than half a minute. */
 const longest = [
   "endings.test",
@@ -48,14 +44,13 @@ const longest = [
 ];
 // Tests of pages open the present ones.
 if (files.some((file) => file.startsWith("web/"))) buildPages();
-const ordered = [
-  ...longestFirst(
-    files.filter((file) => !isMeasured(file)),
-    longest,
-  ),
-  ...files.filter(isMeasured),
-];
 process.exitCode = await runTests(
-  ordered.map((file) => ({ file, slots: slotsOf(file) })),
+  {
+    together: longestFirst(
+      files.filter((file) => !isMeasured(file)),
+      longest,
+    ),
+    alone: files.filter(isMeasured),
+  },
   {},
 );
