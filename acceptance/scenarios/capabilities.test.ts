@@ -94,6 +94,8 @@ const uses: Partial<Record<Capability, Use>> = {
   },
 };
 
+const rank = (capability: Capability) => (capability === "revert" ? 0 : 1);
+
 /** Adds the command `greet` to each kind. */
 function writeCommands(home: string): void {
   writeSlashCommand(home, "greet", "Greet them: $ARGUMENTS");
@@ -115,14 +117,14 @@ for (const kind of AgentKind.options) {
       // No action is about sub-agents. The scenarios about turns show what they do.
       const used = capabilities.filter((name) => name !== "subAgents");
       assert.ok(used.length >= 5, capabilities.join());
-      for (const capability of used) {
-        const session = await startSession(caller, host, { agentKind: kind });
+      const session = await startSession(caller, host, { agentKind: kind });
+      const { sessionId } = session;
+      // Going back comes first: it leaves no file behind, and other cases do.
+      for (const capability of used.sort((a, b) => rank(a) - rank(b))) {
         const use = uses[capability];
         assert.ok(use, `${capability} has no case in this file: give it one`);
         await use(context, session);
-        await caller.end_session({ sessionId: session.sessionId });
       }
-      const { sessionId } = await startSession(caller, host, { agentKind: kind });
       for (const [name, [action, body]] of Object.entries(actions)) {
         if (capabilities.includes(name as Capability)) continue;
         const reply = await caller.try(action, { sessionId, ...body });

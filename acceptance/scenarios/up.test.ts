@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Caller } from "@hawser/testkit/caller.ts";
 import { isRoot } from "@hawser/testkit/clean-user.ts";
@@ -39,11 +39,17 @@ const isOnline = async () => {
   const { status, text } = await caller.try("get_instance", { instanceId: line.instanceId });
   return status === 200 && text.includes('"status":"online"');
 };
+/** That of the PostgreSQL that runs: the machine may have none of its own. */
+function psql(): string {
+  const server = bed.processes().find(({ program }) => basename(program) === "postgres");
+  assert.ok(server, "PostgreSQL runs");
+  return join(dirname(server.program), "psql");
+}
 async function startBusyQuery(): Promise<{ ended: Promise<unknown> }> {
   const address = (await bed.run(["db", "url"])).output.trim();
   const sql = "SELECT count(*) FROM generate_series(1, 1000000) a, generate_series(1, 100000) b";
-  const query = bed.user.run(`psql '${address}' --command '${sql}'`);
-  const activity = `psql '${address}' -Atc "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%series%'"`;
+  const query = bed.user.run(`${psql()} '${address}' --command '${sql}'`);
+  const activity = `${psql()} '${address}' -Atc "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%series%'"`;
   await until("the query runs", async () => Number((await bed.user.run(activity)).output) === 2);
   return { ended: query };
 }
@@ -137,7 +143,7 @@ test("After a kill of hawser up itself, the next start has the same key, host an
   const address = (await bed.run(["db", "url"])).output.trim();
   const sql =
     "INSERT INTO instances (organization_id, name) SELECT organization_id, ' host ' || n FROM organizations, generate_series(1, 1000) n";
-  const added = await bed.user.run(`psql '${address}' --command "${sql}"`);
+  const added = await bed.user.run(`${psql()} '${address}' --command "${sql}"`);
   assert.match(added.output, /INSERT 0 1000/);
   up.process.kill("SIGKILL");
   await up.ended;
