@@ -3691,6 +3691,8 @@ export type RefusalCode =
   | "internal"
   /** A part that the service depends on, such as its database, does not answer. */
   | "unavailable"
+  /** A page of the dashboard belongs to another person than the one who is signed in with the browser now, so nothing was done. Reload the page, or sign in again as its person. */
+  | "other_person"
   /** The idempotency key was used before with another body. */
   | "idempotency_mismatch"
   /** It is not known yet whether the call takes effect: the host has not answered, or an earlier call with the same idempotency key is not finished. The message says whether to call again, or which action shows the effect. */

@@ -71,6 +71,12 @@ export const refusals = {
     retry: "later",
     meaning: "A part that the service depends on, such as its database, does not answer.",
   },
+  other_person: {
+    status: 409,
+    retry: "changed",
+    meaning:
+      "A page of the dashboard belongs to another person than the one who is signed in with the browser now, so nothing was done. Reload the page, or sign in again as its person.",
+  },
   idempotency_mismatch: {
     status: 409,
     retry: "never",
@@ -269,6 +275,7 @@ export const commonRefusals = [
   "payload_too_large",
   "rate_limited",
   "concurrency_limited",
+  "other_person",
   "idempotency_mismatch",
   "in_progress",
   "internal",

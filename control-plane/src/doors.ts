@@ -117,6 +117,7 @@ const streamRefusals = [
   "forbidden",
   "rate_limited",
   "concurrency_limited",
+  "other_person",
   "internal",
   "unavailable",
 ] as const;
@@ -240,6 +241,7 @@ export const doorPaths: Record<string, object> = {
           "payload_too_large",
           "rate_limited",
           "concurrency_limited",
+          "other_person",
           "quota_exceeded",
           "internal",
           "unavailable",
@@ -265,6 +267,7 @@ export const doorPaths: Record<string, object> = {
           "not_found",
           "rate_limited",
           "concurrency_limited",
+          "other_person",
           "internal",
           "unavailable",
         ]),

@@ -42,11 +42,19 @@ export interface CallersSignIn {
   isOfProvider: boolean;
 }
 
+/** A browser's sign-in, with what the page has named in its request. */
+export interface NamedSignIn {
+  token: string;
+  organizationId: string;
+  /** The person whose page it is, as callers see the id; undefined if the request names nobody. */
+  person?: string | undefined;
+}
+
 /** What a request says about its caller. */
 export interface Credentials {
   authorization?: string | undefined;
-  /** A browser's sign-in, and the organization that the request names. Ignored beside an `authorization`. */
-  signIn?: { token: string; organizationId: string };
+  /** A browser's sign-in, and what the request names. Ignored beside an `authorization`. */
+  signIn?: NamedSignIn;
   /** Why the browser's sign-in does not count for this request. */
   refused?: Refusal;
 }

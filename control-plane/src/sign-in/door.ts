@@ -6,10 +6,11 @@ import type { z } from "zod";
 import { staleSignIn } from "../dispatch/fresh-sign-in.ts";
 import { validate } from "../dispatch/validate.ts";
 import type { Log } from "../log.ts";
-import { objectionTo } from "../transports/credentials.ts";
+import { objectionTo, personIn } from "../transports/credentials.ts";
 import { answerHost } from "../transports/host-routes.ts";
 import { readJsonBody } from "../transports/json-body.ts";
 import { readCookie, sessionCookie, sessionCookieOf, type KnownBrowsers } from "./cookies.ts";
+import { refuseOtherPerson } from "./other-person.ts";
 import { signInPath } from "./requests.ts";
 import type { SignInRequest } from "./sign-in-request.ts";
 import { providerSignInDays, signInDays, type SignIns } from "./sign-ins.ts";
@@ -28,7 +29,12 @@ export interface Door {
     request: SignInRequest<Body>,
     work: (c: Context, input: z.output<Body>) => Promise<object>,
   ): void;
-  /** The person who is signed in with this browser. Throws `unauthenticated` if the browser has no sign-in. */
+  /**
+   * The person who is signed in with this browser; undefined if the browser has no sign-in. Throws `other_person` if
+   * the page belongs to somebody else.
+   */
+  findPerson(c: Context): Promise<PersonRow | undefined>;
+  /** The same; throws `unauthenticated` if the browser has no sign-in. */
   personOf(c: Context): Promise<PersonRow>;
   /** The same; throws `sign_in_again` if the sign-in is not fresh. */
   freshPersonOf(c: Context): Promise<PersonRow>;
@@ -59,8 +65,14 @@ export const addressOf = (c: Context) =>
 export function createDoor({ app, signIns, known, baseUrl, log }: DoorParts): Door {
   const { origin } = new URL(baseUrl);
 
-  async function personOf(c: Context): Promise<PersonRow> {
+  async function findPerson(c: Context): Promise<PersonRow | undefined> {
     const person = await signIns.personOf(tokenOf(c));
+    refuseOtherPerson(personIn(c), person?.user_id);
+    return person;
+  }
+
+  async function personOf(c: Context): Promise<PersonRow> {
+    const person = await findPerson(c);
     if (person) return person;
     throw new Refusal("unauthenticated", "You are not signed in. Sign in first.");
   }
@@ -121,6 +133,7 @@ export function createDoor({ app, signIns, known, baseUrl, log }: DoorParts): Do
         answer(c, async () => work(c, await inputOf(c, request))),
       );
     },
+    findPerson,
     personOf,
     freshPersonOf: async (c) => fresh(await personOf(c)),
     accountOf,

@@ -212,6 +212,7 @@ const refusals = refusalResponses([
   "unauthenticated",
   "forbidden",
   "not_found",
+  "other_person",
   "sign_in_first",
   "sign_in_again",
   "limit_reached",

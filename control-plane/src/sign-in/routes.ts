@@ -114,6 +114,8 @@ export function signInRoutes(parts: SignInParts): Hono {
   });
 
   door.post(requests.out, async (c) => {
+    // Nobody signs somebody else out by mistake.
+    await door.findPerson(c);
     const token = tokenOf(c);
     if (token !== undefined) await signIns.end(token);
     c.header("Set-Cookie", noSessionCookie);

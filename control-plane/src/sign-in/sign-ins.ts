@@ -9,9 +9,10 @@ import {
   makeSecretText,
   secretPrefixes,
 } from "../access/secret-text.ts";
-import type { Caller } from "../dispatch/caller.ts";
+import type { Caller, NamedSignIn } from "../dispatch/caller.ts";
 import type { SystemDatabase, SystemTransaction } from "../postgres/database.ts";
 import { readInGroups } from "../postgres/in-groups.ts";
+import { refuseOtherPerson } from "./other-person.ts";
 import { insertSignInLike } from "./phone-store.ts";
 import type { Assertion } from "./provider.ts";
 import { insertProviderSignIn } from "./provider-store.ts";
@@ -33,11 +34,11 @@ export interface NewSignIn {
 export interface SignIns {
   /** The person of a sign-in; undefined if it is over. */
   personOf(token: string | undefined): Promise<store.PersonRow | undefined>;
-  /** The caller that a sign-in is in one organization; undefined if it is over or does not reach it. */
-  callerOf(
-    signIn: { token: string; organizationId: string },
-    options: { fresh: boolean },
-  ): Promise<Caller | undefined>;
+  /**
+   * The caller that a sign-in is in one organization; undefined if it is over or does not reach it. Throws
+   * `other_person` if it is not the sign-in of the named person.
+   */
+  callerOf(signIn: NamedSignIn, options: { fresh: boolean }): Promise<Caller | undefined>;
   /** The caller, as of now, of the sign-in whose cookie has this hash; undefined as above. */
   callerOfHash(hash: Buffer, organizationId: string): Promise<Caller | undefined>;
   /** Ends one sign-in. */
@@ -65,20 +66,27 @@ export function createSignIns(accounts: SystemDatabase, cache: CallerCache): Sig
     cache.forget((caller) => caller.signIn !== undefined && caller.userId === userId);
   }
 
+  async function personOf(token: string | undefined): Promise<store.PersonRow | undefined> {
+    if (token === undefined || !looksLikeToken(token)) return undefined;
+    return accounts.system.first(store.selectPerson, hashSecret(token));
+  }
+
   return {
-    async personOf(token) {
-      if (token === undefined || !looksLikeToken(token)) return undefined;
-      return accounts.system.first(store.selectPerson, hashSecret(token));
-    },
-    async callerOf({ token, organizationId }, options) {
+    personOf,
+    async callerOf({ token, organizationId, person }, options) {
       if (!looksLikeToken(token)) return undefined;
       const hash = hashSecret(token).toString("hex");
-      return cache.find(`${hash} ${organizationId}`, options, async () => {
+      const caller = await cache.find(`${hash} ${organizationId}`, options, async () => {
         const owner = await findOwner({ hash, organizationId });
         if (!owner) return undefined;
         used.add(owner.sign_in_id);
         return { caller: callerOf(owner), expiresInMs: owner.expires_in_ms };
       });
+      // Somebody else may not reach the organization of the page.
+      if (person !== undefined) {
+        refuseOtherPerson(person, caller ? caller.userId : (await personOf(token))?.user_id);
+      }
+      return caller;
     },
     async callerOfHash(hash, organizationId) {
       const owner = await findOwner({ hash: hash.toString("hex"), organizationId });

@@ -10,6 +10,10 @@ export type ReadCredentials = (c: Context) => Credentials;
 export const keysOnly: ReadCredentials = (c) => ({ authorization: c.req.header("authorization") });
 
 const organizationHeader = "x-hawser-organization";
+const personHeader = "x-hawser-person";
+
+/** The person whose page has sent the request; undefined if the request names nobody. */
+export const personIn = (c: Context): string | undefined => c.req.header(personHeader);
 
 /** `tokenOf`: the sign-in of a Cookie header; undefined if there is none. */
 export function createReadCredentials(
@@ -33,7 +37,7 @@ export function createReadCredentials(
         ),
       };
     }
-    return { signIn: { token, organizationId } };
+    return { signIn: { token, organizationId, person: personIn(c) } };
   };
 }
 
