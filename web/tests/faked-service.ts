@@ -33,6 +33,8 @@ export interface FakedService extends BrowserPage {
   feeds: () => Page[];
   /** The sign-in ends, and with it the streams, until the page signs in with a password. */
   endSignIn: () => void;
+  /** This person signs in in another tab: the former sign-in ends, and with it the streams. */
+  signInAs: (email: string) => void;
   /** What the service answers to a request for a page; the built page without it. */
   servePage: (html: string | undefined) => void;
   /** While it is true, no stream connects. */
@@ -56,6 +58,12 @@ export interface FakedOptions {
   /** The session's record. */
   record?: Session;
 }
+
+/** Who has an account, with the ids. */
+const people: Record<string, string> = {
+  "mira@people.example": "usr_1",
+  "kim@people.example": "usr_2",
+};
 
 const now = "2026-11-15T10:00:00.000Z";
 export const session: Session = {
@@ -168,6 +176,11 @@ export async function openFaked({
   let isBroken = false;
   let isSignedOut = false;
   let signIns = 1;
+  let email = "mira@people.example";
+  const endStreams = () => {
+    wake();
+    changed();
+  };
   const calls: FakedService["calls"] = [];
   const foreign: string[] = [];
   const warnings: string[] = [];
@@ -214,7 +227,8 @@ export async function openFaked({
     }),
   };
   const stream = async (route: Route, after: number) => {
-    const isOver = () => isSignedOut || lastSeq() > after;
+    const signIn = signIns;
+    const isOver = () => isSignedOut || signIn !== signIns || lastSeq() > after;
     while (!isOver()) {
       await new Promise<void>((resolve) => {
         wake = resolve;
@@ -239,12 +253,19 @@ export async function openFaked({
     if (pathname === "/api/sign-in/password") {
       isSignedOut = false;
       signIns += 1;
-      await json({ userId: "usr_1" });
+      ({ email } = request.postDataJSON() as { email: string });
+      await json({ userId: people[email] });
       return;
     }
     if (isSignedOut && pathname.startsWith("/api/")) {
       const error = { code: "unauthenticated", message: "Sign in first.", retry: "never" };
       await json({ error }, 401);
+      return;
+    }
+    const named = request.headers()["x-hawser-person"];
+    if (pathname.startsWith("/api/") && named !== undefined && named !== people[email]) {
+      const error = { code: "other_person", message: "Nothing was done.", retry: "changed" };
+      await json({ error }, 409);
       return;
     }
     const action = /^\/api\/rest\/actions\/(\w+)$/.exec(pathname)?.[1];
@@ -264,7 +285,7 @@ export async function openFaked({
     } else if (pathname === "/api/sign-in") {
       await json({
         signInId: `sgn_${signIns}`,
-        user: { userId: "usr_1", email: "mira@people.example" },
+        user: { userId: people[email], email },
         expiresAt: "2027-01-01T00:00:00.000Z",
         hasPassword: true,
         passkeys: [],
@@ -313,8 +334,12 @@ export async function openFaked({
     changed,
     endSignIn() {
       isSignedOut = true;
-      wake();
-      changed();
+      endStreams();
+    },
+    signInAs(next) {
+      email = next;
+      signIns += 1;
+      endStreams();
     },
     servePage: (next) => void (html = next),
     breakStreams(next) {

@@ -174,7 +174,10 @@ export const requests = {
 export const signInPath = "/api/sign-in";
 
 const Person = z.strictObject({
-  user: z.strictObject({ userId: described("The person."), email: described("Their address.") }),
+  user: z.strictObject({
+    userId: described("The person, for the header X-Hawser-Person."),
+    email: described("Their address."),
+  }),
   signInId: described("As list_sign_ins names it."),
   expiresAt: described("When the person has to sign in again."),
   isOfProvider: z.boolean().meta({

@@ -6,6 +6,7 @@ import { after, before, beforeEach, test } from "node:test";
 import type { RefusalBody } from "@hawser/client";
 import { call, pauseBefore } from "./call.ts";
 import { organization } from "./organization.ts";
+import { pageHeaders, pagePerson } from "./page-person.ts";
 import { Refused, Unanswered } from "./refused.ts";
 import { answerSignIn } from "./sign-in-again.ts";
 
@@ -62,6 +63,30 @@ test("a call names its organization, and a change its key", async () => {
   assert.equal(request!.url, "/api/rest/actions/update_instance");
   assert.equal(request!.headers["x-hawser-organization"], "org_1");
   assert.equal(request!.headers["idempotency-key"], "press-1");
+});
+
+test("what a page sends names its person, and a refusal for somebody else is known to the whole page", async () => {
+  answerInTurn(sent(200, { result: {} }));
+  await rename();
+  assert.equal(seen[0]!.headers["x-hawser-person"], undefined, "nobody is known");
+  pagePerson.noteSignedIn("usr_1");
+  await rename();
+  assert.equal(seen[1]!.headers["x-hawser-person"], "usr_1");
+  const both = { "x-hawser-organization": "org_1", "x-hawser-person": "usr_1" };
+  assert.deepEqual(pageHeaders(), both);
+
+  let changes = 0;
+  const stop = pagePerson.subscribe(() => (changes += 1));
+  answerInTurn(sent(409, refusal("other_person", { retry: "changed" })));
+  await assert.rejects(rename(), { code: "other_person" });
+  assert.deepEqual([seen.length, pagePerson.isOther(), changes], [3, true, 1]);
+  // The page stays the first person's, whoever is signed in.
+  pagePerson.noteSignedIn("usr_2");
+  assert.deepEqual([pagePerson.isOther(), pageHeaders()], [true, both]);
+  pagePerson.noteSignedIn("usr_1");
+  assert.deepEqual([pagePerson.isOther(), changes], [false, 2]);
+  stop();
+  pagePerson.forget();
 });
 
 test("all retries of a press have its key: later, no answer, and not known yet", async () => {

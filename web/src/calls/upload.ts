@@ -1,7 +1,8 @@
 // Uploads a file for a prompt. `fetch` does not report progress, so this is the one request that is made otherwise.
 import type { RefusalBody } from "@hawser/client";
-import { organization } from "./organization.ts";
-import { isRefused, Refused, Unanswered } from "./refused.ts";
+import { pageHeaders } from "./page-person.ts";
+import { isRefused, Unanswered, type Refused } from "./refused.ts";
+import { refusedBy } from "./request.ts";
 import { askToSignIn, signInsSoFar } from "./sign-in-again.ts";
 
 export interface UploadOptions {
@@ -38,14 +39,14 @@ function send(
       const answer = readJson(request.responseText) as
         { fileId?: string; error?: RefusalBody } | undefined;
       if (answer?.fileId !== undefined) resolve({ fileId: answer.fileId });
-      else if (answer?.error) reject(new Refused(request.status, answer.error));
+      else if (answer?.error) reject(refusedBy(request.status, answer.error));
       else lost();
     });
     request.addEventListener("error", lost);
     request.addEventListener("abort", lost);
     signal.addEventListener("abort", () => request.abort(), { once: true });
     request.open("POST", `/api/files?filename=${encodeURIComponent(filename.toWellFormed())}`);
-    for (const [name, value] of Object.entries(organization.header()))
+    for (const [name, value] of Object.entries(pageHeaders()))
       request.setRequestHeader(name, value);
     // The service takes no request with a sign-in and the type of a form's body, such as text/plain. The prompt names
     // the file's own type.

@@ -13,6 +13,8 @@ interface DialogProps {
   footer?: ReactNode;
   /** Its content is all that is shown; the title is for readers. */
   isBare?: boolean;
+  /** Nothing of the page is seen behind it, and no key closes it. */
+  hidesPage?: boolean;
 }
 
 /** Open as long as it is drawn. */
@@ -22,6 +24,7 @@ export function Dialog({
   children,
   footer,
   isBare = false,
+  hidesPage = false,
 }: DialogProps): ReactNode {
   const ref = useRef<HTMLDialogElement>(null);
   const titleId = useId();
@@ -48,7 +51,12 @@ export function Dialog({
     );
   }
   return (
-    <dialog {...common} className="dialog sheet" aria-labelledby={titleId}>
+    <dialog
+      {...common}
+      className={hidesPage ? "dialog sheet alone" : "dialog sheet"}
+      closedby={hidesPage ? "none" : undefined}
+      aria-labelledby={titleId}
+    >
       <header>
         <h2 id={titleId}>
           <Plain text={title} />

@@ -2,8 +2,7 @@
 // provider is offered.
 import { createRoute, useRouter } from "@tanstack/react-router";
 import { organization } from "../calls/organization.ts";
-import { queries } from "../calls/query-client.ts";
-import { SignInPage } from "../features/access/index.ts";
+import { forgetPerson, SignInPage } from "../features/access/index.ts";
 import { rootRoute } from "./root.tsx";
 
 interface Search {
@@ -30,7 +29,7 @@ export const signInRoute = createRoute({
         error={error}
         organizationId={named ?? organization.recent()}
         onSignedIn={() => {
-          queries.clear();
+          forgetPerson();
           router.history.push(to);
         }}
       />

@@ -14,7 +14,7 @@ import { RequestCount } from "./counts.tsx";
 import { FeedStrip } from "./feed-state.tsx";
 import { Sidebar, type SidebarProps } from "./sidebar.tsx";
 import { useNarrowSidebar } from "./sidebar-state.ts";
-import { loadSignInDialog, SignInGate } from "./sign-in-gate.tsx";
+import { loadOtherPerson, loadSignInDialog, SignInGate } from "./sign-in-gate.tsx";
 import { useFeed } from "./use-feed.ts";
 
 const loadPalette = () => import("./palette.tsx");
@@ -24,6 +24,7 @@ const KeyMap = part(async () => (await loadKeyMap()).KeyMap);
 /** What a person may open next from any page. */
 const nextParts = [
   loadSignInDialog,
+  loadOtherPerson,
   loadSignInForm,
   loadSessionPage,
   loadMenus,

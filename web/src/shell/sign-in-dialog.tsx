@@ -3,13 +3,9 @@ import { useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { isRefused, type Refused } from "../calls/refused.ts";
 import { Dialog } from "../design/dialog.tsx";
-import {
-  personQuery,
-  RenewWithProvider,
-  SignInForm,
-  type Person,
-} from "../features/access/index.ts";
+import { personQuery, type Person } from "../features/access/index.ts";
 import { words } from "../words/words.ts";
+import { SignInAs } from "./sign-in-as.tsx";
 
 export function SignInDialog({
   person,
@@ -24,8 +20,6 @@ export function SignInDialog({
 }): ReactNode {
   const queries = useQueryClient();
   const isStale = isRefused(reason, "sign_in_again");
-  // A provider's sign-in reaches one organization.
-  const ofProvider = person.isOfProvider ? person.organizations[0] : undefined;
   const goOn = () => {
     void queries.invalidateQueries({ queryKey: personQuery.queryKey });
     onSignedIn();
@@ -33,16 +27,7 @@ export function SignInDialog({
   return (
     <Dialog title={words(isStale ? "sign_in.fresh" : "sign_in.again")} onClose={onClose}>
       <p className="mid">{words(isStale ? "sign_in.fresh.what" : "sign_in.again.what")}</p>
-      {ofProvider ? (
-        <RenewWithProvider
-          userId={person.user.userId}
-          organizationId={ofProvider.organizationId}
-          isStale={isStale}
-          onSignedIn={goOn}
-        />
-      ) : (
-        <SignInForm email={person.user.email} onSignedIn={goOn} />
-      )}
+      <SignInAs person={person} isStale={isStale} onSignedIn={goOn} />
     </Dialog>
   );
 }

@@ -1,11 +1,23 @@
-// When a call finds no sign-in, or one that is too old: the page stays readable, and a dialog asks for a sign-in.
-import { Suspense, useEffect, useState, type ReactNode } from "react";
+// When a call finds no sign-in, or one that is too old: the page stays readable, and a dialog asks for a sign-in. When
+// somebody else has signed in with this browser, the page is covered.
+import { useQueryClient } from "@tanstack/react-query";
+import {
+  Suspense,
+  useEffect,
+  useEffectEvent,
+  useState,
+  useSyncExternalStore,
+  type ReactNode,
+} from "react";
+import { followTabs, pagePerson } from "../calls/page-person.ts";
 import type { Refused } from "../calls/refused.ts";
 import { answerSignIn } from "../calls/sign-in-again.ts";
 import { part } from "../design/part.tsx";
 import type { Person } from "../features/access/index.ts";
 
 export const loadSignInDialog = () => import("./sign-in-dialog.tsx");
+export const loadOtherPerson = () => import("./other-person.tsx");
+const OtherPerson = part(async () => (await loadOtherPerson()).OtherPerson);
 const SignInDialog = part(async () => (await loadSignInDialog()).SignInDialog);
 
 interface Question {
@@ -23,6 +35,23 @@ export function SignInGate({ person }: { person: Person }): ReactNode {
       ),
     [],
   );
+  const queries = useQueryClient();
+  const isOther = useSyncExternalStore(pagePerson.subscribe, pagePerson.isOther);
+  useEffect(followTabs, []);
+  const goOn = useEffectEvent(() => {
+    // What was refused meanwhile is read again, and streams connect with the new sign-in.
+    void queries.invalidateQueries();
+    setQuestion(undefined);
+    question?.answered();
+  });
+  useEffect(() => (isOther ? () => goOn() : undefined), [isOther]);
+  if (isOther) {
+    return (
+      <Suspense>
+        <OtherPerson person={person} />
+      </Suspense>
+    );
+  }
   if (!question) return null;
   return (
     <Suspense>

@@ -1,7 +1,7 @@
 // Follows the organization's events for as long as the pages are open. What an event names is read again.
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState, useSyncExternalStore } from "react";
-import { organization } from "../calls/organization.ts";
+import { otherPerson, pageHeaders, pagePerson } from "../calls/page-person.ts";
 import { tabs, watchWake } from "../streams/browser.ts";
 import { createConnectionStatus, type ConnectionStatus } from "../streams/connection-status.ts";
 import { createFeed } from "../streams/feed.ts";
@@ -32,10 +32,11 @@ export function useFeed({ organizationId, signInId }: FeedOf): FeedNow {
     void followFeed({
       url: "/api/events",
       name: `${organizationId} ${signInId}`,
-      headers: () => organization.header(),
+      headers: pageHeaders,
       onEvent: feed.onEvent,
       onState(state) {
         status.set(state);
+        if (state.is === "refused" && state.code === otherPerson) pagePerson.noteOther();
         if (state.is === "live") setConnections((before) => before + 1);
       },
       watchWake,

@@ -472,6 +472,12 @@ export const messages = {
   "organizations.sso": "Your organization asks for single sign-on",
   "organizations.sso.connect": "Connect it to this account",
   "organizations.sso.what": ["You are signed in as ",["email"],". If you have never used single sign-on here, connect it to this account first. Then continue with it."],
+  "other": "Somebody else is signed in",
+  "other.nobody": "Somebody else has signed in with this browser, and has signed out again.",
+  "other.now": [["other"]," has signed in with this browser."],
+  "other.reload": ["Reload as ",["other"]],
+  "other.return": ["Sign in as ",["email"]," again"],
+  "other.what": ["This page belongs to ",["email"],", and nothing of it is sent in the name of somebody else. What ",["email"]," has written stays in this browser."],
   "page.failed": "This page could not be shown. Your sessions are running as before.",
   "page.home": "To the start",
   "page.title": [["page"]," · Hawser"],
@@ -1017,6 +1023,10 @@ export interface Placeholders {
   "note.with": "detail" | "what";
   "organizations.none.what": "email";
   "organizations.sso.what": "email";
+  "other.now": "other";
+  "other.reload": "other";
+  "other.return": "email";
+  "other.what": "email";
   "page.title": "page";
   "pair.found": "list" | "version";
   "pair.found.none": "version";

@@ -1,7 +1,8 @@
 // The operator's link of an owner who cannot sign in otherwise yet: it asks for a password, signs in, and offers a
 // passkey.
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
+import { pagePerson } from "../../calls/page-person.ts";
 import { isRefused } from "../../calls/refused.ts";
 import { Failure } from "../../design/failure.tsx";
 import { Logo } from "../../design/logo.tsx";
@@ -12,7 +13,7 @@ import { words } from "../../words/words.ts";
 import { NewPasswordForm } from "./new-password-form.tsx";
 import { OfferPasskey } from "./offer-passkey.tsx";
 import { canUsePasskeys } from "./passkey.ts";
-import { signIn } from "./person.ts";
+import { forgetPerson, signIn } from "./person.ts";
 
 export function FirstPage({
   link,
@@ -24,7 +25,6 @@ export function FirstPage({
 }): ReactNode {
   usePageTitle(words("sign_in.submit"));
   const [isSignedIn, setIsSignedIn] = useState(false);
-  const queries = useQueryClient();
   const offer = useQuery({
     queryKey: ["first", link],
     queryFn: () => signIn.readLink(link),
@@ -33,9 +33,9 @@ export function FirstPage({
   });
   const use = useMutation({
     mutationFn: (password: string | undefined) => signIn.withLink(link, password),
-    onSuccess() {
-      // Who was signed in before is somebody else now.
-      queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "first" });
+    onSuccess({ userId }) {
+      forgetPerson("first");
+      pagePerson.noteSignedIn(userId);
       if (canUsePasskeys()) setIsSignedIn(true);
       else onEntered();
     },

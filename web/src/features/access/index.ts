@@ -1,7 +1,7 @@
 // What other folders may use of signing in. Its pages are loaded when they are shown.
 import { part } from "../../design/part.tsx";
 
-export { personQuery, readPerson, signOut } from "./person.ts";
+export { askWhoIsSignedIn, forgetPerson, personQuery, readPerson, signOut } from "./person.ts";
 export type { Person } from "./person.ts";
 export { isLoopback } from "./loopback.ts";
 

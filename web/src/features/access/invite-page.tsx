@@ -1,8 +1,9 @@
 // Accepting an invitation: with the account that is signed in, or with a new one and its password. A passkey can be
 // added at once.
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
 import { organization } from "../../calls/organization.ts";
+import { pagePerson } from "../../calls/page-person.ts";
 import { isRefused, Refused } from "../../calls/refused.ts";
 import { Failure } from "../../design/failure.tsx";
 import { Field } from "../../design/field.tsx";
@@ -13,7 +14,14 @@ import { LeaveForProvider } from "./leave-for-provider.tsx";
 import { NewPasswordForm } from "./new-password-form.tsx";
 import { OfferPasskey } from "./offer-passkey.tsx";
 import { canUsePasskeys } from "./passkey.ts";
-import { readPerson, signIn, type Invitation, type Person } from "./person.ts";
+import {
+  forgetPerson,
+  readPerson,
+  signIn,
+  type Accepted,
+  type Invitation,
+  type Person,
+} from "./person.ts";
 import { beginProvider, waysQuery } from "./provider.ts";
 import { SignInForm } from "./sign-in-form.tsx";
 
@@ -26,7 +34,6 @@ export function InvitePage({
   onAccepted: () => void;
 }): ReactNode {
   const [isAccepted, setIsAccepted] = useState(false);
-  const queries = useQueryClient();
   const offer = useQuery({
     queryKey: ["invitation", invitation],
     queryFn: async () => ({
@@ -37,9 +44,9 @@ export function InvitePage({
     staleTime: Infinity,
   });
 
-  const entered = (organizationId: string) => {
-    // Who was signed in before is somebody else now.
-    queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "invitation" });
+  const entered = ({ userId, organizationId }: Accepted) => {
+    forgetPerson("invitation");
+    pagePerson.noteSignedIn(userId);
     organization.use(organizationId);
     if (canUsePasskeys()) setIsAccepted(true);
     else onAccepted();
@@ -71,7 +78,7 @@ export function InvitePage({
               {...offer.data}
               onEntered={entered}
               onSignedIn={() => {
-                queries.removeQueries({ queryKey: ["sign_in"] });
+                forgetPerson("invitation");
                 void offer.refetch();
               }}
             />
@@ -92,7 +99,7 @@ function Accept({
   invitation: string;
   offered: Invitation;
   person: Person | undefined;
-  onEntered: (organizationId: string) => void;
+  onEntered: (accepted: Accepted) => void;
   onSignedIn: () => void;
 }): ReactNode {
   const [error, setError] = useState<unknown>();
@@ -111,11 +118,11 @@ function Accept({
     setIsBusy(true);
     setError(undefined);
     try {
-      const { organizationId } = await signIn.accept(invitation, {
+      const accepted = await signIn.accept(invitation, {
         ...(password !== undefined && { password }),
         ...(key && { key: key.trim() }),
       });
-      onEntered(organizationId);
+      onEntered(accepted);
     } catch (problem) {
       setError(problem);
       if (problem instanceof Refused && problem.wrong("key") !== undefined) setKey(key ?? "");

@@ -1,6 +1,7 @@
 // Who is signed in with this browser, and the requests around signing in.
 import { queryOptions } from "@tanstack/react-query";
 import { organization } from "../../calls/organization.ts";
+import { pagePerson } from "../../calls/page-person.ts";
 import { queries } from "../../calls/query-client.ts";
 import { isRefused, Refused } from "../../calls/refused.ts";
 import { request } from "../../calls/request.ts";
@@ -31,6 +32,12 @@ export interface Invitation {
   expiresAt: string;
 }
 
+/** What an accepted invitation has made. */
+export interface Accepted {
+  userId: string;
+  organizationId: string;
+}
+
 /** What an operator's link offers to the owner of an organization. */
 export interface OwnersLink {
   organization: string;
@@ -40,9 +47,21 @@ export interface OwnersLink {
   hasPassword?: boolean;
 }
 
+/** Whoever is signed in at this moment. */
+export async function askWhoIsSignedIn(signal: AbortSignal): Promise<Person> {
+  const person = await request<Person>("/api/sign-in", undefined, { signal });
+  pagePerson.noteSignedIn(person.user.userId);
+  return person;
+}
+
+/** The person of the page. Fails while somebody else is signed in: nothing of one is drawn for the other. */
 export const personQuery = queryOptions({
   queryKey: ["sign_in"],
-  queryFn: ({ signal }) => request<Person>("/api/sign-in", undefined, { signal }),
+  async queryFn({ signal }) {
+    const person = await askWhoIsSignedIn(signal);
+    if (pagePerson.isOther()) throw new Error("Somebody else is signed in.");
+    return person;
+  },
   staleTime: 60_000,
 });
 
@@ -73,7 +92,7 @@ export const signIn = {
 
   /** `key`: a member who has keys shows one of them. */
   accept: (invitation: string, { password, key }: { password?: string; key?: string }) =>
-    request<{ userId: string; organizationId: string }>("/api/sign-in/invitations/accept", {
+    request<Accepted>("/api/sign-in/invitations/accept", {
       invitation,
       ...(password !== undefined && { password }),
       ...(key !== undefined && { key }),
@@ -86,6 +105,13 @@ export async function signOut(): Promise<void> {
     // Somebody has ended the sign-in already.
     if (!(error instanceof Refused)) throw error;
   });
-  queries.clear();
+  forgetPerson();
   organization.forget();
+}
+
+/** From now on the page may be somebody else's. Results whose key begins with `kept` stay. */
+export function forgetPerson(kept?: string): void {
+  pagePerson.forget();
+  if (kept === undefined) queries.clear();
+  else queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== kept });
 }

@@ -1,6 +1,6 @@
 // The page of a phone that its person lets in from another browser: it shows four digits, and waits until they were
 // typed there.
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useEffect, type ReactNode } from "react";
 import { isRefused } from "../../calls/refused.ts";
 import { request } from "../../calls/request.ts";
@@ -9,6 +9,7 @@ import { Logo } from "../../design/logo.tsx";
 import { usePageTitle } from "../../design/page-title.ts";
 import { Skeleton } from "../../design/skeleton.tsx";
 import { words } from "../../words/words.ts";
+import { forgetPerson } from "./person.ts";
 
 const askEveryMs = 2_000;
 /** Three minutes of questions without an answer: the digits are good for two, and then there is one to enter. */
@@ -23,7 +24,6 @@ export function PhonePage({
   onEntered: () => void;
 }): ReactNode {
   usePageTitle(words("phone.title"));
-  const queries = useQueryClient();
   const opened = useQuery({
     queryKey: ["phone", "open", link],
     queryFn: () => request<{ digits: string }>("/api/sign-in/phone/open", { link }),
@@ -41,8 +41,7 @@ export function PhonePage({
   const state = entered.data?.state;
   useEffect(() => {
     if (state !== "signed_in") return;
-    // Who was signed in before is somebody else now.
-    queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "phone" });
+    forgetPerson("phone");
     onEntered();
     // Once, and not for each new function of the page above.
     // eslint-disable-next-line react-hooks/exhaustive-deps

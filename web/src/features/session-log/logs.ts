@@ -2,7 +2,7 @@
 // left keeps what it has read for five minutes.
 import { useEffect, useState, useSyncExternalStore } from "react";
 import { call } from "../../calls/call.ts";
-import { organization } from "../../calls/organization.ts";
+import { pageHeaders } from "../../calls/page-person.ts";
 import { watchWake } from "../../streams/browser.ts";
 import { followView } from "../../streams/view.ts";
 import type { Entry } from "./row.ts";
@@ -30,7 +30,7 @@ function openLog(sessionId: string): SessionLog {
       followView({
         ...options,
         url: `/api/sessions/${encodeURIComponent(sessionId)}/events`,
-        headers: () => organization.header(),
+        headers: pageHeaders,
         watchWake,
         document,
       }),
