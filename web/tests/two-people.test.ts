@@ -160,6 +160,8 @@ test("a draft stays with its person: refused for the second, hidden from them, a
   const sent = faked.calls.filter(({ action }) => action === "send_prompt");
   assert.deepEqual(sent, [], "the service has carried out nothing");
   // The service has refused it, so it is a draft again.
+  const isDraft = (text: string) => document.querySelector("textarea")?.value === text;
+  await page.waitForFunction(isDraft, draft);
   await page.getByRole("button", { name: "Reload as kim@people.example" }).click();
   await page.getByRole("button", { name: "kim@people.example, account" }).waitFor();
   await page.locator(".log-row").first().waitFor();
@@ -169,5 +171,5 @@ test("a draft stays with its person: refused for the second, hidden from them, a
   faked.signInAs("mira@people.example");
   await page.getByRole("button", { name: "Reload as mira@people.example" }).click();
   await page.getByRole("button", { name: "mira@people.example, account" }).waitFor();
-  await page.waitForFunction((text) => document.querySelector("textarea")?.value === text, draft);
+  await page.waitForFunction(isDraft, draft);
 });

@@ -12,6 +12,10 @@ export interface Kept<Value> {
 }
 
 const storedAfterMs = 300;
+const storing: (() => Promise<unknown>)[] = [];
+
+/** Stores now what would be stored a moment later, for a page that is about to go. Never rejects. */
+export const storeNow = () => Promise.all(storing.map((each) => each()));
 
 /** Without a database, as in some private windows, what is kept lives as long as the page. */
 export function createKept<Value>(
@@ -30,6 +34,14 @@ export function createKept<Value>(
     if (value === undefined) await done(objects.delete(key));
     else await done(objects.put(value, key));
   };
+  storing.push(() =>
+    Promise.allSettled(
+      [...timers].map(([key, timer]) => {
+        clearTimeout(timer);
+        return store(key);
+      }),
+    ),
+  );
   const kept = async (key: string): Promise<Value | undefined> => {
     try {
       const objects = (await open()).transaction(storeName).objectStore(storeName);

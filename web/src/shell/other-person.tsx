@@ -5,6 +5,7 @@ import { isRefused } from "../calls/refused.ts";
 import { Dialog } from "../design/dialog.tsx";
 import { Failure } from "../design/failure.tsx";
 import { Skeleton } from "../design/skeleton.tsx";
+import { storeNow } from "../device/kept.ts";
 import { askWhoIsSignedIn, type Person } from "../features/access/index.ts";
 import { words } from "../words/words.ts";
 import { SignInAs } from "./sign-in-as.tsx";
@@ -23,7 +24,7 @@ export function OtherPerson({ person }: { person: Person }): ReactNode {
       )}
       <p className="mid">{words("other.what", { email })}</p>
       {other !== undefined && (
-        <button type="button" className="btn big primary" onClick={() => location.reload()}>
+        <button type="button" className="btn big primary" onClick={() => void reload()}>
           <span className="cut">{words("other.reload", { other })}</span>
         </button>
       )}
@@ -39,6 +40,12 @@ export function OtherPerson({ person }: { person: Person }): ReactNode {
       )}
     </Dialog>
   );
+}
+
+/** The first person's drafts must be on the device before. */
+async function reload(): Promise<void> {
+  await storeNow();
+  location.reload();
 }
 
 /** Null if nobody is signed in any more. */
