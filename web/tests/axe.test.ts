@@ -1,13 +1,10 @@
 // Accessibility of every page, in both themes, on a desk and on a phone. Nothing scrolls sideways.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { after, before, test } from "node:test";
-import { openDashboard, type Dashboard } from "@hawser/testkit/dashboard.ts";
+import { openDashboard } from "@hawser/testkit/dashboard.ts";
 import { makeOwnerLink } from "@hawser/testkit/owner-link.ts";
 import { startWorld, type World } from "@hawser/testkit/world.ts";
-
-const axe = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
+import { findNothing } from "./axe.ts";
 
 let world: World;
 let paired: string;
@@ -17,25 +14,6 @@ before(async () => {
   await world.caller.create_instance({ name: "a-name-".repeat(11) });
 });
 after(() => world[Symbol.asyncDispose]());
-
-interface Found {
-  id: string;
-  nodes: { html: string; failureSummary: string }[];
-}
-
-async function check({ page }: Dashboard, what: string): Promise<void> {
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate<{ violations: Found[] }>("axe.run()");
-  assert.deepEqual(
-    violations.map(({ id, nodes }) => [id, nodes[0]!.html, nodes[0]!.failureSummary]),
-    [],
-    what,
-  );
-  const isTooWide = await page.evaluate(
-    () => document.documentElement.scrollWidth > document.documentElement.clientWidth,
-  );
-  assert.equal(isTooWide, false, `${what} scrolls sideways`);
-}
 
 /** The page on which a person lets a program have a key. */
 async function askForKey(name: string): Promise<string> {
@@ -57,7 +35,7 @@ for (const width of [1440, 390]) {
       const { page, open } = dashboard;
       const see = async (what: string, text: string) => {
         await page.getByText(text).first().waitFor();
-        await check(dashboard, what);
+        await findNothing(page, what);
       };
       await open("/hosts");
       await see("/hosts", "Machines where agents run.");

@@ -31,6 +31,8 @@ export interface FakedService extends BrowserPage {
   openTab: (path: string) => Promise<Page>;
   /** The tabs whose request for the organization's events is open. */
   feeds: () => Page[];
+  /** An identity provider has signed the person in. */
+  useProvider: () => void;
   /** The sign-in ends, and with it the streams, until the page signs in with a password. */
   endSignIn: () => void;
   /** This person signs in in another tab: the former sign-in ends, and with it the streams. */
@@ -175,6 +177,7 @@ export async function openFaked({
   let html: string | undefined;
   let isBroken = false;
   let isSignedOut = false;
+  let isOfProvider = false;
   let signIns = 1;
   let email = "mira@people.example";
   const endStreams = () => {
@@ -287,6 +290,7 @@ export async function openFaked({
         signInId: `sgn_${signIns}`,
         user: { userId: people[email], email },
         expiresAt: "2027-01-01T00:00:00.000Z",
+        isOfProvider,
         hasPassword: true,
         passkeys: [],
         organizations: [
@@ -332,6 +336,7 @@ export async function openFaked({
     answers,
     refusals,
     changed,
+    useProvider: () => void (isOfProvider = true),
     endSignIn() {
       isSignedOut = true;
       endStreams();

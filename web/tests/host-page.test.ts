@@ -1,9 +1,8 @@
 // The page of one host, with records that a test writes: agents, accounts, the order of agents, kept files and pairing.
 // What real hosts answer is in hosts.test.ts.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { test } from "node:test";
+import { findNothing, findNothingInDialog } from "./axe.ts";
 import { account, host, instanceId, openHost, operation, times } from "./faked-hosts.ts";
 
 type Opened = Awaited<ReturnType<typeof openHost>>;
@@ -368,27 +367,13 @@ test("4.1 Pairing: three steps change live; after 60 s without a call the three 
   assert.equal(await start.getAttribute("href"), `/new?instance=${instanceId}`);
 });
 
-const axe = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
-
 for (const width of [1440, 390]) {
   for (const theme of ["light", "dark"] as const) {
     test(`8 The page of a host and its dialogs have no finding at ${width} pixels in ${theme}`, async () => {
       await using faked = await openHost(width);
       const { page, shown, answers } = faked;
       await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
-      /** Behind a dialog nothing has changed, so only the dialog is looked at. */
-      const check = async (what: string, part = "document") => {
-        if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe);
-        const { violations } = await page.evaluate<{
-          violations: { id: string; nodes: { html: string }[] }[];
-        }>(`axe.run(${part})`);
-        const found = violations.map(({ id, nodes }) => [id, nodes[0]!.html]);
-        assert.deepEqual(found, [], what);
-        const isTooWide = await page.evaluate(
-          () => document.documentElement.scrollWidth > document.documentElement.clientWidth,
-        );
-        assert.equal(isTooWide, false, `${what} scrolls sideways`);
-      };
+      const closed = (what: string) => findNothingInDialog(page, what);
       shown.operations = [operation({ subject: "x".repeat(200), state: "failed", step: "No." })];
       answers["start_agent_login"] = () => attempt;
       answers["poll_agent_login"] = () => attempt;
@@ -402,13 +387,7 @@ for (const width of [1440, 390]) {
       await faked.openPage();
       await page.getByText("Spike: batch SEPA files").waitFor();
       await page.getByText("Jonas Weber").waitFor();
-      await check("a host");
-      const closed = async (what: string) => {
-        await page.getByRole("dialog").waitFor();
-        await check(what, 'document.querySelector("dialog")');
-        await page.keyboard.press("Escape");
-        await page.getByRole("dialog").waitFor({ state: "detached" });
-      };
+      await findNothing(page, "a host");
       await page.getByRole("button", { name: "Change" }).click();
       await closed("the order of agents");
       await page.getByRole("button", { name: "Sign in to Codex" }).click();
@@ -417,10 +396,20 @@ for (const width of [1440, 390]) {
       await page.getByRole("button", { name: "Actions for Codex" }).click();
       await page.getByRole("menuitem", { name: "Use a key or a gateway" }).click();
       await closed("a key");
+      await page.getByRole("button", { name: "Actions for Claude Code" }).click();
+      await page.getByRole("menuitem", { name: "Unlink" }).click();
+      await closed("unlinking");
+      await page.getByRole("button", { name: "Restart claude_code" }).click();
+      await closed("a restart");
+      for (const act of ["Rename", "New pairing command", "Remove"]) {
+        await page.getByRole("button", { name: "Host actions" }).click();
+        await page.getByRole("menuitem", { name: act }).click();
+        await closed(act);
+      }
       Object.assign(shown, { status: "offline", statusReason: "link_lost" });
       await faked.openPage();
       await page.getByText("They are listed when the host is online.").waitFor();
-      await check("an offline host");
+      await findNothing(page, "an offline host");
       assert.deepEqual(faked.errors, []);
     });
   }

@@ -1,8 +1,7 @@
 // The changes of a session in Chromium: files and diffs, comments on lines, and the prompt that they become.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { findNothing, findNothingInDialog } from "./axe.ts";
 import { fakeChanges, payouts, type FakedChanges, type Files } from "./changed-files.ts";
 import { openFaked, session, sessionId, type FakedService } from "./faked-service.ts";
 import { generatedEntry } from "./generated-log.ts";
@@ -363,8 +362,6 @@ test("9 Phone: comments by long press, and the tray is the bottom bar", async ()
   assert.equal(await page.locator(".remark").count(), 0);
 });
 
-const axe = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
-
 for (const width of [1440, 390]) {
   for (const theme of ["light", "dark"] as const) {
     test(`8 Accessibility: the review at ${width} pixels in ${theme} has no finding`, async () => {
@@ -379,25 +376,10 @@ for (const width of [1440, 390]) {
       await line(faked, 5).focus();
       await page.keyboard.press("c");
       await page.keyboard.type("Two.");
-      const check = async () => {
-        await page.evaluate(axe);
-        const { violations } = await page.evaluate<{
-          violations: { id: string; nodes: { html: string; failureSummary: string }[] }[];
-        }>("axe.run()");
-        assert.deepEqual(
-          violations.map(({ id, nodes }) => [id, nodes[0]!.html, nodes[0]!.failureSummary]),
-          [],
-        );
-        const isTooWide = await page.evaluate(
-          () => document.documentElement.scrollWidth > document.documentElement.clientWidth,
-        );
-        assert.equal(isTooWide, false);
-      };
-      await check();
+      await findNothing(page, "the review");
       await page.getByRole("button", { name: "More about these comments" }).click();
       await page.getByRole("menuitem", { name: "Preview, and a first sentence" }).click();
-      await page.getByRole("dialog").waitFor();
-      await check();
+      await findNothingInDialog(page, "the preview of comments");
     });
   }
 }

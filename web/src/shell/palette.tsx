@@ -51,7 +51,6 @@ export function Palette({ onClose }: { onClose: () => void }): ReactNode {
           <kbd className="key">Esc</kbd>
         </div>
         <Command.List label={words("palette.title")}>
-          <Command.Empty>{words("palette.none")}</Command.Empty>
           {here.length > 0 && (
             <Command.Group heading={words("palette.session")}>{here.map(act)}</Command.Group>
           )}
@@ -97,12 +96,14 @@ export function Palette({ onClose }: { onClose: () => void }): ReactNode {
               {everywhere.map(act)}
             </Command.Group>
           )}
-          {error && (
-            <p className="dim" role="status">
-              {words("palette.failed")}
-            </p>
-          )}
         </Command.List>
+        {/* Beside the list, in which readers expect nothing but options. */}
+        <Command.Empty>{words("palette.none")}</Command.Empty>
+        {error && (
+          <p className="dim" role="status">
+            {words("palette.failed")}
+          </p>
+        )}
       </Command>
     </Dialog>
   );
