@@ -23,6 +23,23 @@ async function opened(where: string, width = 1440): Promise<FakedService> {
   return faked;
 }
 
+const permission = {
+  requestId: "req_1",
+  type: "permission",
+  sessionId,
+  instanceId: "ins_1",
+  answerable: true,
+  status: "pending",
+  permission: { title: "Run a command", detail: "npm test", alwaysRules: [] },
+  questions: null,
+  rule: null,
+  answer: null,
+  answers: null,
+  answeredBy: null,
+  raisedAt: "2026-11-15T10:00:00.000Z",
+  resolvedAt: null,
+};
+
 const tab = ({ page }: FakedService, name: string) => page.getByRole("tab", { name });
 
 const place = (page: FakedService["page"]) =>
@@ -145,6 +162,26 @@ test("panel Terminal: what commands wrote in colours and nothing else, and one l
     faked.calls.filter(({ action }) => action === "create_preview").map(({ input }) => input),
     [{ sessionId, port: 5173, ttlMinutes: 60 }],
   );
+});
+
+test("3.1 Details, 4.1 Request card: a session with a worktree of its own does not run in the directory itself", async () => {
+  await using faked = await openFaked({ entryAt: generatedEntry, length: 20 });
+  const { page } = faked;
+  faked.answers["search_requests"] = ({ scope }) => ({
+    requests: scope === "pending" ? [permission] : [],
+    nextCursor: null,
+  });
+  await faked.open(`${path}?panel=details`);
+  const said = page.locator("dt", { hasText: "Runs in" }).locator("+ dd");
+  await said.getByText("on builder-fra-2").nth(1).waitFor();
+  for (const text of await said.allInnerTexts()) {
+    assert.equal(text.trim(), "a worktree of /srv/payouts on builder-fra-2");
+  }
+  faked.answers["get_session_summary"] = () => ({ ...session, worktreeBranch: null, live: null });
+  await faked.open("/inbox");
+  await page.getByText("Runs in").waitFor();
+  await said.getByText("on builder-fra-2").waitFor();
+  assert.equal((await said.innerText()).trim(), "/srv/payouts on builder-fra-2");
 });
 
 test("panel Details: what always has stored, and a rule that is forgotten", async () => {

@@ -130,7 +130,6 @@ export const messages = {
   "details.branch": "Branch",
   "details.cost": "Cost",
   "details.decides": "What decides",
-  "details.directory": "Directory",
   "details.ended": "Ended",
   "details.instead_of": "Instead of",
   "details.mode": "Mode",
@@ -913,6 +912,7 @@ export const messages = {
   "way.vertex": "Google Vertex AI",
   "whole.loading": ["Reading ",["loaded"]," of ",["size"]],
   "whole.title": ["The whole entry, ",["size"]],
+  "worktree_of": "a worktree of",
 } satisfies Record<string, Message>;
 
 /** The values that a message needs. */

@@ -8,7 +8,10 @@ import { words } from "../../words/words.ts";
 export interface Where {
   agent: string;
   host: string | undefined;
+  /** Where the session was started. */
   directory: string | undefined;
+  /** Its agent works in a worktree of that directory. */
+  isWorktree: boolean;
   /** Undefined if it is not known. */
   isReachable: boolean | undefined;
 }

@@ -195,6 +195,7 @@ function Focus({
           agent: session ? kindName(session.agentKind) : words("request.agent"),
           host: host?.name,
           directory: session?.directory ?? undefined,
+          isWorktree: (session?.worktreeBranch ?? null) !== null,
           isReachable: session?.reachable,
         }}
         onAnswer={onAnswer}

@@ -20,6 +20,7 @@ export function PermissionBody({ request, where }: { request: Request; where: Wh
           <>
             <dt>{words("request.runs_in")}</dt>
             <dd>
+              {where.isWorktree && words("worktree_of")}{" "}
               <span className="mono">
                 <Visible text={where.directory} />
               </span>{" "}

@@ -1,6 +1,7 @@
 // What the record of a session says, what it has used, and the ports that its servers listen on.
 import type { Session } from "@hawser/client";
 import type { ReactNode } from "react";
+import { useRead } from "../../calls/use-call.ts";
 import { Ago } from "../../design/ago.tsx";
 import { Plain } from "../../design/plain.tsx";
 import { money } from "../../words/figures.ts";
@@ -21,6 +22,8 @@ export function DetailsTab({
 }): ReactNode {
   const { directory, worktreeBranch, startedBy, createdAt, endedAt } = session;
   const { model, mode, accountOf, fallback } = session;
+  const { data } = useRead("search_instances", {});
+  const host = data?.instances.find(({ instanceId }) => instanceId === session.instanceId);
   // The log is ahead of the record.
   const used = snapshot.state.usage;
   return (
@@ -36,8 +39,12 @@ export function DetailsTab({
           </Pair>
         )}
         {directory !== null && (
-          <Pair name={words("details.directory")} isMono>
-            <Plain text={directory} />
+          <Pair name={words("request.runs_in")}>
+            {worktreeBranch !== null && words("worktree_of")}{" "}
+            <span className="mono">
+              <Plain text={directory} />
+            </span>{" "}
+            {host && words("request.on", { host: host.name })}
           </Pair>
         )}
         {worktreeBranch !== null && (

@@ -42,6 +42,7 @@ export function useRequestsOf(
           agent: kindName(session.agentKind),
           host: host?.name,
           directory: session.directory ?? undefined,
+          isWorktree: session.worktreeBranch !== null,
           isReachable: session.reachable,
         }}
         onAnswer={answer}
