@@ -145,6 +145,40 @@ test("4.1 Prompt: its menu goes back to before it and forks, and says to which t
   ]);
 });
 
+test("7 Focus: a dialog begins at its first field, else at its first button, and gives the focus back", async () => {
+  await using faked = await opened();
+  const { page } = faked;
+  const actions = page.getByRole("button", { name: "Session actions" });
+  const begins = async (item: string, where: string) => {
+    await actions.click();
+    await page.getByRole("menuitem", { name: item }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.waitFor();
+    const name = await page.evaluate(() => {
+      const focused = document.activeElement as HTMLInputElement;
+      return focused.labels?.[0]?.innerText ?? focused.innerText;
+    });
+    assert.equal(name.trim(), where);
+    return dialog;
+  };
+  await begins("Fork", "Claude Code");
+  await page.keyboard.press("Escape");
+  await begins("End session", "Push first");
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(
+    () => document.activeElement?.getAttribute("aria-label") === "Session actions",
+  );
+  faked.refusals["rename_session"] = { code: "sign_in_again", message: "Again.", retry: "never" };
+  faked.useProvider();
+  await faked.open(`/sessions/${sessionId}`);
+  const rename = await begins("Rename", "Title");
+  await rename.getByRole("button", { name: "Rename" }).click();
+  await page.getByRole("dialog", { name: "Confirm who you are" }).waitFor();
+  await page.waitForFunction(
+    () => document.activeElement?.textContent === "Continue with single sign-on",
+  );
+});
+
 test("3.1 Acts: what the agent cannot do is absent from both menus", async () => {
   await using faked = await opened({ capabilities: [] });
   const { page } = faked;

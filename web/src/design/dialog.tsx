@@ -17,6 +17,12 @@ interface DialogProps {
   hidesPage?: boolean;
 }
 
+/** Whoever opens a dialog with a field wants to type. */
+const field =
+  "input:not([readonly], [type=checkbox], [type=radio]:not(:checked)), textarea:not([readonly])";
+/** The platform alone would choose the button that closes. */
+const act = ":is(.body, footer) :is(a[href], button:not(:disabled))";
+
 /** Open as long as it is drawn. */
 export function Dialog({
   title,
@@ -32,8 +38,7 @@ export function Dialog({
   useLayoutEffect(() => {
     const dialog = ref.current;
     dialog?.showModal();
-    // Whoever opens a dialog with a field wants to type.
-    dialog?.querySelector<HTMLElement>("input:not([readonly], [type=checkbox])")?.focus();
+    (dialog?.querySelector<HTMLElement>(field) ?? dialog?.querySelector<HTMLElement>(act))?.focus();
     return () => dialog?.close();
   }, []);
   const common = {

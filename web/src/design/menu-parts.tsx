@@ -27,13 +27,29 @@ export function OpenMenu({
         {trigger}
       </DropdownMenu.Trigger>
       <DropdownMenu.Portal container={container}>
-        <DropdownMenu.Content className="menu" align={align} sideOffset={4} collisionPadding={8}>
+        <DropdownMenu.Content
+          className="menu"
+          align={align}
+          sideOffset={4}
+          collisionPadding={8}
+          onCloseAutoFocus={() => focusAfterDialog(ref.current)}
+        >
           {/* Of its own: choices that are still loaded must not take the open menu away. */}
           <Suspense>{children}</Suspense>
         </DropdownMenu.Content>
       </DropdownMenu.Portal>
     </DropdownMenu.Root>
   );
+}
+
+/** A dialog that an item opens gives the focus back to the item, which is gone. So the button gets it. */
+function focusAfterDialog(trigger: HTMLElement | null): void {
+  const dialog = document.querySelector("dialog:modal");
+  if (!dialog || dialog.contains(trigger)) return;
+  const give = () => {
+    if (document.activeElement === document.body) trigger?.focus();
+  };
+  dialog.addEventListener("close", give, { once: true });
 }
 
 export const Item = DropdownMenu.Item;
