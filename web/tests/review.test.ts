@@ -74,6 +74,21 @@ test("4.1 Changes: letters, lines, inline in the panel, side by side in the revi
   assert.deepEqual([errorsOf(faked), faked.foreign], [[], []]);
 });
 
+test("4.1 Changes: a hunk is headed by the function that git names, and the first lines of a file by nothing", async () => {
+  const text = (last: number) =>
+    `const first = ${last};\n${sum(20)}export function total(items: Item[]) {\n${"  // item\n".repeat(8)}  return ${last};\n}\n`;
+  await using faked = await opened(path, { "src/total.ts": [text(1), text(2)] });
+  const { page } = faked;
+  await page.locator(".dl.add").nth(1).waitFor();
+  const headings = async () =>
+    (await page.locator(".dl.hunk").allInnerTexts()).map((each) => each.trim());
+  assert.deepEqual(await headings(), ["@@ export function total(items: Item[]) { @@"]);
+  await page.getByRole("button", { name: "Review the changes" }).click();
+  await page.getByRole("region", { name: "Side by side" }).waitFor();
+  await page.locator(".dl.hunk").waitFor();
+  assert.deepEqual(await headings(), ["@@ export function total(items: Item[]) { @@"]);
+});
+
 test("4.1 Changes: read again after a turn, at most every 2 s; a file that was viewed is folded until its patch changes", async () => {
   await using faked = await opened(`${path}/review`);
   const { page, changes } = faked;

@@ -81,7 +81,10 @@ export function rowsOfFile(shown: ShownFile, comments: readonly Comment[], layou
     }
   };
   for (const [at, hunk] of patch.hunks.entries()) {
-    rows.push({ is: "hunk", key: `${path}\nhunk:${at}`, path, hunk });
+    // Above the first lines of a file there is nothing to say.
+    if (at > 0 || hunk.heading !== "") {
+      rows.push({ is: "hunk", key: `${path}\nhunk:${at}`, path, hunk });
+    }
     for (const [old, now] of layout === "split" ? pairs(hunk.lines) : singles(hunk.lines)) {
       const key = `${path}\n${old?.old ?? ""}:${now?.new ?? ""}`;
       rows.push({ is: "line", key, path, hunk, old, new: now });
