@@ -110,6 +110,11 @@ for (const [what, session, mark] of [
   ["an open request", asking("s", 1), "ask"],
   ["running on a host that is reachable", running("s", 1), "run"],
   ["running on a host that is not", { ...running("s", 1), reachable: false }, "off"],
+  [
+    "at work when its host was lost",
+    overview("s", { activity: "unknown", reachable: false }),
+    "off",
+  ],
   ["an error", overview("s", { status: "error" }), "err"],
   [
     "a turn that ended unseen",

@@ -37,7 +37,8 @@ export function groupOf(
 ): SessionGroup {
   if (isOver(session)) return "ended";
   if (session.openRequestCount > 0) return "waiting";
-  return session.activity === "running" || session.activity === "starting" ? "running" : "idle";
+  // Unknown is what worked when its host was lost.
+  return session.activity === "idle" ? "idle" : "running";
 }
 
 /** A turn has ended that this person has not seen yet. */
