@@ -1,7 +1,7 @@
 // The pages of which pictures are taken, each with what the service answers there.
 import type { BrowserPage } from "@hawser/testkit/browser.ts";
 import type { Entry } from "../src/features/session-log/row.ts";
-import { fakeChanges, payouts } from "./changed-files.ts";
+import { fakeChanges, payouts, type Files, type Versions } from "./changed-files.ts";
 import { account, host } from "./faked-hosts.ts";
 import { session, sessionId, type FakedService } from "./faked-service.ts";
 import { firstRun } from "./first-run.ts";
@@ -31,7 +31,11 @@ const scene = (
   path,
   settle,
   entries,
-  record: { ...session, capabilities: ["diff", "shell", "commands", "fork", "revert"] },
+  record: {
+    ...session,
+    capabilities: ["diff", "shell", "commands", "fork", "revert"],
+    model: { providerId: "anthropic", modelId: "claude-sonnet-4-5" },
+  },
   prepare: () => {},
   ...changes,
   answers: { ...(answers as FakedService["answers"]), ...changes.answers },
@@ -44,7 +48,31 @@ async function showsSession(page: Page): Promise<void> {
   await shows("The test fails for the right reason now")(page);
   await shows("Allow once")(page);
   if (page.viewportSize()!.width > 1_000)
-    await page.locator(".dl .k", { hasText: "export" }).first().waitFor();
+    await page.locator(".dl .k", { hasText: "await" }).first().waitFor();
+}
+/** On a phone the list alone is shown until a request is chosen. */
+const showsInbox = (page: Page) =>
+  shows("Finished, not read yet")(page).then(() =>
+    page.viewportSize()!.width > 1_000 ? shows("Allow once")(page) : undefined,
+  );
+async function showsStart(page: Page): Promise<void> {
+  await shows("1 provider: anthropic")(page);
+  await page.getByRole("button", { name: "What the agent may do" }).waitFor();
+}
+/** Deeper in their files, so that git names the functions. */
+const changed: Files = Object.fromEntries(
+  Object.entries(payouts).map(([path, versions]) => [path, lowered(path, versions)]),
+);
+function lowered(path: string, [before, after]: Versions): Versions {
+  if (!path.startsWith("src/")) return [before, after];
+  const above = `import { Db, Delivery } from "../db"\n${"\n".repeat(28)}`;
+  const lower = (text: string) =>
+    above +
+    text.replace(
+      ") {\n",
+      ") {\n  const { transfer } = delivery\n  if (transfer.state !== 'settled') return\n\n",
+    );
+  return [lower(before!), lower(after!)];
 }
 const sessionPath = `/sessions/${sessionId}`;
 const ofHost: FakedService["answers"] = {
@@ -73,15 +101,15 @@ const ofHost: FakedService["answers"] = {
 
 export const scenes: Scene[] = [
   scene("session", sessionPath, showsSession, {
-    prepare: (faked) => fakeChanges(faked, payouts),
+    prepare: (faked) => fakeChanges(faked, changed),
   }),
   scene("session-question", sessionPath, shows("Half even"), {
-    prepare: (faked) => fakeChanges(faked, payouts),
+    prepare: (faked) => fakeChanges(faked, changed),
     answers: { search_requests: () => ({ requests: [question()], nextCursor: null }) },
   }),
   scene("session-queue", sessionPath, shows("2 prompts wait"), {
     entries: [...entries, ...waitingPrompts],
-    prepare: (faked) => fakeChanges(faked, payouts),
+    prepare: (faked) => fakeChanges(faked, changed),
     answers: {
       list_queued_prompts: () => queueOf(waitingPrompts),
       search_requests: () => ({ requests: [], nextCursor: null }),
@@ -92,10 +120,10 @@ export const scenes: Scene[] = [
     `${sessionPath}/review`,
     (page) => page.locator(".dl").first().waitFor(),
     {
-      prepare: (faked) => fakeChanges(faked, payouts),
+      prepare: (faked) => fakeChanges(faked, changed),
     },
   ),
-  scene("inbox", "/inbox", shows("Allow once"), {
+  scene("inbox", "/inbox", showsInbox, {
     answers: {
       get_session_summary: (asked) => ({
         ...session,
@@ -107,13 +135,19 @@ export const scenes: Scene[] = [
   scene("new-session", "/new", (page) => page.getByRole("radio", { checked: true }).waitFor(), {
     answers: firstRun,
   }),
-  scene("first-run", "/start", shows("1 provider: anthropic"), { answers: firstRun }),
+  scene("sign-in", "/sign-in", shows("Use a passkey"), { prepare: (faked) => faked.endSignIn() }),
+  scene("first-run", "/start", showsStart, { answers: firstRun }),
   scene("hosts", "/hosts", shows("mac-mini-7")),
-  scene("host", "/hosts/ins_1", shows("Spike: batch SEPA files"), { answers: ofHost }),
-  scene("palette", sessionPath, async (page) => {
-    await shows("The test fails for the right reason now")(page);
-    await page.keyboard.press("Control+k");
-    await page.getByRole("combobox").fill("ledger");
-    await page.getByRole("option").first().waitFor();
-  }),
+  scene("host", "/hosts/ins_1", shows("Restore in a new session"), { answers: ofHost }),
+  scene(
+    "palette",
+    sessionPath,
+    async (page) => {
+      await shows("The test fails for the right reason now")(page);
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox").fill("ledger");
+      await page.getByRole("option").first().waitFor();
+    },
+    { prepare: (faked) => fakeChanges(faked, changed) },
+  ),
 ];

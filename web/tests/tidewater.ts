@@ -286,6 +286,13 @@ const updates: Entry["update"][] = [
     ),
     "failed",
   ),
+  {
+    sessionUpdate: "usage_update",
+    usage: { inputTokens: 61_000, outputTokens: 7_200, cacheReadTokens: 0, cacheWriteTokens: 0 },
+    costUsd: 1.84,
+    costIsEstimate: false,
+    context: { usedTokens: 68_000, windowTokens: 200_000 },
+  },
   said(
     "m2",
     "The test fails for the right reason now: the test database has no receipts table yet. I need to apply the migration there.",
@@ -341,6 +348,16 @@ export const answers: Answers = {
       user: { userId: "usr_1", name: "Mira Okafor" },
       role: "owner",
     }) as unknown as Awaited<ReturnType<Actions["whoami"]>>,
+  get_session_git: () => ({
+    branch: session.worktreeBranch,
+    base: null,
+    commits: 2,
+    unpushedCommits: 2,
+    uncommittedFiles: 3,
+    pullRequestUrl: null,
+    live: true,
+    takenAt: ago(0),
+  }),
   search_instances: () => ({ instances: hosts, nextCursor: null }),
   search_sessions: ({ group }) => ({
     sessions: sessions.filter((each) => group === undefined || groupOf(each) === group),

@@ -33,7 +33,7 @@ export function Sidebar(props: SidebarProps): ReactNode {
   const { person, organizationId, feed, isNarrow, onNew, onFind, onNarrow, onChoose } = props;
   const current = person.organizations.find((each) => each.organizationId === organizationId);
   const name = current?.name ?? words("product");
-  const initials = (current?.memberName ?? person.user.email).slice(0, 2).toUpperCase();
+  const initials = initialsOf(current?.memberName ?? person.user.email);
   return (
     <aside className="side" aria-label={words("product")}>
       <div className="side-top">
@@ -121,3 +121,11 @@ export function Sidebar(props: SidebarProps): ReactNode {
     </aside>
   );
 }
+
+/** "MO" for Mira Okafor, and for an address its first letter. */
+const initialsOf = (name: string) =>
+  name
+    .split(" ")
+    .map(([first = ""]) => first.toUpperCase())
+    .slice(0, 2)
+    .join("");

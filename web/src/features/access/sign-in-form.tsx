@@ -102,7 +102,11 @@ export function SignInForm({
         <p className="red small" role="alert">
           {problem}
         </p>
-        <button type="submit" className="btn big primary" disabled={isBusy}>
+        <button
+          type="submit"
+          className={ways?.provider === true ? "btn big" : "btn big primary"}
+          disabled={isBusy}
+        >
           {words("sign_in.submit")}
         </button>
       </form>

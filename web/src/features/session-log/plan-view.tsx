@@ -52,7 +52,10 @@ function Steps({ steps }: { steps: readonly PlanStep[] }): ReactNode {
               <span className="m">
                 <Mark state={mark} label={words(`plan.${status}`)} />
               </span>
-              {content}
+              {/* What stands between backticks is code, as in the agent's text. */}
+              {content
+                .split("`")
+                .map((piece, n) => (n % 2 === 1 ? <code key={n}>{piece}</code> : piece))}
             </li>
           );
         })}
