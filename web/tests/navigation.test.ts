@@ -1,7 +1,7 @@
 // The list of sessions, the palette and the keys in Chromium.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { listing, openFaked, type FakedService } from "./faked-service.ts";
+import { listing, openFaked, session, type FakedService } from "./faked-service.ts";
 import { generatedEntry } from "./generated-log.ts";
 import { idle, manySessions, running } from "./many-sessions.ts";
 
@@ -196,7 +196,7 @@ test("4.2.8 Groups by state: /sessions has the same list, and its limits stand i
   await main.getByRole("button", { name: "builder-fra-2" }).waitFor();
 });
 
-test("7 ⌘K: acts of the session first, then sessions, hosts and pages; Esc gives the focus back", async () => {
+test("7 Keyboard: in ⌘K acts of the session first, then sessions, hosts and pages; Esc gives the focus back", async () => {
   await using faked = await opened();
   const { page } = faked;
   const palette = page.getByRole("dialog", { name: "Search or jump to" });
@@ -249,6 +249,25 @@ test("7 Keyboard: the map shows the keys of the page, and single keys can be swi
   await page.getByRole("dialog", { name: "Search or jump to" }).waitFor();
   assert.equal(pathOf(faked), "/sessions/ses_1");
   assert.equal(await sidebar(faked).count(), 1);
+});
+
+test("3.1 Inbox: what has finished unseen stands below the requests, also if nobody waits", async () => {
+  await using faked = await opened("/inbox");
+  const { page, answers } = faked;
+  const done = { ...session, lastOutcome: "completed", lastOutcomeSeq: 9 };
+  answers["search_sessions"] = listing([
+    { ...done, sessionId: "ses_done", title: "Add retries", readSeq: 3 },
+    { ...done, sessionId: "ses_seen", title: "Read before", readSeq: 9 },
+    { ...done, sessionId: "ses_busy", title: "At work", readSeq: 3, activity: "running" },
+  ]);
+  await page.reload();
+  const main = page.getByRole("main");
+  await main.getByText("Nobody is waiting for you. 1 session is running.").waitFor();
+  await main.getByRole("heading", { name: "Finished, not read yet" }).waitFor();
+  const lines = main.locator(".q-item .what");
+  assert.deepEqual(await lines.allInnerTexts(), ["Add retries"]);
+  await lines.click();
+  await at(faked, "/sessions/ses_done");
 });
 
 test("5 Older page: a new version is a quiet line, and is loaded when the person says so", async () => {

@@ -271,6 +271,11 @@ export const messages = {
   "hosts.status": "Status",
   "inbox.back": "Back to the inbox",
   "inbox.failed": "Requests could not be loaded. Agents that ask wait as before.",
+  "inbox.finished": "Finished, not read yet",
+  "inbox.finished.aborted": "Stopped",
+  "inbox.finished.completed": "Done",
+  "inbox.finished.failed": "Failed",
+  "inbox.finished.interrupted": "Interrupted",
   "inbox.keys.always": "always",
   "inbox.keys.choose": "choose",
   "inbox.keys.next": "next, previous",
@@ -279,6 +284,7 @@ export const messages = {
   "inbox.none": "Nobody is waiting for you.",
   "inbox.oldest": "Waiting, oldest first",
   "inbox.open": "Open session",
+  "inbox.running": [["n","plural",{"one":["#"," session is running."],"other":["#"," sessions are running."]}]],
   "inbox.settled": "Settled while you were here",
   "inbox.unknown": "This request is settled, or it was never there.",
   "inbox.wait": [["n","plural",{"one":["#"," waits"],"other":["#"," wait"]}]],
@@ -981,6 +987,7 @@ export interface Placeholders {
   "hosts.count.online": "n";
   "hosts.count.pairing": "n";
   "hosts.count.stalled": "n";
+  "inbox.running": "n";
   "inbox.wait": "n";
   "incident": "incidentId";
   "invite.about": "email" | "role";

@@ -6,7 +6,7 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { ChevronLeft } from "lucide-react";
 import type { ReactNode } from "react";
 import { read, useRead } from "../../calls/use-call.ts";
-import { Ago } from "../../design/ago.tsx";
+import { Age } from "../../design/ago.tsx";
 import { Failure } from "../../design/failure.tsx";
 import { Mark } from "../../design/mark.tsx";
 import { usePageTitle } from "../../design/page-title.ts";
@@ -23,15 +23,20 @@ import { Visible } from "./visible.tsx";
 interface InboxPageProps {
   /** The request that is open; undefined for none. */
   requestId: string | undefined;
+  /** Sessions whose turn has ended unseen, below the requests. */
+  finished: ReactNode;
 }
 
-export function InboxPage({ requestId }: InboxPageProps): ReactNode {
+export function InboxPage({ requestId, finished }: InboxPageProps): ReactNode {
   const { cards, error, isLoading, answer, putAway } = useCards();
   const navigate = useNavigate();
   usePageTitle(words("nav.inbox"));
   const sessions = useRead("search_sessions", { limit: 200 });
   const sessionOf = (request: Request) =>
     sessions.data?.sessions.find(({ sessionId }) => sessionId === request.sessionId);
+  const running = (sessions.data?.sessions ?? []).filter(
+    ({ activity }) => activity === "running" || activity === "starting",
+  ).length;
   const isWaiting = ({ request, press }: Card) => cardState(request, press).is !== "ended";
   const waiting = cards.filter(isWaiting);
   const settled = cards.filter((card) => !isWaiting(card));
@@ -60,7 +65,14 @@ export function InboxPage({ requestId }: InboxPageProps): ReactNode {
           <Failure error={error} what={words("inbox.failed")} />
         </div>
       )}
-      {!isLoading && cards.length === 0 && !error && <p className="blank">{words("inbox.none")}</p>}
+      {!isLoading && cards.length === 0 && !error && (
+        <>
+          <p className="blank">
+            {words("inbox.none")} {running > 0 && words("inbox.running", { n: running })}
+          </p>
+          <div className="queue alone">{finished}</div>
+        </>
+      )}
       {cards.length > 0 && (
         <div className={requestId === undefined ? "inbox" : "inbox chosen"}>
           <div className="queue" tabIndex={0} role="region" aria-label={words("nav.inbox")}>
@@ -82,6 +94,7 @@ export function InboxPage({ requestId }: InboxPageProps): ReactNode {
                 isCurrent={card === chosen}
               />
             ))}
+            {finished}
           </div>
           {chosen && (
             <Focus
@@ -132,7 +145,7 @@ function Line({
         <Visible text={what} />
       </span>
       <span className="w">
-        <Ago at={request.raisedAt} />
+        <Age at={request.raisedAt} />
       </span>
       {state.is === "ended" ? (
         <span className="from">{state.end.text}</span>
