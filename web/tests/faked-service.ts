@@ -49,7 +49,7 @@ export interface FakedService extends BrowserPage {
   warnings: string[];
   answers: Record<string, (input: Record<string, unknown>) => unknown>;
   /** Refusals instead of answers. */
-  refusals: Record<string, { code: string; message: string; retry: string }>;
+  refusals: Record<string, { code: string; message: string; retry: string; incidentId?: string }>;
 }
 
 export interface FakedOptions {

@@ -596,6 +596,7 @@ export const messages = {
   "request.expired": "Nobody answered in time. The agent went on without it.",
   "request.first": [["who"]," answered first: ",["what"],"."],
   "request.gone": "The session is gone",
+  "request.may_not": "To answer you need the permission sessions:edit, which an owner of the organization can give you.",
   "request.next": "Next question",
   "request.note": "Note",
   "request.note.what": "Reject, and write the next prompt",

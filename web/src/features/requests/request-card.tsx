@@ -10,6 +10,7 @@ import {
   type ReactNode,
   type RefObject,
 } from "react";
+import { useRead } from "../../calls/use-call.ts";
 import { Mark } from "../../design/mark.tsx";
 import { isField, useAct } from "../../keyboard/index.ts";
 import { span } from "../../words/figures.ts";
@@ -56,7 +57,15 @@ export function RequestCard({
   const [shownAt] = useState(() => performance.now());
   const ref = useRef<HTMLElement>(null);
   const isFieldFocused = useFieldFocus();
-  const isOpen = state.is === "open";
+  const { data: person } = useRead("whoami", {});
+  // Until the permissions are known, the service decides.
+  const mayAnswer = person?.permissions.includes("sessions:edit") ?? true;
+  const rest = !mayAnswer
+    ? words("request.may_not")
+    : where.isReachable === false
+      ? words("request.offline")
+      : undefined;
+  const isOpen = state.is === "open" && rest === undefined;
 
   /** Returns whether the answer was sent: a card that has just appeared, or that rests, takes none. */
   const answer = (given: Answer): boolean => {
@@ -109,6 +118,7 @@ export function RequestCard({
             <Footer
               state={state}
               where={where}
+              rest={rest}
               buttons={buttons}
               onPutAway={() => onPutAway(requestId)}
               onAgain={undefined}
@@ -121,6 +131,7 @@ export function RequestCard({
           <Footer
             state={state}
             where={where}
+            rest={rest}
             onPutAway={() => onPutAway(requestId)}
             onAgain={
               press && "answer" in press ? () => onAnswer(requestId, press.answer) : undefined
@@ -159,12 +170,15 @@ function focusNext(): void {
 function Footer({
   state,
   where,
+  rest,
   buttons,
   onPutAway,
   onAgain,
 }: {
   state: CardState;
   where: Where;
+  /** Why nothing can be answered now. */
+  rest: string | undefined;
   buttons: ReactNode;
   onPutAway: () => void;
   onAgain: (() => void) | undefined;
@@ -203,7 +217,7 @@ function Footer({
           {state.problem}
         </p>
       )}
-      {where.isReachable === false && <p className="by">{words("request.offline")}</p>}
+      {rest !== undefined && <p className="by">{rest}</p>}
       <footer className="answers">{buttons}</footer>
     </>
   );
