@@ -304,7 +304,7 @@ test("4.1 Composer: a ring shows how full the context is, and from 80 % on it of
   await page.locator(".ring").waitFor({ state: "detached" });
 });
 
-test("a page whose sign-in has ended says so, and follows the session again after signing in", async () => {
+test("5 Signed out elsewhere: a page whose sign-in has ended says so, and follows the session again after signing in", async () => {
   await using faked = await composing();
   const { page } = faked;
   await page.getByLabel("Message").fill("kept");

@@ -112,7 +112,7 @@ test("3.1 Panel: without the agent's changes there is no tab and no key for them
   assert.ok(faked.calls.every(({ action }) => action !== "get_session_diff"));
 });
 
-test("panel Terminal: what commands wrote in colours and nothing else, and one line to run another", async () => {
+test("3.1 Terminal, 4.2.9 Preview: what commands wrote in colours and nothing else, and one line to run another", async () => {
   await using faked = await openFaked({
     entryAt: generatedEntry,
     length: 40,
@@ -184,7 +184,7 @@ test("3.1 Details, 4.1 Request card: a session with a worktree of its own does n
   assert.equal((await said.innerText()).trim(), "/srv/payouts on builder-fra-2");
 });
 
-test("panel Details: what always has stored, and a rule that is forgotten", async () => {
+test("3.1 Details, 4.1 Request card: what always has stored, and a rule that is forgotten", async () => {
   await using faked = await openFaked({ entryAt: generatedEntry, length: 20 });
   const { page } = faked;
   const at = "2026-11-15T10:00:00.000Z";

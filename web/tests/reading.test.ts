@@ -134,7 +134,7 @@ test("4.1 Transcript: opening a fold keeps the clicked line where it is", async 
   assert.ok(Math.abs(after.y - before.y) <= 1, `${before.y} ${after.y}`);
 });
 
-test("section 11: the view returns to where it was read", async () => {
+test("4.1 Transcript: the view returns to where it was read", async () => {
   await using faked = await reading(400);
   const { page } = faked;
   await page.locator(".log").hover();

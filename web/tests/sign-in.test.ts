@@ -124,7 +124,7 @@ test("a person with several organizations chooses one, and sees only that one", 
   assert.ok(acme);
 });
 
-test("a sign-in that was ended elsewhere is renewed in place, and what was pressed happens once", async () => {
+test("5 Signed out elsewhere: a sign-in that was ended elsewhere is renewed in place, and what was pressed happens once", async () => {
   await using dashboard = await openDashboard(world, { role: "owner" });
   const { page, open } = dashboard;
   await open("/hosts");

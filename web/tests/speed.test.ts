@@ -15,7 +15,7 @@ test("10 Speed: no page loads more than 200 kB of scripts and styles before it i
   }
 });
 
-test("a session of 20,000 entries has fewer than 2,000 nodes in the page, however far it is scrolled", async () => {
+test("4.1 Transcript: a session of 20,000 entries has fewer than 2,000 nodes in the page, however far it is scrolled", async () => {
   const { nodes, rows } = await measure(20_000, 20);
   assert.ok(rows >= 600, "older pages were read");
   assert.ok(nodes < 2_000, `${nodes} nodes`);

@@ -21,7 +21,7 @@ const request = (requestId: string, title: string) => ({
   resolvedAt: null,
 });
 
-test("five tabs of one browser read one stream; when the reading tab closes, another reads it and all look again", async () => {
+test("5 Resync of the feed: five tabs of one browser read one stream; when the reading tab closes, another reads it and all look again", async () => {
   await using faked = await openFaked({ entryAt: generatedEntry, length: 1 });
   const { page, answers, feeds } = faked;
   let requests = [request("req_1", "Run the first command")];

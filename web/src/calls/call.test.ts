@@ -89,7 +89,7 @@ test("what a page sends names its person, and a refusal for somebody else is kno
   pagePerson.forget();
 });
 
-test("all retries of a press have its key: later, no answer, and not known yet", async () => {
+test("5 In progress: all retries of a press have its key: later, no answer, and not known yet", async () => {
   answerInTurn(
     sent(429, refusal("rate_limited", { retry: "later", retryAfterMs: 5 })),
     (request) => void (seen.push(request), request.socket.destroy()),
@@ -116,7 +116,7 @@ test("what must not be repeated is not", async () => {
   }
 });
 
-test("without a sign-in the person is asked once for all calls, which then go on with their keys", async () => {
+test("5 Signed out elsewhere: without a sign-in the person is asked once for all calls, which then go on with their keys", async () => {
   let asked = 0;
   let isSignedIn = false;
   const held: (() => void)[] = [];

@@ -5,7 +5,7 @@ import { createConnectionStatus } from "./connection-status.ts";
 const times = { footAfterMs: 40, stripAfterMs: 120 };
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-test("a short break shows nothing", async () => {
+test("5 Stream reconnecting: a short break shows nothing", async () => {
   const status = createConnectionStatus(times);
   status.set({ is: "live" });
   let changes = 0;
@@ -17,7 +17,7 @@ test("a short break shows nothing", async () => {
   assert.deepEqual([status.get(), changes], [{ shows: "live" }, 0]);
 });
 
-test("a longer break shows first in the foot, then in a strip with the time of the last truth", async () => {
+test("5 Stream reconnecting: a longer break shows first in the foot, then in a strip with the time of the last truth", async () => {
   const status = createConnectionStatus(times);
   const seen: unknown[] = [];
   status.subscribe(() => seen.push(status.get()));

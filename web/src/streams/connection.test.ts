@@ -44,7 +44,7 @@ async function connected(options: Partial<KeepConnected> = {}) {
 
 const longPause = { pauseMs: () => 60_000 };
 
-test("it connects again after each break, with growing pauses, for ever", async () => {
+test("5 Stream reconnecting: it connects again after each break, with growing pauses, for ever", async () => {
   await using connection = await connected();
   for (let number = 1; number <= 8; number++) {
     const stream = await connection.stream(number);
@@ -103,7 +103,7 @@ for (const name of ["online", "pageshow", "focus"]) {
   });
 }
 
-test("a page that becomes visible ends the pause at once", async () => {
+test("5 Stream reconnecting: a page that becomes visible ends the pause at once", async () => {
   await using connection = await connected(longPause);
   connection.page.show("hidden");
   (await connection.stream(1)).cut();

@@ -28,7 +28,7 @@ for (const [event, touched] of [
   });
 }
 
-test("changes of a moment cause one round of reads", async () => {
+test("5 Resync of the feed: changes of a moment cause one round of reads", async () => {
   const rounds: boolean[][] = [];
   const feed = createFeed({
     refresh: (isTouched) => rounds.push(keys.map(isTouched)),

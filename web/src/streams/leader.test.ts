@@ -81,7 +81,7 @@ test("when the reading tab closes, another takes over and everything is read aga
   }
 });
 
-test("each connection begins with a resync, because events have no numbers", async () => {
+test("5 Resync of the feed: each connection begins with one, because events have no numbers", async () => {
   await using server = await startEventServer();
   await using tab = openTab(server.url, randomUUID());
   for (const number of [1, 2]) {

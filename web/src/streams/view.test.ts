@@ -86,7 +86,7 @@ test("an entry after a gap is reported, and read again from the last good one", 
   assert.deepEqual([view.seqs, view.gaps], [[1, 2, 3], [[2, 3]]]);
 });
 
-test("resync of the view: it has ended, and connects again with the last seq", async () => {
+test("5 Resync of the view: it has ended, and connects again with the last seq", async () => {
   await using view = await viewing();
   const first = await view.stream(1);
   first.entry(1);
@@ -105,7 +105,7 @@ test("record and live are delivered", async () => {
   assert.deepEqual([view.records, view.lives], [[{ status: "active" }], ["a"]]);
 });
 
-test("a tab that is hidden for a minute closes its view, and goes on from its position", async () => {
+test("5 Tab hidden: a tab that is hidden for a minute closes its view, and goes on from its position", async () => {
   await using view = await viewing();
   const first = await view.stream(1);
   first.entry(1);

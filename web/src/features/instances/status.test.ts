@@ -7,7 +7,7 @@ const now = Date.parse("2026-11-19T10:00:00Z");
 const lastSeenAt = "2026-11-19T09:46:00Z";
 type Reason = Instance["statusReason"];
 
-test("each status and reason of a host has its mark, word and sentence", () => {
+test("3.2 Host label: each status and reason of a host has its mark, word and sentence", () => {
   const table: [Instance["status"], Reason, string, string, string?][] = [
     ["online", null, "on", "Online"],
     ["online", "draining", "on", "Online", "Finishing its turns, then restarts"],

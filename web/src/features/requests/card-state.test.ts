@@ -91,7 +91,7 @@ for (const [what, record, press, number, text] of [
   ],
   ["gone", {}, refused("not_found", "No such request."), 6, "The session is gone"],
 ] as [string, Partial<Request>, Press | undefined, number, string][]) {
-  test(`six ends: ${what} is end ${number}`, () => {
+  test(`4.1 Request card: ${what} is end ${number}`, () => {
     const state = cardState({ ...request, ...record }, press);
     assert.ok(state.is === "ended");
     assert.deepEqual([state.end.number, state.end.text], [number, text]);
@@ -104,12 +104,12 @@ for (const [what, record, press, number, text] of [
   });
 }
 
-test("an answer looks like nothing but sending until the service has said what became of it", () => {
+test("4.1 Request card: an answer looks like nothing but sending until the service has said what became of it", () => {
   const sending = { is: "sending", answer: { permission: "once" }, isSlow: false } as const;
   assert.deepEqual(cardState(request, sending), sending);
 });
 
-test("a call without an answer gives the buttons back, with what is known", () => {
+test("4.1 Request card: a call without an answer gives the buttons back, with what is known", () => {
   const state = cardState(request, {
     is: "failed",
     answer: { permission: "once" },
@@ -118,7 +118,7 @@ test("a call without an answer gives the buttons back, with what is known", () =
   assert.deepEqual(state, { is: "open", problem: "Hawser did not answer." });
 });
 
-test("the title is one sentence with the agent", () => {
+test("4.1 Request card: the title is one sentence with the agent", () => {
   assert.equal(titleOf(request, "Claude Code"), "Claude Code wants to run a command");
   const plan = { ...request, permission: { ...request.permission!, title: "Carry out the plan" } };
   assert.equal(titleOf(plan, "Codex"), "Codex asks: Carry out the plan");

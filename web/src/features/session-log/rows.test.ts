@@ -278,7 +278,7 @@ test("a call without an end does not run after its turn", () => {
   assert.equal(note.reason, "It died.");
 });
 
-test("4.2.6 a call with entries of a sub-agent is a lane, and lanes in lanes stay inside", () => {
+test("4.2.6 Sub-agents: a call with entries of a sub-agent is a lane, and lanes in lanes stay inside", () => {
   const entries = log(
     call("a", "think"),
     call("b", "think", "a"),
@@ -298,7 +298,7 @@ test("4.2.6 a call with entries of a sub-agent is a lane, and lanes in lanes sta
   );
 });
 
-test("4.2.6 a failed lane stays out, and of more than eight the finished ones fold while others run", () => {
+test("4.2.6 Sub-agents: a failed lane stays out, and of more than eight the finished ones fold while others run", () => {
   const ids = Array.from({ length: 10 }, (_, at) => `l${at}`);
   const begun = ids.flatMap((id) => [call(id, "think"), call(`${id}c`, "read", id)]);
   const ends = ids
@@ -311,13 +311,13 @@ test("4.2.6 a failed lane stays out, and of more than eight the finished ones fo
   );
 });
 
-test("a lane whose call is on a page that is not loaded is shown, and is complete with that page", () => {
+test("4.2.6 Sub-agents: a lane whose call is on a page that is not loaded is shown, and is complete with that page", () => {
   const entries = log(call("a", "think"), said("m", "a"), done("a"));
   assert.deepEqual(lines(rowsOf(entries.slice(1))), ["lane: completed [prose: text m]"]);
   assert.deepEqual(lines(rowsOf(entries)), ["lane: completed [prose: text m]"]);
 });
 
-test("a later plan of the turn is put in the place of the first", () => {
+test("4.1 Plan: a later plan of the turn is put in the place of the first", () => {
   const plan = (status: string) => ({
     sessionUpdate: "plan",
     entries: [{ content: "x", priority: "high", status }],
@@ -327,7 +327,7 @@ test("a later plan of the turn is put in the place of the first", () => {
   assert.equal((rows[0] as Row & { is: "plan" }).earlier.length, 1);
 });
 
-test("a revert folds everything from its prompt on, also when the prompt is not loaded", () => {
+test("4.1 Prompt: a revert folds everything from its prompt on, also when the prompt is not loaded", () => {
   const entries = log(
     prompt("1"),
     said("a"),
@@ -445,7 +445,7 @@ test("an unknown word, a cut entry and one that cannot be read are quiet lines, 
   ]);
 });
 
-test("live text grows at its offset, and its entry takes its place under the same key", () => {
+test("4.1 Streaming: live text grows at its offset, and its entry takes its place under the same key", () => {
   const made = createRows();
   const live = (text: string, offset: number) =>
     made.addLive({ itemId: "m", turnId: "t1", kind: "message", text, offset });

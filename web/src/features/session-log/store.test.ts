@@ -74,7 +74,7 @@ test("it opens with the newest page and follows after it", async () => {
   assert.equal(view().after, 1_000);
 });
 
-test("older pages are read by number, without a gap and without a repeat, also if they come in parts", async () => {
+test("4.1 Transcript: older pages are read by number, without a gap and without a repeat, also if they come in parts", async () => {
   const entries = Array.from({ length: 470 }, (_, at) => made(at + 1));
   const { log, opened, reads } = service(entries, { most: 150 });
   await opened();
@@ -103,7 +103,7 @@ test("any page size gives the same rows as the whole log", async () => {
   }
 });
 
-test("a hundred changes within a frame are drawn once", async () => {
+test("4.1 Streaming: a hundred changes within a frame are drawn once", async () => {
   const { log, opened, view, frame, drawn } = service([made(1)]);
   await opened();
   frame();
@@ -128,7 +128,7 @@ test("live text stays when an older page arrives", async () => {
   assert.ok(last.is === "prose" && last.isOpen && last.text === "Hello, you");
 });
 
-test("after a break the entries that were missed are counted, with the time of the break", async () => {
+test("5 Healed: after a break the entries that were missed are counted, with the time of the break", async () => {
   const { log, opened, view, pass } = service([made(1)]);
   await opened();
   view().onState({ is: "live" });

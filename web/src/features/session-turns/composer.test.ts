@@ -61,7 +61,7 @@ function service() {
 }
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-test("a draft is kept per person and session, as it was typed", async () => {
+test("4.1 Composer: a draft is kept per person and session, as it was typed", async () => {
   const { kept, drafts } = device();
   const { send } = service();
   const one = createPrompts("mira ses_1", drafts, send);
@@ -79,7 +79,7 @@ test("a draft is kept per person and session, as it was typed", async () => {
   assert.equal(await createPrompts("mira ses_1", drafts, send).load(), "for one");
 });
 
-test("own prompt: pending until the log has its message, then gone; the text does not come back", async () => {
+test("4.1 Prompt: pending until the log has its message, then gone; the text does not come back", async () => {
   const { kept, drafts } = device();
   const { send, calls } = service();
   const prompts = createPrompts("k", drafts, send);
@@ -99,7 +99,7 @@ test("own prompt: pending until the log has its message, then gone; the text doe
   assert.deepEqual(kept.get("k"), { text: "", sending: [] });
 });
 
-test("a prompt from elsewhere leaves the draft alone, also one that was not read yet", async () => {
+test("4.1 Composer: a prompt from elsewhere leaves the draft alone, also one that was not read yet", async () => {
   const { kept, drafts } = device();
   const { send, calls } = service();
   createPrompts("k", drafts, send).setDraft("typed");
@@ -113,7 +113,7 @@ test("a prompt from elsewhere leaves the draft alone, also one that was not read
   assert.equal(await prompts.load(), "typed");
 });
 
-test("own prompt that was not sent stays with its text, and is tried again with the same key", async () => {
+test("4.1 Prompt: one that was not sent stays with its text, and is tried again with the same key", async () => {
   const { drafts } = device();
   const { send, calls } = service();
   const prompts = createPrompts("k", drafts, send);
