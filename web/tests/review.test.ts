@@ -104,12 +104,19 @@ test("4.1 Changes: read again after a turn, at most every 2 s; a file that was v
   assert.equal(await line(faked, 4, "old").count(), 0);
   const before = readsOf(faked, "get_session_diff");
   changes.files = { ...payouts, [handler]: [payouts[handler]![0], "gone\n"] };
+  const committed = "Nothing is committed yet. Only commits are pushed.";
+  assert.equal(await page.getByText(committed).count(), 0, "nothing is guessed");
+  const git = { commits: 0, unpushedCommits: 0, uncommittedFiles: 1 };
+  faked.answers["get_session_git"] = () => git;
   faked.add(turnFinished(length + 1), turnFinished(length + 2), turnFinished(length + 3));
+  await page.getByText(committed).waitFor();
   await page.locator(".t", { hasText: "gone" }).waitFor();
   assert.equal(await viewed.isChecked(), false);
   assert.ok(readsOf(faked, "get_session_diff") - before <= 2, "three entries, one reading");
+  Object.assign(git, { commits: 2, unpushedCommits: 1 });
   changes.live = false;
   faked.add(turnFinished(length + 4));
+  await page.getByText("2 commits, 1 not pushed, 1 uncommitted file").waitFor();
   await page.getByText("As of 09:41").waitFor();
 });
 

@@ -98,6 +98,7 @@ export const messages = {
   "changes.none": "No file is changed.",
   "changes.renamed": "Renamed",
   "changes.truncated": "More files are changed than can be listed.",
+  "changes.uncommitted": "Nothing is committed yet. Only commits are pushed.",
   "close": "Close",
   "commands": "Commands of the agent",
   "commands.loading": "Loading the agent's commands",

@@ -3,6 +3,7 @@
 import type { Session } from "@hawser/client";
 import type { ReactNode } from "react";
 import { isRefused } from "../../calls/refused.ts";
+import { useRead } from "../../calls/use-call.ts";
 import { Failure } from "../../design/failure.tsx";
 import { Skeleton } from "../../design/skeleton.tsx";
 import { clock } from "../../words/figures.ts";
@@ -35,8 +36,23 @@ export function ChangesView({ session, snapshot, children }: ChangesViewProps): 
       )}
       {!live && takenAt === null && <p className="panel-note">{words("changes.never")}</p>}
       {live && files.length === 0 && <p className="panel-note">{words("changes.none")}</p>}
+      {files.length > 0 && <Committed sessionId={session.sessionId} />}
       {truncated && <p className="panel-note">{words("changes.truncated")}</p>}
     </>
   );
   return children(files, note);
+}
+
+/** What of the changes is committed. Nothing is said while it is not known. */
+function Committed({ sessionId }: { sessionId: string }): ReactNode {
+  const { data } = useRead("get_session_git", { sessionId });
+  if (!data || data.commits === null) return null;
+  const { commits, unpushedCommits, uncommittedFiles } = data;
+  if (commits === 0) return <p className="panel-note">{words("changes.uncommitted")}</p>;
+  return (
+    <p className="panel-note">
+      {unpushedCommits !== null && words("push.commits", { commits, unpushed: unpushedCommits })}
+      {(uncommittedFiles ?? 0) > 0 && `, ${words("session.end.files", { n: uncommittedFiles! })}`}
+    </p>
+  );
 }

@@ -57,7 +57,7 @@ export function useChanges({ sessionId, reachable }: Session, filesSeq: number) 
   const queries = useQueryClient();
   const [again] = useState(() =>
     createThrottle(everyMs, () => {
-      for (const action of ["get_session_diff", "get_session_file_diff"]) {
+      for (const action of ["get_session_diff", "get_session_file_diff", "get_session_git"]) {
         void queries.invalidateQueries({ queryKey: [action, { sessionId }] });
       }
     }),
