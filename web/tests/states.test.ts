@@ -154,6 +154,22 @@ test("4.1 Request card: the oldest of several is in front, and without a rule th
   );
 });
 
+test("7 Keyboard: J and K lead through the inbox", async () => {
+  await using faked = await opened();
+  const { page } = faked;
+  ask(faked, request(1), request(2));
+  await faked.open("/inbox");
+  await page.locator(".focus").getByText("npm run step-1").waitFor();
+  for (const [key, n] of [
+    ["j", 2],
+    ["k", 1],
+  ] as const) {
+    await page.keyboard.press(key);
+    await page.waitForURL(`**/inbox/req_${n}`);
+    await page.locator(".focus").getByText(`npm run step-${n}`).waitFor();
+  }
+});
+
 test("4.1 Request card: questions are steps of one card, and are sent together; Dismiss rejects them", async () => {
   await using faked = await opened();
   const { page, answers, calls } = faked;
