@@ -90,9 +90,23 @@ test("5 Error: what failed, what is unaffected, the incident, and Try again; the
 test("5 Host offline: a session says so, no ring turns, and Send and answers rest with the reason", async () => {
   await using faked = await opened(41, { reachable: false });
   const { page, calls } = faked;
+  faked.answers["search_instances"] = () => ({
+    instances: [
+      {
+        instanceId: "ins_1",
+        name: "gpu-lab-1",
+        status: "offline",
+        statusReason: "link_lost",
+        lastSeenAt: new Date(Date.now() - 14 * 60_000).toISOString(),
+        agents: [],
+      },
+    ],
+    nextCursor: null,
+  });
   ask(faked, request(1));
   await faked.open(path);
   await page.getByText("The host is offline. The agent may still be working there").waitFor();
+  await page.getByText("Link lost 14 min ago.").waitFor();
   await page.getByText("An answer given now would be recorded and not delivered.").waitFor();
   await page.getByText("The host is offline, so nothing can be sent now.").waitFor();
   assert.equal(await page.locator("#main .st.run").count(), 0);

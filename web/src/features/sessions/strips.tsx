@@ -1,12 +1,15 @@
 // Strips below the header: what is old, and since when. And the thin line of what was caught up.
 import type { Session } from "@hawser/client";
 import { TriangleAlert } from "lucide-react";
-import { useEffect, useState, useSyncExternalStore, type ReactNode } from "react";
+import { Suspense, useEffect, useState, useSyncExternalStore, type ReactNode } from "react";
+import { part } from "../../design/part.tsx";
 import { createConnectionStatus } from "../../streams/connection-status.ts";
 import { clock } from "../../words/figures.ts";
 import { words } from "../../words/words.ts";
 import type { LogSnapshot } from "../session-log/index.ts";
 import { isOver } from "./words.ts";
+
+const LostHost = part(async () => (await import("./lost-host.tsx")).LostHost);
 
 export function Strips({
   session,
@@ -31,7 +34,14 @@ export function Strips({
         </Strip>
       )}
       {!session.reachable && !isOver(session) && (
-        <Strip>{words(wasRunning ? "session.host_lost.running" : "session.host_lost")}</Strip>
+        <Strip>
+          <span>
+            {words(wasRunning ? "session.host_lost.running" : "session.host_lost")}
+            <Suspense>
+              <LostHost instanceId={session.instanceId} />
+            </Suspense>
+          </span>
+        </Strip>
       )}
       {session.status === "error" && (
         <Strip>
