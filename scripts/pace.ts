@@ -17,7 +17,7 @@ export interface Pace {
   hasTimeToSpare: () => Promise<boolean>;
 }
 
-const momentMs = 2_000;
+const momentMs = 1_000;
 /** With less, files would wait for the processors, and miss deadlines. */
 const leastIdleShare = 0.3;
 
