@@ -90,18 +90,13 @@ test("5 Error: what failed, what is unaffected, the incident, and Try again; the
 test("5 Host offline: a session says so, no ring turns, and Send and answers rest with the reason", async () => {
   await using faked = await opened(41, { reachable: false });
   const { page, calls } = faked;
-  faked.answers["search_instances"] = () => ({
-    instances: [
-      {
-        instanceId: "ins_1",
-        name: "gpu-lab-1",
-        status: "offline",
-        statusReason: "link_lost",
-        lastSeenAt: new Date(Date.now() - 14 * 60_000).toISOString(),
-        agents: [],
-      },
-    ],
-    nextCursor: null,
+  faked.answers["get_instance"] = () => ({
+    instanceId: "ins_1",
+    name: "gpu-lab-1",
+    status: "offline",
+    statusReason: "link_lost",
+    lastSeenAt: new Date(Date.now() - 14 * 60_000).toISOString(),
+    agents: [],
   });
   ask(faked, request(1));
   await faked.open(path);

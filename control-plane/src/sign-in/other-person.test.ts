@@ -164,3 +164,14 @@ test("what a page does around signing in is not done for somebody else", async (
   assert.equal((await browser.send("/api/rest/actions/whoami", {}, pageOf(mira))).status, 200);
   assert.equal((await browser.send("/api/sign-in/out", {}, page)).status, 200);
 });
+
+test("an invitation is not accepted for somebody else", async () => {
+  const { mira, kim, browser } = await openShared();
+  const by = createCaller(node.baseUrl, globex.keys.owner);
+  const { url } = await by.create_invitation({ email: kim.email, role: "member" });
+  const accept = { invitation: new URL(url).hash.slice(1), password: "another horse battery" };
+  const path = "/api/sign-in/invitations/accept";
+  const named = (userId: string) => ({ "x-hawser-person": userId });
+  assert.deepEqual(answerOf(await browser.send(path, accept, named(mira.userId))), refused);
+  assert.equal((await browser.send(path, accept, named(kim.userId))).status, 200);
+});

@@ -136,7 +136,7 @@ export function signInRoutes(parts: SignInParts): Hono {
   });
 
   door.post(requests.acceptInvitation, async (c, { invitation, password, key }) => {
-    const signedIn = await signIns.personOf(tokenOf(c));
+    const signedIn = await door.findPerson(c);
     // A provider's sign-in is no account, so it gets a new one like a browser without a sign-in.
     const person = signedIn?.organization_id === null ? signedIn : undefined;
     const device = deviceOf(c);

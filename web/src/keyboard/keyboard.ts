@@ -80,7 +80,7 @@ export function createKeyboard(hasSingleKeys: () => boolean = () => true): Keybo
       const key = press.key.toLowerCase();
       if (hasMod) return !isInDialog && offer(`mod+${key}`, press);
       if (hasAlt) return !isInDialog && offer(`alt+${key}`, press);
-      if (isInField) return false;
+      if (isInField || isInDialog) return false;
       const before = first;
       first = undefined;
       if (before && now - before.at <= secondWithinMs) {

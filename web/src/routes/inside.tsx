@@ -33,7 +33,7 @@ export const insideRoute = createRoute({
       void router.navigate({ to: "/" }).then(() => router.invalidate());
     };
     const leave = async () => {
-      await signOut();
+      if (!(await signOut())) return;
       // What this device keeps of the person's writing ends with the sign-in.
       const { forgetPrompts } = await import("../features/session-turns/index.ts");
       await forgetPrompts(drafts);

@@ -31,7 +31,9 @@ export function OtherPerson({ person }: { person: Person }): ReactNode {
       {isReturning ? (
         // Its code must not be waited for outside: the page would be shown meanwhile.
         <Suspense fallback={<Skeleton lines={4} />}>
-          <SignInAs person={person} onSignedIn={() => void now.refetch()} />
+          <div ref={focusField}>
+            <SignInAs person={person} onSignedIn={() => void now.refetch()} />
+          </div>
         </Suspense>
       ) : (
         <button type="button" className="btn big" onClick={() => setIsReturning(true)}>
@@ -41,6 +43,10 @@ export function OtherPerson({ person }: { person: Person }): ReactNode {
     </Dialog>
   );
 }
+
+/** The button that had the focus is gone. */
+const focusField = (element: HTMLElement | null) =>
+  element?.querySelector<HTMLElement>("input:not([readonly])")?.focus();
 
 /** The first person's drafts must be on the device before. */
 async function reload(): Promise<void> {

@@ -5,7 +5,7 @@ import { Suspense, useEffect, useState, type ReactNode } from "react";
 import { useMay } from "../calls/use-may.ts";
 import { loadMenus } from "../design/menu.tsx";
 import { part, useLoadAhead } from "../design/part.tsx";
-import { loadSignInForm, PhoneDialog, type Person } from "../features/access/index.ts";
+import { PhoneDialog, type Person } from "../features/access/index.ts";
 import { loadSessionPage } from "../features/sessions/index.ts";
 import { listenToKeys, useAct } from "../keyboard/index.ts";
 import { words } from "../words/words.ts";
@@ -14,7 +14,7 @@ import { RequestCount } from "./counts.tsx";
 import { FeedStrip } from "./feed-state.tsx";
 import { Sidebar, type SidebarProps } from "./sidebar.tsx";
 import { useNarrowSidebar } from "./sidebar-state.ts";
-import { loadOtherPerson, loadSignInDialog, SignInGate } from "./sign-in-gate.tsx";
+import { SignInGate } from "./sign-in-gate.tsx";
 import { useFeed } from "./use-feed.ts";
 
 const loadPalette = () => import("./palette.tsx");
@@ -22,15 +22,7 @@ const loadKeyMap = () => import("./key-map.tsx");
 const Palette = part(async () => (await loadPalette()).Palette);
 const KeyMap = part(async () => (await loadKeyMap()).KeyMap);
 /** What a person may open next from any page. */
-const nextParts = [
-  loadSignInDialog,
-  loadOtherPerson,
-  loadSignInForm,
-  loadSessionPage,
-  loadMenus,
-  loadPalette,
-  loadKeyMap,
-];
+const nextParts = [loadSessionPage, loadMenus, loadPalette, loadKeyMap];
 
 interface ShellProps {
   person: Person;

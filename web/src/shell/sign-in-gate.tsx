@@ -12,13 +12,14 @@ import {
 import { followTabs, pagePerson } from "../calls/page-person.ts";
 import type { Refused } from "../calls/refused.ts";
 import { answerSignIn } from "../calls/sign-in-again.ts";
-import { part } from "../design/part.tsx";
-import type { Person } from "../features/access/index.ts";
+import { part, useLoadAhead } from "../design/part.tsx";
+import { loadSignInForm, type Person } from "../features/access/index.ts";
 
-export const loadSignInDialog = () => import("./sign-in-dialog.tsx");
-export const loadOtherPerson = () => import("./other-person.tsx");
+const loadSignInDialog = () => import("./sign-in-dialog.tsx");
+const loadOtherPerson = () => import("./other-person.tsx");
 const OtherPerson = part(async () => (await loadOtherPerson()).OtherPerson);
 const SignInDialog = part(async () => (await loadSignInDialog()).SignInDialog);
+const nextParts = [loadSignInDialog, loadOtherPerson, loadSignInForm];
 
 interface Question {
   reason: Refused;
@@ -38,6 +39,7 @@ export function SignInGate({ person }: { person: Person }): ReactNode {
   const queries = useQueryClient();
   const isOther = useSyncExternalStore(pagePerson.subscribe, pagePerson.isOther);
   useEffect(followTabs, []);
+  useLoadAhead(nextParts);
   const goOn = useEffectEvent(() => {
     // What was refused meanwhile is read again, and streams connect with the new sign-in.
     void queries.invalidateQueries();
@@ -47,9 +49,12 @@ export function SignInGate({ person }: { person: Person }): ReactNode {
   useEffect(() => (isOther ? () => goOn() : undefined), [isOther]);
   if (isOther) {
     return (
-      <Suspense>
-        <OtherPerson person={person} />
-      </Suspense>
+      // Also while the dialog is loaded, and if it is gone after an update.
+      <div className="cover">
+        <Suspense>
+          <OtherPerson person={person} />
+        </Suspense>
+      </div>
     );
   }
   if (!question) return null;

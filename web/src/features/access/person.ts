@@ -1,7 +1,7 @@
 // Who is signed in with this browser, and the requests around signing in.
 import { queryOptions } from "@tanstack/react-query";
 import { organization } from "../../calls/organization.ts";
-import { pagePerson } from "../../calls/page-person.ts";
+import { otherPerson, pagePerson } from "../../calls/page-person.ts";
 import { queries } from "../../calls/query-client.ts";
 import { isRefused, Refused } from "../../calls/refused.ts";
 import { request } from "../../calls/request.ts";
@@ -99,14 +99,21 @@ export const signIn = {
     }),
 };
 
-/** Everything that this browser shows of the person is forgotten. */
-export async function signOut(): Promise<void> {
-  await request("/api/sign-in/out", {}).catch((error: unknown) => {
+/**
+ * Everything that this browser shows of the person is forgotten. Returns false if somebody else is signed in: nothing
+ * is forgotten then, and the page is covered.
+ */
+export async function signOut(): Promise<boolean> {
+  try {
+    await request("/api/sign-in/out", {});
+  } catch (error) {
+    if (isRefused(error, otherPerson)) return false;
     // Somebody has ended the sign-in already.
     if (!(error instanceof Refused)) throw error;
-  });
+  }
   forgetPerson();
   organization.forget();
+  return true;
 }
 
 /** From now on the page may be somebody else's. Results whose key begins with `kept` stay. */

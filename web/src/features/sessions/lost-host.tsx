@@ -7,8 +7,7 @@ import { words } from "../../words/words.ts";
 
 export function LostHost({ instanceId }: { instanceId: string }): ReactNode {
   const now = useNow(5_000);
-  const { data } = useRead("search_instances", {});
-  const host = data?.instances.find((each) => each.instanceId === instanceId);
+  const { data: host } = useRead("get_instance", { instanceId });
   switch (host?.statusReason) {
     case "link_lost":
       return (
