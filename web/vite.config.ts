@@ -12,11 +12,11 @@ const node = process.env["HAWSER_URL"] ?? "http://127.0.0.1:8080";
 
 /** What every page loads. As one file it is 7 kB smaller than as thirty. */
 const first = { name: "base", tags: ["$initial" as const] };
-/** Icons and small parts that several later pages use. */
+/** Icons and small parts that several later pages use. No page shows a dialog at first. */
 const shared = {
   name: "shared",
   minShareCount: 2,
-  test: /lucide-react|web\/src\/(?:calls|design|streams|words)\/.*\.tsx?$/,
+  test: /lucide-react|web\/src\/(?:calls|design|streams|words)\/(?!dialog\.).*\.tsx?$/,
 };
 
 export default defineConfig({

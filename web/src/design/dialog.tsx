@@ -1,5 +1,6 @@
 // Dialogs, which are sheets from below on a phone. The platform's own element keeps the focus inside, gives it back,
 // and closes with Esc.
+import "./dialog.css";
 import { X } from "lucide-react";
 import { useId, useLayoutEffect, useRef, type ReactNode, type SyntheticEvent } from "react";
 import { Plain } from "./plain.tsx";
