@@ -264,7 +264,12 @@ test("8 The order of agents is changed with keys, says where each one went, and 
 test("4.1 Restore makes a new session, and the button says so", async () => {
   await using faked = await openHost();
   const { page, answers } = faked;
-  answers["restore_session"] = () => ({ sessionId: "ses_1" });
+  const listed = answers["list_parked_sessions"]!({}) as object;
+  // The list, without the session, is read again before the page follows the answer.
+  answers["restore_session"] = () => {
+    answers["list_parked_sessions"] = () => ({ ...listed, parkedSessions: [] });
+    return { sessionId: "ses_1" };
+  };
   await faked.openPage();
   await page
     .getByText("a new session with the old files and branch, and a new conversation")

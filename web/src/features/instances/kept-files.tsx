@@ -2,7 +2,7 @@
 import type { InstanceDetail } from "@hawser/client";
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, type ReactNode } from "react";
-import { read } from "../../calls/use-call.ts";
+import { read, useChange } from "../../calls/use-call.ts";
 import { useMay } from "../../calls/use-may.ts";
 import { Failure } from "../../design/failure.tsx";
 import { words } from "../../words/words.ts";
@@ -27,6 +27,11 @@ export function KeptFiles({
     ...read("list_parked_sessions", { instanceId }),
     enabled: mayRead && isOnline,
   });
+  const restore = useChange("restore_session", [
+    "list_parked_sessions",
+    "search_sessions",
+    "get_instance",
+  ]);
   if (!mayRead) return null;
   if (isOnline && !error && (data?.parkedSessions.length ?? 0) === 0) return null;
   return (
@@ -48,7 +53,12 @@ export function KeptFiles({
           <div className="group">
             <Suspense>
               {data.parkedSessions.map((kept) => (
-                <KeptLine key={kept.sessionId} kept={kept} onRestored={onRestored} />
+                <KeptLine
+                  key={kept.sessionId}
+                  kept={kept}
+                  restore={restore}
+                  onRestored={onRestored}
+                />
               ))}
             </Suspense>
           </div>

@@ -2,7 +2,7 @@
 import { GitBranch } from "lucide-react";
 import type { ReactNode } from "react";
 import type { Result } from "../../calls/call.ts";
-import { useChange } from "../../calls/use-call.ts";
+import type { useChange } from "../../calls/use-call.ts";
 import { useMay } from "../../calls/use-may.ts";
 import { Ago } from "../../design/ago.tsx";
 import { Plain } from "../../design/plain.tsx";
@@ -14,18 +14,17 @@ type Kept = Result<"list_parked_sessions">["parkedSessions"][number];
 
 export function KeptLine({
   kept: { sessionId, title, branch, parkedAt, sizeBytes, expiresAt },
+  restore,
   onRestored,
 }: {
   kept: Kept;
+  /** The list's, because this line is gone as soon as its session is restored, often before the answer is there. */
+  restore: ReturnType<typeof useChange<"restore_session">>;
   /** Opens the new session. */
   onRestored: (sessionId: string) => void;
 }): ReactNode {
   const mayEdit = useMay("sessions:edit");
-  const restore = useChange("restore_session", [
-    "list_parked_sessions",
-    "search_sessions",
-    "get_instance",
-  ]);
+  const isOfThis = restore.variables?.sessionId === sessionId;
   return (
     <div className="line">
       <div className="grow">
@@ -41,7 +40,7 @@ export function KeptLine({
             <GitBranch className="icon s" aria-hidden /> <Plain text={branch} />
           </span>
         )}
-        {restore.error && (
+        {isOfThis && restore.error && (
           <span className="sub red" role="alert">
             {restore.error.message}
           </span>
@@ -56,7 +55,7 @@ export function KeptLine({
             restore.mutate({ sessionId }, { onSuccess: (session) => onRestored(session.sessionId) })
           }
         >
-          {words(restore.isPending ? "kept.restoring" : "kept.restore")}
+          {words(isOfThis && restore.isPending ? "kept.restoring" : "kept.restore")}
         </button>
       )}
     </div>
