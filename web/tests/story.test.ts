@@ -49,8 +49,12 @@ for (const kind of kinds) {
   });
 }
 
-/** A file may be read once more while a revert or the end of its session takes it away. */
-const unread = /^Failed to load resource: .* a status of (?:404|409) .*get_session_file_diff$/;
+/**
+ * A file may be read once more while a revert or the end of its session takes it away, and the queue before the page
+ * has learned that the host or the session is gone.
+ */
+const unread =
+  /^Failed to load resource: .* a status of (?:404|409) .*(?:get_session_file_diff|list_queued_prompts)$/;
 
 /** Removes what was expected. */
 function drop(errors: string[], expected: RegExp): void {
