@@ -21,7 +21,7 @@ const files = chooseTestFiles(
   workspaces.map((workspace) => `${workspace}/**/*.test.ts`),
   positionals,
 );
-// It compares a throughput with a goal.
+// This file compares a throughput with a goal.
 const isMeasured = (file: string) => file === "control-plane/src/session-stream.test.ts";
 /** The files that take more than half a minute. */
 const longest = [

@@ -12,13 +12,14 @@ useWorld();
 const MiB = 1024 * 1024;
 
 scenario("Ten uploads of 16 MiB at once cost the node little memory", [], async ({ world }) => {
-  // How much garbage is there at a moment differs by 20 MB. What uploads need is needed on each of three new nodes.
+  // The garbage of a node differs by 20 MB from one moment to another, so the median of three new nodes counts.
   const rises: number[] = [];
   for (let n = 0; n < 3; n++) rises.push(await riseOf(await world.addNode(), world));
   tell(
     `10 × 16 MiB of files up at once: memory +${rises.map((rise) => rise.toFixed(0)).join(", +")} MB`,
   );
-  assert.ok(Math.min(...rises) < 64, `${rises.join(", ")} MB`);
+  const [, median] = rises.toSorted((a, b) => a - b);
+  assert.ok(median! < 64, `${rises.join(", ")} MB`);
 });
 
 /** In MB. */

@@ -39,7 +39,7 @@ const isOnline = async () => {
   const { status, text } = await caller.try("get_instance", { instanceId: line.instanceId });
   return status === 200 && text.includes('"status":"online"');
 };
-/** That of the PostgreSQL that runs: the machine may have none of its own. */
+/** The psql that belongs to the running PostgreSQL: the machine may have no other. */
 function psql(): string {
   const server = bed.processes().find(({ program }) => basename(program) === "postgres");
   assert.ok(server, "PostgreSQL runs");

@@ -197,20 +197,17 @@ export async function openFaked({
     Array.from({ length: Math.max(0, Math.min(limit, lastSeq() - after)) }, (_, at) =>
       entry(after + at + 1),
     );
+  const instance = {
+    instanceId: "ins_1",
+    name: "builder-fra-2",
+    status: "online",
+    statusReason: null,
+    agents: [],
+  };
   const answers: FakedService["answers"] = {
     whoami: () => ({ permissions: ["sessions:view", "sessions:edit", "instances:view"] }),
-    search_instances: () => ({
-      instances: [
-        {
-          instanceId: "ins_1",
-          name: "builder-fra-2",
-          status: "online",
-          statusReason: null,
-          agents: [],
-        },
-      ],
-      nextCursor: null,
-    }),
+    search_instances: () => ({ instances: [instance], nextCursor: null }),
+    get_instance: () => instance,
     search_sessions: listing([record]),
     search_requests: () => ({ requests: [], nextCursor: null }),
     mark_session_read: ({ sessionId: id, seq }) => ({ sessionId: id, readSeq: seq }),

@@ -91,7 +91,7 @@ test("what is no id of the person is refused; without the header the cookie coun
   assert.equal(old.status, 200);
 });
 
-test("a key ignores the header, and a browser without a sign-in is told to sign in", async () => {
+test("a key ignores the header, and a browser without a sign-in is unauthenticated", async () => {
   const mira = await join();
   const whoami = "/api/rest/actions/whoami";
   const nobody = openTestBrowser(node.baseUrl);

@@ -54,7 +54,7 @@ async function reload(): Promise<void> {
   location.reload();
 }
 
-/** Null if nobody is signed in any more. */
+/** Resolves to null if the browser has no sign-in any more. */
 async function readNow({ signal }: { signal: AbortSignal }): Promise<Person | null> {
   try {
     return await askWhoIsSignedIn(signal);

@@ -49,7 +49,7 @@ export function SignInGate({ person }: { person: Person }): ReactNode {
   useEffect(() => (isOther ? () => goOn() : undefined), [isOther]);
   if (isOther) {
     return (
-      // Also while the dialog is loaded, and if it is gone after an update.
+      // Hides the page while the code of the dialog is loaded, and if that code is gone after an update.
       <div className="cover">
         <Suspense>
           <OtherPerson person={person} />
