@@ -163,10 +163,24 @@ test("4.1 Request card: the oldest of several is in front, and without a rule th
   );
 });
 
-test("7 Keyboard: J and K lead through the inbox", async () => {
+test("7 Keyboard: J and K lead through the inbox, where each request stands below what the agent said before it", async () => {
   await using faked = await opened();
   const { page } = faked;
   ask(faked, request(1), request(2));
+  const said = (n: number) => {
+    const content = { type: "text", text: `First.\n\nStep ${n} is next.` };
+    const at = "2026-11-15T10:00:00.000Z";
+    return [
+      { sessionUpdate: "agent_message_chunk", messageId: `s${n}`, content, parentToolCallId: null },
+      { sessionUpdate: "request_raised", requestId: `req_${n}` },
+    ].map((update, of) => ({ seq: 40 + n * 2 + of, at, turnId: "t2", update }));
+  };
+  faked.answers["list_session_events"] = () => ({
+    events: [...said(1), ...said(2)],
+    lastSeq: 45,
+    hasMore: false,
+    nextAfter: null,
+  });
   await faked.open("/inbox");
   await page.locator(".focus").getByText("npm run step-1").waitFor();
   for (const [key, n] of [
@@ -176,6 +190,7 @@ test("7 Keyboard: J and K lead through the inbox", async () => {
     await page.keyboard.press(key);
     await page.waitForURL(`**/inbox/req_${n}`);
     await page.locator(".focus").getByText(`npm run step-${n}`).waitFor();
+    await page.locator(".said-before").getByText(`Step ${n} is next.`, { exact: true }).waitFor();
   }
 });
 

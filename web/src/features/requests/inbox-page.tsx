@@ -17,8 +17,12 @@ import { kindName } from "../../words/kinds.ts";
 import { words } from "../../words/words.ts";
 import { cardState } from "./card-state.ts";
 import { RequestCard } from "./request-card.tsx";
+import { saidBefore } from "./said-before.ts";
 import { useCards, type Card } from "./use-cards.ts";
 import { Visible } from "./visible.tsx";
+
+/** A request stands near the end of its session's log, because the agent waits for it. */
+const newestEntries = 40;
 
 interface InboxPageProps {
   /** The request that is open; undefined for none. */
@@ -166,6 +170,20 @@ function Line({
   );
 }
 
+function SaidBefore({ sessionId, requestId }: Request): ReactNode {
+  // The log may have grown since another request of the session was shown.
+  const { data } = useQuery({
+    ...read("list_session_events", { sessionId, tail: true, limit: newestEntries }),
+    staleTime: 0,
+  });
+  const text = data && saidBefore(data.events, requestId);
+  return text === undefined ? null : (
+    <blockquote className="said-before">
+      <Plain text={text} />
+    </blockquote>
+  );
+}
+
 function Focus({
   card,
   place,
@@ -201,6 +219,7 @@ function Focus({
           {words("inbox.open")}
         </Link>
       </header>
+      <SaidBefore {...card.request} />
       <RequestCard
         card={card}
         place={place}
