@@ -13,7 +13,7 @@ const steps: [name: string, command: string, ...args: string[]][] = [
   ["types of the dashboard", tool("tsc"), "-p", "web/src"],
   ["types of its tests", tool("tsc"), "-p", "web"],
   ["unused code", tool("knip"), "--no-progress"],
-  ["format", tool("prettier"), "--check", "--log-level=warn", "."],
+  ["format", tool("oxfmt"), "--list-different", "."],
   [
     "lint",
     tool("oxlint"),

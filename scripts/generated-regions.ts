@@ -48,7 +48,7 @@ function importTable(): string {
   return markdownTable([["Workspace", "May import", "Reason"], ...rows]);
 }
 
-/** A Markdown table with padded columns, as prettier formats it. The first row is the head. */
+/** A Markdown table with padded columns, as oxfmt formats it. The first row is the head. */
 function markdownTable(rows: string[][]): string {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   const line = (cells: string[]) =>

@@ -1,5 +1,5 @@
 // Finds the imports of a source file by its text. TypeScript 7 offers no parser to scripts, and ours
-// need not be one: prettier puts every import and export at the start of a line, in double quotes.
+// need not be one: oxfmt puts every import and export at the start of a line, in double quotes.
 
 export interface Import {
   specifier: string;

@@ -173,7 +173,8 @@ async function list(part: string, options: Options): Promise<void> {
       if (error instanceof CommandFailed) throw error;
     });
   const answer = (await response?.json().catch(() => undefined)) as
-    { actions?: Listed[]; error?: { code: string; message: string } } | undefined;
+    | { actions?: Listed[]; error?: { code: string; message: string } }
+    | undefined;
   if (answer?.error) {
     throw new CommandFailed(`${answer.error.message}\nCode: ${answer.error.code}`);
   }

@@ -116,7 +116,8 @@ function causeOf(error: unknown): { code: string; message: string } {
 
 async function refusalIn(response: Response): Promise<string> {
   const body = (await response.json().catch(() => undefined)) as
-    { error?: { code?: string; message?: string } } | undefined;
+    | { error?: { code?: string; message?: string } }
+    | undefined;
   const { code, message } = body?.error ?? {};
   return code ? `${message} (${code})` : `The answer was ${response.status}.`;
 }

@@ -17,7 +17,8 @@ export const storedLoginFile = (directory: string) => join(directory, name);
 
 export const readStoredLogin = (directory: string): StoredLogin | undefined =>
   readPrivate(storedLoginFile(directory), 'Remove it, and run "hawser login" again.') as
-    StoredLogin | undefined;
+    | StoredLogin
+    | undefined;
 
 export const storeLogin = (directory: string, login: StoredLogin): void =>
   writePrivate(directory, name, login);

@@ -30,7 +30,8 @@ export type SessionStreamEvent =
 
 /** A record that has changed. After `resync`, which is also sent first, read every record again. */
 export type OrganizationEvent =
-  { type: "changed"; record: "instance" | "session" | "request"; id: string } | { type: "resync" };
+  | { type: "changed"; record: "instance" | "session" | "request"; id: string }
+  | { type: "resync" };
 
 export interface FollowOptions {
   /** Ends the iteration with the signal's reason. */

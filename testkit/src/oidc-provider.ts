@@ -93,7 +93,7 @@ export async function startOidcProvider({
       grantIds.push(await grant.save());
       return grant;
     },
-    ttl: { AccessToken: 3600, IdToken: 3600, RefreshToken: 86_400, Grant: 86_400, Session: 86_400, Interaction: 600 }, // prettier-ignore
+    ttl: { AccessToken: 3600, IdToken: 3600, RefreshToken: 86_400, Grant: 86_400, Session: 86_400, Interaction: 600 }, // oxfmt-ignore
   });
 
   async function interact(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -17,7 +17,10 @@ export interface ReceivedMessage {
 }
 
 export type ReceiverAnswer =
-  { status: number } | { redirect: string } | { reset: true } | { hang: true };
+  | { status: number }
+  | { redirect: string }
+  | { reset: true }
+  | { hang: true };
 
 export interface WebhookReceiver extends AsyncDisposable {
   url: string;

@@ -106,7 +106,8 @@ export function onHost<A extends Action, Services, Intent, Answer>(
 }
 
 export type Handler<A extends Action, Services> =
-  RecordHandler<A, Services> | HostHandler<A, Services>;
+  | RecordHandler<A, Services>
+  | HostHandler<A, Services>;
 
 /** One handler for each action. A missing handler does not compile. */
 export type HandlersFor<A extends Actions, Services> = {

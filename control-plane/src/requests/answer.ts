@@ -29,7 +29,8 @@ export interface GivenAnswer {
 
 /** `settled`: decided without asking the host. */
 export type AnswerIntent =
-  { settled: AnswerOutcome["status"] } | (HostTarget & { payload: PayloadOf<"answer_request"> });
+  | { settled: AnswerOutcome["status"] }
+  | (HostTarget & { payload: PayloadOf<"answer_request"> });
 
 /** What became of an answer. `isSilent`: the host did not confirm it, and may still receive it. */
 interface Delivery extends AnswerOutcome {

@@ -13,7 +13,8 @@ const longestAwaySeconds = 24 * 60 * 60;
 const longestSeconds = 7 * 24 * 60 * 60;
 
 export type Watched =
-  { outcome: "running" | "needs_answer" | "succeeded" } | { outcome: "failed"; failure: string };
+  | { outcome: "running" | "needs_answer" | "succeeded" }
+  | { outcome: "failed"; failure: string };
 
 const turnFailures = {
   failed: "Its turn failed. list_session_events of the session shows why.",

@@ -7,7 +7,10 @@ import { isOver } from "./lifecycle.ts";
 import { refuseWithout, runCommand, runShell, sendPrompt, summarizeSession } from "./prompting.ts";
 
 type ReadsLog =
-  "list_session_events" | "search_session_events" | "list_session_turns" | "wait_for_session";
+  | "list_session_events"
+  | "search_session_events"
+  | "list_session_turns"
+  | "wait_for_session";
 
 export const sessionTurnHandlers: HandlersFor<
   Omit<typeof sessionTurnActions, ReadsLog>,

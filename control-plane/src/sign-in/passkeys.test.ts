@@ -80,12 +80,12 @@ test("a person registers a passkey, and signs in with it without a name", async 
   assert.ok(first && first.counter > passkey.counter);
   const again = await beginSignIn();
   const next = { ...passkey, ...first };
-  assert.ok((await passkeys.finishSignIn(again.response, again.challenge, next))!.counter > first.counter); // prettier-ignore
+  assert.ok((await passkeys.finishSignIn(again.response, again.challenge, next))!.counter > first.counter); // oxfmt-ignore
 });
 
 test("the options demand a passkey that the device keeps, its owner's consent, and no attestation", async () => {
   const { options, challenge } = await passkeys.beginRegistration(ada);
-  const { rp, user, authenticatorSelection, attestation, pubKeyCredParams } = options as Record<string, unknown>; // prettier-ignore
+  const { rp, user, authenticatorSelection, attestation, pubKeyCredParams } = options as Record<string, unknown>; // oxfmt-ignore
   assert.deepEqual(rp, { name: "Hawser", id: "localhost" });
   assert.deepEqual(user, {
     id: Buffer.from("usr_ada").toString("base64url"),
@@ -98,7 +98,7 @@ test("the options demand a passkey that the device keeps, its owner's consent, a
     userVerification: "required",
   });
   assert.equal(attestation, "none");
-  assert.deepEqual((pubKeyCredParams as { alg: number }[]).map(({ alg }) => alg), [-8, -7, -257]); // prettier-ignore
+  assert.deepEqual((pubKeyCredParams as { alg: number }[]).map(({ alg }) => alg), [-8, -7, -257]); // oxfmt-ignore
   assert.ok(Buffer.from(challenge, "base64url").length >= 32);
   const signIn = await passkeys.beginSignIn();
   const asked = signIn.options as Record<string, unknown>;
@@ -245,7 +245,7 @@ test("anything else than a response is refused, at once and without an error", a
   const deepCbor = Buffer.alloc(24_000, 0x81).toString("base64url");
   const { id, rawId } = good.response;
   const shell = { id, rawId, type: "public-key" };
-  const part = { clientDataJSON: "e30", attestationObject: "oA", authenticatorData: "AA", signature: "AA" }; // prettier-ignore
+  const part = { clientDataJSON: "e30", attestationObject: "oA", authenticatorData: "AA", signature: "AA" }; // oxfmt-ignore
   const garbage: unknown[] = [
     null, undefined, 0, 1, NaN, "", "x", long, true, [], {}, [good.response], deep,
     { id: long }, { ...shell, response: null }, { ...shell, response: deep }, { ...shell, response: part },
@@ -256,7 +256,7 @@ test("anything else than a response is refused, at once and without an error", a
           ...response, response: { ...response.response, [name]: value },
         })).filter((_, at) => at >= 0 && name in response.response))),
     Object.create(null), new Map(), () => {}, Symbol("x"), 1n,
-  ]; // prettier-ignore
+  ]; // oxfmt-ignore
   const startedAt = process.cpuUsage();
   for (const json of garbage) {
     assert.equal(await passkeys.finishRegistration(json, good.challenge), undefined);

@@ -46,7 +46,7 @@ const decoyAddress = () => `${decoyUrl}:${(decoy.address() as { port: number }).
 
 function claimsFor(nonce: string) {
   const now = Math.floor(Date.now() / 1_000);
-  return { iss: issuer.issuer, aud: "hawser", sub: "ada", nonce, iat: now, exp: now + 300, email: "ada@example.com" }; // prettier-ignore
+  return { iss: issuer.issuer, aud: "hawser", sub: "ada", nonce, iat: now, exp: now + 300, email: "ada@example.com" }; // oxfmt-ignore
 }
 
 const tokens = (idToken: string) => ({

@@ -74,7 +74,7 @@ suite("an operation is given up after ten seconds", { concurrency: true }, () =>
     await using issuer = await startScriptedIssuer();
     issuer.answers.token = (response) => {
       const tokens = { access_token: "a", token_type: "bearer", refresh_token: "next" };
-      setTimeout(() => response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(tokens)), 7_000); // prettier-ignore
+      setTimeout(() => response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(tokens)), 7_000); // oxfmt-ignore
     };
     issuer.answers.userinfo = () => undefined;
     const began = performance.now();
@@ -167,7 +167,7 @@ test("a provider's certificate has to be trusted, and for its name", async () =>
       redirectUri,
     );
   const code = "unreachable";
-  await assert.rejects(begin("provider.example"), { code, detail: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" }); // prettier-ignore
+  await assert.rejects(begin("provider.example"), { code, detail: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" }); // oxfmt-ignore
   const authorities = getCACertificates("default");
   setDefaultCACertificates([...authorities, issuer.authority]);
   try {

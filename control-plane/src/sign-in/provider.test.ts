@@ -136,7 +136,7 @@ test("a person without an address has none, and it is not verified", async () =>
     isEmailVerified: false,
     name: null,
     groups: [],
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 });
 
 const many = Array.from({ length: 501 }, (_, at) => `group-${at}`);

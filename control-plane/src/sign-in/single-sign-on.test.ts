@@ -637,8 +637,8 @@ test("connected identities are listed, and a removed one signs nobody in on any 
   ];
   const next = await list({ limit: 1, cursor: second.nextCursor });
   assert.deepEqual([...first, ...next], all.slice(0, 2));
-  assert.ok(!(await bed.keys(bed.globex).list_connected_identities({ limit: 200 })).identities.some((each) => each.userId === userId)); // prettier-ignore
-  assert.equal(codeOfTry(await bed.keys(bed.globex).try("list_connected_identities", { userId })), "not_found"); // prettier-ignore
+  assert.ok(!(await bed.keys(bed.globex).list_connected_identities({ limit: 200 })).identities.some((each) => each.userId === userId)); // oxfmt-ignore
+  assert.equal(codeOfTry(await bed.keys(bed.globex).try("list_connected_identities", { userId })), "not_found"); // oxfmt-ignore
 
   const there = openTestBrowser(bed.nodes[1].baseUrl, new Map(browser.cookies));
   await mustReach(there);
@@ -770,7 +770,7 @@ test("a provider that asks nothing makes no sign-in fresh (N27)", async () => {
   const me = await whoami(first.browser, bed.globex);
   assert.ok(typeof me === "object");
   const more = { renews: me.userId, silent: true };
-  const { browser, led } = await signInWithClaims(liar, (claims) => ({ ...claims, sub: "silent" }), more); // prettier-ignore
+  const { browser, led } = await signInWithClaims(liar, (claims) => ({ ...claims, sub: "silent" }), more); // oxfmt-ignore
   assert.equal(led, "/signed-in");
   const fresh = async (by: TestBrowser) =>
     codeOf(await by.send("/api/sign-in/device/read", { code: "BCDF-GHJK" }));

@@ -9,7 +9,10 @@ import { findProgram, stampOf, type Program } from "../find-program.ts";
 
 /** Why there is no answer. The host's owner can solve the first two. */
 export type GhProblem =
-  "cli_not_installed" | "not_logged_in" | "repository_not_found" | "unreachable";
+  | "cli_not_installed"
+  | "not_logged_in"
+  | "repository_not_found"
+  | "unreachable";
 
 export class GhError extends Error {
   readonly problem: GhProblem;

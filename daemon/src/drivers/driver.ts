@@ -243,7 +243,9 @@ export interface PromptAttachment {
  * the rejection to the agent as text instead.
  */
 export type RequestAnswer =
-  { permission: "once" | "reject" } | { answers: string[][] } | { dismiss: true };
+  | { permission: "once" | "reject" }
+  | { answers: string[][] }
+  | { dismiss: true };
 
 /** Receives a session's events in the order they happened, and stores each before it returns. */
 export type Sink = (event: AgentEvent) => void;

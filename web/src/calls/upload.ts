@@ -37,7 +37,8 @@ function send(
     });
     request.addEventListener("load", () => {
       const answer = readJson(request.responseText) as
-        { fileId?: string; error?: RefusalBody } | undefined;
+        | { fileId?: string; error?: RefusalBody }
+        | undefined;
       if (answer?.fileId !== undefined) resolve({ fileId: answer.fileId });
       else if (answer?.error) reject(refusedBy(request.status, answer.error));
       else lost();

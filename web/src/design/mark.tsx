@@ -4,7 +4,16 @@ import type { ReactNode } from "react";
 
 /** ask: waits for a person. on: online or ready. off: not reachable. wait: not there yet. */
 export type MarkState =
-  "ask" | "run" | "idle" | "unread" | "err" | "end" | "on" | "off" | "wait" | "done";
+  | "ask"
+  | "run"
+  | "idle"
+  | "unread"
+  | "err"
+  | "end"
+  | "on"
+  | "off"
+  | "wait"
+  | "done";
 
 /** Without a label it is decoration: the text beside it says the same. */
 export function Mark({ state, label }: { state: MarkState; label?: string }): ReactNode {

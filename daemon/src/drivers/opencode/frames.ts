@@ -148,7 +148,8 @@ export function readFrame(frame: unknown): LiveEvent | undefined {
     }
     case "session.status": {
       const status = properties["status"] as
-        { type: "busy" | "idle" } | ({ type: "retry" } & Retry);
+        | { type: "busy" | "idle" }
+        | ({ type: "retry" } & Retry);
       if (status.type !== "retry") return { type: "status", sessionID, status: status.type };
       const { type, ...retry } = status;
       return { type: "status", sessionID, status: type, retry };

@@ -62,7 +62,8 @@ export function contentOf({ state }: ToolPart, directory: string): ToolContent[]
   const text = state.status === "error" ? state.error : state.output;
   const content: ToolContent[] = text ? [{ type: "content", content: { type: "text", text } }] : [];
   const change = state.metadata?.["filediff"] as
-    { file?: string; patch?: string; additions?: number; deletions?: number } | undefined;
+    | { file?: string; patch?: string; additions?: number; deletions?: number }
+    | undefined;
   if (change?.file && change.patch) {
     content.push({
       type: "patch",

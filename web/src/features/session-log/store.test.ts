@@ -23,7 +23,8 @@ const made = (seq: number): Entry => ({
 function service(entries: readonly Entry[], { most = 200 } = {}) {
   const reads: number[][] = [];
   let view:
-    Pick<SessionViewOptions, "after" | "onEntry" | "onLive" | "onOpen" | "onState"> | undefined;
+    | Pick<SessionViewOptions, "after" | "onEntry" | "onLive" | "onOpen" | "onState">
+    | undefined;
   let draw: (() => void) | undefined;
   let draws = 0;
   let now = 1_000_000;

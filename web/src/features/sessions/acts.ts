@@ -5,7 +5,8 @@ import { isOver } from "./words.ts";
 export type Act = "push" | "rename" | "fork" | "summarize" | "revert" | "end";
 
 export type OpenDialog =
-  { is: Exclude<Act, "summarize" | "revert"> } | { is: "revert"; messageId: string; at: string };
+  | { is: Exclude<Act, "summarize" | "revert"> }
+  | { is: "revert"; messageId: string; at: string };
 
 /** `hasGit`: whether it works in a repository with a commit. */
 export function actsOf(
