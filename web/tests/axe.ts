@@ -6,6 +6,18 @@ import type { BrowserPage } from "@hawser/testkit/browser.ts";
 
 const axe = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
+/** The widths and themes in which pages are looked at. With HAWSER_LONG=1 every width in every theme. */
+export const looks = [
+  { width: 1440, theme: "light" },
+  { width: 390, theme: "dark" },
+  ...(process.env["HAWSER_LONG"] === "1"
+    ? ([
+        { width: 1440, theme: "dark" },
+        { width: 390, theme: "light" },
+      ] as const)
+    : []),
+] as const;
+
 interface Found {
   id: string;
   nodes: { html: string; failureSummary: string }[];
