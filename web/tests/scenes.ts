@@ -5,7 +5,15 @@ import { fakeChanges, payouts, type Files, type Versions } from "./changed-files
 import { account, host } from "./faked-hosts.ts";
 import { session, sessionId, type FakedService } from "./faked-service.ts";
 import { firstRun } from "./first-run.ts";
-import { answers, entries, question, queueOf, sessions, waitingPrompts } from "./tidewater.ts";
+import {
+  answers,
+  entries,
+  question,
+  queueOf,
+  raised,
+  sessions,
+  waitingPrompts,
+} from "./tidewater.ts";
 
 type Page = BrowserPage["page"];
 
@@ -51,10 +59,12 @@ async function showsSession(page: Page): Promise<void> {
     await page.locator(".dl .k", { hasText: "await" }).first().waitFor();
 }
 /** On a phone the list alone is shown until a request is chosen. */
-const showsInbox = (page: Page) =>
-  shows("Finished, not read yet")(page).then(() =>
-    page.viewportSize()!.width > 1_000 ? shows("Allow once")(page) : undefined,
-  );
+async function showsInbox(page: Page): Promise<void> {
+  await shows("Finished, not read yet")(page);
+  if (page.viewportSize()!.width < 1_000) return;
+  await page.getByText("Run a command").click();
+  await page.locator(".said-before").waitFor();
+}
 async function showsStart(page: Page): Promise<void> {
   await shows("1 provider: anthropic")(page);
   await page.getByRole("button", { name: "What the agent may do" }).waitFor();
@@ -124,6 +134,7 @@ export const scenes: Scene[] = [
     },
   ),
   scene("inbox", "/inbox", showsInbox, {
+    entries: [...entries, raised],
     answers: {
       get_session_summary: (asked) => ({
         ...session,

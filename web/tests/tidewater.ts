@@ -307,6 +307,14 @@ export const entries: Entry[] = updates.map((update, at) => ({
   update,
 }));
 
+/** The request of the session, as the log has it. */
+export const raised: Entry = {
+  seq: entries.length + 1,
+  at: ago(4),
+  turnId: "turn_1",
+  update: { sessionUpdate: "request_raised", requestId: "req_1", type: "permission" },
+};
+
 /** Prompts that wait behind the turn, as the log has them. */
 export const waitingPrompts: Entry[] = [
   "Then write the change down in docs/webhooks.md, with the reason for the new key.",
