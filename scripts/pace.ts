@@ -17,7 +17,8 @@ export interface Pace {
   hasTimeToSpare: () => Promise<boolean>;
 }
 
-const momentMs = 1_000;
+// Many files take a second: with longer moments the processors would be idle between them.
+const momentMs = 500;
 /** With less, files would wait for the processors, and miss deadlines. */
 const leastIdleShare = 0.3;
 
