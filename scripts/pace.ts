@@ -43,8 +43,9 @@ export async function runPaced(
   const running = new Set<Promise<void>>();
   for (const file of files.together) {
     while (running.size >= pace.least) {
-      if (running.size >= pace.most) await Promise.race(running);
-      else if (await pace.hasTimeToSpare()) break;
+      const hasEnded = Promise.race(running).then(() => false);
+      if (running.size >= pace.most) await hasEnded;
+      else if (await Promise.race([pace.hasTimeToSpare(), hasEnded])) break;
     }
     const run = work(file).finally(() => running.delete(run));
     running.add(run);
