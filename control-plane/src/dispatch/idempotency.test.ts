@@ -233,7 +233,9 @@ test("a change of records that another call with the same key has begun does not
      CREATE TRIGGER gate BEFORE INSERT ON toy_counts FOR EACH ROW
        WHEN (NEW.name = 'gated') EXECUTE FUNCTION wait_at_gate()`,
   );
-  const waiting = `SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'`;
+  // Other test files use the same server.
+  const waiting = `SELECT FROM pg_stat_activity
+                    WHERE wait_event = 'PgSleep' AND datname = current_database()`;
   const begun = call(first, "add_one", { name: "gated" }, "begun");
   await until("the first call waits", async () => {
     return (await ownerSql(service.url, waiting)).length === 1;

@@ -123,7 +123,8 @@ test("an index that was cut off is made again, by one of several processes", lim
     await until("the index exists", async () => (await isValid()) === false, 10_000);
     await ownerSql(
       boats.url,
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'hawser migrate'",
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE application_name = 'hawser migrate' AND datname = current_database()`,
     );
     await migrated;
   }
