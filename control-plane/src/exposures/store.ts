@@ -66,8 +66,9 @@ export const countExposures = statement<{ exposures: number }>(
  */
 export const insertExposure = statement<ExposureRow>(
   `INSERT INTO exposures AS e (organization_id, instance_id, session_id, preview_port, password_hash, api_key_id,
-                               created_by, port, expires_at)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, hawser_now() + make_interval(mins => $9)) RETURNING ${columns}`,
+                               created_by, port, created_at, expires_at)
+   SELECT $1, $2, $3, $4, $5, $6, $7, $8, now, now + make_interval(mins => $9)
+     FROM hawser_now() AS now RETURNING ${columns}`,
 );
 
 /** $2 exposure. No row if it is not active. */

@@ -19,7 +19,13 @@ import { mainFile } from "@hawser/testkit/main-file.ts";
 import { removeDirectory } from "@hawser/testkit/remove-directory.ts";
 import { stopProcess } from "@hawser/testkit/stop-process.ts";
 import { until } from "@hawser/testkit/until.ts";
-import { chooseProgram, installedProgram, keepVersions, switchTo } from "./versions.ts";
+import {
+  chooseProgram,
+  installedProgram,
+  keepVersions,
+  removeUnfinished,
+  switchTo,
+} from "./versions.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "hawser-supervise-"));
 after(() => removeDirectory(directory));
@@ -135,4 +141,17 @@ test("old versions go, with the Nodes that only they used, and nothing else", ()
   const left = (folder: string) => readdirSync(join(state, folder)).toSorted();
   assert.deepEqual(left("daemon"), ["1.1.0", "1.2.0", "current", "notes"]);
   assert.deepEqual(left("node"), ["24.0.0", "24.1.0"]);
+});
+
+test("what an interrupted update has left goes, and nothing else", () => {
+  const state = makeState();
+  for (const folder of ["daemon/1.0.0", "daemon/1.1.0.part", "daemon/notes", "node/24.0.0.part"]) {
+    mkdirSync(join(state, folder), { recursive: true });
+  }
+  switchTo(state, "1.0.0");
+  symlinkSync("1.1.0", join(state, "daemon/current.next"));
+  removeUnfinished(state);
+  const left = (folder: string) => readdirSync(join(state, folder)).toSorted();
+  assert.deepEqual(left("daemon"), ["1.0.0", "current", "notes"]);
+  assert.deepEqual(left("node"), []);
 });

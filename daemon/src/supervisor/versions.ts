@@ -18,6 +18,7 @@ export interface Program {
 
 const folder = (directory: string) => join(directory, "daemon");
 const pointer = (directory: string) => join(folder(directory), "current");
+const nextPointer = (directory: string) => `${pointer(directory)}.next`;
 
 export function versionPath(directory: string, version: string): string {
   return join(folder(directory), version);
@@ -52,7 +53,7 @@ export function currentVersion(directory: string): string | undefined {
 
 /** If it is interrupted, the pointer names either the old or the new version. */
 export function switchTo(directory: string, version: string): void {
-  const next = `${pointer(directory)}.next`;
+  const next = nextPointer(directory);
   rmSync(next, { force: true });
   symlinkSync(version, next);
   replaceBy(next, pointer(directory));
@@ -73,6 +74,7 @@ export function keepVersions(directory: string, versions: readonly string[]): vo
 
 /** Removes what an interrupted update has left. */
 export function removeUnfinished(directory: string): void {
+  rmSync(nextPointer(directory), { force: true });
   for (const place of [folder(directory), join(directory, "node")]) {
     for (const name of namesIn(place)) {
       if (name.endsWith(".part")) rmSync(join(place, name), { recursive: true, force: true });
