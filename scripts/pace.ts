@@ -17,10 +17,10 @@ export interface Pace {
   hasTimeToSpare: () => Promise<boolean>;
 }
 
-// Many files take a second: with longer moments, or a larger share, a quarter of the processor time was idle.
-const momentMs = 300;
+// Many files take a second: with longer moments a quarter of the processor time was idle.
+const momentMs = 500;
 /** With less, files would wait for the processors, and miss deadlines. */
-const leastIdleShare = 0.15;
+const leastIdleShare = 0.25;
 
 /** The pace of this machine. */
 export const machinePace: Pace = {
