@@ -326,3 +326,22 @@ test("5 Signed out elsewhere: a page whose sign-in has ended says so, and follow
   await page.getByText("After signing in.").waitFor();
   assert.equal(await page.getByLabel("Message").inputValue(), "kept");
 });
+
+test("7 Keyboard: Esc twice stops the turn from anywhere on the page, and not while it leaves another field", async () => {
+  await using faked = await composing();
+  const { page, answers } = faked;
+  answers["abort_session"] = () => ({ sessionId, aborted: true, droppedPrompts: 0 });
+  faked.add({ ...generatedEntry(1), seq: 41, turnId: "t2" });
+  await page.getByRole("button", { name: "Stop the turn" }).waitFor();
+  const escapeTwice = async () => {
+    for (let time = 0; time < 2; time++) await page.keyboard.press("Escape");
+  };
+  await page.keyboard.press("Control+f");
+  await page.locator("input").first().waitFor();
+  await page.keyboard.press("Escape");
+  await page.waitForTimeout(700);
+  assert.equal(inputsOf(faked, "abort_session").length, 0);
+  await page.locator(".log").click();
+  await escapeTwice();
+  await assertSoon(() => inputsOf(faked, "abort_session").length === 1);
+});

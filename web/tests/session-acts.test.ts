@@ -121,7 +121,7 @@ test("4.1 End session: it says what is saved nowhere else, with Push first besid
   assert.deepEqual(callsOf(faked, "end_session"), []);
 });
 
-test("4.1 Prompt: its menu goes back to before it and forks, and says to which time", async () => {
+test("4.1 Prompt: its menu goes back to before it and forks, once for a double click, and says to which time", async () => {
   await using faked = await opened();
   const { page } = faked;
   faked.answers["revert_session"] = (input) => input;
@@ -138,7 +138,7 @@ test("4.1 Prompt: its menu goes back to before it and forks, and says to which t
   await page.getByRole("menuitem", { name: "Fork the session" }).click();
   await dialog.getByLabel("A summary of the conversation").check();
   faked.answers["fork_session"] = () => ({ ...session, sessionId: "ses_2" });
-  await dialog.getByRole("button", { name: "Fork" }).click();
+  await dialog.getByRole("button", { name: "Fork" }).dblclick();
   await page.waitForURL(/ses_2/);
   assert.deepEqual(callsOf(faked, "fork_session"), [
     { sessionId, agentKind: "claude_code", mode: "compress" },
@@ -191,4 +191,17 @@ test("3.1 Acts: what the agent cannot do is absent from both menus", async () =>
   await openPromptMenu(page);
   await items.first().waitFor();
   assert.deepEqual(await items.allInnerTexts(), ["Copy link", "Copy text"]);
+});
+
+test("a host behind the first page of hosts is named, and can be forked to", async () => {
+  await using faked = await opened();
+  const { page, answers } = faked;
+  const instances = (answers["search_instances"]!({}) as { instances: object[] }).instances;
+  answers["search_instances"] = () => ({ instances: [], nextCursor: "more" });
+  answers["get_instance"] = () => ({ ...instances[0], name: "far away" });
+  await faked.open(`/sessions/${sessionId}`);
+  await page.locator(".bar").getByText("far away").waitFor();
+  await page.getByRole("button", { name: "Session actions" }).click();
+  await page.getByRole("menuitem", { name: "Fork" }).click();
+  await page.getByRole("dialog").getByLabel("Claude Code").waitFor();
 });

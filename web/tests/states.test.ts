@@ -285,3 +285,50 @@ test("4.1 Composer: a stopped turn says how many prompts were not sent, and puts
   await page.getByRole("button", { name: "Put back" }).first().click();
   assert.equal(await page.getByLabel("Message").inputValue(), "Write it down.\n\nRun all tests.");
 });
+
+test("4.1 Request card: what was answered in the inbox is no card in the session any more", async () => {
+  await using faked = await opened();
+  const { page, answers } = faked;
+  ask(faked, request(1));
+  await faked.open(path);
+  await page.locator(".ask-card").waitFor();
+  await page.locator(".side").getByText("Inbox").click();
+  await page.locator(".focus .ask-card").waitFor();
+  const resolvedAt = new Date().toISOString();
+  const answered = request(1, { status: "answered", answer: "once", resolvedAt });
+  answers["search_requests"] = ({ scope }) => ({
+    requests: scope === "resolved" ? [answered] : [],
+    nextCursor: null,
+  });
+  const read = () => page.waitForResponse("**/actions/search_requests");
+  const isRead = read();
+  faked.changed();
+  await isRead;
+  const isReadAgain = read();
+  await page.goBack();
+  await page.locator(".log-row").first().waitFor();
+  await isReadAgain;
+  await page.waitForTimeout(500);
+  assert.equal(await page.locator(".ask-card").count(), 0);
+});
+
+test("5 Error: a page that could not be opened is opened once the service answers again", async () => {
+  await using faked = await opened();
+  const { page } = faked;
+  let isDown = true;
+  let asked = 0;
+  await page.route("**/api/sign-in", async (route) => {
+    asked += 1;
+    const error = { code: "unavailable", message: "Try again later.", retry: "later" };
+    await (isDown ? route.fulfill({ status: 503, json: { error } }) : route.fallback());
+  });
+  await faked.open("/hosts");
+  const again = page.getByRole("button", { name: "Try again" });
+  await again.waitFor();
+  const before = asked;
+  await again.click();
+  await page.waitForTimeout(1_000);
+  assert.ok(asked > before, "the button asks the service");
+  isDown = false;
+  await page.getByText("builder-fra-2").first().waitFor();
+});

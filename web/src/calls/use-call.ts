@@ -7,6 +7,7 @@ import {
   type UseMutationResult,
   type UseQueryResult,
 } from "@tanstack/react-query";
+import { useRef } from "react";
 import { call, type ActionName, type Input, type Result } from "./call.ts";
 import { keyOf } from "./keys.ts";
 
@@ -26,16 +27,30 @@ export function useRead<Name extends ActionName>(
   return useQuery({ ...read(action, input), enabled });
 }
 
-/** Each `mutate` is one press. Afterwards what the actions in `changes` showed is read again. */
+/**
+ * Each `mutate` is one press; the second press of a double click, while the same is being sent, is ignored. Afterwards what
+ * the actions in `changes` showed is read again.
+ */
 export function useChange<Name extends ActionName>(
   action: Name,
   changes: readonly ActionName[] = [],
 ): UseMutationResult<Result<Name>, Error, Input<Name>> {
   const queries = useQueryClient();
-  return useMutation({
-    mutationFn: (input: Input<Name>) =>
-      call(action, input, { idempotencyKey: crypto.randomUUID() }),
+  const sending = useRef(new Set<string>());
+  const change = useMutation<Result<Name>, Error, Input<Name>>({
+    mutationFn: (input) =>
+      call(action, input, { idempotencyKey: crypto.randomUUID() }).finally(() =>
+        sending.current.delete(JSON.stringify(input)),
+      ),
     onSettled: () =>
       Promise.all(changes.map((each) => queries.invalidateQueries({ queryKey: [each] }))),
   });
+  // A button is drawn as resting only after the press, and the second one can come before.
+  const mutate: typeof change.mutate = (...press) => {
+    const text = JSON.stringify(press[0]);
+    if (sending.current.has(text)) return;
+    sending.current.add(text);
+    change.mutate(...press);
+  };
+  return { ...change, mutate };
 }

@@ -6,6 +6,7 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { ChevronLeft } from "lucide-react";
 import type { ReactNode } from "react";
 import { read, useRead } from "../../calls/use-call.ts";
+import { useHost } from "../../calls/use-host.ts";
 import { Age } from "../../design/ago.tsx";
 import { Failure } from "../../design/failure.tsx";
 import { Mark } from "../../design/mark.tsx";
@@ -197,8 +198,7 @@ function Focus({
 }): ReactNode {
   const { sessionId, instanceId } = card.request;
   const { data: session } = useQuery(read("get_session_summary", { sessionId }));
-  const { data } = useRead("search_instances", {});
-  const host = data?.instances.find((each) => each.instanceId === instanceId);
+  const host = useHost(instanceId);
   const title = session?.title ?? session?.directory ?? words("session.untitled");
   return (
     <div className="focus">

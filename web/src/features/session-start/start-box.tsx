@@ -87,10 +87,19 @@ export function StartBox({ wantedHost, onStarted, children }: StartBoxProps): Re
 
   const instances = useRead("search_instances", {});
   const recent = useRead("search_sessions", { limit: 20 });
-  const hosts = (instances.data?.instances ?? []).filter(({ status }) => status === "online");
+  // Only the first page of hosts is listed.
+  const named = chosen.instanceId ?? wantedHost;
+  const listed = instances.data?.instances ?? [];
+  const isElsewhere = named !== undefined && !listed.some(({ instanceId: id }) => id === named);
+  const wanted = useQuery({
+    ...read("get_instance", { instanceId: named ?? "" }),
+    enabled: instances.data !== undefined && isElsewhere,
+  });
+  const all = isElsewhere && wanted.data ? [...listed, wanted.data] : listed;
+  const hosts = all.filter(({ status }) => status === "online");
   const sessions = recent.data?.sessions ?? [];
-  const isKnown = instances.data !== undefined && !recent.isPending;
-  const host = isKnown ? presetHost(hosts, sessions, chosen.instanceId ?? wantedHost) : undefined;
+  const isKnown = instances.data !== undefined && !recent.isPending && !wanted.isLoading;
+  const host = isKnown ? presetHost(hosts, sessions, named) : undefined;
   const { instanceId = "" } = host ?? {};
   const ofHost = { enabled: host !== undefined };
   const detail = useQuery({ ...read("get_instance", { instanceId }), ...ofHost });

@@ -4,7 +4,10 @@ import { createEscape } from "./composer-keys.ts";
 
 type FieldRef = { current: HTMLTextAreaElement | null };
 
-/** Esc leaves the field; the second one within a moment stops. Returns what Esc does, and whether a second one would. */
+/**
+ * Esc leaves the field; the second one within a moment stops. Without the field's focus both can come from anywhere on the
+ * page. Returns what Esc does in the field, and whether a second one would stop.
+ */
 export function useLeaveOrStop(
   field: FieldRef,
   isRunning: boolean,
@@ -18,21 +21,27 @@ export function useLeaveOrStop(
     if (escape(performance.now()) === "stop") onStop();
     else setIsLeaving(true);
   };
-  // The second Esc comes when the field has no focus any more.
-  const onSecond = useEffectEvent(leaveOrStop);
+  const onEscape = useEffectEvent(leaveOrStop);
   useEffect(() => {
-    if (!isLeaving) return undefined;
-    const onKey = ({ key }: KeyboardEvent) => {
-      if (key === "Escape") onSecond();
+    if (!isRunning) return undefined;
+    const onKey = ({ key, target, defaultPrevented }: KeyboardEvent) => {
+      if (key === "Escape" && !defaultPrevented && !closesSomething(target)) onEscape();
     };
     window.addEventListener("keydown", onKey);
+    return () => window.removeEventListener("keydown", onKey);
+  }, [isRunning]);
+  useEffect(() => {
+    if (!isLeaving) return undefined;
     const timer = setTimeout(() => setIsLeaving(false), 600);
-    return () => {
-      window.removeEventListener("keydown", onKey);
-      clearTimeout(timer);
-    };
+    return () => clearTimeout(timer);
   }, [isLeaving]);
   return { leaveOrStop, isLeaving };
+}
+
+/** Whether Esc closes a dialog or a menu, or leaves another field. */
+function closesSomething(target: EventTarget | null): boolean {
+  if (target instanceof Element && target.matches("input, textarea, select")) return true;
+  return document.querySelector("dialog[open], [role=menu]") !== null;
 }
 
 /** Files that are dropped anywhere on the page. Returns whether some are held above it. */

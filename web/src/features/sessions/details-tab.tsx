@@ -1,7 +1,7 @@
 // What the record of a session says, what it has used, and the ports that its servers listen on.
 import type { Session } from "@hawser/client";
 import type { ReactNode } from "react";
-import { useRead } from "../../calls/use-call.ts";
+import { useHost } from "../../calls/use-host.ts";
 import { Ago } from "../../design/ago.tsx";
 import { Plain } from "../../design/plain.tsx";
 import { money } from "../../words/figures.ts";
@@ -22,8 +22,7 @@ export function DetailsTab({
 }): ReactNode {
   const { directory, worktreeBranch, startedBy, createdAt, endedAt } = session;
   const { model, mode, accountOf, fallback } = session;
-  const { data } = useRead("search_instances", {});
-  const host = data?.instances.find(({ instanceId }) => instanceId === session.instanceId);
+  const host = useHost(session.instanceId);
   // The log is ahead of the record.
   const used = snapshot.state.usage;
   return (

@@ -2,7 +2,8 @@
 import type { Session } from "@hawser/client";
 import { useNavigate } from "@tanstack/react-router";
 import { useState, type ReactNode } from "react";
-import { useChange, useRead } from "../../calls/use-call.ts";
+import { useChange } from "../../calls/use-call.ts";
+import { useHost } from "../../calls/use-host.ts";
 import { Dialog } from "../../design/dialog.tsx";
 import { Failure } from "../../design/failure.tsx";
 import { kindName } from "../../words/kinds.ts";
@@ -18,9 +19,9 @@ export function ForkDialog({
   onClose: () => void;
 }): ReactNode {
   const navigate = useNavigate();
-  const hosts = useRead("search_instances", {});
-  const agents = hosts.data?.instances.find((host) => host.instanceId === instanceId)?.agents ?? [];
-  const kinds = agents.filter(({ ready }) => ready).map(({ kind }) => kind);
+  const kinds = (useHost(instanceId)?.agents ?? [])
+    .filter(({ ready }) => ready)
+    .map(({ kind }) => kind);
   const [chosen, setKind] = useState(agentKind);
   const kind = kinds.includes(chosen) ? chosen : kinds[0];
   const [mode, setMode] = useState<(typeof modes)[number]>("full");

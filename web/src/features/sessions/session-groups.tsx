@@ -26,7 +26,12 @@ interface SessionGroupsProps {
 export function SessionGroups(props: SessionGroupsProps): ReactNode {
   const { list } = props;
   return groups
-    .filter((group) => list.rows[group].length > 0 || (list.counts[group]?.n ?? 0) > 0)
+    .filter(
+      (group) =>
+        list.rows[group].length > 0 ||
+        (list.counts[group]?.n ?? 0) > 0 ||
+        list.pages[group].hasMore,
+    )
     .map((group) => <Group key={group} group={group} {...props} />);
 }
 

@@ -3,7 +3,7 @@ import type { Session } from "@hawser/client";
 import { Link } from "@tanstack/react-router";
 import { ChevronLeft } from "lucide-react";
 import type { ReactNode } from "react";
-import { useRead } from "../../calls/use-call.ts";
+import { useHost } from "../../calls/use-host.ts";
 import { Mark } from "../../design/mark.tsx";
 import { Plain } from "../../design/plain.tsx";
 import { words } from "../../words/words.ts";
@@ -17,8 +17,7 @@ export function SessionHeader({
   session: Session;
   children: ReactNode;
 }): ReactNode {
-  const { data } = useRead("search_instances", {});
-  const host = data?.instances.find(({ instanceId }) => instanceId === session.instanceId);
+  const host = useHost(session.instanceId);
   const { directory, worktreeBranch, reachable } = session;
   const rests = session.status === "detached";
   return (

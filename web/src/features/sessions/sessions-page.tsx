@@ -84,7 +84,10 @@ function Found({
   // Whoever looks for something wants to find it among those that are over, too.
   const isEndedOpen = isLimited || !closed.has("ended");
   const list = useGroups({ filter, isEndedOpen, isHeld });
-  const isEmpty = Object.values(list.counts).every((count) => !count?.n);
+  // The service looks through so many sessions at once: a page without one can have others behind it.
+  const isEmpty =
+    Object.values(list.counts).every((count) => !count?.n) &&
+    Object.values(list.pages).every(({ hasMore }) => !hasMore);
   const open = new Set(closed);
   if (isLimited) open.delete("ended");
   if (list.isLoading) return <Skeleton lines={8} />;

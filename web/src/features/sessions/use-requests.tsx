@@ -2,7 +2,7 @@
 import type { Session } from "@hawser/client";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, type ReactNode } from "react";
-import { useRead } from "../../calls/use-call.ts";
+import { useHost } from "../../calls/use-host.ts";
 import { kindName } from "../../words/kinds.ts";
 import { RequestCard, useCards } from "../requests/index.ts";
 import type { LogSnapshot } from "../session-log/index.ts";
@@ -16,7 +16,7 @@ export function useRequestsOf(
   const { sessionId } = session;
   const { cards, answer, putAway } = useCards(sessionId);
   const queries = useQueryClient();
-  const instances = useRead("search_instances", {});
+  const host = useHost(session.instanceId);
   const { openRequests } = state;
   const seenRequests = useRef(openRequests);
   useEffect(() => {
@@ -26,9 +26,6 @@ export function useRequestsOf(
     void queries.invalidateQueries({ queryKey: ["search_requests"] });
   }, [queries, openRequests]);
   const [front] = cards;
-  const host = instances.data?.instances.find(
-    ({ instanceId }) => instanceId === session.instanceId,
-  );
   const isOpen = cards.some(({ request }) => request.status === "pending");
   if (!front) return { isOpen, card: null };
   return {
