@@ -32,10 +32,9 @@ export function useCards(sessionId?: string): Cards {
   const resolved = useRead("search_requests", { ...scope, scope: "resolved", limit: 50 });
   const [presses, setPresses] = useState<ReadonlyMap<string, Press>>(new Map());
   const [gone, setGone] = useState<ReadonlySet<string>>(new Set());
-  /** Every request that was open while this page was shown, and since when, on this device's clock. */
-  const [shown, setShown] = useState<ReadonlyMap<string, { request: Request; at: number }>>(
-    new Map(),
-  );
+  /** Every request that was open while this page was shown. */
+  const [shown, setShown] = useState<ReadonlyMap<string, Request>>(new Map());
+  const [openedAt] = useState(() => Date.now());
   const keys = useRef(new Map<string, { key: string; answer: string }>());
 
   const setPress = useCallback((requestId: string, press: Press | undefined) => {
@@ -80,28 +79,22 @@ export function useCards(sessionId?: string): Cards {
   }, []);
 
   const open = (pending.data?.requests ?? []).filter(({ answerable }) => answerable);
-  const unseen = open.filter((request) => shown.get(request.requestId)?.request !== request);
+  const unseen = open.filter((request) => shown.get(request.requestId) !== request);
   if (unseen.length > 0) {
-    const at = Date.now();
-    const next = new Map(shown);
-    for (const request of unseen) {
-      next.set(request.requestId, { request, at: shown.get(request.requestId)?.at ?? at });
-    }
-    setShown(next);
+    setShown(new Map([...shown, ...unseen.map((each) => [each.requestId, each] as const)]));
   }
   const isOpen = new Set(open.map(({ requestId }) => requestId));
   const settled = new Map(resolved.data?.requests.map((each) => [each.requestId, each]));
-  /** An earlier page has left it as open, and it was settled there before this page showed it. */
-  const wasOver = (requestId: string, shownAt: number) => {
+  /** An earlier page has left the request as open, and it was settled before this page was opened. */
+  const wasOver = (requestId: string) => {
     const end = settled.get(requestId)?.resolvedAt ?? null;
-    return end !== null && !presses.has(requestId) && Date.parse(end) <= shownAt;
+    return end !== null && !presses.has(requestId) && Date.parse(end) <= openedAt;
   };
   const cards = [...shown.values()]
     .filter(
-      ({ request: { requestId }, at }) =>
-        !gone.has(requestId) && (isOpen.has(requestId) || !wasOver(requestId, at)),
+      ({ requestId }) => !gone.has(requestId) && (isOpen.has(requestId) || !wasOver(requestId)),
     )
-    .map(({ request }): Card => {
+    .map((request): Card => {
       const { requestId } = request;
       const newest = isOpen.has(requestId) ? request : (settled.get(requestId) ?? request);
       return { request: newest, press: presses.get(requestId) };
